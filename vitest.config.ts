@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 
 // Processes and threads that the tests start share their compiled code: each starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'wattline-test-compiled');
+/** The folder of servers that test files of a run share. */
+process.env.WATTLINE_TEST_RUN ??= join(tmpdir(), `wattline-test-run-${process.pid}`);
 
 /** Files of these folders change nothing in their process, so they share one: the modules are loaded once. */
 const sharing = [
@@ -23,6 +25,7 @@ const sharing = [
   'report',
   'rollup',
   'simulate',
+  'storage',
   'upload',
   'warehouse',
 ].map((folder) => `test/${folder}/**/*.test.ts`);
@@ -37,6 +40,7 @@ export default defineConfig({
     execArgv: ['--liftoff-only'],
     // Not more, because tests with replicas and timeouts need a processor within half a second.
     maxWorkers: availableParallelism(),
+    globalSetup: ['test/support/stop-test-servers.ts'],
     testTimeout: 90_000,
     hookTimeout: 90_000,
     projects: [

@@ -1,6 +1,7 @@
-// Makes a fresh clone runnable: installs the locked packages and builds the web page if they are missing or have changed.
-// --redis makes sure that a Redis server can be started. --clients does the same for curl and a Python client of the stream, and --browser for a
-// browser; without these, their tests are skipped. It runs on any Node that npm brings, so it uses nothing that is new.
+// Makes a fresh clone runnable: installs the locked packages and builds the web page, if they are missing or have changed. With --redis, it
+// makes sure that a Redis server can be started; with --clients, that curl and a Python client of the stream can be, where they
+// are to be had; with --clock, the library that shows processes another time; with --s3, a real S3 server; with --browser, a browser. Runs on any
+// Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,6 +17,8 @@ installPackages();
 if (!buildPage(root)) fail('the web page could not be built; see the output above.');
 if (process.argv.includes('--redis')) ensureRedis();
 if (process.argv.includes('--clients')) ensureClients();
+if (process.argv.includes('--s3')) ensureS3();
+if (process.argv.includes('--clock')) ensureFakeTime();
 if (process.argv.includes('--browser')) ensureBrowser();
 
 function installPackages() {
@@ -94,48 +97,116 @@ function ensureClients() {
 }
 
 /**
- * Fetches Debian's browser without a window into the user's cache (100 MB), with the libraries that the system lacks. Nothing is installed, so no
- * rights are needed. The tests of the page look for it there.
+ * Unpacks radosgw, the S3 server of Ceph, from packages of Debian or Ubuntu. Nothing is installed: the packages stay in a folder of the user's
+ * cache, which test/support/radosgw.ts reads. Without them the tests of S3 are skipped, and say so.
+ */
+function ensureS3() {
+  if (process.env.WATTLINE_TEST_S3_ENDPOINT) return;
+  const folder =
+    process.env.WATTLINE_TEST_RADOSGW ??
+    join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattline', 'radosgw');
+  if (existsSync(join(folder, 'complete'))) return;
+  const skipped = (why) =>
+    say(
+      `no S3 server for the tests (${why}): the tests of S3 will be skipped.\n` +
+        '  On Debian or Ubuntu it is radosgw, from the packages radosgw, ceph-mon and ceph-osd.\n' +
+        '  Or name another store: WATTLINE_TEST_S3_ENDPOINT, with the keys beside it (CONTRIBUTING.md)',
+    );
+  if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
+  say('fetching radosgw, an S3 server which some tests need (apt-get download, about 60 MB) ...');
+  const problem = unpackPackages(['radosgw', 'ceph-mon', 'ceph-osd'], folder);
+  if (problem) skipped(problem);
+}
+
+/**
+ * Unpacks Debian's browser without a window into the user's cache, as above. The tests of the web page look for it there
+ * (test/web/support/find-browser.ts).
  */
 function ensureBrowser() {
   if (process.env.WATTLINE_TEST_BROWSER) return;
   if (['chromium-headless-shell', 'chromium', 'google-chrome'].some(has)) return;
-  const home = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const cache = join(home, 'wattline', 'browser');
-  if (existsSync(join(cache, 'usr/lib/chromium/chromium-headless-shell'))) return;
-  const skipped =
-    'no browser: the tests of the web page will be skipped.\n' +
-    '  Debian, Ubuntu: sudo apt-get install chromium-headless-shell\n' +
-    '  or name one:    WATTLINE_TEST_BROWSER=/path/to/chromium npm test';
-  if (!has('apt-get') || !has('dpkg')) return say(skipped);
-  const missing = missingPackages() || (asRoot() && refreshLists() && missingPackages());
-  if (!missing) return say(skipped);
-  say('fetching a browser (apt-get download), which the tests of the web page need ...');
-  const partial = `${cache}.${process.pid}`;
-  mkdirSync(partial, { recursive: true });
-  const fetched =
-    run('apt-get', ['download', '-q', ...missing], {}, partial) &&
-    readdirSync(partial)
-      .filter((file) => file.endsWith('.deb'))
-      .every((file) => run('dpkg', ['-x', file, '.'], {}, partial) && !rmSync(join(partial, file)));
-  rmSync(cache, { recursive: true, force: true });
-  if (fetched) return renameSync(partial, cache);
-  rmSync(partial, { recursive: true, force: true });
-  say(skipped);
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattline', 'browser');
+  if (existsSync(join(folder, 'complete'))) return;
+  const skipped = (why) =>
+    say(
+      `no browser for the tests (${why}): the tests of the web page will be skipped.\n` +
+        '  On Debian or Ubuntu it is the package chromium-headless-shell.\n' +
+        '  Or name one: WATTLINE_TEST_BROWSER=/path/to/chromium npm test',
+    );
+  if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
+  say('fetching a browser, which the tests of the web page need (apt-get download, about 100 MB) ...');
+  const problem = unpackPackages(['chromium-headless-shell'], folder);
+  if (problem) skipped(problem);
 }
 
-/** The packages that the browser needs and the system lacks; undefined if there is no such browser. */
-function missingPackages() {
-  const plan = spawnSync('apt-get', ['install', '-s', '--no-install-recommends', 'chromium-headless-shell'], {
+/**
+ * Downloads packages with what they need, and unpacks them into a folder. The folder has a file "complete" at the end.
+ * @returns why that was not possible
+ */
+function unpackPackages(wanted, folder) {
+  let list = packageNames(wanted);
+  if (list.length === 0) {
+    const root = asRoot();
+    if (root) {
+      const [command, ...rest] = [...root, 'apt-get', 'update', '-qq'];
+      run(command, rest);
+      list = packageNames(wanted);
+    }
+  }
+  if (list.length === 0) return 'apt-get does not know the packages';
+  const draft = `${folder}.${process.pid}`;
+  const packages = join(draft, 'packages');
+  mkdirSync(packages, { recursive: true });
+  const isFetched =
+    spawnSync('apt-get', ['download', '-qq', ...list], { cwd: packages, stdio: ['ignore', 2, 2] }).status ===
+    0;
+  const isUnpacked =
+    isFetched && readdirSync(packages).every((name) => run('dpkg', ['-x', join(packages, name), draft]));
+  if (!isUnpacked) {
+    rmSync(draft, { recursive: true, force: true });
+    return 'the packages cannot be fetched or unpacked';
+  }
+  rmSync(packages, { recursive: true });
+  writeFileSync(join(draft, 'complete'), `${list.join('\n')}\n`);
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(draft, folder);
+}
+
+/** The given packages and everything that they need and this machine lacks. */
+function packageNames(wanted) {
+  const planned = spawnSync('apt-get', ['install', '-s', '--no-install-recommends', ...wanted], {
     encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const names = [...(plan.stdout ?? '').matchAll(/^Inst (\S+)/gm)].map(([, name]) => name);
-  return names.length > 0 ? names : undefined;
+  if (planned.status !== 0) return [];
+  return planned.stdout.split('\n').flatMap((line) => /^Inst (\S+)/.exec(line)?.[1] ?? []);
 }
 
-function refreshLists() {
-  const [command, ...rest] = [...asRoot(), 'apt-get', 'update', '-qq'];
-  return run(command, rest);
+/** Shows processes another time. Without it the tests that set the clock are skipped. */
+function ensureFakeTime() {
+  if (process.env.WATTLINE_TEST_FAKETIME) return;
+  const isThere = () =>
+    quiet('sh', [
+      '-c',
+      'ls /usr/lib*/*/faketime/libfaketimeMT.so.1 /usr/lib*/faketime/libfaketimeMT.so.1 | grep -q .',
+    ]);
+  if (isThere()) return;
+  const root = asRoot();
+  if (root && has('apt-get')) {
+    say('installing libfaketime (apt-get), which tests that set the clock need ...');
+    const apt = (args) => {
+      const [command, ...rest] = [...root, 'apt-get', ...args];
+      return run(command, rest, { DEBIAN_FRONTEND: 'noninteractive' });
+    };
+    const install = ['install', '-y', '-qq', '--no-install-recommends', 'libfaketime'];
+    if (!apt(install)) apt(['update', '-qq']) && apt(install);
+  }
+  if (!isThere())
+    say(
+      'no libfaketime: the tests that set the clock will be skipped.\n' +
+        '  Debian, Ubuntu: sudo apt-get install libfaketime\n' +
+        '  or name it:     WATTLINE_TEST_FAKETIME=/path/to/libfaketimeMT.so.1 npm test',
+    );
 }
 
 /** How to run a command as root: a prefix, or undefined where that is not possible. */
@@ -144,10 +215,11 @@ function asRoot() {
   return has('sudo') && quiet('sudo', ['-n', 'true']) ? ['sudo', '-n'] : undefined;
 }
 
-function run(command, args, env = {}, cwd = root) {
+function run(command, args, env = {}) {
   // Nothing of this belongs on standard output, which is the command's that follows.
   return (
-    spawnSync(command, args, { cwd, stdio: ['ignore', 2, 2], env: { ...process.env, ...env } }).status === 0
+    spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2], env: { ...process.env, ...env } })
+      .status === 0
   );
 }
 function quiet(command, args) {

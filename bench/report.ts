@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
 import { createAccess } from '../src/access/access.ts';
 import { configSchema } from '../src/config/config.ts';
+import { createWorkgroups } from '../src/config/workgroups.ts';
 import { createHttpServer } from '../src/http/http-server.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../src/lib/time.ts';
 import { readHead } from '../src/publish/lake-commit.ts';
-import { lakePaths } from '../src/publish/lake-layout.ts';
+import { filePath, lakePaths } from '../src/publish/lake-layout.ts';
 import { publish } from '../src/publish/publish.ts';
 import { openLakeReader } from '../src/report/lake-reader.ts';
 import { registerReportRoutes } from '../src/report/report-routes.ts';
@@ -52,7 +53,7 @@ export async function benchReport(print: (line: string) => void): Promise<Report
     });
     const lake = await openLakeReader({ lakeDir, threads: THREADS });
     const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000_000 });
-    const { workgroups } = configSchema.parse({ workgroups: [{ id: WORKGROUP }] });
+    const workgroups = createWorkgroups(configSchema.parse({ workgroups: [{ id: WORKGROUP }] }));
     let readyMs = 0;
     app.addHook('onSend', (_request, reply, _payload, done) => {
       readyMs = reply.elapsedTime;
@@ -149,7 +150,7 @@ async function openBare(lakeDir: string) {
           ({ dataset, period }) =>
             dataset === 'daily_energy' && period >= start.slice(0, 7) && period <= end.slice(0, 7),
         )
-        .map(({ dataset, name }) => join(paths.files, dataset, name));
+        .map((file) => filePath(paths, file));
       const result = await connection.run(
         bySource
           ? `SELECT day, device, source, energy_wh FROM read_parquet($files) WHERE day BETWEEN $start::DATE AND $end::DATE ORDER BY day, device, source`

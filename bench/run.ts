@@ -5,9 +5,11 @@ import { benchBackfill } from './backfill.ts';
 import { benchCallers } from './callers.ts';
 import { benchDecode, type Ratio } from './decode.ts';
 import { benchExport } from './export.ts';
+import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
+import { benchPublish } from './publish.ts';
 import { benchReport } from './report.ts';
 import { benchRollUp } from './rollup.ts';
 import { benchRollUpCost } from './rollup-cost.ts';
@@ -35,9 +37,11 @@ const benches: Readonly<Record<string, Bench>> = {
       ratio: 1 / ratio,
       ratioMin: 0.5,
     })),
+  publish: benchPublish,
   export: benchExport,
   callers: benchCallers,
   backfill: benchBackfill,
+  idle: benchIdle,
   latency: benchLatency,
   soak: (print) => benchSoak(print),
   truth: benchTruth,

@@ -1,35 +1,42 @@
 import type { Config, WorkgroupConfig } from '../src/config/config.ts';
 import { parseCron } from '../src/lib/cron.ts';
-import { MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
-import type { AnySchedule, JobDefinition, StageName } from './stages.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
+import type { JobSchedule, StageDefinition, StageName, StagePace } from './stages.ts';
 
-/** All jobs, in the order in which data passes through them. */
-export const jobTable = {
+/** Stages that are asked run this often without being asked, because news can be lost and time alone changes some results. */
+const UNASKED_MS = 30 * SECOND_MS;
+
+/** All stages, in the order in which data passes through them. */
+export const stageTable = {
   /** Reads the stream to its head, for at most 20 s, and lands the messages. With a push source it stays at the head. */
   poll: {
     stage: 'poll',
     lane: 'land',
-    everyMs: (pipeline) => pipeline.pollEvery,
+    leastMs: (pipeline) => pipeline.pollEvery,
+    everyMs: () => UNASKED_MS,
     timeLimitMs: 30 * SECOND_MS,
   },
   /** Computes intervals and days from landed batches. */
   rollup: {
     stage: 'rollup',
     lane: 'derive',
-    everyMs: (pipeline) => pipeline.rollupEvery,
+    leastMs: (pipeline) => pipeline.rollupEvery,
+    everyMs: (pipeline) => Math.max(UNASKED_MS, pipeline.rollupEvery),
     timeLimitMs: 10 * MINUTE_MS,
   },
   /** Writes a new generation of the lake if something has changed. */
   publish: {
     stage: 'publish',
     lane: 'derive',
-    everyMs: (pipeline) => pipeline.publishEvery,
+    leastMs: (pipeline) => pipeline.publishEvery,
+    everyMs: (pipeline) => Math.max(UNASKED_MS, pipeline.publishEvery),
     timeLimitMs: 10 * MINUTE_MS,
   },
   /** Deletes old data and cleans up the warehouse. */
   maintain: {
     stage: 'maintain',
     lane: 'derive',
+    leastMs: (pipeline) => Math.min(SECOND_MS, pipeline.maintainEvery),
     everyMs: (pipeline) => pipeline.maintainEvery,
     timeLimitMs: 10 * MINUTE_MS,
   },
@@ -37,44 +44,61 @@ export const jobTable = {
   export: {
     stage: 'export',
     lane: 'export',
+    leastMs: () => SECOND_MS,
     everyMs: () => MINUTE_MS,
     timeLimitMs: 30 * MINUTE_MS,
   },
-} as const satisfies Readonly<Record<StageName, JobDefinition>>;
+} as const satisfies Readonly<Record<StageName, StageDefinition>>;
 
-/** The schedule of a workgroup: one row for each job and for each export. */
-export function schedulesOf(
-  workgroup: Pick<WorkgroupConfig, 'id' | 'timezone'>,
-  { pipeline, exports }: Pick<Config, 'pipeline' | 'exports'>,
-): AnySchedule[] {
-  const { export: exportJob, ...jobs } = jobTable;
-  return [
-    ...Object.values(jobs).map(({ stage, everyMs }) => ({
+/**
+ * When the stages of a workgroup run.
+ * @param workgroup.hasNews true if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`
+ */
+export function pacesOf(
+  pipeline: Config['pipeline'],
+  { hasExports, hasNews }: { hasExports: boolean; hasNews: boolean },
+): StagePace[] {
+  return Object.values<StageDefinition>(stageTable)
+    .filter(({ stage }) => stage !== 'export' || hasExports)
+    .map(({ stage, leastMs, everyMs }) => ({
       stage,
-      workgroupId: workgroup.id,
-      everyMs: everyMs(pipeline),
-    })),
-    ...exportSchedules(workgroup, exports),
-  ];
+      leastMs: leastMs(pipeline),
+      everyMs: stage === 'poll' && !hasNews ? pipeline.pollEvery : everyMs(pipeline),
+    }));
 }
 
 /**
- * The schedule of the exports of a workgroup: each by its own pattern, and all once a minute for missed and failed runs. The ledger of the exports
- * decides what a tick does, so a missed or repeated tick changes nothing.
+ * The jobs that are due at a time of day: each export by its own pattern, and the change of the day in each time zone. They wake workgroups that
+ * hibernate. The ledger of the exports decides what is to be done, so a missed or repeated job changes nothing.
  */
-function exportSchedules(
-  { id: workgroupId, timezone }: Pick<WorkgroupConfig, 'id' | 'timezone'>,
-  exports: Config['exports'],
-): AnySchedule[] {
-  const { stage, everyMs } = jobTable.export;
-  const own = exports.filter(({ workgroup }) => workgroup === workgroupId);
-  if (own.length === 0) return [];
+export function jobSchedules({
+  workgroups,
+  pipeline,
+  exports,
+}: {
+  workgroups: readonly Pick<WorkgroupConfig, 'id' | 'timezone'>[];
+} & Pick<Config, 'pipeline' | 'exports'>): JobSchedule[] {
+  const zones = new Set(workgroups.map(({ timezone }) => timezone));
   return [
-    { stage, workgroupId, everyMs: everyMs() },
-    ...own.flatMap(({ id, schedule, timezone: timeZone = timezone }) => {
+    ...[...zones].map((timeZone) => ({
+      key: `maintain:${timeZone}`,
+      pattern: dayChangePattern(pipeline.closeAfter),
+      timeZone,
+      job: { stage: 'maintain' as const, timeZone },
+    })),
+    ...exports.flatMap(({ id, workgroup: workgroupId, schedule, timezone }) => {
+      const workgroup = workgroups.find((one) => one.id === workgroupId);
       const pattern = parseCron(schedule ?? '');
-      if (typeof pattern === 'string') return [];
-      return [{ stage, workgroupId, name: `export-${id}`, pattern: pattern.plain, timeZone }];
+      if (workgroup === undefined || typeof pattern === 'string') return [];
+      const job = { stage: 'export' as const, workgroupId };
+      const timeZone = timezone ?? workgroup.timezone;
+      return [{ key: `export:${workgroupId}:${id}`, pattern: pattern.plain, timeZone, job }];
     }),
   ];
+}
+
+/** A few minutes after midnight, and after the time of day at which days become final. */
+function dayChangePattern(closeAfterMs: number): string {
+  const closingHour = Math.ceil((closeAfterMs % DAY_MS) / HOUR_MS) % 24;
+  return closingHour === 0 ? '5 0 * * *' : `5 0,${closingHour} * * *`;
 }

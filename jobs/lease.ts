@@ -1,69 +1,105 @@
 import type { Redis } from 'ioredis';
 
 /**
- * Leases decide which worker owns which shard. The epoch of the warehouse guarantees that no other worker writes. Calls fail at once if the store is
- * not reachable.
+ * Leases decide which worker owns which open shard. The epoch of the warehouse guarantees that no other worker writes. Calls fail at once if the store
+ * is not reachable. A workgroup is awake from its first lease until it hibernates: an awake workgroup without a lease needs a worker.
  */
 export interface Leases {
   /** The duration of a lease without renewal. */
   readonly leaseMs: number;
-  /** Takes a free lease, or renews an own one. @returns true if this worker has it now */
+  /** Takes a free lease, or renews an own one. The workgroup is awake then. @returns true if this worker has the lease now */
   hold(workgroupId: string): Promise<boolean>;
+  /** Renews own leases in one call, and takes leases that have run out. @returns the workgroups that another worker has */
+  renew(workgroupIds: readonly string[]): Promise<string[]>;
   /** Releases an own lease. */
-  release(workgroupId: string): Promise<void>;
-  /** Reports that this worker is alive. @returns the number of living workers, including this one */
-  heartbeat(): Promise<number>;
+  release(workgroupId: string, state: 'awake' | 'hibernated'): Promise<void>;
+  /** The id of the worker that has the lease. */
+  ownerOf(workgroupId: string): Promise<string | undefined>;
+  /** Reports that this worker is alive, and looks at the workgroups. */
+  survey(): Promise<Survey>;
   /** Removes this worker from the living ones. */
   leave(): Promise<void>;
-  /** All workgroups that ever had a lease here, also those that are no longer configured. */
-  known(): Promise<string[]>;
+  /** A workgroup that is no longer configured does not need a worker. */
   forget(workgroupId: string): Promise<void>;
 }
 
+export interface Survey {
+  /** Living workers, including this one. */
+  workers: number;
+  /** The workgroups that are open, or that need a worker. */
+  awake: string[];
+  /** Of these, the workgroups without a lease. */
+  free: string[];
+}
+
 /** Leases for the single process with an embedded queue. */
-export function createLocalLeases(leaseMs: number): Leases {
+export function createLocalLeases(leaseMs: number, workerId = 'local'): Leases {
+  const awake = new Set<string>();
   const held = new Set<string>();
   return {
     leaseMs,
     async hold(workgroupId) {
       held.add(workgroupId);
+      awake.add(workgroupId);
       return true;
     },
-    async release() {},
-    async heartbeat() {
-      return 1;
+    async renew() {
+      return [];
+    },
+    async release(workgroupId, state) {
+      held.delete(workgroupId);
+      if (state === 'hibernated') awake.delete(workgroupId);
+    },
+    async ownerOf(workgroupId) {
+      return held.has(workgroupId) ? workerId : undefined;
+    },
+    async survey() {
+      return { workers: 1, awake: [...awake], free: [...awake].filter((id) => !held.has(id)) };
     },
     async leave() {},
-    async known() {
-      return [...held];
-    },
     async forget(workgroupId) {
-      held.delete(workgroupId);
+      awake.delete(workgroupId);
     },
   };
 }
 
+/** Arguments: prefix, worker, milliseconds, workgroups. Answers with 1 for each lease that the worker has now. */
 const HOLD = `
-  local owner = redis.call('GET', KEYS[1])
-  if owner == ARGV[1] then
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  elseif not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-    return 0
+  local answer = {}
+  for i = 4, #ARGV do
+    local key = ARGV[1] .. ':lease:' .. ARGV[i]
+    local owner = redis.call('GET', key)
+    if owner == ARGV[2] then
+      redis.call('PEXPIRE', key, ARGV[3])
+    elseif not owner then
+      redis.call('SET', key, ARGV[2], 'PX', ARGV[3])
+    end
+    if not owner or owner == ARGV[2] then
+      redis.call('SADD', KEYS[1], ARGV[i])
+      answer[#answer + 1] = 1
+    else
+      answer[#answer + 1] = 0
+    end
   end
-  redis.call('SADD', KEYS[2], ARGV[3])
-  return 1`;
+  return answer`;
 
 const RELEASE = `
-  if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-  return 0`;
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+  if ARGV[2] == 'hibernated' then redis.call('SREM', KEYS[2], ARGV[3]) end
+  return redis.call('DEL', KEYS[1])`;
 
 /** Ages use the clock of the store, so workers need not have the same time. */
-const HEARTBEAT = `
+const SURVEY = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   redis.call('ZADD', KEYS[1], now, ARGV[1])
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
-  return redis.call('ZCARD', KEYS[1])`;
+  local awake = redis.call('SMEMBERS', KEYS[2])
+  local free = {}
+  for _, id in ipairs(awake) do
+    if redis.call('EXISTS', ARGV[3] .. ':lease:' .. id) == 0 then free[#free + 1] = id end
+  end
+  return {redis.call('ZCARD', KEYS[1]), awake, free}`;
 
 /**
  * Leases in Redis, for several workers.
@@ -76,25 +112,35 @@ export function createRedisLeases(
   const { workerId, leaseMs, prefix } = options;
   const leaseKey = (workgroupId: string) => `${prefix}:lease:${workgroupId}`;
   const workersKey = `${prefix}:workers`;
-  const knownKey = `${prefix}:workgroups`;
+  const awakeKey = `${prefix}:awake`;
+  const hold = async (workgroupIds: readonly string[]) =>
+    (await redis.eval(HOLD, 1, awakeKey, prefix, workerId, leaseMs, ...workgroupIds)) as number[];
   return {
     leaseMs,
     async hold(workgroupId) {
-      const held = await redis.eval(HOLD, 2, leaseKey(workgroupId), knownKey, workerId, leaseMs, workgroupId);
-      return held === 1;
+      return (await hold([workgroupId]))[0] === 1;
     },
-    async release(workgroupId) {
-      await redis.eval(RELEASE, 1, leaseKey(workgroupId), workerId);
+    async renew(workgroupIds) {
+      if (workgroupIds.length === 0) return [];
+      const held = await hold(workgroupIds);
+      return workgroupIds.filter((_, index) => held[index] !== 1);
     },
-    async heartbeat() {
-      return Number(await redis.eval(HEARTBEAT, 1, workersKey, workerId, leaseMs));
+    async release(workgroupId, state) {
+      await redis.eval(RELEASE, 2, leaseKey(workgroupId), awakeKey, workerId, state, workgroupId);
+    },
+    async ownerOf(workgroupId) {
+      return (await redis.get(leaseKey(workgroupId))) ?? undefined;
+    },
+    async survey() {
+      const answer = await redis.eval(SURVEY, 2, workersKey, awakeKey, workerId, leaseMs, prefix);
+      const [workers, awake, free] = answer as [number, string[], string[]];
+      return { workers, awake, free };
     },
     async leave() {
       await redis.zrem(workersKey, workerId);
     },
-    known: () => redis.smembers(knownKey),
     async forget(workgroupId) {
-      await redis.srem(knownKey, workgroupId);
+      await redis.srem(awakeKey, workgroupId);
     },
   };
 }

@@ -4,10 +4,19 @@ import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { tellFailure } from '../src/pipeline/failure-words.ts';
 import type { Leases } from './lease.ts';
-import type { LossReason, Shard } from './shard-jobs.ts';
+import type { LossReason, Shard } from './start-shard.ts';
 
 /** Why a shard is given up. */
-export type GiveUpReason = 'lease-lost' | 'lease-expired' | LossReason | 'handed-over' | 'worker-stops';
+export type GiveUpReason =
+  | 'lease-lost'
+  | 'lease-expired'
+  | LossReason
+  | 'handed-over'
+  | 'reconfigured'
+  | 'removed'
+  | 'makes-room'
+  | 'hibernates'
+  | 'worker-stops';
 
 /** A shard whose lease this worker has, until it is closed. */
 interface OwnedShard {
@@ -19,6 +28,8 @@ interface OwnedShard {
   shard: Shard | undefined;
   /** Set once the shard must be given up. Opening then ends in closing. */
   giveUp: GiveUpReason | undefined;
+  /** Resolves when the shard is open or could not be opened. */
+  opened: Promise<void>;
   /** Resolves when the shard is closed. */
   ended: Promise<void>;
 }
@@ -36,6 +47,13 @@ interface Waiting {
 export interface OwnedShards {
   /** Takes the lease of a free shard and opens the shard in the background. @returns true if the lease was free */
   take(workgroupId: string): Promise<boolean>;
+  /** The open shard of a workgroup. Waits while it is being opened or closed. @returns undefined if it is not open here */
+  opened(workgroupId: string): Promise<Shard | undefined>;
+  /**
+   * Publishes what is left, closes an idle shard, and notes that it needs no worker. The shard stays open if there is news.
+   * @returns true if it hibernates
+   */
+  hibernate(workgroupId: string): Promise<boolean>;
   /** Renews all leases, and gives up shards whose lease is lost. */
   renew(): Promise<void>;
   /** Gives up a shard in the background: stops its work, closes it, then releases the lease. */
@@ -44,6 +62,12 @@ export interface OwnedShards {
   giveUpAll(reason: GiveUpReason): Promise<void>;
   /** Owned shards that are not being given up, oldest first. */
   kept(): string[];
+  /** True until a shard is closed. */
+  has(workgroupId: string): boolean;
+  /** The number of shards that are being opened. */
+  opening(): number;
+  /** The open shard. */
+  find(workgroupId: string): Shard | undefined;
   owned(): Shard[];
   mayTake(workgroupId: string): boolean;
   /** The error is set from the first failure until the shard is open, here or in another worker. */
@@ -58,7 +82,7 @@ export interface OwnedShardDescription {
 }
 
 /** `elsewhere`: another worker or nobody owns it. `waiting`: it could not be opened or was lost, and will be retried. */
-export type OwnedShardState = OwnedShard['state'] | 'waiting' | 'elsewhere';
+export type OwnedShardState = OwnedShard['state'] | 'hibernating' | 'waiting' | 'elsewhere';
 
 export interface OwnedShardsOptions {
   leases: Leases;
@@ -66,6 +90,10 @@ export interface OwnedShardsOptions {
   open: (workgroupId: string, onLost: (reason: LossReason) => void) => Promise<Shard>;
   /** Closes the shard in the warehouse. */
   close: (workgroupId: string) => Promise<void>;
+  /** True if everything of the stream is in the warehouse of an idle shard, and everything of the warehouse in the lake. */
+  mayHibernate: (workgroupId: string) => Promise<boolean>;
+  /** Called after an idle shard was closed, and before its lease is released. */
+  onHibernated: (workgroupId: string) => void;
   clock: Clock;
   logger: Logger;
 }
@@ -75,7 +103,7 @@ const STOP_MS = 5 * SECOND_MS;
 const CLOSE_MS = 6 * SECOND_MS;
 
 export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
-  const { leases, open, close, clock, logger } = options;
+  const { leases, open, close, mayHibernate, onHibernated, clock, logger } = options;
   const ownedShards = new Map<string, OwnedShard>();
   const waiting = new Map<string, Waiting>();
   const marginMs = leases.leaseMs / 5;
@@ -92,10 +120,12 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       leaseUntilMs: askedAtMs + leases.leaseMs,
       shard: undefined,
       giveUp: undefined,
+      opened: Promise.resolve(),
       ended: Promise.resolve(),
     };
     ownedShards.set(workgroupId, ownedShard);
-    ownedShard.ended = live(workgroupId, ownedShard);
+    ownedShard.opened = live(workgroupId, ownedShard);
+    ownedShard.ended = ownedShard.opened;
     return true;
   }
 
@@ -125,10 +155,11 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     ownedShard.state = 'closing';
     const stopped = (await ownedShard.shard?.stop(STOP_MS)) ?? 'stopped';
     const closed = await withTimeout(close(workgroupId), CLOSE_MS).catch(errorMessage);
-    await ownedShard.shard?.close();
     ownedShard.isReleased = true;
+    const hibernates = ownedShard.giveUp === 'hibernates' && stopped === 'stopped' && closed === undefined;
+    if (hibernates) onHibernated(workgroupId);
     // A lost lease is not released here, because releasing compares the owner.
-    await leases.release(workgroupId).catch(() => undefined);
+    await leases.release(workgroupId, hibernates ? 'hibernated' : 'awake').catch(() => undefined);
     ownedShards.delete(workgroupId);
     logger.info(
       {
@@ -165,24 +196,47 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     return clock.now() <= retryAtMs + leases.leaseMs;
   }
 
-  async function renewOne(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
+  async function renew(): Promise<void> {
+    const held = new Map([...ownedShards].filter(([, { isReleased }]) => !isReleased));
     const askedAtMs = clock.now();
     try {
-      if (await leases.hold(workgroupId)) ownedShard.leaseUntilMs = askedAtMs + leases.leaseMs;
-      else giveUp(workgroupId, 'lease-lost');
+      const lost = new Set(await leases.renew([...held.keys()]));
+      for (const [workgroupId, ownedShard] of held) {
+        if (lost.has(workgroupId)) giveUp(workgroupId, 'lease-lost');
+        else ownedShard.leaseUntilMs = askedAtMs + leases.leaseMs;
+      }
     } catch (error) {
-      logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'lease.not-renewed');
-      if (clock.now() >= ownedShard.leaseUntilMs - marginMs) giveUp(workgroupId, 'lease-expired');
+      logger.debug({ error: errorMessage(error) }, 'lease.not-renewed');
+      for (const [workgroupId, { leaseUntilMs }] of held)
+        if (clock.now() >= leaseUntilMs - marginMs) giveUp(workgroupId, 'lease-expired');
     }
+  }
+
+  async function opened(workgroupId: string): Promise<Shard | undefined> {
+    for (;;) {
+      const ownedShard = ownedShards.get(workgroupId);
+      if (!ownedShard) return undefined;
+      if (ownedShard.state === 'owned' && !ownedShard.giveUp) return ownedShard.shard;
+      await (ownedShard.state === 'opening' ? ownedShard.opened : ownedShard.ended);
+    }
+  }
+
+  async function hibernate(workgroupId: string): Promise<boolean> {
+    const ownedShard = ownedShards.get(workgroupId);
+    const shard = ownedShard?.shard;
+    if (ownedShard?.state !== 'owned' || !shard || ownedShard.giveUp) return false;
+    if (!(await shard.settle()) || !(await mayHibernate(workgroupId))) return false;
+    giveUp(workgroupId, 'hibernates');
+    await ownedShard.ended;
+    return !ownedShards.has(workgroupId) && ownedShard.giveUp === 'hibernates';
   }
 
   return {
     take,
+    opened,
+    hibernate,
     giveUp,
-    async renew() {
-      const held = [...ownedShards].filter(([, { isReleased }]) => !isReleased);
-      await Promise.all(held.map(([workgroupId, ownedShard]) => renewOne(workgroupId, ownedShard)));
-    },
+    renew,
     async giveUpAll(reason) {
       for (const workgroupId of ownedShards.keys()) giveUp(workgroupId, reason);
       // Opening may end in closing. Its promise covers both.
@@ -190,12 +244,19 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     },
     kept: () =>
       [...ownedShards].filter(([, { giveUp: reason }]) => !reason).map(([workgroupId]) => workgroupId),
+    has: (workgroupId) => ownedShards.has(workgroupId),
+    opening: () => [...ownedShards.values()].filter(({ state }) => state === 'opening').length,
+    find(workgroupId) {
+      const found = ownedShards.get(workgroupId);
+      return found?.state === 'owned' && !found.giveUp ? found.shard : undefined;
+    },
     owned: () =>
       [...ownedShards.values()].flatMap(({ state, shard }) => (state === 'owned' && shard ? [shard] : [])),
     mayTake: (workgroupId) =>
       !ownedShards.has(workgroupId) && clock.now() >= (waiting.get(workgroupId)?.retryAtMs ?? 0),
     describe(workgroupId) {
-      const state = ownedShards.get(workgroupId)?.state;
+      const ownedShard = ownedShards.get(workgroupId);
+      const state = ownedShard?.giveUp === 'hibernates' ? 'hibernating' : ownedShard?.state;
       const since = waiting.get(workgroupId);
       const waits = since !== undefined && (state !== undefined || isTried(since)) ? since : undefined;
       return {

@@ -7,21 +7,30 @@ import { errorMessage, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
 import { openEmbeddedPostgres, tidyEmbeddedPostgres } from './embedded-postgres.ts';
+import { type JobQueue, openJobQueue } from './job-queue.ts';
 import { createLocalLeases, createRedisLeases, type Leases } from './lease.ts';
 import { createPglitePool } from './pglite-pool.ts';
-import { openShardQueue, type ShardQueue } from './shard-queue.ts';
 
-/** The store of ticks and leases: embedded in this process, or in Redis and shared. */
+/** The store of jobs and leases: embedded in this process, or in Redis and shared. */
 export interface QueueBackend {
   readonly kind: 'pglite' | 'redis';
   readonly workerId: string;
   readonly leases: Leases;
-  queue(workgroupId: string): ShardQueue;
+  readonly channel: WorkerChannel;
+  /** Opens the queue of the jobs. It can be opened again after it was closed. */
+  openQueue(): Promise<JobQueue>;
   /** Calls back when the store is reachable again after an outage. It may have lost everything. */
   onRecovered(listener: () => void): void;
   /** Bounds the growth of the store. */
   tidy(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Messages between workers. A message can be lost, like a job. */
+export interface WorkerChannel {
+  /** @returns false if the worker is not there */
+  tell(workerId: string, message: string): Promise<boolean>;
+  onTold(listener: (message: string) => void): void;
 }
 
 /** A worker without renewal counts as dead after this time, and another worker takes its shards. */
@@ -48,33 +57,37 @@ export async function openBackend(options: {
   }
 }
 
-async function openPglite(options: {
-  cacheDir: string;
-  logger: Logger;
-  leaseMs: number;
-}): Promise<QueueBackend> {
+/** The queue itself is opened later, because it takes seconds, and shards do not need it. */
+function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number }): QueueBackend {
   const { logger, leaseMs } = options;
-  const database = await openEmbeddedPostgres(options);
-  const pool = createPglitePool(database);
-  const client = await pool.connect();
-  try {
-    await runMigrations(client);
-    await client.query('SET search_path TO bullmq');
-  } finally {
-    client.release();
-  }
+  let tidy = async () => {};
   return {
     kind: 'pglite',
     workerId: randomUUID(),
     leases: createLocalLeases(leaseMs),
-    queue: (workgroupId) =>
-      openShardQueue(workgroupId, { options: { connection: pool }, factory: createPostgresBackend }, logger),
-    onRecovered: () => undefined,
-    tidy: () => tidyEmbeddedPostgres(pool),
-    async close() {
-      await pool.end();
-      await database.close();
+    channel: { tell: async () => false, onTold: () => undefined },
+    async openQueue() {
+      const database = await openEmbeddedPostgres(options);
+      const pool = createPglitePool(database);
+      tidy = () => tidyEmbeddedPostgres(pool);
+      const closeStore = async () => {
+        tidy = async () => {};
+        await pool.end();
+        await database.close();
+      };
+      const client = await pool.connect();
+      try {
+        await runMigrations(client);
+        await client.query('SET search_path TO bullmq');
+      } finally {
+        client.release();
+      }
+      const queue = openJobQueue({ options: { connection: pool }, factory: createPostgresBackend }, logger);
+      return { ...queue, close: () => queue.close().finally(closeStore) };
     },
+    onRecovered: () => undefined,
+    tidy: () => tidy(),
+    close: async () => undefined,
   };
 }
 
@@ -91,14 +104,17 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
     retryStrategy,
     lazyConnect: true,
   });
+  const toldConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
+  const connections = [queueConnection, leaseConnection, toldConnection];
   const watch = watchConnection(queueConnection, logger);
-  leaseConnection.on('error', () => undefined);
+  for (const connection of [leaseConnection, toldConnection]) connection.on('error', () => undefined);
   try {
-    await Promise.all([queueConnection.connect(), leaseConnection.connect()]);
+    await Promise.all(connections.map((connection) => connection.connect()));
     await warnOfEviction(queueConnection, logger);
+    await toldConnection.subscribe(channelOf(workerId));
+    await removeOldQueues(queueConnection);
   } catch (error) {
-    queueConnection.disconnect();
-    leaseConnection.disconnect();
+    for (const connection of connections) connection.disconnect();
     throw new TransientError(
       'QueueUnreachable',
       `Redis at ${new URL(url).host} cannot be used (${watch.lastError() ?? errorMessage(error)}); start it, or set queue.redisUrl`,
@@ -110,20 +126,41 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
     kind: 'redis',
     workerId,
     leases: createRedisLeases(leaseConnection, { workerId, leaseMs, prefix: PREFIX }),
-    queue: (workgroupId) =>
-      openShardQueue(
-        workgroupId,
-        { options: { connection: queueConnection, prefix: `${PREFIX}:queue` }, factory: createRedisBackend },
+    channel: {
+      tell: async (id, message) => (await leaseConnection.publish(channelOf(id), message)) > 0,
+      onTold: (listener) => void toldConnection.on('message', (_, message) => listener(message)),
+    },
+    openQueue: async () =>
+      openJobQueue(
+        { options: { connection: queueConnection, prefix: `${PREFIX}:jobs` }, factory: createRedisBackend },
         logger,
       ),
     onRecovered: watch.onRecovered,
     tidy: async () => undefined,
     async close() {
       watch.end();
-      queueConnection.disconnect();
-      leaseConnection.disconnect();
+      for (const connection of connections) connection.disconnect();
     },
   };
+}
+
+function channelOf(workerId: string): string {
+  return `${PREFIX}:worker:${workerId}`;
+}
+
+const KEYS_PER_SCAN = 1_000;
+
+/** Earlier versions had a queue for each workgroup. Nothing of them is needed, because schedules are set up at every start. */
+async function removeOldQueues(redis: Redis): Promise<void> {
+  // Earlier versions kept the names of the workgroups there.
+  if ((await redis.exists(`${PREFIX}:workgroups`)) === 0) return;
+  for (let cursor = '0'; ; ) {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', `${PREFIX}:queue:*`, 'COUNT', KEYS_PER_SCAN);
+    if (keys.length > 0) await redis.unlink(...keys);
+    if (next === '0') break;
+    cursor = next;
+  }
+  await redis.unlink(`${PREFIX}:workgroups`);
 }
 
 /** Logs an outage once when it begins and once when it ends. */

@@ -1,36 +1,39 @@
-import { MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
-import type { ScheduledRow, ShardQueue } from './shard-queue.ts';
-import { type AnySchedule, isPeriodic, scheduleKey } from './stages.ts';
+import { nextCronInstant, parseCron } from '../src/lib/cron.ts';
+import { MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
+import type { JobQueue, StoredSchedule } from './job-queue.ts';
+import type { JobSchedule } from './stages.ts';
 
 /** The changes, by the key of the schedule. */
 export interface ScheduleChanges {
   added: string[];
   changed: string[];
-  /** Present, but without a next tick in the future. */
+  /** Present, but the next job is not at the next instant of the pattern. The chain broke, or the clock was set. */
   repaired: string[];
   removed: string[];
 }
 
 /**
- * Makes the schedules of a queue the wanted ones, whatever the queue contains. Repeated or concurrent calls change nothing more, because a schedule has
- * one key.
+ * Makes the schedules of the queue the wanted ones, whatever the queue contains. Repeated or concurrent calls change nothing more, because a schedule
+ * has one key.
  */
 export async function reconcileSchedules(
-  queue: ShardQueue,
-  wanted: readonly AnySchedule[],
+  queue: JobQueue,
+  wanted: readonly JobSchedule[],
   nowMs: UtcMs,
 ): Promise<ScheduleChanges> {
   const changes: ScheduleChanges = { added: [], changed: [], repaired: [], removed: [] };
   const present = new Map((await queue.schedules()).map((row) => [row.key, row]));
   for (const row of wanted) {
-    const key = scheduleKey(row);
+    const { key } = row;
     const found = present.get(key);
     present.delete(key);
     if (!found) changes.added.push(key);
-    else if (!isAsWanted(found, row)) changes.changed.push(key);
-    else if (found.nextAtMs === undefined || found.nextAtMs < nowMs - overdueAfterMs(row))
+    else if (found.pattern !== row.pattern || found.timeZone !== row.timeZone) changes.changed.push(key);
+    else if (!isOnTime(found, row, nowMs)) {
       changes.repaired.push(key);
-    else continue;
+      // The job of the future would stay beside the new one.
+      if (found.nextAtMs !== undefined && found.nextAtMs > nowMs) await queue.unschedule(key);
+    } else continue;
     await queue.schedule(row);
   }
   for (const key of present.keys()) {
@@ -40,12 +43,10 @@ export async function reconcileSchedules(
   return changes;
 }
 
-function isAsWanted(found: ScheduledRow, row: AnySchedule): boolean {
-  return isPeriodic(row)
-    ? found.everyMs === row.everyMs
-    : found.pattern === row.pattern && found.timeZone === row.timeZone;
-}
-
-function overdueAfterMs(row: AnySchedule): number {
-  return isPeriodic(row) ? 2 * row.everyMs + SECOND_MS : MINUTE_MS;
+/** A job that is due may still wait for a worker. A job of the future must not be later than the pattern says. */
+function isOnTime({ nextAtMs }: StoredSchedule, { pattern, timeZone }: JobSchedule, nowMs: UtcMs): boolean {
+  if (nextAtMs === undefined || nextAtMs < nowMs - MINUTE_MS) return false;
+  const cron = parseCron(pattern);
+  const nextMs = typeof cron === 'string' ? undefined : nextCronInstant(cron, timeZone, nowMs);
+  return nextMs === undefined || nextAtMs <= nextMs + MINUTE_MS;
 }

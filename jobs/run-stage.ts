@@ -2,35 +2,35 @@ import { errorMessage, isRetryable, TransientError } from '../src/lib/errors.ts'
 import type { Logger } from '../src/lib/logger.ts';
 import { tellFailure } from '../src/pipeline/failure-words.ts';
 import type { Progress } from './stage-health.ts';
-import type { JobDefinition, Stages } from './stages.ts';
+import type { StageDefinition, Stages } from './stages.ts';
 
 /**
  * Runs a stage once, within its time limit, and records the result.
  * @param stopSignal aborts when the worker stops or loses the shard; later errors do not count
- * @returns `interrupted` if it ended because of `stopSignal`
+ * @returns the result of the stage; undefined if it ended because of `stopSignal`
  * @throws the error of the stage, after logging it
  */
 export async function runStage(
-  job: JobDefinition,
+  definition: StageDefinition,
   run: { stages: Stages; workgroupId: string; progress: Progress; logger: Logger },
   stopSignal: AbortSignal,
-): Promise<'done' | 'interrupted'> {
+): Promise<unknown> {
   const { stages, workgroupId, progress, logger } = run;
-  const { stage, timeLimitMs } = job;
-  if (stopSignal.aborted) return 'interrupted';
+  const { stage, timeLimitMs } = definition;
+  if (stopSignal.aborted) return undefined;
   const controller = new AbortController();
   const stop = () => controller.abort(stopSignal.reason);
   const timeLimit = setTimeout(() => controller.abort(timeLimitError(stage, timeLimitMs)), timeLimitMs);
   stopSignal.addEventListener('abort', stop);
   progress.started(stage);
   try {
-    await stages[stage](workgroupId, controller.signal);
+    const result = await stages[stage](workgroupId, controller.signal);
     progress.succeeded(stage);
-    return 'done';
+    return result;
   } catch (error) {
     if (stopSignal.aborted) {
       progress.interrupted(stage);
-      return 'interrupted';
+      return undefined;
     }
     progress.failed(stage, error);
     const { code, message } = tellFailure(error);

@@ -1,7 +1,7 @@
 import { isRetryable } from '../src/lib/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { tellFailure } from '../src/pipeline/failure-words.ts';
-import type { Schedule, StageName } from './stages.ts';
+import type { StageName, StagePace } from './stages.ts';
 
 /** The state of one stage of one workgroup. Instants are null if the event has not happened since the shard was opened. */
 export interface StageHealth {
@@ -11,9 +11,10 @@ export interface StageHealth {
    * - `failing`: its last run failed; it is retried at `retryAtMs`
    * - `late`: no success for ten periods
    * - `stuck`: a run has not ended after its time limit
-   * - `unscheduled`: ticks are missing
+   * - `unscheduled`: it was not begun for five periods
    */
   state: 'ok' | 'failing' | 'late' | 'stuck' | 'unscheduled';
+  /** The stage runs this often without being asked. */
   everyMs: number;
   /** When the shard was opened. The stage was due from then on. */
   openedAtMs: UtcMs;
@@ -32,8 +33,8 @@ export interface StageHealth {
 /** Records the runs of the stages of one shard. A worker counts as alive by progress, not by presence. */
 export interface Progress {
   tick(stage: StageName): void;
-  /** True if a failed stage still has to wait before its retry. */
-  isBackingOff(stage: StageName): boolean;
+  /** The time for which a failed stage still has to wait before its retry. */
+  backOffMs(stage: StageName): number;
   started(stage: StageName): void;
   succeeded(stage: StageName): void;
   failed(stage: StageName, error: unknown): void;
@@ -47,15 +48,15 @@ const STUCK_GRACE_MS = 30 * SECOND_MS;
 
 /** @param timeLimitMs the time after which a run of the stage is aborted */
 export function createProgress(
-  schedules: readonly Schedule[],
+  paces: readonly Pick<StagePace, 'stage' | 'everyMs'>[],
   options: { clock: Clock; timeLimitMs: (stage: StageName) => number },
 ): Progress {
   const { clock, timeLimitMs } = options;
   const openedAtMs = clock.now();
-  const records = new Map(schedules.map((row) => [row.stage, emptyRecord(row, openedAtMs)]));
+  const records = new Map(paces.map((row) => [row.stage, emptyRecord(row, openedAtMs)]));
   const at = (stage: StageName) => {
     const record = records.get(stage);
-    if (!record) throw new Error(`${stage} is not in the schedule`);
+    if (!record) throw new Error(`${stage} is not a stage of this shard`);
     return record;
   };
   const end = (record: Record) => {
@@ -66,7 +67,7 @@ export function createProgress(
     tick: (stage) => {
       at(stage).lastTickAtMs = clock.now();
     },
-    isBackingOff: (stage) => clock.now() < (at(stage).retryAtMs ?? 0),
+    backOffMs: (stage) => Math.max(0, (at(stage).retryAtMs ?? 0) - clock.now()),
     started: (stage) => {
       at(stage).runningSinceMs = clock.now();
     },
@@ -100,7 +101,7 @@ export function createProgress(
 
 type Record = Omit<StageHealth, 'state'>;
 
-function emptyRecord({ stage, everyMs }: Schedule, openedAtMs: UtcMs): Record {
+function emptyRecord({ stage, everyMs }: Pick<StagePace, 'stage' | 'everyMs'>, openedAtMs: UtcMs): Record {
   return {
     stage,
     everyMs,

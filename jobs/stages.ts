@@ -1,51 +1,58 @@
 import type { Config } from '../src/config/config.ts';
 
-/** The jobs of a workgroup, in the order in which data passes through them. */
+/** The stages of a workgroup, in the order in which data passes through them. */
 export const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'export'] as const;
 export type StageName = (typeof stageNames)[number];
 
+/** What a run of a stage returns. Other results mean that the stage has done everything. */
+export interface StageResult {
+  /** There is more to do. The stage runs again as soon as its least distance allows. */
+  more?: boolean;
+  /** The stage must run again after this time. */
+  againInMs?: number | undefined;
+}
+
 /**
- * The work of the jobs. Each may run twice or not at all: it reads its position from the warehouse, does a bounded piece of work, and ends soon after
+ * The work of the stages. Each may run twice or not at all: it reads its position from the warehouse, does a bounded piece of work, and ends soon after
  * `signal` aborts.
  */
 export type Stages = Readonly<
   Record<StageName, (workgroupId: string, signal: AbortSignal) => Promise<unknown>>
 >;
 
-/** One job of the table: its stage, its schedule, and its lane. */
-export interface JobDefinition {
+/** One stage of the table: its lane, and when it runs. */
+export interface StageDefinition {
   stage: StageName;
-  /** Jobs of one lane of a shard never run at the same time. Jobs of different lanes may, and rely on transactions of the warehouse. */
+  /** Stages of one lane of a shard never run at the same time. Stages of different lanes may, and rely on transactions of the warehouse. */
   lane: 'land' | 'derive' | 'export';
+  /** The least time between the beginnings of two runs. */
+  leastMs: (pipeline: Config['pipeline']) => number;
+  /** The time after which the stage runs without being asked. */
   everyMs: (pipeline: Config['pipeline']) => number;
   /** A longer run is aborted. */
   timeLimitMs: number;
 }
 
-/** A row of the schedule: when one job of one workgroup is due. */
-export interface Schedule {
+/** When a stage of a workgroup runs. */
+export interface StagePace {
   stage: StageName;
-  workgroupId: string;
+  leastMs: number;
   everyMs: number;
 }
 
-/** Additional due times of a stage, with their own name. */
-export interface ClockSchedule {
-  stage: StageName;
-  workgroupId: string;
-  name: string;
+/** A time of day at which a job is due. */
+export interface JobSchedule {
+  /** `export:<workgroup>:<export>`, or `maintain:<time zone>` for all workgroups of the zone. */
+  key: string;
   /** A cron pattern. */
   pattern: string;
   timeZone: string;
+  /** Ids only: no readings and no secrets. */
+  job: Job;
 }
 
-export type AnySchedule = Schedule | ClockSchedule;
-
-export function isPeriodic(schedule: AnySchedule): schedule is Schedule {
-  return 'everyMs' in schedule;
-}
-
-/** The key of a schedule. */
-export function scheduleKey(row: AnySchedule): string {
-  return isPeriodic(row) ? row.stage : row.name;
-}
+/** A job says that something is due. The worker that owns the shard does it. */
+export type Job =
+  | { stage: 'export'; workgroupId: string }
+  /** The day has changed for the workgroups of a time zone. */
+  | { stage: 'maintain'; timeZone: string };

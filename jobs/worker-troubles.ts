@@ -1,6 +1,6 @@
 import { formatInstant, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
 import type { Trouble } from '../src/pipeline/trouble.ts';
-import { jobTable } from './job-table.ts';
+import { stageTable } from './job-table.ts';
 import type { StageHealth } from './stage-health.ts';
 import type { ShardHealth, WorkerHealth } from './worker-health.ts';
 
@@ -20,7 +20,7 @@ export function troublesOf(health: WorkerHealth, nowMs: UtcMs): Trouble[] {
     sinceMs: lastRoundAtMs,
     message: `it has not answered since ${formatInstant(lastRoundAtMs)}; ${queueAdvice[backend]}`,
   };
-  return [...(isCutOff ? [cutOff] : []), ...health.shards.flatMap((shard) => ofShard(shard, backend, nowMs))];
+  return [...(isCutOff ? [cutOff] : []), ...health.shards.flatMap((shard) => ofShard(shard, nowMs))];
 }
 
 const queueAdvice: Readonly<Record<WorkerHealth['backend'], string>> = {
@@ -28,7 +28,7 @@ const queueAdvice: Readonly<Record<WorkerHealth['backend'], string>> = {
   redis: 'check that the Redis of queue.redisUrl is running and reachable; the work then continues by itself',
 };
 
-function ofShard(shard: ShardHealth, backend: WorkerHealth['backend'], nowMs: UtcMs): Trouble[] {
+function ofShard(shard: ShardHealth, nowMs: UtcMs): Trouble[] {
   const { workgroupId, state, error, failingSinceMs, stages } = shard;
   if (state !== 'owned') {
     if (failingSinceMs === null) return [];
@@ -36,7 +36,7 @@ function ofShard(shard: ShardHealth, backend: WorkerHealth['backend'], nowMs: Ut
     return [{ workgroupId, stage: 'open', state: 'not-open', sinceMs: failingSinceMs, message }];
   }
   return stages.flatMap((stage) => {
-    const found = ofStage(stage, stages, backend, nowMs);
+    const found = ofStage(stage, stages, nowMs);
     return found ? [{ workgroupId, stage: stage.stage, ...found }] : [];
   });
 }
@@ -44,7 +44,6 @@ function ofShard(shard: ShardHealth, backend: WorkerHealth['backend'], nowMs: Ut
 function ofStage(
   health: StageHealth,
   stages: readonly StageHealth[],
-  backend: WorkerHealth['backend'],
   nowMs: UtcMs,
 ): Omit<Trouble, 'workgroupId' | 'stage'> | undefined {
   const { openedAtMs, everyMs, runningSinceMs, lastTickAtMs, lastSuccessAtMs, lastError } = health;
@@ -57,16 +56,6 @@ function ofStage(
       `it has been running since ${since} and did not end after it was aborted; restart this process`,
     );
   }
-  if (health.state === 'unscheduled') {
-    const sinceMs = lastTickAtMs ?? openedAtMs;
-    const ticks =
-      lastTickAtMs === null ? 'it was never called' : `it was last called at ${formatInstant(lastTickAtMs)}`;
-    return told(
-      'unscheduled',
-      sinceMs,
-      `${ticks}, and it is due every ${seconds(everyMs)}: the queue does not tick; ${queueAdvice[backend]}`,
-    );
-  }
   const { failingSinceMs, failures } = health;
   if (failingSinceMs !== null && failures > 1 && nowMs - failingSinceMs >= FAILED_MS)
     return told(
@@ -74,6 +63,16 @@ function ofStage(
       failingSinceMs,
       `it has failed ${failures} times since ${formatInstant(failingSinceMs)}: ${lastError?.message}`,
     );
+  if (health.state === 'unscheduled') {
+    const sinceMs = lastTickAtMs ?? openedAtMs;
+    const ticks =
+      lastTickAtMs === null ? 'it was never called' : `it was last called at ${formatInstant(lastTickAtMs)}`;
+    return told(
+      'unscheduled',
+      sinceMs,
+      `${ticks}, and it is due every ${seconds(everyMs)}: this process is overloaded or stopped; restart it if this lasts`,
+    );
+  }
   const sinceMs = lastSuccessAtMs ?? openedAtMs;
   const limitMs = isBehind(health, stages) ? LATE_BEHIND_MS : LATE_MS;
   if (runningSinceMs === null && nowMs - sinceMs >= Math.max(limitMs, 10 * everyMs)) {
@@ -92,7 +91,7 @@ function isBehind({ stage }: StageHealth, stages: readonly StageHealth[]): boole
     (other) =>
       other.stage !== stage &&
       other.runningSinceMs !== null &&
-      jobTable[other.stage].lane === jobTable[stage].lane,
+      stageTable[other.stage].lane === stageTable[stage].lane,
   );
 }
 

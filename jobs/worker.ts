@@ -1,18 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config/config.ts';
+import { needsReopening, type Workgroups } from '../src/config/workgroups.ts';
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../src/lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, steadyClockOf, systemClock } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
-import { balanceShards, removeUnconfigured } from './balance-shards.ts';
-import { schedulesOf } from './job-table.ts';
+import { balanceShards } from './balance-shards.ts';
+import { createDueJobs } from './due-jobs.ts';
+import type { JobOutcome } from './job-queue.ts';
+import { jobSchedules, pacesOf } from './job-table.ts';
+import type { Survey } from './lease.ts';
 import { createOwnedShards } from './owned-shards.ts';
 import { openBackend } from './queue-backend.ts';
-import { isUnscheduled, startShard } from './shard-jobs.ts';
-import type { Stages } from './stages.ts';
+import { createShardDemand } from './shard-demand.ts';
+import { createShardRoom } from './shard-room.ts';
+import type { Job, StageName, Stages } from './stages.ts';
+import { type Shard, startShard } from './start-shard.ts';
 import { describeWorker, type WorkerHealth } from './worker-health.ts';
 
-/** What the jobs work on. */
+/** What the stages work on. */
 export interface WorkerDependencies {
   /**
    * A stage that throws the code `StaleOwner` has lost its shard to another worker. With `ShardNotOpen` or `PipelineEnded` the shard is opened again.
@@ -22,84 +28,271 @@ export interface WorkerDependencies {
   openShard(workgroupId: string): Promise<void>;
   /** Closes the shard, after its running stages. Also for a shard that could not be opened. */
   closeShard(workgroupId: string): Promise<void>;
+  /** True if news of the stream of the workgroup reaches `noteNews`. Otherwise the stream is polled, and the shard stays open. */
+  hasNews(workgroupId: string): boolean;
+  /**
+   * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `new`: there is nothing of it
+   * yet. `idle`: it has nothing to do.
+   */
+  assess(workgroupId: string): Promise<'behind' | 'new' | 'idle'>;
+  /** True if an idle shard has everything of its stream, and the lake everything of the shard. */
+  mayHibernate(workgroupId: string): Promise<boolean>;
+  /** Called when an idle shard was closed. */
+  onHibernated(workgroupId: string): void;
 }
 
 export interface RunningWorker {
   readonly workerId: string;
   health(): WorkerHealth;
+  /** The stream of a workgroup has new messages. */
+  noteNews(workgroupId: string): void;
+  /** Data of a workgroup was stored, so it must be rolled up and published. */
+  noteChange(workgroupId: string): void;
+  /** True if a request may open the shard here. False if another worker has it. */
+  canWake(workgroupId: string): boolean;
+  /** Opens the shard if nobody has it open. @returns false if another worker has it, or if it cannot be opened now */
+  wake(workgroupId: string): Promise<boolean>;
   /** Stops everything and gives up the shards, within 13 s. Further calls wait for the same end. */
   stop(): Promise<void>;
 }
 
 export interface WorkerOptions {
-  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline' | 'workgroups' | 'exports'>;
+  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'>;
+  /** A changed workgroup is opened again, and a removed one is closed. */
+  workgroups: Workgroups;
   dependencies: WorkerDependencies;
   logger: Logger;
+  /** The clock of the machine. Delays and ages use the time that has passed on it. */
   clock?: Clock;
   /** Leases are renewed five times within their duration. */
   leaseMs?: number;
 }
 
 const REVIEW_MS = MINUTE_MS;
-/** Schedules are reviewed again after this time while ticks are missing. */
-const REPAIR_MS = 15 * SECOND_MS;
+/** If the clock of the machine is set by more than this, the schedules are reviewed at once. */
+const CLOCK_SET_MS = 5 * SECOND_MS;
 /** Together well below the 20 s in which a process must end, because the HTTP server closes after the worker. */
 const GIVE_UP_MS = 12 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
+/** After this time a worker counts as started. Shards that are still queued are opened by a request at once. */
+const STARTING_MS_MAX = 8 * SECOND_MS;
+/** Streams whose heads are compared at the same time. */
+const ASSESSED_AT_ONCE = 16;
+/** A worker that has its share of the shards lets others be first. */
+const LET_OTHERS_MS = 300;
 
 /**
- * Works on this worker's share of the configured workgroups.
+ * Works on this worker's share of the configured workgroups: those that have something to do. The others hibernate.
  * @throws TransientError if the queue's store is not reachable
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { config, dependencies, logger, clock = systemClock } = options;
+  const { config, workgroups, dependencies, logger, clock: wallClock = systemClock } = options;
+  const clock = steadyClockOf(wallClock);
+  const { pipeline } = config;
   const backend = await openBackend(options);
-  const { workerId, leases } = backend;
-  const workgroupIds = config.workgroups.map(({ id }) => id);
+  const { workerId, leases, channel } = backend;
+  const idsNow = () => workgroups.list().map(({ id }) => id);
+  const configured = { has: (workgroupId: string) => workgroups.get(workgroupId) !== undefined };
+  /** Workgroups without anything stored. Nobody misses them while they wait. */
+  const unborn = new Set<string>();
+  /** Stages that are due as soon as the shard is open. */
+  const due = new Map<string, Set<StageName>>();
+  let survey: Survey = { workers: 1, awake: [], free: [] };
+  let awake = new Set<string>();
+  let takesAfterMs = clock.now();
+
   const ownedShards = createOwnedShards({
     leases,
     clock,
     logger,
     close: dependencies.closeShard,
-    async open(workgroupId, onLost) {
-      await dependencies.openShard(workgroupId);
-      const workgroup = config.workgroups.find(({ id }) => id === workgroupId)!;
-      const schedules = schedulesOf(workgroup, config);
-      const queue = backend.queue(workgroupId);
-      return startShard({ queue, schedules, stages: dependencies.stages, clock, logger, onLost });
+    mayHibernate: dependencies.mayHibernate,
+    onHibernated(workgroupId) {
+      awake.delete(workgroupId);
+      dependencies.onHibernated(workgroupId);
     },
+    async open(workgroupId, onLost) {
+      const isBrief = demand.isBrief(workgroupId);
+      await dependencies.openShard(workgroupId);
+      unborn.delete(workgroupId);
+      const hasExports = workgroups.exportsOf(workgroupId).length > 0;
+      const hasNews = dependencies.hasNews(workgroupId);
+      const paces = pacesOf(pipeline, { hasExports, hasNews });
+      const { stages } = dependencies;
+      const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, onLost });
+      for (const stage of due.get(workgroupId) ?? []) shard.noteDue(stage);
+      due.delete(workgroupId);
+      return shard;
+    },
+  });
+  const room = createShardRoom({
+    ownedShards,
+    openMax: pipeline.openShardsMax,
+    hibernateAfterMs: pipeline.hibernateAfter,
+    mayHibernate: dependencies.hasNews,
+    // A shard that had to make room still needs a worker.
+    onMadeRoom: (workgroupId) => demand.want(workgroupId),
+    onRoom: () => demand.pump(),
+  });
+  const shareOf = () => {
+    const needed = new Set([...awake, ...demand.wanted()]);
+    return Math.ceil(needed.size / Math.max(survey.workers, 1));
+  };
+  const demand = createShardDemand({
+    ownedShards,
+    mayTakeMore: () =>
+      clock.now() >= takesAfterMs && (survey.workers <= 1 || ownedShards.kept().length < shareOf()),
+    hasRoom: room.hasRoom,
   });
   const startedAtMs = clock.now();
   let lastRoundAtMs = startedAtMs;
   let reviewedAtMs = startedAtMs;
-  let takesAfterMs = startedAtMs;
+  let clockLeadMs = wallClock.now() - clock.now();
+  let isStarting = true;
+  const lookIfStarted = (): boolean => {
+    const isLate = clock.now() - startedAtMs >= STARTING_MS_MAX;
+    if (isAssessed && (isLate || demand.wanted().length === 0)) isStarting = false;
+    return isStarting;
+  };
+  let isAssessed = false;
 
   async function round(): Promise<void> {
     await ownedShards.renew();
-    await balanceShards(backend, ownedShards, { workgroupIds, mayTake: clock.now() >= takesAfterMs, logger });
+    survey = await leases.survey();
+    awake = new Set(survey.awake);
+    const free = new Set(survey.free);
+    for (const workgroupId of free)
+      if (configured.has(workgroupId) && !ownedShards.has(workgroupId)) demand.want(workgroupId);
+    for (const workgroupId of demand.wanted())
+      if (awake.has(workgroupId) && !free.has(workgroupId) && !ownedShards.has(workgroupId))
+        demand.drop(workgroupId);
+    balanceShards(ownedShards, { survey, logger });
     lastRoundAtMs = clock.now();
-    const shards = ownedShards.owned();
-    const isRepairDue = shards.some((shard) => shard.health().some(isUnscheduled));
-    if (lastRoundAtMs - reviewedAtMs >= (isRepairDue ? REPAIR_MS : REVIEW_MS)) {
+    demand.pump();
+    room.tend();
+    const leadMs = wallClock.now() - clock.now();
+    const isClockSet = Math.abs(leadMs - clockLeadMs) > CLOCK_SET_MS;
+    if (isClockSet) logger.warn({ byMs: Math.round(leadMs - clockLeadMs) }, 'worker.clock-set');
+    clockLeadMs = leadMs;
+    if (isClockSet || lastRoundAtMs - reviewedAtMs >= REVIEW_MS) {
       reviewedAtMs = lastRoundAtMs;
-      for (const shard of shards) void shard.review();
-      void tidy();
+      void review(isClockSet);
     }
   }
 
-  async function tidy(): Promise<void> {
+  /** @param isClockSet jobs between the old and the new time may be missed, so everything is looked at */
+  async function review(isClockSet: boolean): Promise<void> {
+    await dueJobs.review();
+    if (isClockSet) for (const { job } of schedules()) await handle(job).catch(() => undefined);
+    await assessAll();
     try {
-      await removeUnconfigured(backend, workgroupIds, logger);
+      for (const workgroupId of survey.free)
+        if (!configured.has(workgroupId)) await leases.forget(workgroupId);
       await backend.tidy();
     } catch (error) {
       logger.warn({ error: errorMessage(error) }, 'queue.tidy-failed');
     }
   }
 
+  /** Looks for closed shards that have something to do. News can be lost. */
+  async function assessAll(): Promise<void> {
+    const closed = idsNow().filter((id) => !ownedShards.has(id) && !awake.has(id) && !demand.isWanted(id));
+    const born: string[] = [];
+    const later: string[] = [];
+    await inParallel(closed, async (workgroupId) => {
+      try {
+        const state = dependencies.hasNews(workgroupId) ? await dependencies.assess(workgroupId) : 'behind';
+        if (state === 'behind') born.push(workgroupId);
+        if (state === 'new') later.push(workgroupId);
+      } catch (error) {
+        // Opening it tells the reason.
+        logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'shard.not-assessed');
+        born.push(workgroupId);
+      }
+    });
+    for (const workgroupId of born) demand.want(workgroupId);
+    for (const workgroupId of later) {
+      unborn.add(workgroupId);
+      demand.want(workgroupId, true);
+    }
+    isAssessed = true;
+  }
+
+  const schedules = () => {
+    const all = workgroups.list();
+    const exports = all.flatMap(({ id }) => workgroups.exportsOf(id));
+    return jobSchedules({ workgroups: all, pipeline, exports });
+  };
+
+  async function handle(job: Job): Promise<JobOutcome> {
+    if (job.stage === 'maintain') {
+      for (const { id, timezone } of workgroups.list()) if (timezone === job.timeZone) noteDue(id, job);
+      return 'here';
+    }
+    const { workgroupId } = job;
+    const owner = ownedShards.has(workgroupId) ? workerId : await leases.ownerOf(workgroupId);
+    if (owner !== undefined && owner !== workerId && (await channel.tell(owner, JSON.stringify(job))))
+      return 'elsewhere';
+    noteDue(workgroupId, job);
+    return 'here';
+  }
+
+  function noteDue(workgroupId: string, { stage }: Job): void {
+    const shard = ownedShards.find(workgroupId);
+    if (shard) shard.noteDue(stage);
+    else if (configured.has(workgroupId) && (ownedShards.has(workgroupId) || !awake.has(workgroupId))) {
+      due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
+      demand.want(workgroupId, true);
+    }
+  }
+
+  function noteNews(workgroupId: string): void {
+    const shard = ownedShards.find(workgroupId);
+    if (shard) {
+      shard.noteNews();
+      return;
+    }
+    if (!configured.has(workgroupId)) return;
+    const isOwn = ownedShards.has(workgroupId);
+    // Another worker has it, and gets the news too.
+    if (!isOwn && awake.has(workgroupId)) return;
+    const isBelowShare = survey.workers <= 1 || ownedShards.kept().length < shareOf();
+    if (isOwn || isBelowShare) demand.want(workgroupId);
+    else setTimeout(() => demand.want(workgroupId), LET_OTHERS_MS).unref();
+  }
+
+  const dueJobs = createDueJobs({
+    openQueue: backend.openQueue,
+    isOpenedLate: backend.kind === 'pglite',
+    schedules,
+    handle,
+    clock: wallClock,
+    logger,
+  });
+
+  channel.onTold((text) => {
+    const job = JSON.parse(text) as Job;
+    if (job.stage === 'export') noteDue(job.workgroupId, job);
+  });
   backend.onRecovered(() => {
     // The store may have lost the leases. Owners get time to renew them before others take shards.
     takesAfterMs = clock.now() + leases.leaseMs;
-    for (const shard of ownedShards.owned()) void shard.review();
+    awake.clear();
+    void review(false);
+  });
+
+  // A changed workgroup is computed again with its new settings, also if it hibernated.
+  const stopFollowing = workgroups.onChange(({ added, changed, removed }) => {
+    for (const { id } of removed) {
+      demand.drop(id);
+      ownedShards.giveUp(id, 'removed');
+    }
+    for (const one of changed.filter(needsReopening)) {
+      ownedShards.giveUp(one.after.id, 'reconfigured');
+      demand.want(one.after.id);
+    }
+    for (const { id } of added) demand.want(id);
+    void dueJobs.review();
   });
 
   const stopping = new AbortController();
@@ -117,14 +310,23 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     }
   }
   const turning = turn();
-  logger.info({ workerId, backend: backend.kind, workgroups: workgroupIds.length }, 'worker.started');
+  const assessed = assessAll();
+  const reviewed = assessed.then(() => dueJobs.review());
+  logger.info({ workerId, backend: backend.kind, workgroups: idsNow().length }, 'worker.started');
 
   async function stop(): Promise<void> {
     stopping.abort();
+    stopFollowing();
+    demand.stop();
+    room.stop();
     const gaveUp = turning
       .then(() => ownedShards.giveUpAll('worker-stops'))
       .then(() => leases.leave().catch(() => undefined));
     const ended = await withTimeout(gaveUp, GIVE_UP_MS);
+    await withTimeout(
+      reviewed.then(() => dueJobs.close()),
+      CLOSE_MS,
+    ).catch(() => undefined);
     await withTimeout(backend.close(), CLOSE_MS).catch(() => undefined);
     logger.info({ workerId, late: ended === 'late' }, 'worker.stopped');
   }
@@ -132,14 +334,41 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   return {
     workerId,
+    noteNews,
+    noteChange(workgroupId) {
+      ownedShards.find(workgroupId)?.noteChange();
+    },
+    canWake: (workgroupId) =>
+      configured.has(workgroupId) && (ownedShards.has(workgroupId) || !awake.has(workgroupId)),
+    async wake(workgroupId) {
+      if (!configured.has(workgroupId)) return false;
+      const shard: Shard | undefined = await demand.wake(workgroupId);
+      shard?.noteUse();
+      return shard !== undefined;
+    },
     stop() {
       stopped ??= stop();
       return stopped;
     },
     health: () =>
       describeWorker(
-        { backend, ownedShards, workgroupIds },
-        { nowMs: clock.now(), startedAtMs, lastRoundAtMs },
+        {
+          backend,
+          ownedShards,
+          workgroupIds: idsNow(),
+          isAwake: (id) => awake.has(id),
+          isQueued: (id) => demand.isWanted(id) && (isStarting || !unborn.has(id)),
+          isStarting: lookIfStarted(),
+        },
+        { nowMs: clock.now(), wallLeadMs: wallClock.now() - clock.now(), startedAtMs, lastRoundAtMs },
       ),
   };
+}
+
+async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const lane = async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: ASSESSED_AT_ONCE }, lane));
 }

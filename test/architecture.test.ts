@@ -5,11 +5,11 @@ import {
   findBreaches,
   findCircles,
   findImports,
-  findNamesakes,
   libraryHomes,
   parts,
   readSources,
 } from './support/architecture.ts';
+import { allowedNamesakes, findExportNamesakes, findNamesakes } from './support/namesakes.ts';
 
 const dependencies = Object.keys(packageFile.dependencies);
 const sources = readSources(join(import.meta.dirname, '..'));
@@ -36,6 +36,20 @@ test('no two files have one name', () => {
       { path: 'src/b/x.ts', text: '' },
     ]),
   ).toHaveLength(1);
+});
+
+test('no two files export one name', () => {
+  expect(findExportNamesakes(sources)).toEqual([]);
+  const one = { path: 'src/a/x.ts', text: 'export interface Reading {}\nexport const Reading = 1;' };
+  expect(findExportNamesakes([one])).toEqual([]);
+  expect(findExportNamesakes([one, { path: 'src/b/y.ts', text: 'export type Reading = string;' }])).toEqual([
+    'Reading is exported by src/a/x.ts and src/b/y.ts; rename one of them, or share it',
+  ]);
+});
+
+test.each(Object.keys(allowedNamesakes))('%s is still exported by two files', (name) => {
+  const files = sources.filter(({ text }) => new RegExp(`^export .*\\b${name}\\b`, 'm').test(text));
+  expect(files.length).toBeGreaterThan(1);
 });
 
 test('the rules are about the code that is there', () => {

@@ -20,7 +20,7 @@ WHERE d.interval_index * interval_ms() >= $from_ms::BIGINT AND d.interval_index 
     JOIN series s ON s.device = e.device AND s.source = e.source AND s.stream_id = e.stream_id
     JOIN reported_interval i ON i.series_id = s.series_id
     WHERE e.device = $device::UUID AND e.source = $source AND e.day = d.day AND i.interval_start_ms = d.interval_index * interval_ms()
-      AND i.covered_ms >= 0.999 * interval_ms()));
+      AND i.covered_ms >= full_coverage_share() * interval_ms()));
 
 -- name: read_basis
 -- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from which each day was read.
@@ -28,7 +28,7 @@ WHERE d.interval_index * interval_ms() >= $from_ms::BIGINT AND d.interval_index 
 CREATE OR REPLACE TEMP TABLE basis_interval AS
 SELECT e.day, i.interval_start_ms AS start_ms,
   strftime(make_timestamptz(i.interval_start_ms * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock,
-  i.energy_wh, i.covered_ms >= 0.999 * interval_ms() AS is_known, i.flags & flag('corrected') > 0 AS is_corrected
+  i.energy_wh, i.covered_ms >= full_coverage_share() * interval_ms() AS is_known, i.flags & flag('corrected') > 0 AS is_corrected
 FROM daily_energy e
 JOIN series s ON s.device = e.device AND s.source = e.source AND s.stream_id = e.stream_id
 JOIN interval_day d ON d.day = e.day
@@ -79,7 +79,7 @@ FROM daily_energy own
 JOIN daily_energy other USING (day)
 WHERE own.device = $device::UUID AND own.source = $source AND other.device = $like_device::UUID AND other.source = $like_source
   AND day BETWEEN $low_day::DATE AND $high_day::DATE AND day NOT BETWEEN $from_day::DATE AND $to_day::DATE
-  AND least(own.coverage, other.coverage) >= 0.999 AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0 AND other.energy_wh > 0;
+  AND least(own.coverage, other.coverage) >= full_coverage_share() AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0 AND other.energy_wh > 0;
 
 -- name: scaled_values
 -- Returns each interval of the other source times $ratio (Wh); null if the other source has no measurement.

@@ -12,7 +12,7 @@ WITH week AS (
   FROM interval_energy i
   JOIN series s USING (series_id)
   JOIN energy_stream e USING (stream_id)
-  WHERE e.settings IS NOT NULL AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - 604800000
+  WHERE e.settings IS NOT NULL AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - 7 * 24 * 60 * 60 * 1000
   GROUP BY ALL
 )
 SELECT json_extract(register.settings, '$.position')::INTEGER AS position, register.device::VARCHAR AS device, register.source,
@@ -20,7 +20,7 @@ SELECT json_extract(register.settings, '$.position')::INTEGER AS position, regis
 FROM week register
 JOIN week power ON power.device = register.device AND power.source = register.source
 WHERE json_extract_string(register.settings, '$.method') = 'total_energy' AND json_extract_string(power.settings, '$.method') = 'power_curve'
-  AND register.energy_wh = 0 AND register.covered_ms >= 86400000 AND power.energy_wh > greatest(1000, 20 * coalesce(register.resolution, 0))
+  AND register.energy_wh = 0 AND register.covered_ms >= 24 * 60 * 60 * 1000 AND power.energy_wh > greatest(1000, 20 * coalesce(register.resolution, 0))
 ORDER BY position, device, register.source
 LIMIT 1000;
 
@@ -33,7 +33,7 @@ SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VA
 FROM interval_energy i
 JOIN series s USING (series_id)
 JOIN energy_stream e USING (stream_id)
-WHERE json_extract(e.settings, '$.maxPower') IS NOT NULL AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - 604800000
+WHERE json_extract(e.settings, '$.maxPower') IS NOT NULL AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - 7 * 24 * 60 * 60 * 1000
 GROUP BY ALL
 HAVING beyond >= 4 AND beyond >= 0.05 * intervals
 ORDER BY position, device, source

@@ -123,7 +123,8 @@ ORDER BY c.correction_id
 
 -- name: select_series
 -- Selects the devices and sources with energy, and the field of each. active: the field is still configured. step_ms: usual time between two values
--- (ms), null for registers. resolution_wh: resolution of a register (Wh), null if unknown.
+-- (ms), null for registers. resolution_wh: resolution of a register (Wh), null if unknown. A configured jitter is twice
+-- the resolution (jitter_resolutions in docs/rules.md).
 SELECT
   s.device,
   s.source,

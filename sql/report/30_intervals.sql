@@ -16,7 +16,7 @@ SELECT d.day, d.device, d.source, d.at_ms,
     ELSE greatest(-i.energy_wh, 0)
   END AS energy_wh
 FROM (
-  SELECT c.day, c.device, c.source, c.stream_id, c.part, unnest(range(l.start_ms, l.end_ms, 900000)) AS at_ms
+  SELECT c.day, c.device, c.source, c.stream_id, c.part, unnest(range(l.start_ms, l.end_ms, 15 * 60 * 1000)) AS at_ms
   FROM counted AS c
   JOIN (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms) AS l
     USING (day)

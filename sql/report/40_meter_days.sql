@@ -2,7 +2,8 @@
 --
 -- Reads   files of meter_reading, daily_energy and interval_energy of the generation; source_day, device_day.
 -- Writes  member, local_day, uploaded_day, source_day, derived_day: one row for each meter and day. Energy in Wh.
--- Why     A meter that is derived from a device has the same days as the device, in any time zone.
+-- Why     A meter that is derived from a device has the same days as the device, in any time zone. A day with a coverage below 0.999 is partial, as in
+--         the roll-up (full_coverage_share in docs/rules.md): the time between two samples at midnight is not missing data.
 
 -- name: select_members
 -- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members: JSON array of { key, code, device,
@@ -76,8 +77,8 @@ WITH own_day AS (
 ),
 slot AS (
   SELECT day, start_ms, end_ms, own_day, at_ms
-  FROM (SELECT *, unnest(range(start_ms, end_ms, 900000)) AS at_ms FROM local_day WHERE day >= $start_day::DATE)
-  JOIN (SELECT own_day, unnest(range(start_ms, end_ms, 900000)) AS at_ms FROM own_day) USING (at_ms)
+  FROM (SELECT *, unnest(range(start_ms, end_ms, 15 * 60 * 1000)) AS at_ms FROM local_day WHERE day >= $start_day::DATE)
+  JOIN (SELECT own_day, unnest(range(start_ms, end_ms, 15 * 60 * 1000)) AS at_ms FROM own_day) USING (at_ms)
 ),
 read_from AS (
   SELECT day AS own_day, device, source, stream_id, version, list_contains(flags, 'incomplete') AS is_incomplete
@@ -97,7 +98,7 @@ FROM (
     sum(i.covered_ms) / any_value(s.end_ms - s.start_ms) AS coverage,
     list_concat(
       list_filter(list_distinct(flatten(list(i.flags))), lambda flag: flag NOT IN ('estimated', 'partial')),
-      CASE WHEN bool_or(list_contains(i.flags, 'estimated') AND (i.at_ms = s.start_ms OR i.at_ms + 900000 = s.end_ms)) THEN ['estimated'] ELSE [] END,
+      CASE WHEN bool_or(list_contains(i.flags, 'estimated') AND (i.at_ms = s.start_ms OR i.at_ms + 15 * 60 * 1000 = s.end_ms)) THEN ['estimated'] ELSE [] END,
       CASE WHEN bool_or(r.is_incomplete) THEN ['incomplete'] ELSE [] END
     ) AS flags,
     max(r.version) AS version,

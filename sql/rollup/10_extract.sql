@@ -155,7 +155,7 @@ SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device
       coalesce(stream_offset, 0), samples_max()) FILTER (reason <> 'null'), []) AS samples
 FROM (
   -- DISTINCT, because a reading that several streams read counts once.
-  SELECT DISTINCT CASE WHEN b.origin LIKE 'import:%' THEN e.batch_id // 1000000000 ELSE 0 END AS import_id,
+  SELECT DISTINCT CASE WHEN b.origin LIKE 'import:%' THEN e.batch_id // import_batches_max() ELSE 0 END AS import_id,
     e.device, coalesce(n.name, 'default') AS source, s.field, e.reason, e.event_time_ms, e.stream_offset, e.batch_id, e."text"
   FROM extracted e
   JOIN stream_setting s USING (stream_id)

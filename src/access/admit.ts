@@ -41,6 +41,22 @@ export function admit(
   }
 }
 
+/**
+ * The devices that an admitted grant may read now, because the configuration can change while a read or a connection lasts. The same object is
+ * returned until the device groups change.
+ * @throws StreamError WorkgroupForbidden if the workgroup is not configured any more
+ */
+export function devicesNow(
+  { groupsOf }: Pick<Gate, 'groupsOf'>,
+  grant: Grant,
+  workgroupId: string,
+  required: readonly Permission[],
+): Authorization['devices'] {
+  const groups = groupsOf(workgroupId);
+  if (groups === undefined) throw workgroupForbidden(required);
+  return authorize(grant, workgroupId, required, groups).devices;
+}
+
 function refusedGrant(authentication: Authentication): Grant | undefined {
   if (authentication.kind === 'granted') return authentication.grant;
   return authentication.error instanceof RefusedToken ? authentication.error.grant : undefined;

@@ -1,6 +1,6 @@
 import type { Interpreter } from '../client/interpret.ts';
-import { instantAt } from '../client/locate-new-messages.ts';
 import type { RestSource } from '../client/rest-source.ts';
+import { instantAt } from '../decode/message-columns.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 

@@ -2,12 +2,12 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Clock, UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import type { BackfillPlan, BackfillRequest, Chunk } from './backfill-request.ts';
+import type { BackfillChunk, BackfillPlan, BackfillRequest } from './backfill-request.ts';
 
 /** A running backfill. */
 export interface BackfillEntry {
   backfillId: number;
-  chunks: Chunk[];
+  chunks: BackfillChunk[];
   notes: string[];
   isResumed: boolean;
 }
@@ -93,7 +93,7 @@ function wordsOf({ messagesPerSecond: _, ...words }: BackfillRequest): string {
   return JSON.stringify(words, Object.keys(words).sort());
 }
 
-async function readChunks(connection: DuckDBConnection, backfillId: number): Promise<Chunk[]> {
+async function readChunks(connection: DuckDBConnection, backfillId: number): Promise<BackfillChunk[]> {
   const rows = await query<{
     chunk_no: number;
     gap_id: number | null;
@@ -127,7 +127,7 @@ export async function stateOf(shard: Shard, backfillId: number): Promise<Backfil
 }
 
 /** The origin of the messages of a piece of the stream. It has its own checkpoint while the piece is read. */
-export function originOf(backfillId: number, { chunkNo }: Pick<Chunk, 'chunkNo'>): string {
+export function originOf(backfillId: number, { chunkNo }: Pick<BackfillChunk, 'chunkNo'>): string {
   return `backfill:${backfillId}:${chunkNo}`;
 }
 
@@ -135,7 +135,7 @@ export function originOf(backfillId: number, { chunkNo }: Pick<Chunk, 'chunkNo'>
 export async function markNotWhole(
   shard: Shard,
   backfillId: number,
-  chunk: Chunk,
+  chunk: BackfillChunk,
   note: string,
 ): Promise<void> {
   await shard.transaction(async (connection) => {
@@ -153,7 +153,7 @@ async function noteGap(connection: DuckDBConnection, gapId: number, note: string
 export async function finishChunk(
   shard: Shard,
   backfillId: number,
-  chunk: Chunk,
+  chunk: BackfillChunk,
   clock: Clock,
 ): Promise<void> {
   const origin = originOf(backfillId, chunk);
@@ -203,7 +203,7 @@ export async function forgetPositions(shard: Shard, backfillId: number): Promise
 export async function readBackfill(
   shard: Shard,
   backfillId: number,
-): Promise<{ chunks: Chunk[]; listed: ListedBackfill }> {
+): Promise<{ chunks: BackfillChunk[]; listed: ListedBackfill }> {
   return shard.transaction(async (connection) => ({
     chunks: await readChunks(connection, backfillId),
     listed: (await readList(connection)).find((one) => one.backfillId === backfillId)!,

@@ -40,7 +40,7 @@ export interface UpstreamAddress {
 }
 
 /** A piece of a backfill in the ledger. */
-export interface Chunk {
+export interface BackfillChunk {
   chunkNo: number;
   gapId: number | undefined;
   /** Half-open. Store times for the stream, event times for the archive. */
@@ -55,7 +55,7 @@ export interface Chunk {
 /** The plan of a backfill. */
 export interface BackfillPlan {
   source: BackfillRequest['source'];
-  chunks: Array<Pick<Chunk, 'fromMs' | 'toMs' | 'gapId' | 'messagesExpected'>>;
+  chunks: Array<Pick<BackfillChunk, 'fromMs' | 'toMs' | 'gapId' | 'messagesExpected'>>;
   /** The minimum number of requests to the upstream. 0 for the archive. */
   requests: number;
   /** The days (UTC) that it reads. */

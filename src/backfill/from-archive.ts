@@ -5,9 +5,9 @@ import { InputError } from '../lib/errors.ts';
 import { HOUR_MS } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import type { ArchiveRequest, BackfillPlan, Chunk } from './backfill-request.ts';
+import type { ArchiveRequest, BackfillChunk, BackfillPlan } from './backfill-request.ts';
 import { countQuarantined, type QuarantineOptions } from './from-quarantine.ts';
-import { daysOf } from './plan-gaps.ts';
+import { daysOfChunks } from './plan-gaps.ts';
 import { lakeFiles } from './without-landed.ts';
 
 export interface ArchiveOptions extends QuarantineOptions {
@@ -64,7 +64,7 @@ export async function planArchive(
           'the lake has no messages of that time that the warehouse does not have; the worker reads the messages of the warehouse by itself',
         ]
       : [];
-  const days = daysOf(
+  const days = daysOfChunks(
     buckets.map(({ start_ms }) => ({
       fromMs: start_ms,
       toMs: start_ms + 1,
@@ -92,7 +92,7 @@ export async function planArchive(
 export async function fillFromArchive(
   shard: Shard,
   backfillId: number,
-  chunk: Chunk,
+  chunk: BackfillChunk,
   request: ArchiveRequest,
   { lakeDir, energyStreams, clock, signal }: ArchiveOptions & { signal: AbortSignal },
 ): Promise<number> {
@@ -101,7 +101,7 @@ export async function fillFromArchive(
   const files = await filesFrom(shard, lakeDir, chunk.fromMs);
   const now_ms = clock.now();
   let messages = 0;
-  await shard.publishToLedger(async (connection) => {
+  await shard.listBatches(async (connection) => {
     const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
     const batch_id = last!.batch_id + 1n;
     if (files.length > 0) {

@@ -1,17 +1,17 @@
 import type { Interpreter } from '../client/interpret.ts';
 import { keepNew } from '../client/keep-new.ts';
-import { instantAt, offsetAt } from '../client/locate-new-messages.ts';
 import { type Ask, type Position, startPosition } from '../client/position.ts';
 import { readStream, type StreamBatch } from '../client/read-stream.ts';
 import type { RestSource } from '../client/rest-source.ts';
 import type { Offset } from '../contract/offset.ts';
+import { instantAt, offsetAt } from '../decode/message-columns.ts';
 import { TransientError } from '../lib/errors.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import type { Checkpoint } from '../warehouse/checkpoint.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { type Availability, askAvailability } from './availability.ts';
 import { markNotWhole, originOf } from './backfill-ledger.ts';
-import type { Chunk } from './backfill-request.ts';
+import type { BackfillChunk } from './backfill-request.ts';
 import { withoutLanded, withoutQuarantined } from './without-landed.ts';
 
 export interface FromStreamOptions {
@@ -44,7 +44,7 @@ const LIVE_ORIGIN = 'stream';
 export async function fillFromStream(
   shard: Shard,
   backfillId: number,
-  chunk: Chunk,
+  chunk: BackfillChunk,
   options: FromStreamOptions,
 ): Promise<'done' | 'cancelled'> {
   const { source, signal } = options;
@@ -100,7 +100,7 @@ export async function fillFromStream(
   return 'done';
 }
 
-function startOf(begun: Checkpoint | undefined, { fromMs }: Chunk): Position | Ask {
+function startOf(begun: Checkpoint | undefined, { fromMs }: BackfillChunk): Position | Ask {
   if (!begun) return { kind: 'timestamp', timestampMs: fromMs };
   return startPosition(
     { kind: 'offset', offset: begun.nextOffset },
@@ -115,7 +115,7 @@ function startOf(begun: Checkpoint | undefined, { fromMs }: Chunk): Position | A
 /** Keeps messages of the period that are before the position of the live reader and have not landed. */
 async function chooseRows(
   shard: Shard,
-  chunk: Chunk,
+  chunk: BackfillChunk,
   { columns, position }: StreamBatch,
   { table, lakeDir }: FromStreamOptions,
 ): Promise<{ isOver: boolean; upToMs: UtcMs | undefined; read: number }> {

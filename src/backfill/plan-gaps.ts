@@ -67,7 +67,7 @@ export async function planStream(
   }
   const requests =
     chunks.length === 0 ? 0 : Math.max(chunks.length, Math.ceil((messages ?? 0) / REQUEST_MESSAGES));
-  return { source: 'stream', chunks, requests, days: daysOf(chunks), messages, notes, unfillable: [] };
+  return { source: 'stream', chunks, requests, days: daysOfChunks(chunks), messages, notes, unfillable: [] };
 }
 
 /** Asks the server for the number of messages of each piece. With many pieces only the whole is known. */
@@ -109,7 +109,7 @@ export async function planGaps(shard: Shard, options: PlanOptions): Promise<Back
     }
   }
   plan.requests = plan.chunks.length;
-  plan.days = daysOf(plan.chunks);
+  plan.days = daysOfChunks(plan.chunks);
   return plan;
 }
 
@@ -166,7 +166,7 @@ async function requireLiveReader(shard: Shard): Promise<void> {
 }
 
 /** The days in UTC of the pieces. */
-export function daysOf(chunks: BackfillPlan['chunks']): string[] {
+export function daysOfChunks(chunks: BackfillPlan['chunks']): string[] {
   const days = new Set<string>();
   for (const { fromMs, toMs } of chunks) {
     for (

@@ -15,7 +15,7 @@ import {
   readBackfill,
   stateOf,
 } from './backfill-ledger.ts';
-import type { BackfillPlan, BackfillRequest, Chunk } from './backfill-request.ts';
+import type { BackfillChunk, BackfillPlan, BackfillRequest } from './backfill-request.ts';
 import { fillFromArchive, planArchive } from './from-archive.ts';
 import { landQuarantined } from './from-quarantine.ts';
 import { fillFromStream } from './from-stream.ts';
@@ -204,13 +204,17 @@ function archiveOf({ workgroup, lakeDir, clock }: BackfillOptions) {
 }
 
 /** The finished part of a piece. */
-function doneOf({ fromMs, toMs, messagesExpected }: Chunk, messagesRead: number, upToMs: UtcMs): number {
+function doneOf(
+  { fromMs, toMs, messagesExpected }: BackfillChunk,
+  messagesRead: number,
+  upToMs: UtcMs,
+): number {
   return messagesExpected === undefined
     ? Math.min(toMs, upToMs) - fromMs
     : Math.min(messagesExpected, messagesRead);
 }
 
 /** The size of a piece: its messages if they were counted, else its duration. */
-function sizeOf({ fromMs, toMs, messagesExpected }: Chunk): number {
+function sizeOf({ fromMs, toMs, messagesExpected }: BackfillChunk): number {
   return messagesExpected ?? toMs - fromMs;
 }

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { DuckDBBlobValue, type DuckDBConnection } from '@duckdb/node-api';
-import { instantAt, offsetAt } from '../client/locate-new-messages.ts';
 import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns, RejectedMessage } from '../decode/message-columns.ts';
+import { instantAt, offsetAt } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
-import { readHead } from '../publish/lake-commit.ts';
+import { readHead, storedFilePath } from '../publish/lake-commit.ts';
 import { lakePaths } from '../publish/lake-layout.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { query } from '../warehouse/query.ts';
@@ -93,13 +92,14 @@ export async function lakeFiles(
 ): Promise<string[]> {
   const paths = lakePaths(lakeDir, workgroupId);
   const head = await readHead(paths);
-  return (head?.files ?? [])
+  if (!head) return [];
+  return head.files
     .filter(({ dataset, period }) => {
       if (dataset !== 'messages' || period === '') return false;
       const { startMs, endMs } = periodBounds(period);
       return startMs <= lastMs && endMs > firstMs;
     })
-    .map(({ dataset, name }) => join(paths.files, dataset, name));
+    .map((file) => storedFilePath(paths, head, file));
 }
 
 function rangeOf({ columns, rows }: Wanted) {

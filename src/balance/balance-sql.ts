@@ -66,7 +66,7 @@ function scopeChapters(inputs: BalanceInputs): Table[] {
 }
 
 function withTables(tables: readonly Table[]): string {
-  return `WITH ${tables.map(([name, sql]) => table(name, sql)).join(',\n')}\n`;
+  return `WITH ${tables.map(([name, sql]) => commonTable(name, sql)).join(',\n')}\n`;
 }
 
 function levelTables(resolution: BalanceResolution): Table[] {
@@ -92,7 +92,7 @@ export function balanceAnswerSql(inputs: BalanceInputs, resolution: BalanceResol
           ['day_part', loadSql('balance/sum_day_part')],
           ['part', loadSql('balance/sum_part')],
         ];
-  return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => table(name, sql)).join(',\n')}\n${loadSql('balance/answer')}`;
+  return `${balanceSql(inputs, resolution).trimEnd()},\n${parts.map(([name, sql]) => commonTable(name, sql)).join(',\n')}\n${loadSql('balance/answer')}`;
 }
 
 /** The statements that read the energy of sources from the lake. */
@@ -114,6 +114,6 @@ export function lakeSources(lake: LakeTables): BalanceInputs['sources'] {
   ];
 }
 
-export function table(name: string, sql: string): string {
+export function commonTable(name: string, sql: string): string {
   return `${name} AS (\n${sql}\n)`;
 }

@@ -1,5 +1,5 @@
 import { loadSql } from '../warehouse/load-sql.ts';
-import { table } from './balance-sql.ts';
+import { commonTable } from './balance-sql.ts';
 
 /** The statements of the tables from which the energy of devices follows (see balance/find_device_source and sum_device_day). */
 export interface DeviceDayInputs {
@@ -12,10 +12,10 @@ export interface DeviceDayInputs {
 /** The energy of devices by day as table "device_day", for the statement after it. @returns text that begins with WITH */
 export function deviceDaySql(inputs: DeviceDayInputs): string {
   const tables = [
-    table('role', loadSql('balance/find_role')),
-    ...Object.entries(inputs).map(([name, sql]) => table(name, sql)),
-    table('device_source', loadSql('balance/find_device_source')),
-    table('device_day', loadSql('balance/sum_device_day')),
+    commonTable('role', loadSql('balance/find_role')),
+    ...Object.entries(inputs).map(([name, sql]) => commonTable(name, sql)),
+    commonTable('device_source', loadSql('balance/find_device_source')),
+    commonTable('device_day', loadSql('balance/sum_device_day')),
   ];
   return `WITH ${tables.join(',\n')}\n`;
 }
@@ -58,11 +58,11 @@ export interface SplitInputs {
 /** The statement of "rise_fall", with its own tables. */
 export function splitSql(inputs: SplitInputs): string {
   const tables = [
-    table('rule', loadSql('balance/find_rule')),
-    ...Object.entries(inputs).map(([name, sql]) => table(name, sql)),
-    table('own_slot', loadSql('balance/find_own_slot')),
-    table('read_from', loadSql('balance/find_read_from')),
-    table('measured', loadSql('balance/find_measured')),
+    commonTable('rule', loadSql('balance/find_rule')),
+    ...Object.entries(inputs).map(([name, sql]) => commonTable(name, sql)),
+    commonTable('own_slot', loadSql('balance/find_own_slot')),
+    commonTable('read_from', loadSql('balance/find_read_from')),
+    commonTable('measured', loadSql('balance/find_measured')),
   ];
   return `WITH ${tables.join(',\n')}\n${loadSql('balance/sum_rise_fall')}`;
 }

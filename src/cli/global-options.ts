@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { type ConfigLoader, createConfigLoader } from '../config/config-loader.ts';
 import type { Terminal } from '../service/terminal.ts';
 
 /** Options of every command. */
@@ -19,8 +19,17 @@ export function globalOptions(command: Command): GlobalOptions {
  * @throws InputError with all problems of the configuration
  */
 export function readConfig(command: Command, terminal: Terminal): Config {
+  return withOptions(command, configLoader(command, terminal).load());
+}
+
+/** Reads the configuration that the command line names, also again. */
+export function configLoader(command: Command, terminal: Terminal): ConfigLoader {
   const { cwd, environment } = terminal;
-  const { config: path, logLevel } = globalOptions(command);
-  const config = loadConfig({ path, cwd, environment });
+  return createConfigLoader({ path: globalOptions(command).config, cwd, environment });
+}
+
+/** The configuration with the options of the command line. */
+export function withOptions(command: Command, config: Config): Config {
+  const { logLevel } = globalOptions(command);
   return logLevel ? { ...config, logLevel } : config;
 }

@@ -1,6 +1,9 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { Terminal } from '../service/terminal.ts';
 import { addBackfillCommand } from './backfill/backfill-command.ts';
+import { addBackupCommand } from './backup/backup-command.ts';
+import { addRestoreCommand } from './backup/restore-command.ts';
+import { addVerifyCommand } from './backup/verify-command.ts';
 import { addChangesCommand } from './changes/changes-command.ts';
 import { addConfigCommand } from './config/config-command.ts';
 import { addConformanceCommand } from './conformance/conformance-command.ts';
@@ -9,6 +12,7 @@ import { addDemoCommand } from './demo/demo-command.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
 import { addExportsCommand } from './exports/exports-command.ts';
 import { addImportCommand } from './import/import-command.ts';
+import { addReloadCommand } from './reload/reload-command.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
 import { addReportCommand } from './report/report-command.ts';
 import { addRetryCommand } from './retry/retry-command.ts';
@@ -118,6 +122,7 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addStreamCommand(program, terminal);
   addWorkerCommand(program, terminal);
   addReportCommand(program, terminal);
+  addReloadCommand(program, terminal);
   addStatusCommand(program, terminal);
   addExplainCommand(program, terminal);
   addChangesCommand(program, terminal);
@@ -130,6 +135,9 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
   addMeterDataCommand(program, terminal);
   addBudgetCommand(program, terminal);
   addExportsCommand(program, terminal);
+  addBackupCommand(program, terminal);
+  addRestoreCommand(program, terminal);
+  addVerifyCommand(program, terminal);
   addReplayCommand(program, terminal);
   addConformanceCommand(program, terminal);
   addDemoCommand(program, terminal);

@@ -5,7 +5,7 @@ import { createLogger, sparingLogger } from '../lib/logger.ts';
 import { SECOND_MS, systemClock } from '../lib/time.ts';
 import type { Service } from '../service/service.ts';
 import type { Terminal } from '../service/terminal.ts';
-import { globalOptions, readConfig } from './global-options.ts';
+import { configLoader, globalOptions, readConfig, withOptions } from './global-options.ts';
 
 /** Runs a role with the configuration that the command line names. */
 export async function runService(
@@ -13,8 +13,12 @@ export async function runService(
   terminal: Terminal,
   run: (config: Config, service: Service) => Promise<void>,
 ): Promise<void> {
-  const config = readConfig(command, terminal);
-  await runUntilEnded(config.logLevel, terminal, (service) => run(config, service));
+  const loader = configLoader(command, terminal);
+  const loaded = loader.load();
+  const config = withOptions(command, loaded);
+  await runUntilEnded(config.logLevel, terminal, (service) =>
+    run(config, { ...service, configSource: { loader, loaded } }),
+  );
 }
 
 /** Like `runService`, for a command that ends by itself: it logs only warnings, unless `--log-level` is given. */

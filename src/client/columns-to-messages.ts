@@ -1,9 +1,14 @@
 import type { FieldValue, StreamMessage } from '../contract/messages.ts';
 import { deviceText } from '../decode/device-words.ts';
-import { type MessageColumns, messageKinds, type NameTable } from '../decode/message-columns.ts';
+import {
+  instantAt,
+  type MessageColumns,
+  messageKinds,
+  type NameTable,
+  offsetAt,
+} from '../decode/message-columns.ts';
 import { EXTRA_MEMBER } from '../decode/parse-message.ts';
 import { parseJsonExact } from '../lib/json-text.ts';
-import { instantAt, offsetAt } from './locate-new-messages.ts';
 
 /**
  * The messages of a batch as objects of the contract. Members that the contract does not name are left out. All fields

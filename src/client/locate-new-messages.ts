@@ -1,5 +1,5 @@
 import type { Offset } from '../contract/offset.ts';
-import type { MessageColumns } from '../decode/message-columns.ts';
+import { instantAt, type MessageColumns, offsetAt } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 
 /** The part of a batch that its positions depend on. */
@@ -163,15 +163,6 @@ function lastStoreTime(batch: Positions): UtcMs | undefined {
     if (lastMs === undefined || ms > lastMs) lastMs = ms;
   }
   return lastMs;
-}
-
-export function offsetAt({ offset }: Pick<MessageColumns, 'offset'>, row: number): Offset {
-  return (BigInt(offset[2 * row + 1]!) << 32n) | BigInt(offset[2 * row]!);
-}
-
-/** The instant, or another whole number up to 2^53, in a pair of words of a signed 64-bit column. */
-export function instantAt(words: Uint32Array, row: number): UtcMs {
-  return (words[2 * row + 1]! | 0) * 0x1_0000_0000 + words[2 * row]!;
 }
 
 function newest(left: Offset | undefined, right: Offset | undefined): Offset | undefined {

@@ -1,6 +1,7 @@
 import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
+import { elapsedOf } from '../lib/time.ts';
 import { advance } from './advance.ts';
 import { createInterpreter, failureOutcome, type Interpreter } from './interpret.ts';
 import { keepNew } from './keep-new.ts';
@@ -68,7 +69,7 @@ export async function* readStream(
   let position = positionFrom(options.from);
   try {
     while (!signal?.aborted) {
-      const askedAtMs = waiting.clock.now();
+      const askedAtMs = elapsedOf(waiting.clock);
       const outcome = await readOnce(source, position.ask, options, interpret);
       if (outcome === 'quiet') {
         if (options.untilUpToDate) return;
@@ -95,7 +96,7 @@ export async function* readStream(
       if (step.upToDate) {
         if (options.untilUpToDate) return;
         if (source.transport === 'socket') continue;
-        const restMs = (options.pollEveryMs ?? 1_000) - (waiting.clock.now() - askedAtMs);
+        const restMs = (options.pollEveryMs ?? 1_000) - (elapsedOf(waiting.clock) - askedAtMs);
         if (restMs > 0) await waiting.sleep(restMs, signal);
       }
     }

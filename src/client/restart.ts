@@ -1,6 +1,7 @@
 import type { Offset } from '../contract/offset.ts';
+import { instantAt } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
-import { instantAt, type LocatedMessages } from './locate-new-messages.ts';
+import type { LocatedMessages } from './locate-new-messages.ts';
 import type { AttemptBounds, FailStep, Position, RestartStep } from './position.ts';
 import type { BatchOutcome, ErrorOutcome, Gap } from './read-outcome.ts';
 

@@ -1,7 +1,7 @@
 import { limits } from '../contract/wire-limits.ts';
 import { createNameTable } from '../decode/name-table.ts';
 import type { Logger } from '../lib/logger.ts';
-import { MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../lib/time.ts';
+import { elapsedOf, MINUTE_MS, SECOND_MS, systemClock } from '../lib/time.ts';
 import { createInterpreter } from './interpret.ts';
 import { createRestSource, type RawAnswer, type ReadRequest, type RestSourceOptions } from './rest-source.ts';
 import {
@@ -50,9 +50,9 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
   const interpret = createInterpreter(createNameTable());
   let transport: Transport = 'rest';
   let reader: SocketReader | undefined;
-  let openedAtMs: UtcMs = 0;
+  let openedAtMs = 0;
   let failures = 0;
-  let retryAtMs: UtcMs = 0;
+  let retryAtMs = Number.NEGATIVE_INFINITY;
   let renewals = 0;
   let mustRenewToken = false;
   let isLost = true;
@@ -64,12 +64,12 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
   };
   const fail = (reason: string) => {
     drop();
-    if (clock.now() - openedAtMs >= STEADY_MS) failures = 0;
+    if (elapsedOf(clock) - openedAtMs >= STEADY_MS) failures = 0;
     failures += 1;
     renewals = 0;
     mustRenewToken = false;
     const retryMs = backoffMs(failures, random, backoff);
-    retryAtMs = clock.now() + retryMs;
+    retryAtMs = elapsedOf(clock) + retryMs;
     isLost = true;
     logger[failures === 1 ? 'info' : 'warn']({ reason, failures, retryMs }, 'upstream.socket-lost');
   };
@@ -90,7 +90,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
   const connect = async () => {
     const token = typeof options.token === 'function' ? await options.token(mustRenewToken) : options.token;
     if (isClosed) return undefined;
-    openedAtMs = clock.now();
+    openedAtMs = elapsedOf(clock);
     return openSocketReader({ target: options, table, token, interpret, bounds });
   };
 
@@ -107,7 +107,7 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
     if (reader && !reader.follows(ask)) drop();
     // This loop is bounded, because each turn but the last uses up a renewal.
     for (;;) {
-      if (reader === undefined && (isClosed || clock.now() < retryAtMs)) return 'rest';
+      if (reader === undefined && (isClosed || elapsedOf(clock) < retryAtMs)) return 'rest';
       reader ??= await connect();
       if (!(await reader?.ready(bounds.graceMs, signal))) return 'rest';
       const taken = await reader!.take(ask, waitSeconds * SECOND_MS, signal);

@@ -2,6 +2,7 @@ import type { Problem } from '../lib/errors.ts';
 import { HOUR_MS } from '../lib/time.ts';
 import type { Config, WorkgroupConfig } from './config.ts';
 import { type EnergyStream, modulusWhOf } from './energy-stream.ts';
+import { settingPlace } from './workgroup-place.ts';
 
 /** The assumed time between readings if it is unknown. */
 const USUAL_STEP_MS = HOUR_MS / 4;
@@ -19,7 +20,7 @@ export function configWarnings({ workgroups }: Config): Problem[] {
   }
   return workgroups.flatMap((workgroup, index) =>
     workgroupWarnings(workgroup).map(({ path, message }) => ({
-      path: `workgroups.${index}.${path}`,
+      path: settingPlace(workgroup, index, path),
       message,
     })),
   );

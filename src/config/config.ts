@@ -5,6 +5,7 @@ import { readerNames } from '../lib/private-files.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
+import { storageSchema } from './storage-settings.ts';
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
@@ -60,6 +61,8 @@ const settingsSchema = z.strictObject({
       pollEvery: duration({ minMs: 200, maxMs: 60_000 }).default(1_000),
       rollupEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(2_000),
       publishEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(5_000),
+      /** The folder `current` of a lake and the views for people follow publications at most once in this time. */
+      currentEvery: duration({ minMs: 200, maxMs: 86_400_000 }).default(60_000),
       maintainEvery: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(60_000),
       /** A day is final this long after its end. */
       closeAfter: duration({ minMs: 0, maxMs: 90 * 86_400_000 }).default(2 * 86_400_000),
@@ -67,6 +70,10 @@ const settingsSchema = z.strictObject({
       keepMessages: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(2 * 86_400_000),
       /** Old generations of the lake stay for this long. */
       keepGenerations: duration({ minMs: 60_000, maxMs: 365 * 86_400_000 }).default(86_400_000),
+      /** An idle workgroup closes its warehouse after this time. News, a job or a request opens it again. */
+      hibernateAfter: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(600_000),
+      /** The most workgroups whose warehouses a process has open, if they can hibernate. */
+      openShardsMax: z.number().int().min(1).max(100_000).default(64),
       warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(512),
       threads: z.number().int().min(1).max(256).default(2),
     })
@@ -84,7 +91,10 @@ const settingsSchema = z.strictObject({
     .default([])
     // Workgroups name files, and some file systems ignore case.
     .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
+  /** A folder with a file for each workgroup. Default: `workgroups.d` beside the configuration, if it exists. */
+  workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,
+  storage: storageSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
 });
@@ -93,13 +103,22 @@ const settingsSchema = z.strictObject({
 const when = ({ value }: { value: unknown }) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-export const configSchema = settingsSchema
-  .refine(({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl, {
+/** The main file. Its exports are checked together with the workgroups of all files. */
+export const mainSchema = settingsSchema.refine(
+  ({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl,
+  {
     path: ['stream', 'redisUrl'],
     error: 'is needed with log: redis, such as "redis://127.0.0.1:6379"; queue.redisUrl is used too',
     when,
-  })
-  .superRefine(refuseWrongExports, { when });
+  },
+);
+
+/** Checks that the workgroups, meters and sites of exports exist. */
+export const exportsCheck = z
+  .custom<{ exports?: unknown; workgroups?: unknown }>()
+  .superRefine(refuseWrongExports);
+
+export const configSchema = mainSchema.superRefine(refuseWrongExports, { when });
 
 export type Config = z.output<typeof configSchema>;
 export type ConfigInput = z.input<typeof configSchema>;

@@ -3,6 +3,7 @@ import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { parseCron } from '../lib/cron.ts';
 import { isTimeZone } from '../lib/time.ts';
 import { meterCodeSchema } from './meters.ts';
+import { accessKeyText, bucketName, keyPrefix, regionName, serverUrl, storeUrl } from './s3-settings.ts';
 
 /** The reports that can be exported. */
 export const exportReports = [
@@ -27,38 +28,22 @@ export const exportRanges = [
 ] as const;
 export const exportFormats = ['csv', 'parquet', 'xlsx', 'json'] as const;
 
-const httpUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
-  .refine((text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === '', {
-    error: 'must not contain a user or a password; use their own settings',
-  });
-
 const s3Schema = z.strictObject({
   /** Any S3-compatible storage. The bucket is part of the path. */
-  endpoint: httpUrl.refine((text) => URL.canParse(text) && new URL(text).search === '', {
-    error: 'must be the address of the storage without a path, such as "https://s3.eu-west-1.amazonaws.com"',
-  }),
-  bucket: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9._-]{1,62}$/i, 'must be the name of a bucket, such as "energy-exports"'),
+  endpoint: storeUrl,
+  bucket: bucketName,
   /** Comes before the name of each file. */
-  prefix: z
-    .string()
-    .regex(/^[\w!.*'()/ -]*$/, "may have letters, digits and _ - . / ! * ' ( )")
-    .refine((text) => !/^\/|\/\/|(^|\/)\.{1,2}(\/|$)/.test(text), {
-      error: 'must not begin with a slash, and must not have empty parts or parts of dots',
-    })
-    .default(''),
-  region: z.string().min(1).default('us-east-1'),
-  accessKeyId: z.string().min(1, 'must not be empty'),
-  secretAccessKey: z.string().min(1, 'must not be empty'),
+  prefix: keyPrefix.default(''),
+  region: regionName.default('us-east-1'),
+  accessKeyId: accessKeyText,
+  secretAccessKey: accessKeyText,
 });
 
 /** Headers of the body and of retries. */
 const OWN_HEADERS = /^(content-.*|transfer-encoding|host|idempotency-key|wattline-.*)$/i;
 
 const webhookSchema = z.strictObject({
-  url: httpUrl,
+  url: serverUrl,
   headers: z
     .record(
       z

@@ -10,13 +10,28 @@ export const needs = {
 } as const;
 export type Need = keyof typeof needs;
 
+/** The headings of docs/stream.md that state the contract. A test checks that they exist. */
+export const contractSections = {
+  access: 'docs/stream.md, Access',
+  answer: 'docs/stream.md, The answer of a read',
+  errors: 'docs/stream.md, Errors',
+  ingest: 'docs/stream.md, Ingest',
+  size: 'docs/stream.md, The size of an answer',
+  messages: 'docs/stream.md, Messages and offsets',
+  start: 'docs/stream.md, Where a read starts',
+  tables: 'docs/stream.md, Tables',
+  wait: 'docs/stream.md, How long a read waits',
+  sockets: 'docs/stream.md, Sockets',
+  cbor: 'docs/stream.md, CBOR',
+} as const;
+
 /** One rule of the contract, and its check. */
 export interface Rule {
   /** The id never changes, because scripts and bug reports use it. */
   id: string;
   says: string;
-  /** The section of the contract that states the rule. */
-  source: string;
+  /** The heading that states the rule. */
+  source: (typeof contractSections)[keyof typeof contractSections];
   needs?: readonly Need[];
   /** True if the check depends on time or on a stream that others write. It then fails only after three failures. */
   timed?: true;

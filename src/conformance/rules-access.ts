@@ -1,18 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { describe, errorOf, shorten } from './answer.ts';
 import { must } from './breach.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { ownMessages, readToTail, sampleOf, telemetryItem } from './sample-messages.ts';
 import type { Sent } from './sent.ts';
-
-const ERRORS = 'stream-contract.md, Errors';
 
 /** Rules on who may read and write. */
 export const accessRules: readonly Rule[] = [
   {
     id: 'access.no-token',
     says: 'Without a token it is 401 AuthenticationRequired, WWW-Authenticate: Bearer',
-    source: ERRORS,
+    source: contractSections.access,
     async check(probe) {
       const answer = await probe.read('', { token: null });
       errorOf(answer, 401, 'AuthenticationRequired');
@@ -23,7 +21,7 @@ export const accessRules: readonly Rule[] = [
   {
     id: 'access.bad-token',
     says: 'With an invalid token it is 401 InvalidToken, WWW-Authenticate: Bearer error="invalid_token"',
-    source: ERRORS,
+    source: contractSections.access,
     async check(probe) {
       const answer = await probe.read('', { token: 'no-token' });
       errorOf(answer, 401, 'InvalidToken');
@@ -38,7 +36,7 @@ export const accessRules: readonly Rule[] = [
   {
     id: 'access.workgroup',
     says: 'A workgroup that the token does not name is 403 WorkgroupForbidden, with the required scopes',
-    source: ERRORS,
+    source: contractSections.access,
     async check(probe) {
       const answer = await probe.read('', { workgroup: `nobody-${randomBytes(4).toString('hex')}` });
       const { required } = errorOf(answer, 403, 'WorkgroupForbidden');
@@ -48,7 +46,7 @@ export const accessRules: readonly Rule[] = [
   {
     id: 'access.workgroup-hidden',
     says: 'The answer is the same whether or not the workgroup exists',
-    source: ERRORS,
+    source: contractSections.access,
     needs: ['foreign-workgroup'],
     async check(probe) {
       const workgroup = probe.target.foreignWorkgroup!;
@@ -64,7 +62,7 @@ export const accessRules: readonly Rule[] = [
   {
     id: 'access.audit',
     says: 'audit_logs and - are 403 InsufficientScope without org:audit, with the required scopes',
-    source: 'service.md 5; stream-contract.md, Errors',
+    source: contractSections.access,
     needs: ['restricted-token'],
     async check(probe) {
       const token = probe.target.restrictedToken!;
@@ -78,7 +76,7 @@ export const accessRules: readonly Rule[] = [
   {
     id: 'access.devices',
     says: 'A token with device groups reads only their devices, and its position moves on',
-    source: 'service.md 4.4 rule 8; stream-contract.md, REST',
+    source: contractSections.access,
     needs: ['restricted-token', 'write'],
     async check(probe) {
       await ownMessages(probe);
@@ -101,7 +99,7 @@ export const accessRules: readonly Rule[] = [
   {
     id: 'access.write',
     says: 'Messages are accepted only with the scope data:write',
-    source: 'stream-contract.md, Ingest',
+    source: contractSections.access,
     needs: ['restricted-token', 'write'],
     async check(probe) {
       const answer = await probe.send([telemetryItem(probe, 0)], { token: probe.target.restrictedToken! });

@@ -2,18 +2,15 @@ import { batchOf, describe, integerOf, shorten } from './answer.ts';
 import { Breach, must, NotTestable } from './breach.ts';
 import { type Item, itemMember, itemsOf, plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { sampleOf } from './sample-messages.ts';
-
-const REST = 'stream-contract.md, REST';
-const CBOR = 'stream-contract.md, CBOR rules';
 
 /** Rules on the form of a successful read. */
 export const answerRules: readonly Rule[] = [
   {
     id: 'answer.content-type',
     says: 'A read is answered as application/cbor',
-    source: 'service.md 4.4 rule 7',
+    source: contractSections.answer,
     async check(probe) {
       const answer = await plainRead(probe);
       const type = answer.header('content-type') ?? 'none';
@@ -27,7 +24,7 @@ export const answerRules: readonly Rule[] = [
   {
     id: 'answer.map',
     says: 'The body is one map: messages, nextOffset, count, upToDate, earliestOffset, epoch, clamped?',
-    source: REST,
+    source: contractSections.answer,
     async check(probe) {
       const { item, sent } = await plainRead(probe);
       must(item?.type === 'map', () => `a ${item?.type ?? 'body that is not CBOR'} instead of a map`, sent);
@@ -44,7 +41,7 @@ export const answerRules: readonly Rule[] = [
   {
     id: 'answer.definite-map',
     says: 'The body is of definite length, and so is every map in it',
-    source: `${REST}; CBOR rules`,
+    source: contractSections.cbor,
     check: (probe) =>
       everyItem(probe, (item) =>
         item.type === 'map' && item.indefinite
@@ -55,13 +52,13 @@ export const answerRules: readonly Rule[] = [
   {
     id: 'answer.plain-cbor',
     says: 'Plain CBOR: no tags, and each key is text and appears once',
-    source: CBOR,
+    source: contractSections.cbor,
     check: (probe) => everyItem(probe, unplain),
   },
   {
     id: 'answer.integers',
     says: 'Offsets, counts and times are integers',
-    source: `${CBOR}; Offsets`,
+    source: contractSections.cbor,
     async check(probe) {
       const { item, sent } = await sampleRead(probe);
       const wrong = (of: Item, names: readonly string[]) =>
@@ -82,7 +79,7 @@ export const answerRules: readonly Rule[] = [
   {
     id: 'answer.count',
     says: 'count is the number of messages',
-    source: REST,
+    source: contractSections.answer,
     async check(probe) {
       const answer = await sampleRead(probe);
       const count = integerOf(itemMember(answer.item, 'count'));
@@ -93,7 +90,7 @@ export const answerRules: readonly Rule[] = [
   {
     id: 'answer.headers',
     says: 'Stream-Next-Offset and Stream-Up-To-Date have the values of the body',
-    source: REST,
+    source: contractSections.answer,
     async check(probe) {
       const answer = await plainRead(probe);
       const { nextOffset, upToDate } = batchOf(answer);
@@ -108,7 +105,7 @@ export const answerRules: readonly Rule[] = [
   {
     id: 'answer.not-cached',
     says: 'Cache-Control: no-store, Vary: Authorization, X-Content-Type-Options: nosniff',
-    source: REST,
+    source: contractSections.answer,
     async check(probe) {
       const answer = await plainRead(probe);
       for (const [name, value] of [
@@ -124,7 +121,7 @@ export const answerRules: readonly Rule[] = [
   {
     id: 'answer.epoch',
     says: 'epoch is the same in all answers of a log, whatever the table',
-    source: REST,
+    source: contractSections.answer,
     async check(probe) {
       const first = await plainRead(probe);
       const second = await probe.read('limit=1', { table: probe.quietTable });
@@ -136,7 +133,7 @@ export const answerRules: readonly Rule[] = [
   {
     id: 'answer.bounds',
     says: 'earliestOffset is at or before the first message, nextOffset past the last',
-    source: REST,
+    source: contractSections.answer,
     async check(probe) {
       const answer = await sampleRead(probe);
       const { messages, nextOffset } = batchOf(answer);

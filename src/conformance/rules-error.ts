@@ -3,9 +3,7 @@ import { type Answer, describe, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './rule.ts';
-
-const ERRORS = 'stream-contract.md, Errors';
+import { contractSections, type Rule } from './rule.ts';
 
 /** The contract has codes for these statuses. For other statuses it only requires an error map. */
 const statuses = new Set([400, 401, 403, 410, 416, 429, 500, 503]);
@@ -15,7 +13,7 @@ export const errorRules: readonly Rule[] = [
   {
     id: 'error.content-type',
     says: 'Errors are application/cbor too',
-    source: ERRORS,
+    source: contractSections.errors,
     check: (probe) =>
       everyError(probe, (answer) => {
         const type = answer.header('content-type') ?? 'absent';
@@ -25,7 +23,7 @@ export const errorRules: readonly Rule[] = [
   {
     id: 'error.map',
     says: 'An error is a map with error, message, status (that of the answer) and retryable',
-    source: ERRORS,
+    source: contractSections.errors,
     check: (probe) =>
       everyError(probe, ({ item, status }) => {
         if (item?.type !== 'map') return 'no map';
@@ -39,7 +37,7 @@ export const errorRules: readonly Rule[] = [
   {
     id: 'error.code',
     says: 'error is one of the contract’s, with its status; only 429 and 5xx are retryable',
-    source: ERRORS,
+    source: contractSections.errors,
     check: (probe) =>
       everyError(probe, ({ item, status }) => {
         if (!statuses.has(status)) return undefined;
@@ -55,7 +53,7 @@ export const errorRules: readonly Rule[] = [
   {
     id: 'error.retry-after',
     says: '429 and 503 come with Retry-After',
-    source: ERRORS,
+    source: contractSections.errors,
     async check(probe) {
       const waits = probe.errors.filter(({ status }) => status === 429 || status === 503);
       if (waits.length === 0) throw new NotTestable('no answer was 429 or 503');

@@ -3,10 +3,9 @@ import { type Batch, batchOf, describe, errorOf, integerOf, shorten } from './an
 import { must } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 
-const INGEST = 'stream-contract.md, Ingest';
 const ITEMS_MAX = 10_000;
 const BYTES_MAX = 8 * 1024 * 1024;
 
@@ -28,7 +27,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.cbor',
     says: 'CBOR is accepted, answered with { accepted, firstOffset, lastOffset }, and comes back as it was sent',
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write'],
     async check(probe) {
       const items = [
@@ -53,7 +52,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.integers',
     says: 'Integers stay integers and floats floats, up to 64 bits',
-    source: 'stream-contract.md, CBOR rules',
+    source: contractSections.cbor,
     needs: ['write'],
     async check(probe) {
       const { firstOffset } = await sendOwn(probe, [
@@ -75,7 +74,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.json',
     says: 'A JSON array is accepted and comes back as it was sent',
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write'],
     async check(probe) {
       const items = [telemetryItem(probe, 1, everyValue), telemetryItem(probe, 2)];
@@ -85,7 +84,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.ndjson',
     says: 'NDJSON is accepted and comes back as it was sent',
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write'],
     async check(probe) {
       const items = [telemetryItem(probe, 1, everyValue), telemetryItem(probe, 2)];
@@ -96,7 +95,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.offsets',
     says: 'firstOffset and lastOffset are the offsets of the messages; a later request gets greater ones',
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write'],
     async check(probe) {
       const items = [1, 2, 3].map((number) => telemetryItem(probe, number));
@@ -117,7 +116,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.all-or-nothing',
     says: 'A request with a bad item is 400 InvalidRequest and stores none',
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write'],
     async check(probe) {
       const before = await tailOf(probe);
@@ -133,7 +132,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.bad-items',
     says: 'Every bad item is listed with index, field and reason',
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write'],
     async check(probe) {
       const good = telemetryItem(probe, 1);
@@ -157,7 +156,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.malformed',
     says: 'A body that is malformed, or no array, is 400 InvalidRequest',
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write'],
     async check(probe) {
       for (const [type, body] of [
@@ -173,7 +172,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.items-max',
     says: `More than ${ITEMS_MAX} items are 413, and none is stored`,
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write'],
     async check(probe) {
       const before = await tailOf(probe);
@@ -186,7 +185,7 @@ export const ingestRules: readonly Rule[] = [
   {
     id: 'ingest.bytes-max',
     says: 'More than 8 MiB are 413',
-    source: INGEST,
+    source: contractSections.ingest,
     needs: ['write', 'slow'],
     async check(probe) {
       const body = Buffer.alloc(BYTES_MAX + 1, ' ');

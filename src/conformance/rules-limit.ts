@@ -1,9 +1,8 @@
 import { batchOf, errorOf, shorten } from './answer.ts';
 import { must } from './breach.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
 
-const REST = 'stream-contract.md, REST';
 const MESSAGES_MAX = 10_000;
 const BYTES_MAX = 8 * 1024 * 1024;
 /** Less than any wait for further messages. */
@@ -16,7 +15,7 @@ export const limitRules: readonly Rule[] = [
   {
     id: 'limit.count',
     says: 'limit is the largest number of messages, and a read that it ends is not up to date',
-    source: 'service.md 4.4; stream-contract.md, REST',
+    source: contractSections.size,
     async check(probe) {
       const { messages } = await sampleOf(probe);
       const { sent, upToDate, ...seen } = batchOf(await probe.read(`offset=${messages[0]!.offset}&limit=2`));
@@ -27,7 +26,7 @@ export const limitRules: readonly Rule[] = [
   {
     id: 'limit.at-once',
     says: 'A read returns at once at its limit',
-    source: REST,
+    source: contractSections.size,
     timed: true,
     async check(probe) {
       const { messages } = await sampleOf(probe);
@@ -39,7 +38,7 @@ export const limitRules: readonly Rule[] = [
   {
     id: 'limit.above',
     says: 'A limit above 10,000 is served as 10,000',
-    source: REST,
+    source: contractSections.size,
     async check(probe) {
       for (const limit of ['10001', '99999999999999999999']) {
         const { messages, sent } = batchOf(await probe.read(`limit=${limit}`));
@@ -50,7 +49,7 @@ export const limitRules: readonly Rule[] = [
   {
     id: 'limit.invalid',
     says: 'A limit of 0, negative, fractional or text is 400 InvalidLimit',
-    source: REST,
+    source: contractSections.size,
     async check(probe) {
       for (const limit of ['0', '-1', '1.5', 'ten', ''])
         errorOf(await probe.read(`limit=${limit}`), 400, 'InvalidLimit', { parameter: 'limit' });
@@ -59,7 +58,7 @@ export const limitRules: readonly Rule[] = [
   {
     id: 'limit.default',
     says: 'Without a limit at most 10,000 messages are returned',
-    source: 'service.md 8',
+    source: contractSections.size,
     needs: ['write', 'slow'],
     async check(probe) {
       const table = `${probe.table}_many`;
@@ -78,7 +77,7 @@ export const limitRules: readonly Rule[] = [
   {
     id: 'limit.bytes',
     says: 'A body is at most 8 MiB, and the next read returns the rest',
-    source: REST,
+    source: contractSections.size,
     needs: ['write', 'slow'],
     async check(probe) {
       const table = `${probe.table}_large`;

@@ -1,6 +1,6 @@
 import { shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { firstMessages, sampleOf } from './sample-messages.ts';
 
 const SEQUENCE_BITS = 20n;
@@ -11,7 +11,7 @@ export const messageRules: readonly Rule[] = [
   {
     id: 'message.members',
     says: 'A message has the members of its kind: telemetry, device_status or audit',
-    source: 'stream-contract.md, Messages',
+    source: contractSections.messages,
     async check(probe) {
       const { messages, sent } = await sampleOf(probe);
       for (const { fields } of messages) {
@@ -23,7 +23,7 @@ export const messageRules: readonly Rule[] = [
   {
     id: 'message.order',
     says: 'Messages are ordered by offset',
-    source: 'service.md 4.4 rule 6',
+    source: contractSections.messages,
     async check(probe) {
       const { messages, sent } = await sampleOf(probe);
       for (const [index, { offset }] of messages.entries()) {
@@ -35,7 +35,7 @@ export const messageRules: readonly Rule[] = [
   {
     id: 'message.store-time',
     says: 'An offset is the store_time in milliseconds, shifted by 20 bits, and a sequence',
-    source: 'stream-contract.md, Offsets',
+    source: contractSections.messages,
     async check(probe) {
       const { messages, sent } = await sampleOf(probe);
       for (const { offset, storeTimeMs } of messages)
@@ -49,7 +49,7 @@ export const messageRules: readonly Rule[] = [
   {
     id: 'message.table',
     says: 'A read of a table returns only messages of this table',
-    source: 'stream-contract.md, Offsets',
+    source: contractSections.tables,
     async check(probe) {
       const { messages, sent } = await sampleOf(probe);
       if (probe.table === '-') throw new NotTestable('all tables are read; name one with --table');
@@ -60,7 +60,7 @@ export const messageRules: readonly Rule[] = [
   {
     id: 'message.device-status',
     says: 'The table devices has only messages of kind device_status, each online or offline',
-    source: 'service.md 2.2; stream-contract.md, Messages',
+    source: contractSections.messages,
     async check(probe) {
       const some = { table: 'devices', limit: STATUSES, enough: 1 };
       const { messages, sent } = await firstMessages(probe, '', some);

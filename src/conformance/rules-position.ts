@@ -1,11 +1,9 @@
 import { batchOf, errorOf, integerOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { middleOf, mustBeSame, readToTail, sampleOf } from './sample-messages.ts';
 
-const REST = 'stream-contract.md, REST';
-const ERRORS = 'stream-contract.md, Errors';
 const PAGE = 2;
 const OFFSET_MAX = 2n ** 64n - 1n;
 
@@ -14,7 +12,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'start.oldest',
     says: 'Without parameters a read starts at the oldest retained message',
-    source: 'service.md 4.4 rule 2',
+    source: contractSections.start,
     timed: true,
     async check(probe) {
       await sampleOf(probe);
@@ -27,7 +25,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.inclusive',
     says: 'offset is inclusive: the message at this offset is the first',
-    source: REST,
+    source: contractSections.start,
     async check(probe) {
       const { message } = await middleOf(probe);
       mustBeSame(batchOf(await probe.read(`offset=${message.offset}&limit=1`)), [message], 'at an offset');
@@ -36,7 +34,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.exact',
     says: 'One past a message’s offset, the next message is the first',
-    source: 'service.md 4.4 rule 4',
+    source: contractSections.start,
     async check(probe) {
       const { message, next } = await middleOf(probe);
       const seen = batchOf(await probe.read(`offset=${message.offset + 1n}&limit=1`));
@@ -46,7 +44,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.pages',
     says: 'nextOffset, sent back, yields later messages without gaps or duplicates',
-    source: 'service.md 4.4 rule 4',
+    source: contractSections.answer,
     async check(probe) {
       const { messages } = await sampleOf(probe);
       let position = messages[0]!.offset;
@@ -61,7 +59,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.at-the-tail',
     says: 'nextOffset of a read that is up to date is a position to read from',
-    source: REST,
+    source: contractSections.answer,
     async check(probe) {
       const { nextOffset } = await readToTail(probe, '', { table: probe.quietTable });
       const again = batchOf(await probe.read(`offset=${nextOffset}`, { table: probe.quietTable }));
@@ -75,7 +73,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.over-timestamp',
     says: 'offset takes precedence over timestamp',
-    source: 'service.md 4.4 rule 1',
+    source: contractSections.start,
     async check(probe) {
       const { message } = await middleOf(probe);
       for (const timestamp of ['2999-01-01T00:00:00Z', '0']) {
@@ -87,7 +85,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.filtered-tail',
     says: 'nextOffset is past the last message that was scanned, filtered ones included',
-    source: REST,
+    source: contractSections.answer,
     async check(probe) {
       const { messages } = await sampleOf(probe);
       const last = messages.at(-1)!.offset;
@@ -104,7 +102,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.invalid',
     says: 'An offset that is empty, signed, with a comma or a space, or beyond 64 bits is 400 InvalidOffset',
-    source: ERRORS,
+    source: contractSections.start,
     async check(probe) {
       for (const offset of ['', '-1', '%2B1', '1,2', '%201', '1%20', '1.5', 'abc', '18446744073709551616'])
         errorOf(await probe.read(`offset=${offset}`), 400, 'InvalidOffset', { parameter: 'offset' });
@@ -113,7 +111,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.repeated',
     says: 'A repeated offset is 400 InvalidOffset',
-    source: ERRORS,
+    source: contractSections.start,
     async check(probe) {
       errorOf(await probe.read('offset=1&offset=1'), 400, 'InvalidOffset', { parameter: 'offset' });
     },
@@ -121,7 +119,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.ahead',
     says: 'An offset past the tail is 416 OffsetAhead with nextOffset and epoch, not a wait',
-    source: ERRORS,
+    source: contractSections.start,
     async check(probe) {
       const answer = await probe.read(`offset=${OFFSET_MAX}`);
       const { nextOffset, epoch } = errorOf(answer, 416, 'OffsetAhead');
@@ -138,7 +136,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'offset.expired',
     says: 'An offset whose messages are gone is 410 OffsetExpired with earliestOffset, nextOffset and epoch',
-    source: ERRORS,
+    source: contractSections.start,
     async check(probe) {
       const answer = await probe.read('offset=0&limit=1');
       if (answer.status === 200) throw new NotTestable('no message is gone yet: offset=0 is answered');
@@ -151,7 +149,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'table.empty',
     says: 'A table without messages is an empty 200, up to date',
-    source: ERRORS,
+    source: contractSections.tables,
     async check(probe) {
       const { messages, upToDate, sent } = await readToTail(probe, '', { table: probe.quietTable });
       must(messages.length === 0, () => `${messages.length} messages`, sent);
@@ -161,7 +159,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'table.wildcard',
     says: 'The table - reads all tables in one order',
-    source: 'service.md 4.4; stream-contract.md, Offsets',
+    source: contractSections.tables,
     async check(probe) {
       const sample = await sampleOf(probe);
       const answer = await probe.read(`offset=${sample.messages[0]!.offset}`, { table: '-' });
@@ -181,7 +179,7 @@ export const positionRules: readonly Rule[] = [
   {
     id: 'parameters.unknown',
     says: 'Unknown parameters are ignored',
-    source: ERRORS,
+    source: contractSections.start,
     async check(probe) {
       const { message } = await middleOf(probe);
       const answer = await probe.read(`colour=blue&offset=${message.offset}&limit=1&Limit=x`);

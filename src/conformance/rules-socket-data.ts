@@ -6,11 +6,10 @@ import { batchOfItem, type Message, shorten } from './answer.ts';
 import { must } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { mustBeSame, ownMessages, readToTail, sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
 import { type Frame, type Payload, request, type SocketClient, withClient } from './socket-client.ts';
 
-const SOCKET = 'stream-contract.md, WebSocket';
 /** After this time no further frame is expected. */
 const QUIET_MS = 300;
 /** Messages for more than three frames, by number and by size. */
@@ -21,7 +20,7 @@ export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.frame',
     says: 'A data frame is one binary payload: the map of a REST answer and the requestId',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     check: (probe) =>
       withClient(probe, async (client) => {
@@ -44,7 +43,7 @@ export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.replay',
     says: 'From an offset or a timestamp a subscription returns the same messages as REST',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     async check(probe) {
       const { messages } = await sampleOf(probe);
@@ -63,7 +62,7 @@ export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.newest',
     says: 'Without offset and timestamp a subscription returns only new messages',
-    source: 'service.md 4.5 rule 2',
+    source: contractSections.sockets,
     needs: ['socket', 'write'],
     async check(probe) {
       await ownMessages(probe);
@@ -78,7 +77,7 @@ export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.live',
     says: 'Replay becomes live without a gap or a duplicate',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket', 'write'],
     async check(probe) {
       const { messages } = await sampleOf(probe);
@@ -103,7 +102,7 @@ export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.filter',
     says: 'A subscription returns only messages of the table and of devices that the token may read',
-    source: 'service.md 4.5 rule 4; stream-contract.md, WebSocket',
+    source: contractSections.sockets,
     needs: ['socket', 'write', 'restricted-token'],
     async check(probe) {
       const { messages } = await sampleOf(probe);
@@ -127,7 +126,7 @@ export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.stop',
     says: 'stream:latest:stop ends a subscription, and is answered with the reason client_stop and nextOffset',
-    source: 'service.md 4.5 rule 3; stream-contract.md, WebSocket',
+    source: contractSections.sockets,
     needs: ['socket', 'write'],
     async check(probe) {
       await ownMessages(probe);
@@ -149,7 +148,7 @@ export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.frame-size',
     says: 'No frame has more than 1,000 messages or 1 MiB',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket', 'write', 'slow'],
     async check(probe) {
       const table = `${probe.table}_frames`;
@@ -178,7 +177,7 @@ export const socketDataRules: readonly Rule[] = [
   {
     id: 'socket.heartbeat',
     says: 'After 15 s without a message, a frame without messages has the current nextOffset',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket', 'slow'],
     check: (probe) =>
       withClient(probe, async (client) => {

@@ -4,7 +4,7 @@ import { shorten } from './answer.ts';
 import { must } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import {
   type ConnectHandshake,
   handshakeOf,
@@ -14,7 +14,6 @@ import {
   withConnection,
 } from './socket-client.ts';
 
-const SOCKET = 'stream-contract.md, WebSocket';
 const OFFSET_MAX = '18446744073709551615';
 
 /** Rules on connecting and subscribing over socket.io. */
@@ -22,14 +21,14 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.auth',
     says: 'A client connects with auth: { token, workgroupId }',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     check: (probe) => mustConnect(probe, handshakeOf(probe)),
   },
   {
     id: 'socket.query',
     says: 'A client connects with the query parameters token and orgName',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     check: (probe) =>
       mustConnect(probe, { query: { token: probe.target.token, orgName: probe.target.workgroup } }),
@@ -37,7 +36,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.header',
     says: 'A client connects with an Authorization header',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     check: (probe) =>
       mustConnect(probe, {
@@ -48,7 +47,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.refused',
     says: 'A refused connection is connect_error whose data is the error map',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     async check(probe) {
       const { token, workgroup: workgroupId } = probe.target;
@@ -72,7 +71,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.answer',
     says: 'A subscription is answered with { requestId, nextOffset, epoch }, as stream:latest:rpc and as an acknowledgement',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     check: (probe) =>
       withClient(probe, async (client) => {
@@ -99,7 +98,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.request-id',
     says: 'A subscription without a requestId that is a UUID is rejected as InvalidRequest',
-    source: 'service.md 4.5 rule 1; stream-contract.md, WebSocket',
+    source: contractSections.sockets,
     needs: ['socket'],
     async check(probe) {
       for (const payload of [{}, { requestId: 'one' }, { requestId: 7 }])
@@ -109,7 +108,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.duplicate',
     says: 'A requestId that is already active on the connection is DuplicateRequest',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     check: (probe) =>
       withClient(probe, async (client) => {
@@ -122,7 +121,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.invalid',
     says: 'Invalid offsets and timestamps are InvalidOffset and InvalidTimestamp, as over REST',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     async check(probe) {
       for (const offset of ['-1', '', '1,2', 'abc'])
@@ -133,7 +132,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.ahead',
     says: 'An offset past the tail is OffsetAhead with nextOffset and epoch',
-    source: SOCKET,
+    source: contractSections.sockets,
     needs: ['socket'],
     async check(probe) {
       const payload = request({ table: probe.table, offset: OFFSET_MAX });
@@ -147,7 +146,7 @@ export const socketRules: readonly Rule[] = [
   {
     id: 'socket.audit',
     says: 'audit_logs and - are InsufficientScope without org:audit',
-    source: 'service.md 5',
+    source: contractSections.sockets,
     needs: ['socket', 'restricted-token'],
     async check(probe) {
       for (const table of ['audit_logs', '-'])

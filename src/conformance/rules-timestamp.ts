@@ -3,10 +3,9 @@ import { type Batch, batchOf, errorOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { mustBeSame, sampleOf } from './sample-messages.ts';
 
-const REST = 'stream-contract.md, REST';
 const FAR_FUTURE = '2999-01-01T00:00:00Z';
 
 /** Rules on reads from an append time. */
@@ -14,7 +13,7 @@ export const timestampRules: readonly Rule[] = [
   {
     id: 'timestamp.first',
     says: 'timestamp starts at the first message with a store_time at or after it',
-    source: 'service.md 4.4 rule 3; stream-contract.md, REST',
+    source: contractSections.start,
     async check(probe) {
       const { atMs, from } = await boundaryOf(probe);
       for (const ms of [atMs, atMs - 1].filter((each) => each > from.beforeMs)) {
@@ -30,7 +29,7 @@ export const timestampRules: readonly Rule[] = [
   {
     id: 'timestamp.forms',
     says: 'ISO 8601 with any zone and integer milliseconds mean the same instant',
-    source: 'service.md 4.4; stream-contract.md, REST',
+    source: contractSections.start,
     async check(probe) {
       const { atMs, from } = await boundaryOf(probe);
       const shifted = (minutes: number) => formatInstant(atMs + minutes * 60_000).slice(0, -1);
@@ -48,7 +47,7 @@ export const timestampRules: readonly Rule[] = [
   {
     id: 'timestamp.invalid',
     says: 'A timestamp without a zone, of a day that does not exist, or of another kind is 400 InvalidTimestamp',
-    source: 'stream-contract.md, Errors',
+    source: contractSections.start,
     async check(probe) {
       for (const timestamp of ['', 'yesterday', '2026-11-20T12:00:00', '2026-02-30T12:00:00Z', '1.5', '-1'])
         errorOf(await probe.read(`timestamp=${timestamp}`), 400, 'InvalidTimestamp', {
@@ -59,7 +58,7 @@ export const timestampRules: readonly Rule[] = [
   {
     id: 'timestamp.retention',
     says: 'A timestamp older than the retention starts at the oldest message, with clamped: "retention"',
-    source: REST,
+    source: contractSections.start,
     timed: true,
     async check(probe) {
       await sampleOf(probe);
@@ -71,7 +70,7 @@ export const timestampRules: readonly Rule[] = [
   {
     id: 'timestamp.future',
     says: 'A timestamp in the future starts at the tail, with clamped: "future"',
-    source: REST,
+    source: contractSections.start,
     async check(probe) {
       const { messages } = await sampleOf(probe);
       const { clamped, sent, ...seen } = batchOf(await probe.read(`timestamp=${FAR_FUTURE}&limit=100`));
@@ -85,7 +84,7 @@ export const timestampRules: readonly Rule[] = [
   {
     id: 'timestamp.unclamped',
     says: 'clamped is absent if the read starts at the requested timestamp',
-    source: REST,
+    source: contractSections.start,
     async check(probe) {
       const { atMs, from } = await boundaryOf(probe);
       for (const query of [

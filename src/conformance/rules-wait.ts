@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Batch, batchOf } from './answer.ts';
 import { must } from './breach.ts';
 import type { Probe } from './probe.ts';
-import type { Rule } from './rule.ts';
+import { contractSections, type Rule } from './rule.ts';
 import { ownMessages, readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 
 const IDLE_MS = 1_000;
@@ -17,7 +17,7 @@ export const waitRules: readonly Rule[] = [
   {
     id: 'wait.idle',
     says: 'A read that has everything is answered after 1 s without a message',
-    source: 'service.md 4.4 rule 5',
+    source: contractSections.wait,
     timed: true,
     async check(probe) {
       const { tookMs, sent } = await heldRead(probe, probe.quietTable);
@@ -28,7 +28,7 @@ export const waitRules: readonly Rule[] = [
   {
     id: 'wait.reset',
     says: 'A new message that the caller may read is returned, and the second starts again',
-    source: 'stream-contract.md, REST',
+    source: contractSections.wait,
     needs: ['write'],
     timed: true,
     async check(probe) {
@@ -49,7 +49,7 @@ export const waitRules: readonly Rule[] = [
   {
     id: 'wait.filtered',
     says: 'A message that the caller may not read does not make the read longer',
-    source: 'stream-contract.md, REST',
+    source: contractSections.wait,
     needs: ['write'],
     timed: true,
     async check(probe) {
@@ -65,7 +65,7 @@ export const waitRules: readonly Rule[] = [
   {
     id: 'wait.hold',
     says: 'No read is held longer than 20 s, also with a message every half second',
-    source: 'stream-contract.md, REST',
+    source: contractSections.wait,
     needs: ['write', 'slow'],
     async check(probe) {
       await ownMessages(probe);

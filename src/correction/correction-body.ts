@@ -5,8 +5,8 @@ import { type CorrectionRequest, correctionLimits } from './correction-request.t
 
 const instant = z
   .string()
-  .refine((text) => parseInstant(text) !== undefined, {
-    error: 'must be an instant with its zone, such as 2026-11-20T13:00:00+01:00',
+  .refine((text) => (parseInstant(text) ?? -1) >= 0, {
+    error: 'must be an instant since 1970 with its zone, such as 2026-11-20T13:00:00+01:00',
   })
   .meta({ example: '2026-11-20T13:00:00+01:00' });
 const of = {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
 import type { Permission } from '../access/grant.ts';
-import type { WorkgroupConfig } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
@@ -18,7 +18,7 @@ type Asked<Answer> = Promise<
 >;
 
 export interface CorrectionRoutesOptions extends Pick<Gate, 'audit'> {
-  workgroups: readonly WorkgroupConfig[];
+  workgroups: Pick<Workgroups, 'get'>;
   /** Asks the process that has the warehouse of a workgroup open. */
   correct(
     workgroupId: string,
@@ -79,8 +79,7 @@ const errors = { 401: errorSchema, 403: errorSchema, 429: errorSchema, 503: erro
 
 /** `POST .../corrections` stores one, `GET .../corrections` lists them. */
 export function registerCorrectionRoutes(app: FastifyInstance, options: CorrectionRoutesOptions): void {
-  const workgroups = new Map(options.workgroups.map((workgroup) => [workgroup.id, workgroup]));
-  const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
+  const gate = { ...options, groupsOf: (id: string) => options.workgroups.get(id)?.deviceGroups };
   const enter = async (request: FastifyRequest, permission: Permission) => {
     const { workgroupId } = request.params as { workgroupId: string };
     const admission = admit(gate, authenticationOf(request), workgroupId, [permission]);
@@ -118,7 +117,10 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       if (request.validationError) throw request.validationError;
       const { dryRun } = request.query as z.output<typeof storeQuerySchema>;
       const wanted = requestOf(request.body as z.output<typeof bodySchema>);
-      if (devices !== 'all') await checkDevices(wanted, devices, (query) => options.list(workgroupId, query));
+      if (devices !== 'all') {
+        const list = (query: CorrectionQuery) => options.list(workgroupId, query);
+        await checkDevices(wanted, { devices, workgroupId, list });
+      }
       const author = `token:${grant.tokenId} ${grant.subject}`;
       reply.header('Cache-Control', 'no-store');
       return answerOf(
@@ -160,7 +162,8 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
         ...(wanted && { devices: wanted }),
       };
       reply.header('Cache-Control', 'private, no-store');
-      return { corrections: answerOf(await options.list(workgroupId, query), workgroupId) };
+      const corrections = answerOf(await options.list(workgroupId, query), workgroupId);
+      return { corrections: corrections.map((one) => withVisibleBasis(one, devices)) };
     },
   );
   rejectOtherMethods(app, url, ['GET', 'POST']);
@@ -169,19 +172,35 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
 /** Devices that a token cannot see are treated as missing. */
 async function checkDevices(
   request: CorrectionRequest,
-  devices: ReadonlySet<string>,
-  list: (query: CorrectionQuery) => Asked<ListedCorrection[]>,
+  {
+    devices,
+    workgroupId,
+    list,
+  }: {
+    devices: ReadonlySet<string>;
+    workgroupId: string;
+    list: (query: CorrectionQuery) => Asked<ListedCorrection[]>;
+  },
 ): Promise<void> {
   if (request.kind === 'undo') {
     const id = request.correctionId;
-    const found = await list({ devices: [...devices], before: id + 1, limit: 1 });
-    if (found.kind === 'answer' && found.answer[0]?.id !== id)
-      throw refusal('correction', `there is no correction ${id}`);
+    const [newest] = answerOf(await list({ devices: [...devices], before: id + 1, limit: 1 }), workgroupId);
+    if (newest?.id !== id) throw refusal('correction', `there is no correction ${id}`);
     return;
   }
   if (!devices.has(request.device)) throw refusal('device', 'no reading of this device has been taken in');
   if (request.kind === 'fill' && request.like && !devices.has(request.like.device))
     throw refusal('like', 'no reading of this device has been taken in');
+}
+
+/** The correction without its basis if this is a device that the token cannot see. */
+function withVisibleBasis(
+  correction: ListedCorrection,
+  devices: ReadonlySet<string> | 'all',
+): ListedCorrection {
+  const { basis } = correction;
+  if (devices === 'all' || basis?.from !== 'other_source' || devices.has(basis.device)) return correction;
+  return { ...correction, basis: null };
 }
 
 function answerOf<Answer>(outcome: Awaited<Asked<Answer>>, workgroupId: string): Answer {

@@ -56,7 +56,9 @@ export const listedCorrectionSchema = z.object({
       }),
     ])
     .nullable()
-    .meta({ description: 'Basis of an estimate' }),
+    .meta({
+      description: 'Basis of an estimate; null also if it is a device that the token cannot see',
+    }),
   undoes: z.number().int().nullable(),
   undoneBy: z.number().int().nullable().meta({ description: 'null while it is in force' }),
   reason: z.string(),

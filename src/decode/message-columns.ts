@@ -1,3 +1,6 @@
+import type { Offset } from '../contract/offset.ts';
+import type { UtcMs } from '../lib/time.ts';
+
 /**
  * A batch of messages as columns. Decoders produce it and landing consumes it. The buffers belong to the producer,
  * which uses them again for the next batch. They may be longer than `count`.
@@ -35,6 +38,16 @@ export interface MessageColumns {
   other: Map<number, string>;
   /** Messages that break the contract. They are not in the columns; their bytes and the reason are kept. */
   rejected: RejectedMessage[];
+}
+
+/** The offset of the message in this row. */
+export function offsetAt({ offset }: Pick<MessageColumns, 'offset'>, row: number): Offset {
+  return (BigInt(offset[2 * row + 1]!) << 32n) | BigInt(offset[2 * row]!);
+}
+
+/** The instant, or another whole number up to 2^53, in a pair of words of a signed 64-bit column. */
+export function instantAt(words: Uint32Array, row: number): UtcMs {
+  return (words[2 * row + 1]! | 0) * 0x1_0000_0000 + words[2 * row]!;
 }
 
 export interface RejectedMessage {

@@ -8,7 +8,7 @@ import { query } from '../warehouse/query.ts';
 import { explainDevice } from './explain-device.ts';
 import { knownOf, readSeries, type Series } from './explain-series.ts';
 import { explainSource } from './explain-source.ts';
-import { clockOf, counted, instant, plainNumber } from './explain-words.ts';
+import { counted, instant, plainNumber, timeOfDayFormat } from './explain-words.ts';
 import type { Day } from './explained-day.ts';
 import type { DeviceTold, ExplainArgs, Explained, ExplainedSource } from './explained-schema.ts';
 
@@ -49,7 +49,7 @@ async function explain(
   await run(bound, 'drop_omitted_rules');
   await run(bound, 'find_register_changes');
   const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
-  const day: Day = { day: date, startMs, endMs, clock: clockOf(date, timezone) };
+  const day: Day = { day: date, startMs, endMs, clock: timeOfDayFormat(date, timezone) };
 
   const all = await readSeries(connection, device);
   const bySource = Map.groupBy(all, (one) => one.source);

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { table } from '../balance/balance-sql.ts';
+import { commonTable } from '../balance/balance-sql.ts';
 import { noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { addDays } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
@@ -32,7 +32,7 @@ export async function explainDevice(
   const splits = await readSplits(connection, rows, key, day);
   const [told] = await queryText<{ energy_wh: number | null; flags: { items: string[] } }>(
     connection,
-    `WITH ${table('source_day', loadSql('report/select_source_day'))},\n${table('device_day', loadSql('balance/sum_device_day'))}\n${loadSql('explain/find_device_day')}`,
+    `WITH ${commonTable('source_day', loadSql('report/select_source_day'))},\n${commonTable('device_day', loadSql('balance/sum_device_day'))}\n${loadSql('explain/find_device_day')}`,
   );
   const facts = rows.map(
     (row): SourceFacts => ({

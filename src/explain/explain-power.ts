@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { query } from '../warehouse/query.ts';
 import { joinSpans } from './explain-register.ts';
 import { counted, instant, plainDuration, plainNumber } from './explain-words.ts';
-import { type Day, ROWS_MAX, type Span } from './explained-day.ts';
+import { type Day, EXPLAINED_ROWS_MAX, type Span } from './explained-day.ts';
 import type { Event, Part, Sum } from './explained-schema.ts';
 
 type PartRow = {
@@ -34,7 +34,10 @@ export async function readPower(
   { startMs, endMs }: Day,
 ): Promise<PowerTrace> {
   const key = { series_id: seriesId, start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
-  const parts = await query<PartRow>(connection, 'explain/find_parts', { ...key, rows_max: ROWS_MAX });
+  const parts = await query<PartRow>(connection, 'explain/find_parts', {
+    ...key,
+    rows_max: EXPLAINED_ROWS_MAX,
+  });
   const covered = await query<{ from_ms: number; to_ms: number }>(connection, 'explain/find_covered', key);
   const [first] = parts;
   return {

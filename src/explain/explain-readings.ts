@@ -2,8 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { query } from '../warehouse/query.ts';
 import type { Series } from './explain-series.ts';
 import { instant, maybeInstant, plainNumber } from './explain-words.ts';
-import { type Day, ROWS_MAX, type Span } from './explained-day.ts';
-import type { Event, Reading } from './explained-schema.ts';
+import { type Day, EXPLAINED_ROWS_MAX, type Span } from './explained-day.ts';
+import type { Event, ExplainedReading } from './explained-schema.ts';
 
 /** The day, and the readings on either side that it needs. */
 export async function readBracket(
@@ -22,7 +22,7 @@ export async function readBracket(
 type ReadingRow = {
   event_time_ms: number;
   value: number | null;
-  fate: Reading['fate'];
+  fate: ExplainedReading['fate'];
   reason: string | null;
   detail: string | null;
   batch_id: bigint;
@@ -35,7 +35,7 @@ export async function readReadings(
   connection: DuckDBConnection,
   { seriesId, device, source, field, as }: Series,
   bracket: Span,
-): Promise<{ readings: Reading[]; leftOut: number }> {
+): Promise<{ readings: ExplainedReading[]; leftOut: number }> {
   const rows = await query<ReadingRow>(connection, 'explain/find_readings', {
     series_id: seriesId,
     device,
@@ -44,10 +44,10 @@ export async function readReadings(
     field,
     low_ms: BigInt(bracket.fromMs),
     high_ms: BigInt(bracket.toMs),
-    rows_max: ROWS_MAX,
+    rows_max: EXPLAINED_ROWS_MAX,
   });
   const readings = rows.map(
-    (row): Reading => ({
+    (row): ExplainedReading => ({
       time: instant(row.event_time_ms),
       value: row.value,
       fate: row.fate,

@@ -3,7 +3,7 @@ import type { EnergyMethod } from '../config/energy-stream.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import { instant, plainNumber, seconds } from './explain-words.ts';
-import { type Day, flagBits, type Span } from './explained-day.ts';
+import { type Day, lineFlagBits, type Span } from './explained-day.ts';
 import type { Boundary, Event, Segment, Sum } from './explained-schema.ts';
 
 /** A straight line of the index that reaches into the day: see explain/find_lines. */
@@ -227,7 +227,7 @@ export function eventsOfLines(
   { clock }: Day,
 ): Event[] {
   const rebased = lines.filter(
-    ({ flags, t1 }) => flags & flagBits.rebase && !stored.some(({ to }) => to === instant(t1)),
+    ({ flags, t1 }) => flags & lineFlagBits.rebase && !stored.some(({ to }) => to === instant(t1)),
   );
   const marked = (kind: 'jitter' | 'carry_over', bit: number, text: (span: Span) => string) =>
     joinSpans(lines.filter(({ flags }) => flags & bit).map(({ t0, t1 }) => ({ fromMs: t0, toMs: t1 }))).map(
@@ -258,13 +258,13 @@ export function eventsOfLines(
     ),
     ...marked(
       'jitter',
-      flagBits.jitter,
+      lineFlagBits.jitter,
       ({ fromMs, toMs }) =>
         `fell by no more than its jitter between ${clock(fromMs)} and ${clock(toMs)}; the high-water mark was held`,
     ),
     ...marked(
       'carry_over',
-      flagBits.carryOver,
+      lineFlagBits.carryOver,
       ({ fromMs, toMs }) => `showed the day before from ${clock(fromMs)} to ${clock(toMs)}: no energy`,
     ),
     ...midnightAnchors.map(

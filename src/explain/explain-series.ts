@@ -6,7 +6,7 @@ import { ruleConstants } from '../rollup/rule-constants.ts';
 import { query } from '../warehouse/query.ts';
 import { instant, maybeInstant, plainDuration, plainNumber } from './explain-words.ts';
 import type { Day } from './explained-day.ts';
-import type { Known, Limit, Limits, Stream } from './explained-schema.ts';
+import type { ExplainedLimits, ExplainedStream, Known, Limit } from './explained-schema.ts';
 
 /** A configured stream of a device and source that has readings. */
 export interface Series {
@@ -71,7 +71,7 @@ export function streamsOf(
   series: readonly Series[],
   candidates: readonly Candidate[],
   day: Day,
-): Stream[] {
+): ExplainedStream[] {
   const best = candidates.reduce((most, { coverage }) => Math.max(most, coverage), 0);
   const chosen = candidates.find(({ preference }) => preference === 1);
   const chosenAt = configured.findIndex(({ streamId }) => streamId === chosen?.stream_id);
@@ -119,19 +119,19 @@ function reasonOf(
   if (!candidate) {
     return `its readings, from ${clock(own.firstMs)} to ${clock(own.lastMs)}, do not cover the day`;
   }
-  const covers = `covers ${percent(candidate.coverage)} of the day`;
+  const covers = `covers ${percentText(candidate.coverage)} of the day`;
   if (index === chosenAt) {
     return index === firstAt
       ? `the first in the order, ${covers}`
-      : `the first in the order that covers enough: ${percent(candidate.coverage)} of the day`;
+      : `the first in the order that covers enough: ${percentText(candidate.coverage)} of the day`;
   }
   if (index > chosenAt) return `comes after the chosen one in the order; ${covers}`;
   if (candidate.coverage >= best - 0.5)
     return `${covers}, but stands still, while another method has measured energy`;
-  return `${covers}, more than half a day less than the ${percent(best)} of the one that covers most`;
+  return `${covers}, more than half a day less than the ${percentText(best)} of the one that covers most`;
 }
 
-export function percent(part: number): string {
+export function percentText(part: number): string {
   return `${plainNumber(Math.round(part * 10_000) / 100)} %`;
 }
 
@@ -161,7 +161,7 @@ export async function readLimits(
   { seriesId, method }: Series,
   stream: StreamSettings,
   { endMs }: Day,
-): Promise<Limits> {
+): Promise<ExplainedLimits> {
   const utc_day = Math.floor((endMs - 1) / DAY_MS);
   const [row] = await query<LimitsRow>(connection, 'explain/find_limits', { series_id: seriesId, utc_day });
   const isRegister = method === 'total_energy' || method === 'daily_energy';

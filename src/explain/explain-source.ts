@@ -21,8 +21,8 @@ import {
 import { type Candidate, readLimits, type Series, streamsOf } from './explain-series.ts';
 import { readVersions } from './explain-versions.ts';
 import { instant, plainNumber } from './explain-words.ts';
-import { type Day, flagBits, type Span } from './explained-day.ts';
-import type { Event, ExplainedSource, Reading, Sum } from './explained-schema.ts';
+import { type Day, lineFlagBits, type Span } from './explained-day.ts';
+import type { Event, ExplainedReading, ExplainedSource, Sum } from './explained-schema.ts';
 import { readCorrections } from './read-corrections.ts';
 import { readFlags, readIntervals, readResult, withField } from './read-result.ts';
 
@@ -186,10 +186,10 @@ function isRegister(method: EnergyMethod): boolean {
 }
 
 /** Adds notes to readings of a register that the index does not use as they are. */
-function annotate(readings: readonly Reading[], lines: readonly Line[]): Reading[] {
+function annotate(readings: readonly ExplainedReading[], lines: readonly Line[]): ExplainedReading[] {
   const ending = firstBy(lines, ({ t1 }) => t1);
   const beginning = firstBy(
-    lines.filter(({ flags }) => (flags & flagBits.joined) === 0),
+    lines.filter(({ flags }) => (flags & lineFlagBits.joined) === 0),
     ({ t0 }) => t0,
   );
   return readings.map((reading) => {
@@ -203,7 +203,7 @@ function annotate(readings: readonly Reading[], lines: readonly Line[]): Reading
       return held ? { ...reading, reason: 'jitter', indexWh: first.c0 } : reading;
     }
     const reason =
-      line.flags & flagBits.jitter ? 'jitter' : line.flags & flagBits.carryOver ? 'carry_over' : null;
+      line.flags & lineFlagBits.jitter ? 'jitter' : line.flags & lineFlagBits.carryOver ? 'carry_over' : null;
     return { ...reading, reason, indexWh: line.c1 === reading.value ? null : line.c1 };
   });
 }

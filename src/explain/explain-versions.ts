@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import { query } from '../warehouse/query.ts';
-import { percent } from './explain-series.ts';
+import { percentText } from './explain-series.ts';
 import { counted, instant, maybeInstant, plainNumber } from './explain-words.ts';
 import type { Day, Span } from './explained-day.ts';
 import type { Cause, ExplainedCorrection, Version } from './explained-schema.ts';
@@ -109,7 +109,7 @@ function changesOf(before: VersionRow, row: VersionRow, flagNames: (bits: number
   const [old, now] = [flagNames(before.flags ?? 0), flagNames(row.flags ?? 0)];
   for (const flag of now) if (!old.includes(flag)) changes.push(`flag ${flag} came`);
   for (const flag of old) if (!now.includes(flag)) changes.push(`flag ${flag} went`);
-  const share = (value: number | null) => (value === null ? 'none' : percent(value));
+  const share = (value: number | null) => (value === null ? 'none' : percentText(value));
   if (before.coverage !== row.coverage)
     changes.push(`coverage ${share(before.coverage)} -> ${share(row.coverage)}`);
   return changes;

@@ -69,8 +69,8 @@ export function maybeInstant(ms: UtcMs | null): string | null {
  * Writes instants of a day for sentences: local time, with the date if it is another day, and with the offset from UTC if the clock changes on
  * the day, so that repeated hours differ.
  */
-export type Clock = (ms: UtcMs) => string;
-export function clockOf(day: LocalDate, zone: string): Clock {
+export type TimeOfDayFormat = (ms: UtcMs) => string;
+export function timeOfDayFormat(day: LocalDate, zone: string): TimeOfDayFormat {
   const { startMs, endMs } = dayBounds(day, day, zone)[0]!;
   const isChanged = endMs - startMs !== DAY_MS;
   return (ms) => {

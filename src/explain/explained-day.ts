@@ -1,6 +1,6 @@
 import type { LocalDate, UtcMs } from '../lib/time.ts';
 import { flagBits as bits } from '../rollup/flag-bits.ts';
-import type { Clock } from './explain-words.ts';
+import type { TimeOfDayFormat } from './explain-words.ts';
 
 /** The explained day. */
 export interface Day {
@@ -8,7 +8,7 @@ export interface Day {
   startMs: UtcMs;
   endMs: UtcMs;
   /** Writes its instants for sentences. */
-  clock: Clock;
+  clock: TimeOfDayFormat;
 }
 
 export interface Span {
@@ -17,7 +17,7 @@ export interface Span {
 }
 
 /** The flag bits of lines. joined: a new index segment begins. */
-export const flagBits = {
+export const lineFlagBits = {
   joined: bits.reset | bits.rollover | bits.rebase,
   rebase: bits.rebase,
   jitter: bits.jitter,
@@ -25,4 +25,4 @@ export const flagBits = {
 } as const;
 
 /** The most plain rows of a day: one each 5 s. More would delay the landing thread, and nobody reads them. */
-export const ROWS_MAX = 20_000;
+export const EXPLAINED_ROWS_MAX = 20_000;

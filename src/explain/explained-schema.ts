@@ -36,7 +36,7 @@ const readingSchema = z
     landedAt: maybeTime,
   })
   .meta({ description: 'A reading inside the day, or a neighbour that the day needs' });
-export type Reading = z.output<typeof readingSchema>;
+export type ExplainedReading = z.output<typeof readingSchema>;
 
 const eventSchema = z.object({
   kind: z.enum([
@@ -144,7 +144,7 @@ const limitsSchema = z.object({
   maxGapMilliseconds: limitSchema,
   intervalMilliseconds: limitSchema,
 });
-export type Limits = z.output<typeof limitsSchema>;
+export type ExplainedLimits = z.output<typeof limitsSchema>;
 
 const asSchema = z.string().nullable().meta({
   description:
@@ -167,7 +167,7 @@ const streamSchema = z.object({
   firstReading: maybeTime,
   lastReading: maybeTime,
 });
-export type Stream = z.output<typeof streamSchema>;
+export type ExplainedStream = z.output<typeof streamSchema>;
 
 const causeSchema = z.object({
   batch: z.string(),

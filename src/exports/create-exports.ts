@@ -4,7 +4,7 @@ import { errorMessage, InputError, isRetryable, TerminalError, TransientError } 
 import { formatInstant, HOUR_MS, localDateOf } from '../lib/time.ts';
 import { attemptRun, type ExportDeps, type OpenExport } from './attempt-run.ts';
 import { duePeriods, newRun, planDue } from './due-periods.ts';
-import { afterFailure, type ExportProgress, type ExportRun, openLedger, runName } from './export-ledger.ts';
+import { type ExportProgress, type ExportRun, openLedger, retryAdvice, runName } from './export-ledger.ts';
 import { type ExportPeriod, periodAt } from './export-period.ts';
 import { markOutdated } from './mark-outdated.ts';
 
@@ -20,6 +20,8 @@ export interface ExportsOptions extends ExportDeps {
 export interface Exports {
   /** Runs due exports of a workgroup, retries failed ones, and once an hour compares delivered files with the lake. */
   work(workgroupId: string, signal: AbortSignal): Promise<void>;
+  /** True if a run of a workgroup is planned or will be retried. */
+  hasPending(workgroupId: string): boolean;
   /**
    * Runs an export now, for a period that has ended. Default: the period of its range. Does nothing if it was already delivered.
    * @param corrected makes a new revision
@@ -47,7 +49,7 @@ export function createExports(options: ExportsOptions): Exports {
       return await attemptRun(open, run, options, signal);
     } catch (cause) {
       const failed = open.ledger.runsOf(run.period).find(({ revision }) => revision === run.revision);
-      const next = failed && !signal.aborted && afterFailure(failed);
+      const next = failed && !signal.aborted && retryAdvice(failed);
       if (!next) throw cause;
       const code = failed.lastError?.code ?? 'Failed';
       const message = `${errorMessage(cause)}; ${next}`;
@@ -110,6 +112,11 @@ export function createExports(options: ExportsOptions): Exports {
   return {
     open,
     list: () => all,
+    hasPending: (workgroupId) =>
+      all.some(
+        ({ workgroup, ledger }) =>
+          workgroup.id === workgroupId && ledger.pending().some(({ state }) => state !== 'failed'),
+      ),
     async work(workgroupId, signal) {
       const failures: unknown[] = [];
       for (const one of all.filter(({ workgroup }) => workgroup.id === workgroupId)) {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { AwsV4Signer } from 'aws4fetch';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { TransientError } from '../lib/errors.ts';
+import { s3Code } from '../storage/s3-failure.ts';
+import { EMPTY_SHA256, objectUrl, signS3 } from '../storage/sign-s3.ts';
 import type { Outgoing } from './outgoing.ts';
 import { type SendAnswer, send } from './send-request.ts';
 
@@ -16,27 +17,12 @@ export async function deliverToS3(
 ): Promise<string> {
   const key = `${s3.prefix}${name}`;
   const place = `s3://${s3.bucket}/${key}`;
-  const url = `${s3.endpoint.replace(/\/+$/, '')}/${[s3.bucket, ...key.split('/')].map(encodeURIComponent).join('/')}`;
+  const url = objectUrl(s3, key);
   const ask = async (method: 'PUT' | 'HEAD', headers: Record<string, string>, bodyPath?: string) => {
-    const signed = await new AwsV4Signer({
-      ...credentialsOf(s3),
-      method,
-      url,
-      headers,
-      service: 's3',
-    }).sign();
-    return send(
-      {
-        method,
-        url: signed.url.href,
-        headers: {
-          ...Object.fromEntries(signed.headers),
-          ...(bodyPath && { 'content-length': String(bytes) }),
-        },
-        ...(bodyPath && { bodyPath }),
-      },
-      signal,
-    );
+    const signed = await signS3(s3, { method, url, headers });
+    const length = bodyPath && { 'content-length': String(bytes) };
+    const content = bodyPath && { bodyPath };
+    return send({ method, url: signed.url, headers: { ...signed.headers, ...length }, ...content }, signal);
   };
   const put = await ask(
     'PUT',
@@ -60,14 +46,8 @@ export async function deliverToS3(
   return place;
 }
 
-const EMPTY_SHA256 = createHash('sha256').digest('hex');
-
-function credentialsOf({ region, accessKeyId, secretAccessKey }: S3) {
-  return { region, accessKeyId, secretAccessKey };
-}
-
 function refused(place: string, method: string, { status, text }: SendAnswer): TransientError {
-  const code = /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1];
+  const code = s3Code(text);
   const said = code ? `HTTP ${status}, ${code}` : `HTTP ${status}`;
   return new TransientError(
     'DestinationRefused',

@@ -1,4 +1,4 @@
-import type { LakeFile } from '../publish/lake-commit.ts';
+import type { LakeFile } from '../publish/commit-schema.ts';
 import { dailyEnergy, dailyEnergyDetails } from '../report/daily-energy.ts';
 import { chooseDays, type DayQuery, type DayReport, dayReportJson } from '../report/day-report.ts';
 import { intervalEnergy } from '../report/interval-energy.ts';

@@ -149,7 +149,7 @@ export function runName({ period, revision }: Pick<ExportRun, 'period' | 'revisi
 }
 
 /** What happens after a failure of a run. Undefined if it has not failed. */
-export function afterFailure({ state, nextAttemptAt }: ExportRun): string | undefined {
+export function retryAdvice({ state, nextAttemptAt }: ExportRun): string | undefined {
   if (state === 'failed')
     return 'it is not retried automatically; run it by hand after you have solved the problem';
   if (state === 'delivered' || !nextAttemptAt) return undefined;

@@ -3,7 +3,7 @@ import { addDays } from '../lib/time.ts';
 import type { Reconciliation } from '../report/reconciliation.ts';
 import {
   type DayRange,
-  daysOf,
+  daysOfRange,
   type SiteReport,
   siteReconciliation,
   siteVariance,
@@ -66,7 +66,7 @@ export const openVariance: OpenReport = async (query, { generation, lake, signal
 type Row = Partial<Record<ColumnName, string | number | boolean | null>>;
 
 function rowsOfReconciliation({ site, days, incompleteDays }: Reconciliation, range: DayRange): Row[] {
-  return daysOf(range).map((day): Row => {
+  return daysOfRange(range).map((day): Row => {
     const complete = days[day];
     if (!complete) {
       const missing = incompleteDays[day]!.map(({ meter, device, source, reason }) => {

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { encodeCbor } from '../cbor/cbor-codec.ts';
 import { StreamError } from '../contract/stream-errors.ts';
-import { errorMessage } from '../lib/errors.ts';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
 import { bigintAsText } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
 
@@ -10,6 +10,18 @@ import type { Logger } from '../lib/logger.ts';
 export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
 
 const RETRY_AFTER_SECONDS = 1;
+
+/** Faults of the storage that an operator has to mend. The request was right, so the answer is 503 with the words of the error. */
+const STORAGE_CODES: ReadonlySet<string> = new Set([
+  'DamagedLog',
+  'ForeignLake',
+  'LakeBehindWarehouse',
+  'LakeMissing',
+  'WarehouseBehindLake',
+  'WarehouseGone',
+  'WarehouseMissing',
+]);
+const STORAGE_SECONDS = 30;
 
 /** Routes of reports and uploads refuse unknown parameters. Routes of the stream ignore them, as the contract says. */
 export const REPORT_ROUTES_PREFIX = '/api/v1/orgs/';
@@ -84,6 +96,11 @@ export function toStreamError(error: unknown, request: FastifyRequest, logger: L
 
 function knownError(error: unknown): StreamError | undefined {
   if (error instanceof StreamError) return error;
+  if (error instanceof TerminalError && STORAGE_CODES.has(error.code)) {
+    const unavailable = new StreamError('StorageUnavailable', error.message, {}, STORAGE_SECONDS);
+    unavailable.cause = error;
+    return unavailable;
+  }
   if (hasZodFastifySchemaValidationErrors(error)) {
     const [first] = error.validation;
     const parameter = first?.instancePath.split('/').filter(Boolean).join('.') ?? '';

@@ -11,6 +11,7 @@ import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts'
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
 import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts';
+import { type ConnectionLimit, limitConnections } from './limit-connections.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
 import { callerOf, createRateLimit, tooMany } from './rate-limit.ts';
 
@@ -18,6 +19,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set before a route's own hooks run; undefined for routes without a rate limit. */
     authentication: Authentication | undefined;
+  }
+  interface FastifyInstance {
+    connectionLimit: ConnectionLimit;
   }
   interface FastifyContextConfig {
     /** False for routes that need no token and are polled often, for example health checks. */
@@ -87,7 +91,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     },
     clientErrorHandler: answerBrokenRequest,
   });
-  app.server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
+  const connectionLimit = limitConnections(app.server, options.connectionsMax ?? CONNECTIONS_MAX);
+  app.decorate('connectionLimit', connectionLimit);
   // Other expectations than 100-continue are ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // Node enforces time-outs only while the server listens, so a slow request could keep a closing server open for ever.
@@ -107,6 +112,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     if (problem !== undefined) throw new StreamError('InvalidRequest', problem);
     if (request.routeOptions.config.rateLimited === false) return;
     request.authentication = await checkToken(options.access, bearerToken(request.headers.authorization));
+    if (request.authentication.kind === 'granted') connectionLimit.keep(request.raw.socket);
     const caller = callerOf(request.authentication, request.ip);
     const waitSeconds = limit.take(caller);
     if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
@@ -143,8 +149,11 @@ export function authenticationOf({ authentication }: FastifyRequest): Authentica
   return authentication;
 }
 
-/** RFC 9112, section 3.2: a request without Host, or with several, may reach another server than intended. */
-function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+/**
+ * The problem of the Host headers of a request; undefined if there is none. RFC 9112, section 3.2: a request without Host, or with several,
+ * may reach another server than intended.
+ */
+export function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   // Node's parsed headers keep only the first. Raw headers are names and values in turn.
   const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts > 1) return 'Host: one only; this request has several';

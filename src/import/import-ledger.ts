@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Clock } from '../lib/time.ts';
+import { IMPORT_BATCHES_MAX } from '../warehouse/import-batches.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 
@@ -37,8 +38,6 @@ export type BeginOutcome =
   | { kind: 'begun'; entry: ImportEntry }
   | { kind: 'landed-before'; importId: number; lastBatchId: number; counts: FileCounts; landedAtMs: number };
 
-/** Ids that are reserved for an import. A stream with one batch a second needs 30 years for as many. */
-export const BATCHES_MAX = 1_000_000_000;
 /** Offsets of the stream begin at 2^60. A file has at most 2^36 rows. */
 const ROW_BITS = 36n;
 
@@ -67,7 +66,7 @@ export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock):
     const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
     const [next] = await query<{ import_id: bigint }>(connection, 'import/next_import_id', {
       last_batch_id: last!.batch_id,
-      batches_max: BATCHES_MAX,
+      batches_max: IMPORT_BATCHES_MAX,
     });
     const importId = Number(next!.import_id);
     await query(connection, 'import/begin_import', {
@@ -114,7 +113,7 @@ function entryOf(importId: number, contentHash: string, isResumed: boolean): Imp
   return {
     importId,
     origin: `import:${contentHash}:${importId}`,
-    firstBatchId: importId * BATCHES_MAX + 1,
+    firstBatchId: importId * IMPORT_BATCHES_MAX + 1,
     baseOffset: BigInt(importId) << ROW_BITS,
     isResumed,
   };
@@ -146,7 +145,7 @@ export async function finishFile(
 ): Promise<number> {
   const ids = batchIds(entry);
   let lastBatchId = 0;
-  await shard.publishToLedger(async (connection) => {
+  await shard.listBatches(async (connection) => {
     await query(connection, 'import/enter_batches', {
       ...ids,
       origin: `import:${contentHash}`,
@@ -180,5 +179,5 @@ async function dropFile(connection: DuckDBConnection, entry: ImportEntry, clock:
 }
 
 function batchIds({ firstBatchId }: ImportEntry) {
-  return { first_batch_id: firstBatchId, last_batch_id: firstBatchId + BATCHES_MAX - 2 };
+  return { first_batch_id: firstBatchId, last_batch_id: firstBatchId + IMPORT_BATCHES_MAX - 2 };
 }

@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { type LocalDate, localDateOf } from '../lib/time.ts';
+import { IMPORT_BATCHES_MAX } from '../warehouse/import-batches.ts';
 import { query } from '../warehouse/query.ts';
 import { type FieldUse, fieldUses } from './field-uses.ts';
-import { BATCHES_MAX } from './import-ledger.ts';
 
 /** The effect of imports: the fields that are read as energy, and the energy of the devices. */
 export interface ImportSummary {
@@ -49,12 +49,15 @@ export async function summarizeImports(
 ): Promise<ImportSummary> {
   const found = await query<{ batch_id: number }>(connection, 'import/find_batches', {
     import_ids: importIds.map(BigInt),
-    batches_max: BATCHES_MAX,
+    batches_max: IMPORT_BATCHES_MAX,
   });
   const of = { batches: found.map(({ batch_id }) => BigInt(batch_id)) };
   const values = await query<{ field: string; value_count: number }>(connection, 'import/count_fields', of);
   const taken = await query<{ position: number; readings: number }>(connection, 'import/count_readings', of);
-  const rejected = await query<RejectedRow>(connection, 'import/count_rejected', of);
+  const rejected = await query<RejectedRow>(connection, 'import/count_rejected', {
+    ...of,
+    batches_max: IMPORT_BATCHES_MAX,
+  });
   const [range] = await query<RangeRow>(connection, 'import/find_range', of);
   const { first_ms: firstMs, last_ms: lastMs, devices } = range!;
   const [firstDay, lastDay] = [firstMs, lastMs].map((ms) => (ms === null ? null : localDateOf(ms, timezone)));

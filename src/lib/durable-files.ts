@@ -102,12 +102,21 @@ export function cannotLink(error: unknown): boolean {
   return CANNOT_LINK.has(errorCode(error));
 }
 
-/** Gives a file a second name: a hard link, or a copy if links are impossible. @throws EEXIST */
-export async function linkOrCopy(from: string, to: string): Promise<void> {
+/** Gives a file a second name: a hard link, or a copy if links are impossible. A name that exists stays as it is. The copy appears as a whole. */
+export async function linkOrCopyWhole(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
   } catch (error) {
+    if (errorCode(error) === 'EEXIST') return;
     if (!cannotLink(error)) throw error;
-    await copyFile(from, to);
+    const draft = `${to}.${randomUUID()}.draft`;
+    try {
+      await copyFile(from, draft);
+      await syncPath(draft);
+      await rename(draft, to);
+    } catch (failure) {
+      await rm(draft, { force: true });
+      throw failure;
+    }
   }
 }

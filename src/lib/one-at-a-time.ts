@@ -1,8 +1,8 @@
 /** Concurrent calls wait for the next run and share it. A run always begins after its call. */
-export function oneAtATime(action: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let following: Promise<void> | undefined;
-  const start = (): Promise<void> => {
+export function oneAtATime<Result>(action: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  let following: Promise<Result> | undefined;
+  const start = (): Promise<Result> => {
     running = action().finally(() => {
       running = undefined;
     });

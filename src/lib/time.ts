@@ -8,8 +8,21 @@ export type LocalDate = string;
 /** The source of the current time. Tests have their own. */
 export interface Clock {
   now(): UtcMs;
+  /** Milliseconds since some instant. Setting the system's clock does not change it. Default: `now`. */
+  elapsed?(): number;
 }
-export const systemClock: Clock = { now: Date.now };
+export const systemClock: Clock = { now: Date.now, elapsed: () => performance.now() };
+
+/** The time that has passed on a clock, for delays and ages. */
+export function elapsedOf(clock: Clock): number {
+  return clock.elapsed?.() ?? clock.now();
+}
+
+/** A clock that shows the time of `clock` now, and does not change if the clock of the machine is set. */
+export function steadyClockOf(clock: Clock): Clock {
+  const offsetMs = clock.now() - elapsedOf(clock);
+  return { now: () => offsetMs + elapsedOf(clock) };
+}
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
@@ -36,8 +49,15 @@ export function isTimeZone(zone: string): boolean {
   }
 }
 
-/** True if the text is an existing day, `YYYY-MM-DD`. */
+/**
+ * True if the text is an existing day, `YYYY-MM-DD`, from 0000-01-02 to 9999-12-30. The first and the last possible date are not
+ * accepted, because days are counted by their neighbours.
+ */
 export function isLocalDate(text: string): text is LocalDate {
+  return isDate(text) && text > '0000-01-01' && text < '9999-12-31';
+}
+
+function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const ms = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
@@ -119,15 +139,23 @@ export function formatLocal(ms: UtcMs, zone: string): string {
 
 /**
  * Reads an instant: ISO 8601 with a zone, or whole milliseconds since 1970.
- * @returns undefined for other text. A local time without a zone is no instant
+ * @returns undefined for other text, and for instants that are not in the years 0000 to 9999 of UTC. A local time without a zone
+ * is no instant
  */
 export function parseInstant(text: string): UtcMs | undefined {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseZoned(text);
+  return ms !== undefined && ms >= YEAR_0_MS && ms < YEAR_10000_MS ? ms : undefined;
+}
+
+const YEAR_0_MS = Date.parse('0000-01-01T00:00:00Z');
+const YEAR_10000_MS = Date.UTC(10_000, 0);
+
+function parseZoned(text: string): UtcMs | undefined {
   const match =
     /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?([Zz]|[+-]\d{2}(?::?\d{2})?)$/.exec(
       text,
     );
-  if (!match || !isLocalDate(match[1]!)) return undefined;
+  if (!match || !isDate(match[1]!)) return undefined;
   const [, , hour, minute, second = '0'] = match;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   try {

@@ -16,7 +16,7 @@ const SHRINK = 10;
  * the messages after it can land.
  * @returns undefined if the batch is not the cause of the failure
  */
-export function afterFailure(before: Stuck | undefined, ask: Ask, errorCode: string): Stuck | undefined {
+export function noteBatchFailure(before: Stuck | undefined, ask: Ask, errorCode: string): Stuck | undefined {
   if (!isBatchFailure(errorCode)) return before;
   const messagesMax = before?.messagesMax ?? limits.messagesPerReadMax;
   const failures = before && sameAsk(before.ask, ask) ? before.failures + 1 : 1;

@@ -15,7 +15,7 @@ import { TransientError } from '../lib/errors.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import type { LandInput } from '../warehouse/plan-landing.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { afterFailure, afterSuccess, isHopeless, type Stuck } from './failing-batch.ts';
+import { afterSuccess, isHopeless, noteBatchFailure, type Stuck } from './failing-batch.ts';
 
 /** The reader that follows the stream of a warehouse, with its position. */
 export interface LiveReader {
@@ -63,7 +63,7 @@ export async function land(reader: LiveReader, { ask, answer }: Answer): Promise
       ? { ...reply, quarantined: landed.quarantined }
       : reply!;
   } catch (error) {
-    reader.stuck = afterFailure(reader.stuck, ask, toPlainError(error).code);
+    reader.stuck = noteBatchFailure(reader.stuck, ask, toPlainError(error).code);
     reader.position = await storedPosition(reader.shard);
     throw error;
   }

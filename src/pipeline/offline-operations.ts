@@ -7,7 +7,7 @@ import type { Clock } from '../lib/time.ts';
 import { listUploads, type UploadList } from '../upload/list-uploads.ts';
 import { readShard } from '../warehouse/read-shard.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { type OpenImport, readOpenImports } from '../warehouse/shard-status.ts';
+import { readOpenImports, type UnfinishedImport } from '../warehouse/shard-status.ts';
 import { type Assignment, warehousePath } from './assignment.ts';
 
 /**
@@ -38,7 +38,7 @@ export function correctionsClosed(
 }
 
 /** The unfinished imports, as in the operation `status`, see `explainClosed`. */
-export function importsClosed(assignment: Assignment, clock: Clock): Promise<OpenImport[]> {
+export function importsClosed(assignment: Assignment, clock: Clock): Promise<UnfinishedImport[]> {
   return readClosed(assignment, clock, readOpenImports);
 }
 

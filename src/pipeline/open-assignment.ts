@@ -4,8 +4,10 @@ import { localActor } from '../audit/local-actor.ts';
 import { type BackfillJob, createBackfillJob } from '../backfill/backfill-job.ts';
 import { createInterpreter } from '../client/interpret.ts';
 import { createImportJob, type ImportJob } from '../import/import-job.ts';
+import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
+import { renewCurrent } from '../publish/renew-current.ts';
 import { openShard } from '../warehouse/shard.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 import { type LiveReader, storedPosition } from './live-reader.ts';
@@ -17,6 +19,8 @@ export interface OpenShard extends LiveReader {
   backfills: BackfillJob;
   /** Runs changes of readings and energy one after another, because two transactions that change the same rows would fail. */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs publications and snapshots one after another, because each adds a generation. */
+  inLake<Result>(work: () => Promise<Result>): Promise<Result>;
   clock: Clock;
   logger: Logger;
 }
@@ -46,6 +50,7 @@ export async function openAssignment(
   const lakeDir = lakeFolder(assignment);
   const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, logger });
   const changes = new PQueue({ concurrency: 1 });
+  const generations = new PQueue({ concurrency: 1 });
   return {
     shard,
     assignment,
@@ -55,13 +60,22 @@ export async function openAssignment(
     imports,
     backfills,
     inTurn: (work) => changes.add(work),
+    inLake: (work) => generations.add(work),
     clock,
     logger,
   };
 }
 
-/** Stops its jobs and closes its file. */
-export async function closeAssignment({ shard, imports, backfills }: OpenShard): Promise<void> {
+/** Stops its jobs, makes `current` show the newest generation, and closes its file. */
+export async function closeAssignment(open: OpenShard): Promise<void> {
+  const { shard, imports, backfills, assignment, clock, logger } = open;
   await Promise.all([imports.stop(), backfills.stop()]);
-  await shard.close();
+  try {
+    await renewCurrent(shard, { lakeDir: lakeFolder(assignment), isFinal: true, clock });
+  } catch (error) {
+    // Reports do not need it, and the next process renews it.
+    logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'publish.current');
+  } finally {
+    await shard.close();
+  }
 }

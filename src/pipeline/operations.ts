@@ -4,6 +4,7 @@ import type { BackfillJobState } from '../backfill/backfill-job.ts';
 import type { ListedBackfill } from '../backfill/backfill-ledger.ts';
 import type { BackfillPlan, BackfillRequest, UpstreamAddress } from '../backfill/backfill-request.ts';
 import type { OpenGap } from '../backfill/plan-gaps.ts';
+import { commitSnapshot } from '../backup/commit-snapshot.ts';
 import type { Ask } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest-source.ts';
 import { limits } from '../contract/wire-limits.ts';
@@ -21,6 +22,7 @@ import { SECOND_MS } from '../lib/time.ts';
 import { findProblems } from '../problems/find-problems.ts';
 import { type MaintainResult, maintain } from '../publish/maintain-lake.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
+import { renewCurrent } from '../publish/renew-current.ts';
 import { type RollUpResult, rollUp } from '../rollup/roll-up.ts';
 import { requestRetry } from '../rollup/set-aside.ts';
 import { listUploads, type UploadList } from '../upload/list-uploads.ts';
@@ -39,8 +41,11 @@ export interface Operations {
   position: { args: undefined; result: { ask: Ask; messagesMax: number } };
   land: { args: { ask: Ask; answer: RawAnswer }; result: LandReply };
   rollUp: { args: undefined; result: RollUpResult };
-  publish: { args: undefined; result: PublishResult };
+  /** `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this time. */
+  publish: { args: undefined; result: PublishResult & { currentDueInMs: number | undefined } };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
+  /** Publishes what is new, and adds a generation with a snapshot of the warehouse. */
+  snapshot: { args: undefined; result: { sequence: number } };
   status: { args: undefined; result: ShardStatus };
   /** Contradictions between data and configuration. */
   problems: { args: undefined; result: Problem[] };
@@ -108,26 +113,29 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         logger,
       }),
     ),
-  async publish({ shard, assignment, clock, logger }, _args, signal) {
-    await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
-    return publish(shard, {
-      lakeDir: lakeFolder(assignment),
-      declared: assignment.workgroup,
-      clock,
-      logger,
-      ...(signal && { signal }),
-    });
-  },
-  maintain: ({ shard, assignment, clock, logger }, { dryRun }, signal) =>
-    maintain(shard, {
-      lakeDir: lakeFolder(assignment),
-      keepGenerationsMs: assignment.pipeline.keepGenerations,
-      keepMessagesMs: assignment.pipeline.keepMessages,
-      declared: assignment.workgroup,
-      dryRun,
-      clock,
-      logger,
-      ...(signal && { signal }),
+  publish: (open, _args, signal) => open.inLake(() => publishNow(open, signal)),
+  maintain: ({ shard, assignment, inLake, clock, logger }, { dryRun }, signal) =>
+    inLake(async () => {
+      const result = await maintain(shard, {
+        lakeDir: lakeFolder(assignment),
+        currentEveryMs: assignment.pipeline.currentEvery,
+        keepGenerationsMs: assignment.pipeline.keepGenerations,
+        keepMessagesMs: assignment.pipeline.keepMessages,
+        declared: assignment.workgroup,
+        dryRun,
+        clock,
+        logger,
+        ...(signal && { signal }),
+      });
+      if (!dryRun) await shard.checkpointIfLarge();
+      return result;
+    }),
+  snapshot: (open, _args, signal) =>
+    open.inLake(async () => {
+      await publishNow(open, signal);
+      const { shard, assignment, clock, logger } = open;
+      const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
+      return { sequence };
     }),
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
@@ -172,3 +180,15 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   backfillCancel: async ({ backfills }, { backfillId }) => void (await backfills.cancel(backfillId)),
   backfillGaps: ({ backfills }, { upstream }) => backfills.gaps(upstream),
 };
+
+async function publishNow(
+  { shard, assignment, clock, logger }: OpenShard,
+  signal: AbortSignal | undefined,
+): Promise<Operations['publish']['result']> {
+  await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
+  const lake = { lakeDir: lakeFolder(assignment), currentEveryMs: assignment.pipeline.currentEvery, clock };
+  const declared = assignment.workgroup;
+  const result = await publish(shard, { ...lake, declared, logger, ...(signal && { signal }) });
+  const { dueInMs: currentDueInMs } = await renewCurrent(shard, lake);
+  return { ...result, currentDueInMs };
+}

@@ -2,6 +2,8 @@ import { createRestSource, type RestSource, type TokenSource } from '../client/r
 import { createSocketSource, type SocketSource } from '../client/socket-source.ts';
 import type { Transport } from '../client/stream-source.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { settingPlace } from '../config/workgroup-place.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
@@ -12,11 +14,16 @@ import { type PollResult, pollSlice } from './poll-slice.ts';
 import type { StatusBook, StatusStage } from './workgroup-status.ts';
 
 export interface StagesOptions {
-  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'workgroups'>;
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits'>;
+  workgroups: Workgroups;
   pipeline: Pipeline;
   status: StatusBook;
   clock: Clock;
   logger: Logger;
+  /** True if reads of the stream of a workgroup return at once. Otherwise the server holds them at the end, because nothing else tells of news. */
+  hasNews?: (workgroupId: string) => boolean;
+  /** Called after messages have landed, also during a run that continues. */
+  onLanded?: (workgroupId: string) => void;
   /** How a workgroup's stream is read, with its address and token. */
   upstreamOf(workgroup: WorkgroupConfig): {
     url: string;
@@ -30,9 +37,9 @@ export interface StagesOptions {
 
 /** The stages of the pipeline by workgroup. Each call reads its position and does a bounded piece of work. */
 export interface PipelineStages {
-  poll(workgroupId: string, signal: AbortSignal): Promise<PollResult>;
+  poll(workgroupId: string, signal: AbortSignal): Promise<PollResult & { more: boolean }>;
   rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
-  publish(workgroupId: string, signal: AbortSignal): Promise<void>;
+  publish(workgroupId: string, signal: AbortSignal): Promise<{ againInMs: number | undefined }>;
   maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
   openShard(workgroupId: string): Promise<void>;
   closeShard(workgroupId: string): Promise<void>;
@@ -40,8 +47,7 @@ export interface PipelineStages {
 }
 
 export function createStages(options: StagesOptions): PipelineStages {
-  const { config, pipeline, status, clock, logger } = options;
-  const workgroups = new Map(config.workgroups.map((workgroup) => [workgroup.id, workgroup]));
+  const { config, workgroups, pipeline, status, clock, logger } = options;
   const sources = new Map<string, RestSource | SocketSource>();
 
   function workgroupOf(workgroupId: string): WorkgroupConfig {
@@ -98,7 +104,11 @@ export function createStages(options: StagesOptions): PipelineStages {
       noted(workgroupId, 'poll', signal, async () => {
         const source = sourceOf(workgroupId);
         const messagesBefore = status.of(workgroupId).poll.messages ?? 0;
-        const onProgress = (result: PollResult) =>
+        let landedBefore = 0;
+        const onProgress = (result: PollResult) => {
+          const landed = result.messages + result.quarantined;
+          if (landed > landedBefore) options.onLanded?.(workgroupId);
+          landedBefore = landed;
           status.update(workgroupId, 'poll', {
             ...(result.nextOffset !== undefined && { nextOffset: String(result.nextOffset) }),
             transport: 'transport' in source ? source.transport : 'rest',
@@ -108,9 +118,11 @@ export function createStages(options: StagesOptions): PipelineStages {
             messages: messagesBefore + result.messages,
             lastSuccessAtMs: clock.now(),
           });
-        const result = await pollSlice({ pipeline, source, workgroupId, signal, onProgress });
+        };
+        const waitSeconds = options.hasNews?.(workgroupId) ? 0 : HELD_SECONDS;
+        const result = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds, onProgress });
         onProgress(result);
-        return result;
+        return { ...result, more: !result.upToDate };
       }),
     rollup: (workgroupId, signal) =>
       noted(workgroupId, 'rollup', signal, async () => {
@@ -123,18 +135,29 @@ export function createStages(options: StagesOptions): PipelineStages {
       }),
     publish: (workgroupId, signal) =>
       noted(workgroupId, 'publish', signal, async () => {
-        const { sequence } = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
+        const { sequence, currentDueInMs: againInMs } = await pipeline.run(
+          workgroupId,
+          'publish',
+          undefined,
+          undefined,
+          signal,
+        );
         status.update(workgroupId, 'publish', { generation: sequence });
         const found = await pipeline.run(workgroupId, 'status', undefined);
         const { gaps, quarantined, messages: storedMessages, devices, imports } = found;
         status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports });
+        return { againInMs };
       }),
     maintain: (workgroupId, signal) =>
       noted(workgroupId, 'maintain', signal, async () => {
         await pipeline.run(workgroupId, 'maintain', { dryRun: false }, undefined, signal);
         const found = await pipeline.run(workgroupId, 'problems', undefined);
-        const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
-        const problems = found.map(({ path, message }) => ({ path: `workgroups.${index}.${path}`, message }));
+        const workgroup = workgroupOf(workgroupId);
+        const index = workgroups.list().indexOf(workgroup);
+        const problems = found.map(({ path, message }) => ({
+          path: settingPlace(workgroup, index, path),
+          message,
+        }));
         status.note(workgroupId, { problems });
       }),
     async openShard(workgroupId) {
@@ -152,6 +175,9 @@ export function createStages(options: StagesOptions): PipelineStages {
     },
   };
 }
+
+/** How long a server may hold a read at the end of the stream. */
+const HELD_SECONDS = 1;
 
 function lagSeconds({ upToDate, lastStoreTimeMs }: PollResult, nowMs: UtcMs): number | undefined {
   if (upToDate) return 0;

@@ -11,6 +11,7 @@ import type { OperationName, Operations } from './operations.ts';
  */
 export const askable = {
   status: z.undefined(),
+  snapshot: z.undefined(),
   explain: z.strictObject({
     device: deviceIdSchema,
     day: z.string().refine(isLocalDate, 'is not a day'),

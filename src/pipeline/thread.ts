@@ -3,9 +3,11 @@ import { TransientError } from '../lib/errors.ts';
 import { createLogger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { systemClock } from '../lib/time.ts';
+import { warehousePath } from './assignment.ts';
 import { closeAssignment, type OpenShard, openAssignment } from './open-assignment.ts';
 import { type Handler, type OperationName, operations } from './operations.ts';
 import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
+import { watchWarehouseFile } from './watch-warehouse-file.ts';
 
 /**
  * The thread that decodes, lands, rolls up and publishes, so that the main thread stays free for queue locks and HTTP. It owns the DuckDB files of
@@ -13,7 +15,11 @@ import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
  * uncaught error.
  */
 const logger = createLogger({ level: (workerData as { logLevel: string }).logLevel });
+/** Checks that the file of a warehouse is still the one that was opened. */
+const fileChecks = new Map<string, () => void>();
 const shards = new Map<string, Promise<OpenShard>>();
+/** The shards that are completely open. */
+const opened = new Map<string, OpenShard>();
 const running = new Set<Promise<void>>();
 const aborts = new Map<number, AbortController>();
 let failure: unknown;
@@ -61,7 +67,12 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       opening.catch(() => {
         if (shards.get(assignment.workgroup.id) === opening) shards.delete(assignment.workgroup.id);
       });
-      return { epoch: (await opening).shard.epoch };
+      const open = await opening;
+      const { shard } = open;
+      if (shards.get(assignment.workgroup.id) === opening) opened.set(assignment.workgroup.id, open);
+      fileChecks.set(assignment.workgroup.id, watchWarehouseFile(warehousePath(assignment)));
+      await shareMemory();
+      return { epoch: shard.epoch };
     }
     case 'run': {
       const { workgroupId, operation, args } = request;
@@ -70,7 +81,14 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       const abort = new AbortController();
       aborts.set(request.id, abort);
       const handler = operations[operation] as Handler<OperationName>;
-      return handler(open, args as never, abort.signal).finally(() => aborts.delete(request.id));
+      const checkFile = fileChecks.get(workgroupId);
+      checkFile?.();
+      const result = await handler(open, args as never, abort.signal).finally(() =>
+        aborts.delete(request.id),
+      );
+      // Nothing is acknowledged that only a deleted file has.
+      checkFile?.();
+      return result;
     }
     case 'abort':
       aborts.get(request.callId)?.abort();
@@ -88,6 +106,26 @@ async function handle(request: ThreadRequest): Promise<unknown> {
 async function closeShard(workgroupId: string): Promise<void> {
   const opening = shards.get(workgroupId);
   shards.delete(workgroupId);
+  opened.delete(workgroupId);
+  fileChecks.delete(workgroupId);
   const open = await opening?.catch(() => undefined);
   if (open) await closeAssignment(open);
+  await shareMemory();
+}
+
+/** The least memory of a warehouse, however many are open. */
+const MEMORY_MEGABYTES_MIN = 128;
+let sharedMegabytes = Number.NaN;
+
+/** All open warehouses share the configured memory evenly. */
+async function shareMemory(): Promise<void> {
+  const open = [...opened.values()];
+  const [first] = open;
+  if (!first) return;
+  const budget = first.assignment.pipeline.warehouseMemoryMegabytes;
+  const megabytes = Math.max(MEMORY_MEGABYTES_MIN, Math.floor(budget / open.length));
+  if (open.length === 1 && Number.isNaN(sharedMegabytes)) return;
+  sharedMegabytes = megabytes;
+  // A shard that is being closed refuses it.
+  await Promise.allSettled(open.map(({ shard }) => shard.limitMemory(megabytes)));
 }

@@ -5,8 +5,8 @@ import { visibleText } from '../lib/visible-text.ts';
 export interface Trouble {
   /** Undefined if it affects all workgroups of the worker. */
   workgroupId?: string | undefined;
-  /** `open`: the data cannot be opened. `queue`: the worker itself. */
-  stage: 'poll' | 'rollup' | 'publish' | 'maintain' | 'export' | 'open' | 'queue';
+  /** `open`: the data cannot be opened. `queue`: the worker itself. `store`: messages cannot be stored. */
+  stage: 'poll' | 'rollup' | 'publish' | 'maintain' | 'export' | 'open' | 'queue' | 'store';
   state: 'failing' | 'late' | 'stuck' | 'unscheduled' | 'not-open' | 'unreachable';
   sinceMs: UtcMs;
   /** The problem and what to do, in one line. */
@@ -21,6 +21,7 @@ const stageWords: Readonly<Record<Trouble['stage'], string>> = {
   export: 'writing exports (export)',
   open: 'opening the data',
   queue: 'the queue',
+  store: 'storing messages',
 };
 
 /** One line: the workgroup, the stage, and the problem. */

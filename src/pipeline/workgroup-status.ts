@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
-import type { Problem } from '../lib/errors.ts';
-import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
-import type { OpenImport } from '../warehouse/shard-status.ts';
+import { errorCode, type Problem } from '../lib/errors.ts';
+import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { UnfinishedImport } from '../warehouse/shard-status.ts';
 import type { Trouble } from './trouble.ts';
 
 /** The progress of a workgroup, as its worker last wrote it. Plain JSON: offsets are text. */
@@ -27,13 +27,15 @@ export interface WorkgroupStatus {
   rollup: StageStatus & { batchId?: string | undefined; rejected?: number | undefined };
   publish: StageStatus & { generation?: number | undefined };
   maintain: StageStatus;
+  /** True if its warehouse was closed because there is nothing to do. */
+  isHibernated?: boolean | undefined;
   gaps: number;
   quarantined: number;
   storedMessages: number;
   /** The number of devices in each state. Set after the first publication. */
   devices?: { online: number; offline: number; unknown: number } | undefined;
   /** Unfinished imports. Set after the first publication. */
-  imports?: OpenImport[] | undefined;
+  imports?: UnfinishedImport[] | undefined;
   /** Contradictions between data and configuration, by path. */
   problems: Problem[];
   /** Problems with the work on it. Undefined in files of an older version. */
@@ -65,7 +67,14 @@ export interface StatusBook {
     facts: Partial<
       Pick<
         WorkgroupStatus,
-        'gaps' | 'quarantined' | 'storedMessages' | 'devices' | 'imports' | 'problems' | 'troubles'
+        | 'gaps'
+        | 'quarantined'
+        | 'storedMessages'
+        | 'devices'
+        | 'imports'
+        | 'problems'
+        | 'troubles'
+        | 'isHibernated'
       >
     >,
   ): void;
@@ -76,7 +85,8 @@ export interface StatusBook {
 
 interface Entry {
   status: WorkgroupStatus;
-  writtenAtMs: UtcMs;
+  /** By the time that has passed. */
+  writtenAtMs: number;
   /** True if it has changed since it was written. */
   dirty: boolean;
   writing: Promise<void> | undefined;
@@ -91,8 +101,11 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
   function entryOf(workgroupId: string) {
     let entry = known.get(workgroupId);
     if (!entry) {
-      const status = emptyStatus(workgroupId, clock.now());
-      entry = { status, writtenAtMs: 0, dirty: true, writing: undefined };
+      // A worker that starts again still knows that something was published.
+      const generation = readStatus(options.dataDir, workgroupId)?.publish.generation;
+      const empty = emptyStatus(workgroupId, clock.now());
+      const status = generation === undefined ? empty : { ...empty, publish: { generation } };
+      entry = { status, writtenAtMs: Number.NEGATIVE_INFINITY, dirty: true, writing: undefined };
       known.set(workgroupId, entry);
     }
     return entry;
@@ -102,7 +115,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     const entry = entryOf(workgroupId);
     entry.status = { ...entry.status, ...facts, updatedAtMs: clock.now() };
     entry.dirty = true;
-    if (entry.writing || clock.now() - entry.writtenAtMs < statusIntervalMs(known.size)) return;
+    if (entry.writing || elapsedOf(clock) - entry.writtenAtMs < statusIntervalMs(known.size)) return;
     entry.writing = write(entry)
       // It is written again with the next change. Stages report a full disk.
       .catch(() => {
@@ -117,7 +130,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
   async function write(entry: Entry): Promise<void> {
     const path = join(folder, `${entry.status.workgroupId}.json`);
     const text = JSON.stringify(entry.status);
-    entry.writtenAtMs = clock.now();
+    entry.writtenAtMs = elapsedOf(clock);
     entry.dirty = false;
     await writeFile(`${path}.new`, text);
     await rename(`${path}.new`, path);
@@ -163,6 +176,16 @@ export function emptyStatus(workgroupId: string, nowMs: UtcMs): WorkgroupStatus 
     storedMessages: 0,
     problems: [],
   };
+}
+
+/** The status of one workgroup. @returns undefined if no worker has written one */
+export function readStatus(dataDir: string, workgroupId: string): WorkgroupStatus | undefined {
+  try {
+    return parseStatus(readFileSync(join(statusFolder(dataDir), `${workgroupId}.json`), 'utf8'));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** All status files below `dataDir`, also old ones. */

@@ -4,7 +4,7 @@ import { findDevice } from '../config/find-device.ts';
 import type { Problem } from '../lib/errors.ts';
 import { isPattern } from '../roles/resolve-roles.ts';
 import { query } from '../warehouse/query.ts';
-import { nearest } from './problem-words.ts';
+import { quotedNames } from './problem-words.ts';
 
 /** Configured devices and sources without any energy, if others have energy. */
 export async function deviceProblems(
@@ -30,7 +30,7 @@ export async function deviceProblems(
         : [
             {
               path: `devices.${index}.${path}`,
-              message: `source "${source}" has never had energy; the device has ${nearest(sources)}: correct the name, or remove the source`,
+              message: `source "${source}" has never had energy; the device has ${quotedNames(sources)}: correct the name, or remove the source`,
             },
           ];
     return [
@@ -55,7 +55,7 @@ function roleProblems(
     if (device === undefined || source === undefined || isPattern(source)) return [];
     const sources = seen.get(findDevice({ devices }, device) ?? device);
     if (!sources || sources.includes(source)) return [];
-    const message = `source "${source}" has never had energy, so its ${role} is unknown; the device has ${nearest(sources)}: correct the name, or remove it`;
+    const message = `source "${source}" has never had energy, so its ${role} is unknown; the device has ${quotedNames(sources)}: correct the name, or remove it`;
     return [{ path: `roles.${index}.source`, message }];
   });
 }

@@ -5,7 +5,7 @@ import type { Problem } from '../lib/errors.ts';
 import { jsonPointer } from '../lib/json-pointer.ts';
 import { query } from '../warehouse/query.ts';
 import { deviceProblems } from './device-problems.ts';
-import { listed, nearest } from './problem-words.ts';
+import { listed, quotedNames } from './problem-words.ts';
 import { readingProblems } from './reading-problems.ts';
 import { setAsideProblems } from './set-aside-problems.ts';
 import { sourceProblems } from './source-problems.ts';
@@ -70,7 +70,7 @@ async function silentProblem(
     const names = tables.map(({ table_name }) => table_name);
     return {
       path: 'table',
-      message: `table "${table}" has never had a message; tables with messages are ${nearest(names)}: correct the name, or remove the stream`,
+      message: `table "${table}" has never had a message; tables with messages are ${quotedNames(names)}: correct the name, or remove the stream`,
     };
   }
   const first = rejected[0];
@@ -86,7 +86,7 @@ async function silentProblem(
   if (names.includes(field)) return undefined;
   return {
     path: 'field',
-    message: `no message of table "${table}" has a field "${field}"; its fields are ${nearest(names)}: correct the name, or remove the stream`,
+    message: `no message of table "${table}" has a field "${field}"; its fields are ${quotedNames(names)}: correct the name, or remove the stream`,
   };
 }
 

@@ -1,7 +1,7 @@
 const NAMES_MAX = 5;
 
 /** Names in quotes. The first ones if there are many. They are sorted by similarity. */
-export function nearest(names: readonly string[]): string {
+export function quotedNames(names: readonly string[]): string {
   return listed(
     names.slice(0, NAMES_MAX).map((name) => `"${name}"`),
     names.length - NAMES_MAX,

@@ -1,62 +1,84 @@
-import { join } from 'node:path';
+import { rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { syncPath } from '../lib/durable-files.ts';
 import { sqlName, sqlString } from '../lib/sql-text.ts';
+import { queryText } from '../warehouse/query.ts';
 import { analyticsViews } from './analytics-views.ts';
-import type { DatasetName } from './datasets.ts';
-import type { Commit } from './lake-commit.ts';
-import { uniqueName } from './lake-layout.ts';
+import type { Commit } from './commit-schema.ts';
+import { analyticsPath, filePath, type LakePaths, uniqueName } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
-import type { View } from './view.ts';
+import type { FilesOf, View } from './view.ts';
 
-/** DuckDB's smallest block size. Each generation has one of these files, which contains only text. */
+/** DuckDB's smallest block size. The file contains only text. */
 const BLOCK_BYTES = 16_384;
+/** The schema of the views that list files. Another view names a file list by them, so each list is in the file once. */
+const FILES_SCHEMA = 'lake_files';
 
 /**
- * Writes `analytics.duckdb` to a generation's folder: a view for each dataset, with comments on views and columns. The views name the folder of this
- * generation, so a session always sees the same data.
+ * Writes the views of a generation to `analytics/<sequence>.duckdb`, with comments on views and columns. The views name the files of this generation by
+ * absolute path, so a session always sees the same data. The file appears as a whole.
  */
 export async function writeAnalytics(
   shard: Pick<PublishShard, 'connect'>,
-  root: string,
+  paths: LakePaths,
   commit: Commit,
 ): Promise<void> {
-  const path = join(root, 'analytics.duckdb');
-  const catalog = `analytics_${uniqueName(commit.sequence).replace('-', '_')}`;
+  const staged = join(paths.staging, `${uniqueName(commit.sequence)}.duckdb`);
+  const catalog = `analytics_${basename(staged, '.duckdb').replace('-', '_')}`;
   const connection = await shard.connect();
   try {
-    await connection.run(`ATTACH ${sqlString(path)} AS ${catalog} (BLOCK_SIZE ${BLOCK_BYTES})`);
+    await connection.run(`ATTACH ${sqlString(staged)} AS ${catalog} (BLOCK_SIZE ${BLOCK_BYTES})`);
     try {
-      await connection.run('BEGIN');
-      for (const view of analyticsViews) await createView(connection, catalog, root, commit, view);
-      await connection.run('COMMIT');
-    } catch (error) {
-      // If COMMIT failed, there is nothing to roll back.
-      await connection.run('ROLLBACK').catch(() => {});
-      throw error;
+      const [home] = await queryText<{ name: string }>(connection, 'SELECT current_catalog() AS name');
+      // Views name each other without the catalog, because people attach the file under any name.
+      await connection.run(`USE ${catalog}`);
+      try {
+        await createViews(connection, paths, commit);
+      } finally {
+        await connection.run(`USE ${sqlName(home!.name)}`);
+      }
     } finally {
       await connection.run(`DETACH ${catalog}`);
     }
+    await syncPath(staged);
+    await rename(staged, analyticsPath(paths, commit.sequence));
+    await syncPath(paths.analytics);
   } finally {
     connection.closeSync();
+    await rm(staged, { force: true });
   }
-  await syncPath(path);
 }
 
-async function createView(
-  connection: DuckDBConnection,
-  catalog: string,
-  root: string,
-  commit: Commit,
-  view: View,
-): Promise<void> {
-  const name = `${catalog}.${view.name}`;
-  const files = (dataset: DatasetName): string | undefined => {
-    // A pattern without files is an error in DuckDB, so a dataset without files gets no rows.
-    if (!commit.files.some((file) => file.dataset === dataset)) return undefined;
-    const { glob, hive } = analyticsViews.find((one) => one.dataset === dataset)!;
-    return `read_parquet(${sqlString(join(root, dataset, glob))}, hive_partitioning = ${hive}${hive ? ', hive_types_autocast = false' : ''})`;
-  };
+async function createViews(connection: DuckDBConnection, paths: LakePaths, commit: Commit): Promise<void> {
+  const byDataset = Map.groupBy(commit.files, ({ dataset }) => dataset);
+  // A list without files is an error in DuckDB, so a dataset without files has no view of them.
+  const filesOf: FilesOf = (dataset) =>
+    byDataset.has(dataset) ? `${FILES_SCHEMA}.${sqlName(dataset)}` : undefined;
+  await connection.run('BEGIN');
+  try {
+    await connection.run(`CREATE SCHEMA ${FILES_SCHEMA}`);
+    for (const [dataset, files] of byDataset) {
+      const list = files.map((file) => sqlString(filePath(paths, file))).join(', ');
+      // Partitions are text, and only some datasets have them.
+      const hive = files[0]!.folder === '' ? 'false' : 'true, hive_types_autocast = false';
+      const name = `${FILES_SCHEMA}.${sqlName(dataset)}`;
+      await connection.run(
+        `CREATE VIEW ${name} AS FROM read_parquet([${list}], hive_partitioning = ${hive});
+        COMMENT ON VIEW ${name} IS 'The rows of the files of ${dataset}, with the partitions of their folders. A filter on these reads fewer files'`,
+      );
+    }
+    for (const view of analyticsViews) await connection.run(viewSql(view, filesOf, commit));
+    await connection.run('COMMIT');
+  } catch (error) {
+    // If COMMIT failed, there is nothing to roll back.
+    await connection.run('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+/** One text for a view and its comments, because each call costs more than a comment. */
+function viewSql(view: View, files: FilesOf, commit: Commit): string {
   const own = files(view.dataset) && (view.from ? view.from(files, commit.createdAtMs) : files(view.dataset));
   const columns = view.columns.map((column) =>
     own
@@ -65,12 +87,11 @@ async function createView(
   );
   const where = view.where ? ` WHERE ${view.where}` : '';
   const from = own ? `FROM ${own}${where}` : 'WHERE false';
-  const statements = [
-    `CREATE VIEW ${name} AS SELECT ${columns.join(', ')} ${from}`,
-    `COMMENT ON VIEW ${name} IS ${sqlString(view.comment)}`,
+  return [
+    `CREATE VIEW ${view.name} AS SELECT ${columns.join(', ')} ${from}`,
+    `COMMENT ON VIEW ${view.name} IS ${sqlString(view.comment)}`,
     ...view.columns.map(
-      (column) => `COMMENT ON COLUMN ${name}.${sqlName(column.name)} IS ${sqlString(column.comment)}`,
+      (column) => `COMMENT ON COLUMN ${view.name}.${sqlName(column.name)} IS ${sqlString(column.comment)}`,
     ),
-  ];
-  await connection.run(statements.join(';\n'));
+  ].join(';\n');
 }

@@ -77,8 +77,6 @@ export const balanceViews: readonly View[] = [
   {
     name: 'balance_interval',
     dataset: 'source_role',
-    glob: '*.parquet',
-    hive: false,
     comment:
       'The energy balance of each 15-minute interval of the workgroup, of each site and of each device: production + import + discharge = consumption + export + charge + residual. Choose one scope, because rows of different scopes must not be added',
     from: (files, publishedMs) => balanceOf(files, publishedMs, 'interval'),
@@ -99,8 +97,6 @@ export const balanceViews: readonly View[] = [
   {
     name: 'balance_daily',
     dataset: 'source_role',
-    glob: '*.parquet',
-    hive: false,
     comment:
       "The energy balance of each day of the workgroup's time zone: sums of balance_interval, null if one of them is null. Choose one scope, because rows of different scopes must not be added",
     from: (files, publishedMs) => balanceOf(files, publishedMs, 'day'),
@@ -116,8 +112,6 @@ export const balanceViews: readonly View[] = [
   {
     name: 'balance_monthly',
     dataset: 'source_role',
-    glob: '*.parquet',
-    hive: false,
     comment:
       'The energy balance of each month: sums of the complete days. Choose one scope, because rows of different scopes must not be added',
     from: (files, publishedMs) => balanceOf(files, publishedMs, 'month'),

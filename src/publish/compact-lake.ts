@@ -1,12 +1,13 @@
-import { join } from 'node:path';
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
-import { completeGeneration } from './complete-generation.ts';
+import type { Commit, LakeFile } from './commit-schema.ts';
 import type { DatasetName } from './datasets.ts';
-import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './lake-commit.ts';
+import { createCommit, isPublishConflict } from './lake-commit.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
-import type { LakePaths } from './lake-layout.ts';
+import { planCommit, storePublication } from './lake-guard.ts';
+import { filePath, type LakePaths, newNonce } from './lake-layout.ts';
 import { isOver, type Period, type PeriodKind, periodKind, widen } from './lake-period.ts';
-import { openLake, type PublishOptions, refuseStaleOwner, totalsOf } from './publish.ts';
+import { adoptCommit, forgetLake, openLake } from './open-lake.ts';
+import { type PublishOptions, totalsOf } from './publish.ts';
 import type { PublishShard } from './publish-shard.ts';
 
 /** Several files that become one. */
@@ -121,11 +122,10 @@ export async function compactLake(
 ): Promise<CompactResult> {
   const { clock, logger, signal } = options;
   const startedMs = clock.now();
-  const paths = await openLake(options.lakeDir, shard.workgroupId);
-  const head = await readHead(paths);
+  const lake = await openLake(shard, options);
+  const { paths, head } = lake;
   const merges = head ? planMerges(head, startedMs) : [];
   if (!head || merges.length === 0 || options.dryRun) return { kind: 'unchanged', merges };
-  refuseStaleOwner(head, shard);
 
   const staged: StagedFile[] = [];
   let committing = false;
@@ -137,19 +137,26 @@ export async function compactLake(
     await syncFolders(paths, added);
     commit = {
       ...head,
+      nonce: newNonce(),
+      snapshot: undefined,
       sequence: head.sequence + 1,
       createdAtMs: startedMs,
       ownerEpoch: String(shard.epoch),
       totals: totalsOf(files),
       files,
     };
+    await planCommit(shard, commit);
     committing = true;
     await createCommit(paths, commit);
+    await shard.transaction((connection) => storePublication(connection, 'published', commit), {
+      isQuiet: true,
+    });
   } catch (error) {
+    forgetLake(shard, lake);
     if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);
     throw error;
   }
-  await completeGeneration(shard, paths, commit);
+  adoptCommit(lake, commit);
   logger.info(
     {
       workgroup: shard.workgroupId,
@@ -177,7 +184,7 @@ async function mergeFiles(
     const added: LakeFile[] = [];
     for (const { dataset, folder, period, level, files } of merges) {
       signal?.throwIfAborted();
-      const inputs = files.map(({ name }) => join(paths.files, dataset, name));
+      const inputs = files.map((file) => filePath(paths, file));
       const energyWh = files.reduce((sum, file) => sum + (file.energyWh ?? 0), 0);
       const file = await stageFile(connection, paths, head.sequence + 1, {
         dataset,

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
-import type { Commit } from './lake-commit.ts';
+import type { Commit } from './commit-schema.ts';
 import { isOver, type Period, periodKind, periodOf, widen } from './lake-period.ts';
 import { filesByPeriod, type Piece, window } from './lake-piece.ts';
 

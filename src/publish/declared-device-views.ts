@@ -7,8 +7,6 @@ export const declaredDeviceViews: readonly View[] = [
   {
     name: 'device_daily_energy',
     dataset: 'daily_energy',
-    glob: '*/*.parquet',
-    hive: false,
     comment:
       "Energy of each day of the workgroup's time zone by device, as in the report: the sum of its sources, see device_source",
     from: deviceDays,
@@ -44,8 +42,6 @@ export const declaredDeviceViews: readonly View[] = [
   {
     name: 'device_source',
     dataset: 'device_source',
-    glob: '*.parquet',
-    hive: false,
     comment:
       'Sources of devices, and which of them add up to the device, by spans of days with the same roles',
     columns: [
@@ -71,8 +67,6 @@ export const declaredDeviceViews: readonly View[] = [
   {
     name: 'source_role',
     dataset: 'source_role',
-    glob: '*.parquet',
-    hive: false,
     comment: 'Roles of sources by spans of days, from the configuration',
     columns: [
       device,
@@ -95,16 +89,12 @@ export const declaredDeviceViews: readonly View[] = [
   {
     name: 'peak_power',
     dataset: 'peak_power',
-    glob: '*.parquet',
-    hive: false,
     comment: 'Configured peak power of devices, for the specific yield',
     columns: [device, { name: 'kwp', type: 'DOUBLE', comment: 'Peak power, kWp' }, validFrom, validTo],
   },
   {
     name: 'absent_role',
     dataset: 'absent_role',
-    glob: '*.parquet',
-    hive: false,
     comment: 'Roles that are configured as absent, so they are 0 in the balance',
     columns: [
       {

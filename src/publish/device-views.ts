@@ -1,4 +1,4 @@
-import { table } from '../balance/balance-sql.ts';
+import { commonTable } from '../balance/balance-sql.ts';
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { FilesOf } from './view.ts';
@@ -19,14 +19,14 @@ export function deviceDays(files: FilesOf): string {
         })
       : noSplits;
   const tables = [
-    table('device_source', sources ? `FROM ${sources}` : noDeviceSources),
-    table('rise_fall', splits),
-    table(
+    commonTable('device_source', sources ? `FROM ${sources}` : noDeviceSources),
+    commonTable('rise_fall', splits),
+    commonTable(
       'source_day',
       `SELECT d.day, d.day AS reported_day, d.device, d.source, d.energy_wh, r.rise_wh, r.fall_wh, [d.method] AS methods, d.flags, d.coverage, d.status, d.version, d.computed_at
       FROM ${files('daily_energy')} d LEFT JOIN rise_fall r ON r.day = d.day AND r.device = d.device AND r.source = d.source`,
     ),
-    table('device_day', loadSql('balance/sum_device_day')),
+    commonTable('device_day', loadSql('balance/sum_device_day')),
   ];
   return `(WITH ${tables.join(', ')} SELECT * FROM device_day)`;
 }

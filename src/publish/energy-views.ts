@@ -6,8 +6,6 @@ export const energyViews: readonly View[] = [
   {
     name: 'interval_energy',
     dataset: 'interval_energy',
-    glob: '*/*.parquet',
-    hive: false,
     comment:
       'Energy of each 15-minute interval of absolute time by device, source and field: days of any zone are sums of them. If a source has several fields, choose one by stream_id, as daily_energy does',
     columns: [
@@ -30,8 +28,6 @@ export const energyViews: readonly View[] = [
   {
     name: 'daily_energy',
     dataset: 'daily_energy',
-    glob: '*/*.parquet',
-    hive: false,
     comment: "Energy of each day of the workgroup's time zone by device and source",
     columns: [
       { name: 'day', type: 'DATE', comment: "Local day, in the workgroup's time zone" },
@@ -56,8 +52,6 @@ export const energyViews: readonly View[] = [
   {
     name: 'daily_energy_version',
     dataset: 'daily_energy_version',
-    glob: '*/*.parquet',
-    hive: false,
     comment:
       'All versions of days that changed after they had ended. A day is listed from its first change on, or if it was computed after its end. The newest version is in daily_energy',
     columns: [
@@ -92,8 +86,6 @@ export const energyViews: readonly View[] = [
   {
     name: 'local_day',
     dataset: 'local_day',
-    glob: '*.parquet',
-    hive: false,
     comment:
       "The days of the workgroup's time zone from the first to the last that has energy: join instants by day_start and day_end",
     columns: [
@@ -109,8 +101,6 @@ export const energyViews: readonly View[] = [
   {
     name: 'correction',
     dataset: 'correction',
-    glob: '*.parquet',
-    hive: false,
     comment:
       'Corrections and undos: excluded readings, and set or estimated energy. Days with a correction in force have the flag corrected',
     columns: [
@@ -159,8 +149,6 @@ export const energyViews: readonly View[] = [
   {
     name: 'series',
     dataset: 'series',
-    glob: '*.parquet',
-    hive: false,
     comment: 'Devices and sources with energy, with their fields',
     columns: [
       device,
@@ -180,8 +168,6 @@ export const energyViews: readonly View[] = [
   {
     name: 'quality_flag',
     dataset: 'quality_flag',
-    glob: '*.parquet',
-    hive: false,
     comment:
       'Meaning of the quality flags of days and intervals: join by unnest(flags). A flag describes how the energy was computed. It does not mean that the energy is wrong',
     columns: [

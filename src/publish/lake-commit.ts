@@ -1,66 +1,27 @@
-import { link, mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { link, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { wholeWh } from '../contract/whole-wh.ts';
 import { cannotLink, syncPath, writeDurably } from '../lib/durable-files.ts';
 import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
-import { commitPath, type LakePaths, parseSequence, uniqueName } from './lake-layout.ts';
-
-const integerText = z.string().regex(/^-?\d+$/);
-
-const lakeFileSchema = z.object({
-  dataset: z.string(),
-  /** Its place below its dataset in a generation's folder: Hive partitions such as `month=2026-11`, or nothing. */
-  folder: z.string(),
-  /** Its name below `files/<dataset>/`. */
-  name: z.string().regex(/^[0-9a-f-]+\.parquet$/),
-  /** The period of its rows. Empty if the dataset is not split by time. */
-  period: z.string(),
-  rows: z.number().int().min(0),
-  bytes: z.number().int().min(0),
-  sha256: z.string(),
-  createdAtMs: z.number().int(),
-  /** 0 for a published file. 1 more than the merged files. */
-  level: z.number().int().min(0),
-  /** The sum of energy_wh of its rows, in energy datasets. */
-  energyWh: wholeWh.optional(),
-  /** The fingerprint of a small dataset, to find changes. */
-  fingerprint: z.string().optional(),
-});
-
-const commitSchema = z.object({
-  format: z.literal(1),
-  workgroupId: z.string(),
-  sequence: z.number().int().min(1),
-  createdAtMs: z.number().int(),
-  /** The fencing epoch of the worker that wrote it. */
-  ownerEpoch: integerText,
-  /** The warehouse that it was published from. */
-  warehouseCreatedAtMs: z.number().int(),
-  /** All messages of the batches up to this one are in the files, once. */
-  batchId: integerText,
-  /** The last batch that intervals and days contain. */
-  rolledUpBatchId: integerText,
-  checkpoints: z.array(
-    z.object({
-      origin: z.string(),
-      logEpoch: z.string().nullable(),
-      nextOffset: integerText,
-      lastStoreTimeMs: z.number().int().nullable(),
-    }),
-  ),
-  /** Sums over the files below, for checks. */
-  totals: z.object({ messages: z.number().int(), dailyEnergyWh: wholeWh }),
-  files: z.array(lakeFileSchema),
-});
-
-/** One immutable file of the lake. */
-export type LakeFile = z.output<typeof lakeFileSchema>;
-/** One generation: a consistent list of immutable files. */
-export type Commit = z.output<typeof commitSchema>;
+import {
+  type Commit,
+  commitSchema,
+  formatOneSchema,
+  type LakeFile,
+  lakeFileSchema,
+  type StoredCommit,
+} from './commit-schema.ts';
+import {
+  commitPath,
+  type FilePlace,
+  filePath,
+  type LakePaths,
+  parseSequence,
+  uniqueName,
+} from './lake-layout.ts';
 
 /** The sequences of all commits, ascending. */
-export async function listSequences(paths: LakePaths): Promise<number[]> {
+export async function listSequences(paths: Pick<LakePaths, 'commits'>): Promise<number[]> {
   const names = await readdir(paths.commits).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
@@ -70,8 +31,16 @@ export async function listSequences(paths: LakePaths): Promise<number[]> {
     .sort((a, b) => a - b);
 }
 
-/** @returns undefined if the commit does not exist (any more) */
-export async function readCommit(paths: LakePaths, sequence: number): Promise<Commit | undefined> {
+/**
+ * @param known an earlier commit. Its files are not checked again, because files never change: so reading a commit with many files is cheap.
+ * @returns undefined if the commit does not exist (any more)
+ * @throws TerminalError `CommitUnreadable`
+ */
+export async function readCommit(
+  paths: LakePaths,
+  sequence: number,
+  known?: StoredCommit,
+): Promise<StoredCommit | undefined> {
   let text: string;
   try {
     text = await readFile(commitPath(paths, sequence), 'utf8');
@@ -80,7 +49,7 @@ export async function readCommit(paths: LakePaths, sequence: number): Promise<Co
     throw error;
   }
   try {
-    return commitSchema.parse(JSON.parse(text));
+    return parseCommit(text, known);
   } catch (cause) {
     throw new TerminalError('CommitUnreadable', `the commit ${commitPath(paths, sequence)} cannot be read`, {
       cause,
@@ -89,14 +58,40 @@ export async function readCommit(paths: LakePaths, sequence: number): Promise<Co
   }
 }
 
-/** The newest generation, also if `current` does not point at it yet. Undefined if nothing was published. */
-export async function readHead(paths: LakePaths): Promise<Commit | undefined> {
+const anyCommit = z.discriminatedUnion('format', [commitSchema, formatOneSchema]);
+const namedFile = z.looseObject({ name: z.string() });
+const looseCommit = z.looseObject({ files: z.array(z.unknown()) });
+
+/** Parses the text of a commit. @throws ZodError, SyntaxError */
+export function parseCommit(text: string, known?: StoredCommit): StoredCommit {
+  const document: unknown = JSON.parse(text);
+  if (!known) return anyCommit.parse(document);
+  const { files, ...rest } = looseCommit.parse(document);
+  const checked = new Map(known.files.map((file) => [file.name, file]));
+  return {
+    ...anyCommit.parse({ ...rest, files: [] }),
+    files: files.map((file) => checked.get(namedFile.parse(file).name) ?? lakeFileSchema.parse(file)),
+  };
+}
+
+/** The newest generation. Undefined if nothing was published. */
+export async function readHead(paths: LakePaths): Promise<StoredCommit | undefined> {
   const newest = (await listSequences(paths)).at(-1);
   return newest === undefined ? undefined : readCommit(paths, newest);
 }
 
+/** The path of a file of a commit of any format. */
+export function storedFilePath(paths: LakePaths, { format }: StoredCommit, file: FilePlace): string {
+  return filePath(paths, format === 1 ? flatPlace(file) : file);
+}
+
+/** The place of a file of a commit of format 1. */
+export function flatPlace({ dataset, name }: FilePlace): FilePlace {
+  return { dataset, folder: '', name };
+}
+
 /** The sequence that `current` points at. Undefined if nothing was published. */
-export async function readCurrent(paths: LakePaths): Promise<number | undefined> {
+export async function readCurrent(paths: Pick<LakePaths, 'current'>): Promise<number | undefined> {
   try {
     return parseSequence(basename(await readlink(paths.current)));
   } catch (error) {
@@ -112,8 +107,7 @@ export async function readCurrent(paths: LakePaths): Promise<number | undefined>
 export async function createCommit(paths: LakePaths, commit: Commit): Promise<void> {
   const target = commitPath(paths, commit.sequence);
   const staged = join(paths.staging, `${uniqueName(commit.sequence)}.json`);
-  await mkdir(paths.commits, { recursive: true });
-  const text = `${JSON.stringify(commitSchema.parse(commit))}\n`;
+  const text = commitText(commit);
   try {
     await writeDurably(staged, text);
     await link(staged, target).catch((error: unknown) => {
@@ -131,6 +125,19 @@ export async function createCommit(paths: LakePaths, commit: Commit): Promise<vo
   } finally {
     await rm(staged, { force: true });
   }
+}
+
+/** The text of each file's entry. Commits share most of their files, and a commit of 2,400 files has 600 kB. */
+const entries = new WeakMap<LakeFile, string>();
+
+/** The document of a commit. It has one line, which ends with a line feed. */
+export function commitText({ files, ...rest }: Commit): string {
+  const texts = files.map((file) => {
+    const entry = entries.get(file) ?? JSON.stringify(file);
+    entries.set(file, entry);
+    return entry;
+  });
+  return `${JSON.stringify(rest).slice(0, -1)},"files":[${texts.join(',')}]}\n`;
 }
 
 /** True if another publisher was first. */

@@ -1,12 +1,12 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { hashFile, syncPath } from '../lib/durable-files.ts';
 import { TransientError } from '../lib/errors.ts';
 import { query, queryText, type SqlParameters } from '../warehouse/query.ts';
+import type { LakeFile } from './commit-schema.ts';
 import { datasets } from './datasets.ts';
-import type { LakeFile } from './lake-commit.ts';
-import { type LakePaths, uniqueName } from './lake-layout.ts';
+import { filePath, type LakePaths, uniqueName } from './lake-layout.ts';
 
 /** The content of a file of the lake. */
 export interface FileRequest extends Omit<LakeFile, 'name' | 'bytes' | 'sha256'> {
@@ -60,26 +60,30 @@ function isSameEnergy(oneWh: number, otherWh: number): boolean {
 
 /** Makes a staged file durable and moves it to its place. No commit names it yet. */
 export async function settleFile(paths: LakePaths, { staged, file }: StagedFile): Promise<LakeFile> {
-  const folder = join(paths.files, file.dataset);
+  const path = filePath(paths, file);
   const [sha256] = await Promise.all([
     hashFile(staged),
     syncPath(staged),
-    mkdir(folder, { recursive: true }),
+    mkdir(dirname(path), { recursive: true }),
   ]);
-  await rename(staged, join(folder, file.name));
+  await rename(staged, path);
   return { ...file, sha256 };
 }
 
-/** Makes the names of moved files durable. */
+/** Makes the names of moved files durable, and those of their folders, which can be new. */
 export async function syncFolders(paths: LakePaths, files: readonly LakeFile[]): Promise<void> {
-  const folders = new Set(files.map(({ dataset }) => join(paths.files, dataset)));
-  await Promise.all([paths.files, ...folders].map(syncPath));
+  const folders = new Set<string>();
+  for (const file of files) {
+    for (let folder = dirname(filePath(paths, file)); folder !== paths.root; folder = dirname(folder))
+      folders.add(folder);
+  }
+  await Promise.all([...folders].map(syncPath));
 }
 
 /** Removes files without a commit after a failure. Maintenance removes the rest later. */
 export async function discardFiles(paths: LakePaths, staged: readonly StagedFile[]): Promise<void> {
   for (const { staged: path, file } of staged) {
-    for (const each of [path, join(paths.files, file.dataset, file.name)]) {
+    for (const each of [path, filePath(paths, file)]) {
       await rm(each, { force: true }).catch(() => {});
     }
   }

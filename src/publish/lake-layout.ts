@@ -4,22 +4,23 @@ import { workgroupIdSchema } from '../contract/messages.ts';
 import { InputError } from '../lib/errors.ts';
 
 /**
- * The folders of one workgroup's lake.
+ * The folders of one workgroup's lake. The keys of `commits/`, `files/`, `analytics/` and `snapshots/` are the same in a bucket.
  *
- *     files/<dataset>/<name>.parquet    immutable, each name is used once
- *     commits/<sequence>.json           the files of one generation; created exclusively, never changed
- *     generations/<sequence>/           the same files as Hive partitions, with analytics.duckdb
- *     current -> generations/<sequence>
- *     staging/, trash/                  files that are not yet, or no longer, part of the lake
+ *     commits/<sequence>.json                    the files of one generation; created if absent, never changed
+ *     files/<dataset>/<folder>/<name>.parquet    immutable, each name is used once; the folder has Hive partitions
+ *     analytics/<sequence>.duckdb                views on the files of one generation; only some generations have one
+ *     trees/<sequence>/                          the files of one generation as links, for tools that read folders
+ *     current -> trees/<sequence>
+ *     staging/                                   files that are not yet part of the lake
  */
 export interface LakePaths {
   root: string;
   files: string;
   commits: string;
-  generations: string;
+  analytics: string;
+  trees: string;
   current: string;
   staging: string;
-  trash: string;
 }
 
 /** @throws InputError if DuckDB would read the path as a pattern */
@@ -34,10 +35,10 @@ export function lakePaths(lakeDir: string, workgroupId: string): LakePaths {
     root,
     files: join(root, 'files'),
     commits: join(root, 'commits'),
-    generations: join(root, 'generations'),
+    analytics: join(root, 'analytics'),
+    trees: join(root, 'trees'),
     current: join(root, 'current'),
     staging: join(root, 'staging'),
-    trash: join(root, 'trash'),
   };
 }
 
@@ -53,25 +54,59 @@ export function parseSequence(name: string): number | undefined {
   return /^\d{12}$/.test(name) ? Number(name) : undefined;
 }
 
-export function commitPath(paths: LakePaths, sequence: number): string {
-  return join(paths.commits, `${sequenceName(sequence)}.json`);
+/** The key of a commit below the workgroup's lake. */
+export function commitKey(sequence: number): string {
+  return `commits/${sequenceName(sequence)}.json`;
 }
 
-export function generationPath(paths: LakePaths, sequence: number): string {
-  return join(paths.generations, sequenceName(sequence));
+export function commitPath(paths: Pick<LakePaths, 'root'>, sequence: number): string {
+  return join(paths.root, commitKey(sequence));
 }
 
-/** The last entry of a generation's folder. If it exists, the folder is complete. */
-export function generationMarker(paths: LakePaths, sequence: number): string {
-  return join(generationPath(paths, sequence), 'commit.json');
+export function analyticsPath(paths: Pick<LakePaths, 'analytics'>, sequence: number): string {
+  return join(paths.analytics, `${sequenceName(sequence)}.duckdb`);
 }
 
-/** A unique name in the lake. */
+export function treePath(paths: Pick<LakePaths, 'trees'>, sequence: number): string {
+  return join(paths.trees, sequenceName(sequence));
+}
+
+/** The dataset, the Hive folder and the name of a file. */
+export interface FilePlace {
+  dataset: string;
+  folder: string;
+  name: string;
+}
+
+/** The place of a file below `files/`, and below a tree. */
+export function filePlace({ dataset, folder, name }: FilePlace): string {
+  return `${dataset}/${folder === '' ? '' : `${folder}/`}${name}`;
+}
+
+/** The key of a file below the workgroup's lake: the same in a folder and in a bucket. */
+export function fileKey(file: FilePlace): string {
+  return `files/${filePlace(file)}`;
+}
+
+/** The path of a file of a local lake. */
+export function filePath(paths: Pick<LakePaths, 'root'>, file: FilePlace): string {
+  return join(paths.root, fileKey(file));
+}
+
+/** A new random nonce of a commit: 32 hexadecimal digits. */
+export function newNonce(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** A unique name in the lake. It begins with the sequence of the generation that it was made for. */
 export function uniqueName(sequence: number): string {
   return `${sequenceName(sequence)}-${randomBytes(8).toString('hex')}`;
 }
 
-/** A value as part of a Hive folder name. Special characters are percent-encoded, as DuckDB and Spark expect. */
+/**
+ * A value as part of a Hive folder name. Special characters are percent-encoded, as DuckDB and Spark expect. `*` too, because DuckDB would read it as a
+ * pattern.
+ */
 export function folderValue(text: string): string {
-  return encodeURIComponent(text.toWellFormed());
+  return encodeURIComponent(text.toWellFormed()).replaceAll('*', '%2A');
 }

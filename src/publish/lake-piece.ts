@@ -1,6 +1,6 @@
 import type { SqlParameters } from '../warehouse/query.ts';
+import type { Commit, LakeFile } from './commit-schema.ts';
 import type { DatasetName } from './datasets.ts';
-import type { Commit, LakeFile } from './lake-commit.ts';
 import { type Period, periodBounds } from './lake-period.ts';
 
 /** A file to write: its rows, and their expected sums. */

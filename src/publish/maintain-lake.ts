@@ -1,6 +1,7 @@
 import { type CompactResult, compactLake } from './compact-lake.ts';
 import type { PublishOptions } from './publish.ts';
 import type { PublishShard } from './publish-shard.ts';
+import { renewCurrent } from './renew-current.ts';
 import { type RetentionPlan, retainLake } from './retain-lake.ts';
 import { type TrimResult, trimWarehouse } from './trim-warehouse.ts';
 
@@ -19,10 +20,11 @@ export interface MaintainResult {
   trim: TrimResult;
 }
 
-/** Keeps lake and warehouse small: merges small files, removes old generations, and deletes messages that are in the lake. */
+/** Keeps lake and warehouse small: merges small files, removes old generations, and deletes messages that are in the lake. Renews `current` if it is due. */
 export async function maintain(shard: PublishShard, options: MaintainOptions): Promise<MaintainResult> {
   const compact = await compactLake(shard, options);
-  const retain = await retainLake({ ...options, workgroupId: shard.workgroupId });
+  const retain = await retainLake(shard, options);
   const trim = await trimWarehouse(shard, options);
+  if (!options.dryRun) await renewCurrent(shard, options);
   return { compact, retain, trim };
 }

@@ -6,8 +6,6 @@ export const messageViews: readonly View[] = [
   {
     name: 'messages',
     dataset: 'messages',
-    glob: '*/*/*.parquet',
-    hive: true,
     comment: 'All received messages, each once',
     columns: [
       table,
@@ -35,8 +33,6 @@ export const messageViews: readonly View[] = [
   {
     name: 'audit_log',
     dataset: 'messages',
-    glob: '*/*/*.parquet',
-    hive: true,
     comment:
       'Audit log of the workgroup: tokens, configuration, imports. All readers of these files can read it. Over HTTP a token needs org:audit',
     where: "\"table\" = 'audit_logs' AND kind = 'audit'",
@@ -68,8 +64,6 @@ export const messageViews: readonly View[] = [
   {
     name: 'device_status',
     dataset: 'device_status',
-    glob: '*/*.parquet',
-    hive: false,
     comment:
       'Times at which devices went online and offline, as reported or by their silence. A repeated state is not a transition',
     columns: [
@@ -88,8 +82,6 @@ export const messageViews: readonly View[] = [
   {
     name: 'device_state',
     dataset: 'device_state',
-    glob: '*.parquet',
-    hive: false,
     comment: 'Current state of each device: its last transition, and its last message',
     columns: [
       device,
@@ -110,8 +102,6 @@ export const messageViews: readonly View[] = [
   {
     name: 'quarantine',
     dataset: 'quarantine',
-    glob: '*/*.parquet',
-    hive: false,
     comment: 'Messages that could not be decoded or landed; single readings are in rejected_reading',
     columns: [
       { name: 'quarantined_at', type: 'TIMESTAMPTZ', comment: 'Time of the quarantine' },
@@ -130,8 +120,6 @@ export const messageViews: readonly View[] = [
   {
     name: 'rejected_reading',
     dataset: 'rejected_reading',
-    glob: '*/*.parquet',
-    hive: false,
     comment:
       'Rejected readings: one row for each UTC day of the rejection, device, source, field and reason. Kept for 90 days',
     columns: [
@@ -154,8 +142,6 @@ export const messageViews: readonly View[] = [
   {
     name: 'gap',
     dataset: 'gap',
-    glob: '*.parquet',
-    hive: false,
     comment: 'Gaps of the stream: expired, recreated or lost upstream',
     columns: [
       { name: 'gap_id', type: 'BIGINT', comment: 'Number of the gap' },

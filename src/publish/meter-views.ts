@@ -6,8 +6,6 @@ export const meterViews: readonly View[] = [
   {
     name: 'meter',
     dataset: 'meter',
-    glob: '*.parquet',
-    hive: false,
     comment: 'The configured meters of the workgroup',
     columns: [
       meterCode,
@@ -20,8 +18,6 @@ export const meterViews: readonly View[] = [
   {
     name: 'meter_reading',
     dataset: 'meter_reading',
-    glob: '*/*.parquet',
-    hive: false,
     comment:
       'All uploaded readings of meters, by intervals. Current readings of a meter do not overlap. Meters with a device have no rows',
     columns: [
@@ -47,8 +43,6 @@ export const meterViews: readonly View[] = [
   {
     name: 'site_member',
     dataset: 'site_member',
-    glob: '*.parquet',
-    hive: false,
     comment: 'Members of the configured sites: their meters, and the devices that measure the same energy',
     columns: [
       { name: 'site', type: 'VARCHAR', comment: 'Name of the site' },
@@ -67,8 +61,6 @@ export const meterViews: readonly View[] = [
   {
     name: 'budget',
     dataset: 'budget',
-    glob: '*.parquet',
-    hive: false,
     comment:
       'All uploaded budgets, by periods of local days. Periods of different lengths can contain each other, such as a year and its months',
     columns: [

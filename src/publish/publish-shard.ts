@@ -3,6 +3,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 /** What publishing needs from an open warehouse. */
 export interface PublishShard {
   readonly workgroupId: string;
+  /** The warehouse file. */
+  readonly path: string;
   /** The fencing epoch in which this process owns the warehouse. */
   readonly epoch: bigint;
   /** A separate connection. The caller closes it. */

@@ -1,6 +1,4 @@
-import { mkdir } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type DeclaredDevices, declareDevices } from '../warehouse/declared-devices.ts';
@@ -8,15 +6,18 @@ import { type DeclaredMeters, declareMeters } from '../warehouse/declared-meters
 import { loadSql } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
 import type { DeclaredStreams } from '../warehouse/stage-progress.ts';
-import { completeGeneration } from './complete-generation.ts';
+import type { Commit, LakeFile } from './commit-schema.ts';
 import { datasets } from './datasets.ts';
 import { type DeclaredZone, declareDays } from './declared-days.ts';
 import { findPieces, readState, type WarehouseState } from './find-pieces.ts';
-import { type Commit, createCommit, isPublishConflict, type LakeFile, readHead } from './lake-commit.ts';
+import { createCommit, isPublishConflict } from './lake-commit.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
-import { type LakePaths, lakePaths } from './lake-layout.ts';
+import { planCommit, storePublication } from './lake-guard.ts';
+import { type LakePaths, newNonce } from './lake-layout.ts';
 import type { Piece } from './lake-piece.ts';
+import { adoptCommit, forgetLake, openLake } from './open-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
+import { renewCurrent } from './renew-current.ts';
 
 /** The configuration of the published data. */
 type Declared = DeclaredDevices & DeclaredMeters & DeclaredStreams & DeclaredZone;
@@ -26,6 +27,8 @@ export interface PublishOptions {
   lakeDir: string;
   /** The sources that add up to devices (default: all), and the meters, sites and energy streams. */
   declared?: Declared;
+  /** See `renewCurrent`. */
+  currentEveryMs?: number;
   clock: Clock;
   logger: Logger;
   signal?: AbortSignal;
@@ -37,73 +40,69 @@ export type PublishResult =
 
 /**
  * Writes a new generation of the workgroup's lake if the warehouse has changed: only the changed partitions, all read in one transaction, so that
- * messages, intervals, days and checkpoint agree. After a crash the lake has the previous or the new generation, and the next call completes it.
- * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker has the shard, TerminalError if the lake
- *   belongs to another warehouse; nothing new is visible then, unless the shard was taken after the commit
+ * messages, intervals, days and checkpoint agree. After a crash the lake has the previous or the new generation. Its cost depends on the change, and not on
+ * the number of files.
+ * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker has the shard, TerminalError if lake and
+ *   warehouse do not belong together; nothing new is visible then, unless the shard was taken after the commit
  */
 export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
   const { clock, logger } = options;
   const startedMs = clock.now();
-  const paths = await openLake(options.lakeDir, shard.workgroupId);
-  const head = await readHead(paths);
-  refuseStaleOwner(head, shard);
-  if (head) await completeGeneration(shard, paths, head);
+  const lake = await openLake(shard, options);
+  const { head } = lake;
 
-  const { state, commit } = await shard.transaction(
-    (connection) =>
-      commitChanges(connection, {
-        shard,
-        paths,
-        head,
-        declared: options.declared ?? { devices: [] },
-        nowMs: clock.now(),
-        signal: options.signal,
-      }),
-    { isQuiet: true },
-  );
-  if (commit) await completeGeneration(shard, paths, commit);
+  const { state, commit } = await shard
+    .transaction(
+      (connection) =>
+        commitChanges(connection, {
+          shard,
+          paths: lake.paths,
+          head,
+          declared: options.declared ?? { devices: [] },
+          nowMs: clock.now(),
+          signal: options.signal,
+        }),
+      { isQuiet: true },
+    )
+    .catch((error: unknown) => {
+      forgetLake(shard, lake);
+      throw error;
+    });
+  if (commit) adoptCommit(lake, commit);
   // After readers can see it. Without changes they see everything already.
   await shard.transaction(
     (connection) =>
       query(connection, 'publish/store_progress', { batch_id: state.rolledUpBatchId, now_ms: clock.now() }),
     { isQuiet: true },
   );
-  if (!commit) return { kind: 'unchanged', sequence: head?.sequence };
+  const result = commit ? resultOf(commit, head) : { kind: 'unchanged' as const, sequence: head?.sequence };
+  if (result.kind === 'published') {
+    const { batchId, ...facts } = result;
+    logger.info(
+      {
+        workgroup: shard.workgroupId,
+        ...facts,
+        batchId: String(batchId),
+        durationMs: clock.now() - startedMs,
+      },
+      'publish.generation',
+    );
+  }
+  await renewCurrent(shard, options);
+  return result;
+}
 
-  const known = new Set(head?.files.map(({ name }) => name));
-  const written = commit.files.filter(({ name }) => !known.has(name));
-  const result = {
-    kind: 'published' as const,
+function resultOf(commit: Commit, head: Commit | undefined): PublishResult {
+  const known = new Set(head?.files);
+  const written = commit.files.filter((file) => !known.has(file));
+  return {
+    kind: 'published',
     sequence: commit.sequence,
     batchId: BigInt(commit.batchId),
     files: written.length,
     rows: written.reduce((sum, { rows }) => sum + rows, 0),
     bytes: written.reduce((sum, { bytes }) => sum + bytes, 0),
   };
-  logger.info(
-    { workgroup: shard.workgroupId, ...result, batchId: commit.batchId, durationMs: clock.now() - startedMs },
-    'publish.generation',
-  );
-  return result;
-}
-
-/** The folders of a workgroup's lake. Missing ones are created. */
-export async function openLake(lakeDir: string, workgroupId: string): Promise<LakePaths> {
-  const paths = lakePaths(lakeDir, workgroupId);
-  for (const folder of [paths.files, paths.commits, paths.generations, paths.staging, paths.trash]) {
-    await mkdir(folder, { recursive: true });
-  }
-  return paths;
-}
-
-/** @throws StaleOwnerError if the lake has a generation of a later owner */
-export function refuseStaleOwner(
-  head: Commit | undefined,
-  shard: Pick<PublishShard, 'workgroupId' | 'epoch'>,
-): void {
-  if (head && BigInt(head.ownerEpoch) > shard.epoch) {
-    throw new StaleOwnerError(shard.workgroupId, shard.epoch, BigInt(head.ownerEpoch));
-  }
 }
 
 interface Publication {
@@ -125,7 +124,6 @@ async function commitChanges(
   await declareMeters(connection, publication.declared);
   await declareDays(connection, publication.declared);
   const state = await readState(connection, publication.declared);
-  refuseOtherWarehouse(head, state, shard.workgroupId);
   const pieces = await findPieces(connection, head, state, nowMs);
   const staged: StagedFile[] = [];
   let committing = false;
@@ -134,8 +132,10 @@ async function commitChanges(
     let commit: Commit | undefined;
     if (files) {
       commit = await describeCommit(connection, publication, state, files);
+      await planCommit(shard, commit);
       committing = true;
       await createCommit(paths, commit);
+      await storePublication(connection, 'published', commit);
     }
     if (pieces.length > 0) await query(connection, 'publish/forget_dirty');
     return { state, commit };
@@ -203,7 +203,8 @@ async function describeCommit(
     last_store_time_ms: number | null;
   }>(connection, 'publish/list_checkpoints');
   return {
-    format: 1,
+    format: 2,
+    nonce: newNonce(),
     workgroupId: shard.workgroupId,
     sequence: (head?.sequence ?? 0) + 1,
     createdAtMs: nowMs,
@@ -231,31 +232,4 @@ export function totalsOf(files: readonly LakeFile[]): Commit['totals'] {
     if (dataset === 'daily_energy') dailyEnergyWh += energyWh;
   }
   return { messages, dailyEnergyWh };
-}
-
-/**
- * A lake must continue from its own warehouse. Another file of the same name, or an older copy, would use batch numbers that the lake already has, and
- * messages would be lost or doubled.
- */
-export function refuseOtherWarehouse(
-  head: Commit | undefined,
-  state: WarehouseState,
-  workgroupId: string,
-): void {
-  if (!head) return;
-  const details = { workgroupId, sequence: head.sequence };
-  if (head.warehouseCreatedAtMs !== state.createdAtMs) {
-    throw new TerminalError(
-      'ForeignLake',
-      `the lake of workgroup ${workgroupId} was published from another warehouse; restore that warehouse, or move the folder of the lake away to start a new lake`,
-      { details },
-    );
-  }
-  if (BigInt(head.batchId) > state.batchId) {
-    throw new TerminalError(
-      'WarehouseBehindLake',
-      `the lake of workgroup ${workgroupId} has batches up to ${head.batchId}, the warehouse only up to ${state.batchId}: it is an older copy; restore the newest warehouse, or move the folder of the lake away to start a new lake`,
-      { details },
-    );
-  }
 }

@@ -1,32 +1,38 @@
-import { lstat, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
-import { z } from 'zod';
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { errorCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
-import { listSequences, readCurrent } from './lake-commit.ts';
-import { commitPath, generationPath, type LakePaths, lakePaths, parseSequence } from './lake-layout.ts';
+import { readCurrent } from './lake-commit.ts';
+import { analyticsPath, commitKey, fileKey, parseSequence } from './lake-layout.ts';
+import { type OpenLake, openLake } from './open-lake.ts';
+import type { PublishShard } from './publish-shard.ts';
+import type { Lifetime, RetainedGeneration } from './retained.ts';
 
-/** Every generation is kept this long after the next one. Then one of each period of this length is kept. */
+/** A generation without views is read by reports only. A query of a report takes at most 30 s. */
+const REPORT_MS = 2 * MINUTE_MS;
+/** A generation with views can be read by a session of an analyst for this long. */
+const SESSION_MS = HOUR_MS;
+/** Of older generations, one of each period of this length is kept. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** Files without a commit may belong to a running publisher, so they are kept this long. */
+/** Files without a commit may belong to a running publisher, so they are kept this long. They are looked for as seldom. */
 const ORPHAN_MS = HOUR_MS;
-/** Deleted files can be restored for this long. */
-const TRASH_MS = HOUR_MS;
+/** Folders of format 1: a folder of links for each generation, and deleted files. */
+const OLD_GENERATIONS = 'generations';
+const OLD_TRASH = 'trash';
 
 /** Items that are no longer needed. Paths are below the workgroup's lake. */
 export interface RetentionPlan {
-  /** Generations that move to the trash, with their commits. */
+  /** Generations whose commit and views are deleted. */
   generations: number[];
-  /** Files and folders that no commit names: of removed generations, or after a crash. They move to the trash. */
+  /** Files that only these generations named. */
+  files: string[];
+  /** Files and folders that no generation names, after a crash or of an older format. */
   orphans: string[];
-  /** Old files in the trash, which are deleted. */
-  trash: string[];
 }
 
 export interface RetainOptions {
   lakeDir: string;
-  workgroupId: string;
   /** How far back one generation for each quarter of an hour is kept. */
   keepGenerationsMs: number;
   clock: Clock;
@@ -36,139 +42,163 @@ export interface RetainOptions {
 }
 
 /**
- * Removes old generations, files that no generation names, and remains of crashes. Files that a remaining commit names are never touched. Removed files
- * stay in the trash for an hour.
+ * Deletes old generations, the files that only they named, and remains of crashes. Files that a remaining commit names are never touched.
+ * @throws as openLake does
  */
-export async function retainLake(options: RetainOptions): Promise<RetentionPlan> {
-  const { workgroupId, clock, logger } = options;
-  const paths = lakePaths(options.lakeDir, workgroupId);
-  const plan = await planRetention(paths, clock.now(), options.keepGenerationsMs);
-  if (options.dryRun) return plan;
-  const nowMs = clock.now();
-  for (const sequence of plan.generations) {
-    // The folder first: a commit without a folder is found again, but a folder without a commit would look like an orphan.
-    await discard(paths, generationPath(paths, sequence), nowMs);
-    await discard(paths, commitPath(paths, sequence), nowMs);
+export async function retainLake(shard: PublishShard, options: RetainOptions): Promise<RetentionPlan> {
+  const { clock, logger } = options;
+  const lake = await openLake(shard, options);
+  const { searchedAtMs } = lake;
+  const plan = await planRetention(lake, clock.now(), options.keepGenerationsMs);
+  if (options.dryRun) {
+    lake.searchedAtMs = searchedAtMs;
+    return plan;
   }
-  for (const path of plan.orphans) await discard(paths, join(paths.root, path), nowMs);
-  for (const path of plan.trash) await rm(join(paths.root, path), { recursive: true, force: true });
+  const { paths, retained } = lake;
+  const remove = (path: string) => rm(join(paths.root, path), { recursive: true, force: true });
+  for (const sequence of plan.generations) {
+    // The views first: views without a commit would name files that are deleted.
+    await rm(analyticsPath(paths, sequence), { force: true });
+    await remove(oldGeneration(sequence));
+    // One process owns a folder, so a deleted name cannot be created by an older owner. In a bucket it can: there commits must stay for a week.
+    await remove(commitKey(sequence));
+    retained.forgetGeneration(sequence);
+  }
+  for (const key of plan.files) {
+    await remove(key);
+    retained.former.delete(key);
+  }
+  for (const path of plan.orphans) await remove(path);
   const counts = {
     generations: plan.generations.length,
+    files: plan.files.length,
     orphans: plan.orphans.length,
-    trash: plan.trash.length,
   };
   if (Object.values(counts).some((count) => count > 0))
-    logger.info({ workgroup: workgroupId, ...counts }, 'publish.retain');
+    logger.info({ workgroup: shard.workgroupId, ...counts }, 'publish.retain');
   return plan;
 }
 
 async function planRetention(
-  paths: LakePaths,
+  lake: OpenLake,
   nowMs: UtcMs,
   keepGenerationsMs: number,
 ): Promise<RetentionPlan> {
-  const commits = [];
-  for (const sequence of await listSequences(paths)) commits.push(await readOutline(paths, sequence));
-  const keep = keptSequences(commits, nowMs, keepGenerationsMs);
+  const { paths, head, retained } = lake;
+  if (!head) return { generations: [], files: [], orphans: [] };
+  const withViews = new Set([...(await sequencesIn(paths.analytics)), ...(await oldGenerations(lake))]);
+  const generations = (await retained.generations(paths, head)).map((one) => ({
+    ...one,
+    hasViews: withViews.has(one.sequence),
+  }));
+  const keep = keptSequences(generations, nowMs, keepGenerationsMs);
   const current = await readCurrent(paths);
   if (current !== undefined) keep.add(current);
-  const named = new Set<string>();
-  for (const { sequence, files } of commits) {
-    if (keep.has(sequence)) for (const { dataset, name } of files) named.add(join('files', dataset, name));
-  }
+  const kept = [...keep].sort((a, b) => a - b);
+  const known = new Set(generations.map(({ sequence }) => sequence));
   return {
-    generations: commits.map(({ sequence }) => sequence).filter((sequence) => !keep.has(sequence)),
+    generations: generations.map(({ sequence }) => sequence).filter((sequence) => !keep.has(sequence)),
+    files: [...retained.former].flatMap(([key, lifetime]) => (isNeeded(lifetime, kept) ? [] : [key])),
     orphans: [
-      ...(await unnamedFiles(paths, named, nowMs)),
-      ...(await lostGenerations(paths, commits)),
-      ...(await olderThan(paths, paths.staging, nowMs - ORPHAN_MS)),
+      ...[...withViews]
+        .filter((sequence) => sequence < head.sequence && !known.has(sequence))
+        .flatMap(viewsOf),
+      ...(await abandonedFiles(lake, nowMs)),
+      ...(await oldFolders(lake)),
     ],
-    trash: (await names(paths.trash))
-      .filter((name) => nowMs - Number.parseInt(name, 10) >= TRASH_MS)
-      .map((name) => join('trash', name)),
   };
+
+  function viewsOf(sequence: number): string[] {
+    return [relative(paths.root, analyticsPath(paths, sequence)), oldGeneration(sequence)];
+  }
 }
 
-/** The part of a commit that is needed here, because there are hundreds of commits. */
-const outlineSchema = z.object({
-  sequence: z.number(),
-  createdAtMs: z.number(),
-  files: z.array(z.object({ dataset: z.string(), name: z.string() })),
-});
-type Outline = z.output<typeof outlineSchema>;
-
-async function readOutline(paths: LakePaths, sequence: number): Promise<Outline> {
-  return outlineSchema.parse(JSON.parse(await readFile(commitPath(paths, sequence), 'utf8')));
+/** A generation, and if people can have a session on it. */
+export interface ThinnedGeneration extends RetainedGeneration {
+  hasViews: boolean;
 }
 
-/** A generation's age begins when the next one was published. */
+/** A generation's age begins when the next one was published. `generations` are ascending. */
 export function keptSequences(
-  commits: ReadonlyArray<Pick<Outline, 'sequence' | 'createdAtMs'>>,
+  generations: readonly ThinnedGeneration[],
   nowMs: UtcMs,
   keepGenerationsMs: number,
 ): Set<number> {
+  // The last generation of each quarter of an hour, if possible with views.
+  const ofQuarter = new Map<number, ThinnedGeneration>();
+  for (const one of generations) {
+    const quarter = Math.floor(one.createdAtMs / QUARTER_MS);
+    if (one.hasViews || !ofQuarter.get(quarter)?.hasViews) ofQuarter.set(quarter, one);
+  }
+  const chosen = new Set([...ofQuarter.values()].map(({ sequence }) => sequence));
   const keep = new Set<number>();
-  for (const [index, { sequence, createdAtMs }] of commits.entries()) {
-    const next = commits[index + 1];
+  for (const [index, { sequence, hasViews }] of generations.entries()) {
+    const next = generations[index + 1];
     const ageMs = next ? nowMs - next.createdAtMs : 0;
-    const lastOfQuarter = !next || quarterOf(next.createdAtMs) !== quarterOf(createdAtMs);
-    if (ageMs <= QUARTER_MS || (lastOfQuarter && ageMs <= keepGenerationsMs)) keep.add(sequence);
+    const keepMs = Math.max(hasViews ? SESSION_MS : REPORT_MS, chosen.has(sequence) ? keepGenerationsMs : 0);
+    if (!next || ageMs <= keepMs) keep.add(sequence);
   }
   return keep;
 }
 
-function quarterOf(ms: UtcMs): number {
-  return Math.floor(ms / QUARTER_MS);
+/** True if a kept generation has the file. `kept` is ascending. */
+function isNeeded({ first, last }: Lifetime, kept: readonly number[]): boolean {
+  const newest = kept.findLast((sequence) => sequence <= last);
+  return newest !== undefined && newest >= first;
 }
 
-async function unnamedFiles(paths: LakePaths, named: ReadonlySet<string>, nowMs: UtcMs): Promise<string[]> {
-  const orphans: string[] = [];
-  for (const dataset of await names(paths.files)) {
-    for (const name of await names(join(paths.files, dataset))) {
-      const path = join('files', dataset, name);
-      if (named.has(path)) continue;
-      const { mtimeMs } = await lstat(join(paths.root, path));
-      if (nowMs - mtimeMs >= ORPHAN_MS) orphans.push(path);
-    }
-  }
-  return orphans;
+/** Files that a crash has left: old enough, and not of any generation. The folders are read only once in a while. */
+async function abandonedFiles(lake: OpenLake, nowMs: UtcMs): Promise<string[]> {
+  const { paths, head, retained } = lake;
+  const staged = await olderThan(paths.root, paths.staging, nowMs);
+  const sinceMs = nowMs - (lake.searchedAtMs ?? Number.NEGATIVE_INFINITY);
+  if (sinceMs >= 0 && sinceMs < ORPHAN_MS) return staged;
+  lake.searchedAtMs = nowMs;
+  const named = new Set(head?.files.map(fileKey));
+  const found = await olderThan(paths.root, paths.files, nowMs);
+  return [...staged, ...found.filter((path) => !named.has(path) && !retained.former.has(path))];
 }
 
-/** Folders of generations without a commit. */
-async function lostGenerations(paths: LakePaths, commits: readonly Outline[]): Promise<string[]> {
-  const known = new Set(commits.map(({ sequence }) => sequence));
-  const newest = commits.at(-1)?.sequence ?? 0;
-  return (await names(paths.generations))
-    .filter((name) => {
-      const sequence = parseSequence(name);
-      return sequence !== undefined && sequence < newest && !known.has(sequence);
-    })
-    .map((name) => join('generations', name));
-}
-
-async function olderThan(paths: LakePaths, folder: string, beforeMs: UtcMs): Promise<string[]> {
+async function olderThan(root: string, folder: string, nowMs: UtcMs): Promise<string[]> {
   const found: string[] = [];
-  for (const name of await names(folder)) {
-    const path = join(folder, name);
-    if ((await lstat(path)).mtimeMs <= beforeMs) found.push(relative(paths.root, path));
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const file = await lstat(path).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (file && nowMs - file.mtimeMs >= ORPHAN_MS) found.push(relative(root, path));
   }
+  return found.sort();
+}
+
+function oldGeneration(sequence: number): string {
+  return join(OLD_GENERATIONS, String(sequence).padStart(12, '0'));
+}
+
+function oldGenerations({ paths }: OpenLake): Promise<number[]> {
+  return sequencesIn(join(paths.root, OLD_GENERATIONS));
+}
+
+/** The folders of format 1 that are empty or not used any more. */
+async function oldFolders({ paths }: OpenLake): Promise<string[]> {
+  const found: string[] = [];
+  const generations = await names(join(paths.root, OLD_GENERATIONS));
+  if (generations?.length === 0) found.push(OLD_GENERATIONS);
+  if (await names(join(paths.root, OLD_TRASH))) found.push(OLD_TRASH);
   return found;
 }
 
-async function names(folder: string): Promise<string[]> {
-  try {
-    return (await readdir(folder)).sort();
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
+async function sequencesIn(folder: string): Promise<number[]> {
+  return ((await names(folder)) ?? []).flatMap((name) => parseSequence(name.slice(0, 12)) ?? []);
 }
 
-/** Moves an item to the trash. Its new name begins with the time. */
-async function discard(paths: LakePaths, path: string, nowMs: UtcMs): Promise<void> {
+async function names(folder: string): Promise<string[] | undefined> {
   try {
-    await rename(path, join(paths.trash, `${nowMs}-${basename(path)}`));
+    return await readdir(folder);
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
   }
 }

@@ -4,9 +4,7 @@ import { DAY_MS } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { DeclaredStreams } from '../warehouse/stage-progress.ts';
 import { readState } from './find-pieces.ts';
-import { readHead } from './lake-commit.ts';
-import { lakePaths } from './lake-layout.ts';
-import { refuseOtherWarehouse } from './publish.ts';
+import { openLake } from './open-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
 
 export interface TrimOptions {
@@ -30,14 +28,13 @@ const KEEP_REJECTED_MS = 90 * DAY_MS;
 /**
  * Deletes messages from the warehouse that are in the lake, rolled up, and old enough. Readings, intervals, days and the ledger stay. Deletes rejections
  * after 90 days.
- * @throws TerminalError if the lake belongs to another warehouse; nothing is deleted then
+ * @throws as openLake does; nothing is deleted then
  */
 export async function trimWarehouse(shard: PublishShard, options: TrimOptions): Promise<TrimResult> {
-  const head = await readHead(lakePaths(options.lakeDir, shard.workgroupId));
+  const { head } = await openLake(shard, options);
   if (!head) return { messages: 0 };
   const messages = await shard.transaction(async (connection) => {
     const state = await readState(connection, options.declared ?? {});
-    refuseOtherWarehouse(head, state, shard.workgroupId);
     const published = BigInt(head.batchId);
     const parameters = {
       batch_id: published < state.rolledUpBatchId ? published : state.rolledUpBatchId,

@@ -15,10 +15,6 @@ export type FilesOf = (dataset: DatasetName) => string | undefined;
 export interface View {
   name: string;
   dataset: DatasetName;
-  /** The files below a generation's folder. */
-  glob: string;
-  /** True if folders name columns, so that filters skip whole folders. */
-  hive: boolean;
   comment: string;
   where?: string;
   /** The query of the view, if it does not select only from its dataset. @returns undefined if there is nothing to select from */

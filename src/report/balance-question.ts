@@ -18,7 +18,7 @@ import {
   localDateOf,
   type UtcMs,
 } from '../lib/time.ts';
-import type { LakeFile } from '../publish/lake-commit.ts';
+import type { LakeFile } from '../publish/commit-schema.ts';
 import { peakColumns, roleSpanColumns } from '../roles/role-rows.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
@@ -77,7 +77,7 @@ export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
 }
 
 /** What changes an answer beside its files: intervals that are not over, or that wait for data. */
-export function elapsedOf({
+export function elapsedIntervalsOf({
   endDay,
   zone,
   nowMs,

@@ -16,7 +16,7 @@ import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { balanceAnswerSchema } from './balance-answers.ts';
-import { type BalanceQuestion, balanceStatement, elapsedOf } from './balance-question.ts';
+import { type BalanceQuestion, balanceStatement, elapsedIntervalsOf } from './balance-question.ts';
 import {
   addressSchema,
   DAYS_MAX,
@@ -123,7 +123,7 @@ function register(
       const files = statement.files.map(({ sha256 }) => sha256);
       return sendParts(request, reply, {
         share: lake.share,
-        etag: etagOf(['balance', facts, elapsedOf(asked), files]),
+        etag: etagOf(['balance', facts, elapsedIntervalsOf(asked), files]),
         read: (signal) => statement.read(lake, signal),
         told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.balance'),
       });

@@ -4,7 +4,13 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
-import { changeBound, dayChangesSchema, filesOfChanges, readDayChanges, totalsOf } from './day-changes.ts';
+import {
+  changeBound,
+  dayChangesSchema,
+  filesOfChanges,
+  readDayChanges,
+  totalChanges,
+} from './day-changes.ts';
 import { addressSchema, devicesSchema, visibleDevices } from './day-request.ts';
 import { etagOf, matchesEtag } from './etag.ts';
 import type { LakeReader } from './lake-reader.ts';
@@ -73,7 +79,7 @@ export function registerChangesRoute(
       return {
         since: formatInstant(sinceMs),
         until: question.untilMs === undefined ? null : formatInstant(question.untilMs),
-        totals: totalsOf(changes),
+        totals: totalChanges(changes),
         changes,
       };
     },

@@ -117,7 +117,7 @@ export function filesOfChanges(generation: Generation | undefined, sinceMs: UtcM
 }
 
 /** The sums of changes. Each source counts, also sources that do not count for their device. */
-export function totalsOf(changes: readonly DayChange[]): z.output<typeof totalsSchema> {
+export function totalChanges(changes: readonly DayChange[]): z.output<typeof totalsSchema> {
   const sum = (value: (change: DayChange) => number | null | undefined) =>
     changes.reduce((total, change) => total + (value(change) ?? 0), 0);
   return {
@@ -134,6 +134,5 @@ export function totalsOf(changes: readonly DayChange[]): z.output<typeof totalsS
  */
 export function changeBound(text: string, zone: string, end: 'since' | 'until'): UtcMs | undefined {
   if (!isLocalDate(text)) return parseInstant(text);
-  if (text <= '0000-01-01' || text >= '9999-12-31') return undefined;
   return dayStart(end === 'since' ? text : addDays(text, 1), zone);
 }

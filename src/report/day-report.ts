@@ -1,9 +1,9 @@
 import type { DuckDBBlobValue, DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import { table } from '../balance/balance-sql.ts';
+import { commonTable } from '../balance/balance-sql.ts';
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { addDays, dayBounds, type LocalDate } from '../lib/time.ts';
-import type { LakeFile } from '../publish/lake-commit.ts';
+import type { LakeFile } from '../publish/commit-schema.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
@@ -132,8 +132,8 @@ export function chooseDays(query: DayQuery, generation: Generation): Chosen {
     end_day: endDay,
     ...(devices && { devices }),
   };
-  const tables = [table('chosen', days)];
-  if (bySource) tables.push(table('counted', "SELECT *, 'whole' AS part FROM chosen"));
+  const tables = [commonTable('chosen', days)];
+  if (bySource) tables.push(commonTable('counted', "SELECT *, 'whole' AS part FROM chosen"));
   else {
     const files = deviceFiles(generation, query);
     tables.push(...deviceTables(files));
@@ -159,11 +159,11 @@ function deviceTables({ device_sources, split_intervals }: DeviceFiles): string[
         })
       : noSplits;
   return [
-    table('device_source', device_sources.length > 0 ? parquet('device_sources') : noDeviceSources),
-    table('counted', loadSql('report/select_counted')),
-    table('rise_fall', splits),
-    table('source_day', loadSql('report/select_source_day')),
-    table('device_day', loadSql('balance/sum_device_day')),
+    commonTable('device_source', device_sources.length > 0 ? parquet('device_sources') : noDeviceSources),
+    commonTable('counted', loadSql('report/select_counted')),
+    commonTable('rise_fall', splits),
+    commonTable('source_day', loadSql('report/select_source_day')),
+    commonTable('device_day', loadSql('balance/sum_device_day')),
   ];
 }
 

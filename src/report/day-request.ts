@@ -14,12 +14,9 @@ export const DAYS_MAX = 1_827;
 export const PROFILE_DAYS_MAX = 92;
 
 const once = { error: 'must be given once' };
-export const daySchema = z
-  .string(once)
-  // The first and the last possible date are refused, because they have no neighbour to count days by.
-  .refine((text) => isLocalDate(text) && text > '0000-01-01' && text < '9999-12-31', {
-    error: ({ input }) => `must be a day that exists, such as 2026-11-20, not ${quote(input)}`,
-  });
+export const daySchema = z.string(once).refine(isLocalDate, {
+  error: ({ input }) => `must be a day that exists, such as 2026-11-20, not ${quote(input)}`,
+});
 
 export const addressSchema = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
 

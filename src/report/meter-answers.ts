@@ -3,15 +3,15 @@ import { wholeWh } from '../contract/whole-wh.ts';
 
 /** The schemas of the answers about meters, budgets and sites. */
 
-export const daySchema = z.string().meta({ description: 'Day, YYYY-MM-DD' });
+export const answeredDaySchema = z.string().meta({ description: 'Day, YYYY-MM-DD' });
 const code = z.string().meta({ description: 'Code of the meter' });
 export const wh = wholeWh;
 
-export const meterDataSchema = z.record(daySchema, z.record(code, wh)).meta({
+export const meterDataSchema = z.record(answeredDaySchema, z.record(code, wh)).meta({
   description: 'Energy in Wh by day and meter; every day of the range has a key',
   example: { '2026-11-19': {}, '2026-11-20': { 'GRID-1': 12_345, PV: 20_100 } },
 });
-export const budgetDataSchema = z.record(daySchema, z.record(code, wh)).meta({
+export const budgetDataSchema = z.record(answeredDaySchema, z.record(code, wh)).meta({
   description: 'Budget in Wh by day and meter; every day of the range has a key',
   example: { '2026-11-19': { PV: 18_000 }, '2026-11-20': { PV: 18_000 } },
 });
@@ -43,7 +43,7 @@ const meterDetailSchema = z.object({
       .meta({ description: 'Source of the device; null for the device as a whole' }),
   }),
 });
-export const meterDetailsSchema = z.record(daySchema, z.record(code, meterDetailSchema)).meta({
+export const meterDetailsSchema = z.record(answeredDaySchema, z.record(code, meterDetailSchema)).meta({
   description: 'Energy by day and meter with its quality; every day of the range has a key',
   example: {
     '2026-11-20': {
@@ -79,7 +79,7 @@ const budgetDetailSchema = z.object({
   revision: z.number().int(),
   uploadedAt: z.iso.datetime(),
 });
-export const budgetDetailsSchema = z.record(daySchema, z.record(code, budgetDetailSchema)).meta({
+export const budgetDetailsSchema = z.record(answeredDaySchema, z.record(code, budgetDetailSchema)).meta({
   description: 'Budget by day and meter with the period that it comes from; every day of the range has a key',
   example: {
     '2026-11-20': {

@@ -1,8 +1,8 @@
-import { table } from '../balance/balance-sql.ts';
+import { commonTable } from '../balance/balance-sql.ts';
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
 import type { MeterConfig } from '../config/meters.ts';
 import { dayBounds, type LocalDate, localDateOf } from '../lib/time.ts';
-import type { LakeFile } from '../publish/lake-commit.ts';
+import type { LakeFile } from '../publish/commit-schema.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
@@ -60,10 +60,10 @@ export function memberDays(generation: Generation | undefined, asked: MemberDays
   if (parts.length === 0) return { files, statements: undefined };
   const needsDays = parts.some((part) => part.needsDays);
   const tables = [
-    table('member', loadSql('report/select_members')),
-    ...(needsDays ? [table('local_day', loadSql('report/select_local_days'))] : []),
+    commonTable('member', loadSql('report/select_members')),
+    ...(needsDays ? [commonTable('local_day', loadSql('report/select_local_days'))] : []),
     ...parts.flatMap((part) => part.tables),
-    table('meter_day', parts.map(({ name }) => `FROM ${name}`).join(' UNION ALL BY NAME ')),
+    commonTable('meter_day', parts.map(({ name }) => `FROM ${name}`).join(' UNION ALL BY NAME ')),
   ];
   const parameters: SqlParameters = {
     members: JSON.stringify(asked.members),
@@ -120,7 +120,7 @@ function uploadedDays({ generation, endMs }: Read): Part | undefined {
   if (files.length === 0) return undefined;
   return {
     name: 'uploaded_day',
-    tables: [table('uploaded_day', loadSql('report/select_uploaded_days'))],
+    tables: [commonTable('uploaded_day', loadSql('report/select_uploaded_days'))],
     files,
     parameters: { reading_files: files.map(generation.path) },
     needsDays: true,
@@ -152,17 +152,17 @@ function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefi
   return {
     name: 'derived_day',
     tables: [
-      table('rule', loadSql('balance/find_rule')),
-      table('device_source', sources.length > 0 ? parquet('device_sources') : noDeviceSources),
+      commonTable('rule', loadSql('balance/find_rule')),
+      commonTable('device_source', sources.length > 0 ? parquet('device_sources') : noDeviceSources),
       ...(isOwn
         ? [
-            table('chosen', loadSql('report/select_source_days')),
-            table('rise_fall', splits ? splitTables() : noSplits),
-            table('source_day', loadSql('report/select_source_day')),
+            commonTable('chosen', loadSql('report/select_source_days')),
+            commonTable('rise_fall', splits ? splitTables() : noSplits),
+            commonTable('source_day', loadSql('report/select_source_day')),
           ]
-        : [table('source_day', loadSql('report/select_source_days_of_zone'))]),
-      table('device_day', loadSql('balance/sum_device_day')),
-      table('derived_day', loadSql('report/select_derived_days')),
+        : [commonTable('source_day', loadSql('report/select_source_days_of_zone'))]),
+      commonTable('device_day', loadSql('balance/sum_device_day')),
+      commonTable('derived_day', loadSql('report/select_derived_days')),
     ],
     files: [...days, ...intervals, ...sources, ...(splits ? [...splits.intervals, ...splits.series] : [])],
     parameters: {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LocalDate } from '../lib/time.ts';
-import { daySchema, wh } from './meter-answers.ts';
+import { answeredDaySchema, wh } from './meter-answers.ts';
 import { type DayValue, type DayValues, isMemberOn, percentOf, type SiteMember } from './site-days.ts';
 
 /** A day with less coverage than this is not complete, like the flag `partial`. */
@@ -36,7 +36,7 @@ export const reconciliationSchema = z
     ),
     days: z
       .record(
-        daySchema,
+        answeredDaySchema,
         z.object({
           ...sums,
           estimated: z.boolean().meta({ description: 'True if it contains an estimate' }),
@@ -45,7 +45,7 @@ export const reconciliationSchema = z
       .meta({ description: 'Days on which all members are complete' }),
     incompleteDays: z
       .record(
-        daySchema,
+        answeredDaySchema,
         z.array(
           z.object({
             meter: z.string().optional(),

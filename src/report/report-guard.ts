@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { admit, type Gate } from '../access/admit.ts';
 import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import { authenticationOf } from '../http/http-server.ts';
 
 /** Checks the token of a request before its parameters, so an unauthorized caller gets no details. */
@@ -10,8 +11,7 @@ export type Guard = (
 ) => Promise<{ workgroup: WorkgroupConfig; authorization: Authorization }>;
 
 /** The routes have `attachValidation`, so that the token is checked before the parameters. */
-export function createGuard({ audit }: Pick<Gate, 'audit'>, configured: readonly WorkgroupConfig[]): Guard {
-  const workgroups = new Map(configured.map((workgroup) => [workgroup.id, workgroup]));
+export function createGuard({ audit }: Pick<Gate, 'audit'>, workgroups: Pick<Workgroups, 'get'>): Guard {
   const gate = { audit, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
   return async (request) => {
     const { workgroupId } = request.params as { workgroupId: string };

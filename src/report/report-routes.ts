@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Gate } from '../access/admit.ts';
-import type { WorkgroupConfig } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { registerBalanceRoutes } from './balance-routes.ts';
@@ -21,7 +21,7 @@ import { registerWorkgroupRoute } from './workgroup-route.ts';
 export interface ReportDeps extends Pick<Gate, 'audit'> {
   lake: LakeReader;
   explain: AskForExplanation;
-  workgroups: readonly WorkgroupConfig[];
+  workgroups: Pick<Workgroups, 'get'>;
   clock: Clock;
   logger: Logger;
 }

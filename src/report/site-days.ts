@@ -33,7 +33,7 @@ export function metersOf({ meters }: SiteConfig): SiteMember[] {
   return meters.map(({ code, ...member }) => ({ ...member, meter: code, key: code }));
 }
 
-export function devicesOf({ devices }: SiteConfig): SiteMember[] {
+export function siteDevicesOf({ devices }: SiteConfig): SiteMember[] {
   return devices.map(({ id, ...member }) => ({
     ...member,
     device: id,

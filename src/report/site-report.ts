@@ -1,13 +1,13 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { SiteConfig } from '../config/meters.ts';
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
-import type { LakeFile } from '../publish/lake-commit.ts';
+import type { LakeFile } from '../publish/commit-schema.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import { budgetDays, checkScenario } from './budget-days.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import { type Member, memberDays, memberOf } from './meter-days.ts';
 import { type Reconciliation, reconcile } from './reconciliation.ts';
-import { devicesOf, metersOf, readDayValues, type SiteMember } from './site-days.ts';
+import { metersOf, readDayValues, type SiteMember, siteDevicesOf } from './site-days.ts';
 import { type Variance, varianceOf } from './variance.ts';
 
 /** Days of a site in one generation. */
@@ -36,7 +36,7 @@ export interface SiteReport<Answer> {
 /** The meters of a site against its devices. */
 export function siteReconciliation(asked: SiteQuestion): SiteReport<Reconciliation> {
   const { site, zone } = asked;
-  const members = { meters: metersOf(site), devices: devicesOf(site) };
+  const members = { meters: metersOf(site), devices: siteDevicesOf(site) };
   const source = actualDays(asked, [...members.meters, ...members.devices]);
   return {
     files: source.files,
@@ -45,7 +45,7 @@ export function siteReconciliation(asked: SiteQuestion): SiteReport<Reconciliati
       return (range) => ({
         site: site.name,
         timezone: zone,
-        ...reconcile(daysOf(range), members, values),
+        ...reconcile(daysOfRange(range), members, values),
       });
     },
   };
@@ -73,13 +73,13 @@ export function siteVariance(
       return (range) => ({
         site: site.name,
         timezone: zone,
-        ...varianceOf(daysOf(range), meters, { actual, budget, today }),
+        ...varianceOf(daysOfRange(range), meters, { actual, budget, today }),
       });
     },
   };
 }
 
-export function daysOf({ startDay, endDay }: DayRange): LocalDate[] {
+export function daysOfRange({ startDay, endDay }: DayRange): LocalDate[] {
   return Array.from({ length: daysBetween(startDay, endDay) + 1 }, (_, index) => addDays(startDay, index));
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LocalDate } from '../lib/time.ts';
-import { daySchema, wh } from './meter-answers.ts';
+import { answeredDaySchema, wh } from './meter-answers.ts';
 import { type DayValues, isMemberOn, percentOf, type SiteMember } from './site-days.ts';
 
 const percent = z
@@ -64,7 +64,7 @@ export const varianceSchema = z
       z.string().meta({ description: 'Month, YYYY-MM, as far as it is in the range' }),
       sumSchema,
     ),
-    days: z.record(daySchema, varianceDaySchema),
+    days: z.record(answeredDaySchema, varianceDaySchema),
   })
   .meta({
     description: 'Actual energy of a site against its budget',

@@ -1,6 +1,6 @@
 import { findDevice } from '../config/find-device.ts';
 import { type RoleEntry, type SourceRole, WITHIN_SITE } from './role.ts';
-import { type DateSpan, dayOf, includesDay, stretchesOf } from './role-dates.ts';
+import { anyDayOf, type DateSpan, includesDay, splitIntoSpans } from './role-dates.ts';
 
 /** A source of a device. */
 export interface SourceKey {
@@ -72,8 +72,8 @@ export function createRoleResolver(settings: RoleSettings): RoleResolver {
     );
     if (matching.length === 0) return [];
     matching.sort((a, b) => a.level - b.level || a.resolved.index - b.resolved.index);
-    return stretchesOf(matching).flatMap((stretch) => {
-      const best = matching.find((one) => includesDay(one, dayOf(stretch)));
+    return splitIntoSpans(matching).flatMap((stretch) => {
+      const best = matching.find((one) => includesDay(one, anyDayOf(stretch)));
       return best ? [{ ...best.resolved, ...stretch }] : [];
     });
   }
@@ -114,12 +114,12 @@ function containedBy(
   if (span.within !== undefined || span.role === 'other') return [span];
   const like = parents.filter((one) => isLike(one, span));
   if (like.length === 0) return [span];
-  return stretchesOf([span, ...like])
-    .filter((stretch) => includesDay(span, dayOf(stretch)))
+  return splitIntoSpans([span, ...like])
+    .filter((stretch) => includesDay(span, anyDayOf(stretch)))
     .map((stretch) => ({
       ...span,
       ...stretch,
-      within: like.some((one) => includesDay(one, dayOf(stretch))) ? parent : undefined,
+      within: like.some((one) => includesDay(one, anyDayOf(stretch))) ? parent : undefined,
     }));
 }
 

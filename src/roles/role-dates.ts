@@ -19,7 +19,7 @@ export function overlap(one: Partial<DateSpan>, other: Partial<DateSpan>): boole
 }
 
 /** The spans of days between all beginnings and ends of the given spans, in order. Together they cover all days. */
-export function stretchesOf(spans: ReadonlyArray<Partial<DateSpan>>): DateSpan[] {
+export function splitIntoSpans(spans: ReadonlyArray<Partial<DateSpan>>): DateSpan[] {
   const starts = new Set<LocalDate>();
   for (const { from, to } of spans) {
     if (from !== undefined) starts.add(from);
@@ -33,6 +33,6 @@ export function stretchesOf(spans: ReadonlyArray<Partial<DateSpan>>): DateSpan[]
 }
 
 /** A day within a span. */
-export function dayOf({ from, to }: Partial<DateSpan>): LocalDate {
+export function anyDayOf({ from, to }: Partial<DateSpan>): LocalDate {
   return from ?? to ?? '2000-01-01';
 }

@@ -12,7 +12,7 @@ import {
   type SourceKey,
 } from './resolve-roles.ts';
 import { type RoleEntry, type SourceRole, WITHIN_SITE } from './role.ts';
-import { type DateSpan, dayOf, includesDay, overlap, stretchesOf } from './role-dates.ts';
+import { anyDayOf, type DateSpan, includesDay, overlap, splitIntoSpans } from './role-dates.ts';
 
 /** The parts of a workgroup that roles must agree with. */
 export interface RoledWorkgroup extends RoleSettings {
@@ -199,7 +199,7 @@ function rolesOf({ role, negativeRole }: Pick<RoleEntry, 'role' | 'negativeRole'
 
 /** Follows the containers of a source, day by day. @returns the circle, if there is one */
 function circleFrom(start: SourceKey, index: number, resolver: RoleResolver): SourceKey[] | undefined {
-  const stretches = stretchesOf(allSpans(start, resolver));
+  const stretches = splitIntoSpans(allSpans(start, resolver));
   for (const stretch of stretches) {
     const seen: SourceKey[] = [];
     let at: SourceKey | undefined = start;
@@ -209,7 +209,7 @@ function circleFrom(start: SourceKey, index: number, resolver: RoleResolver): So
       seen.push(key);
       const span: Resolved | undefined = resolver
         .spansOf(key)
-        .find((one) => includesDay(one, dayOf(stretch)));
+        .find((one) => includesDay(one, anyDayOf(stretch)));
       if (span?.index === index) return [...seen, start];
       at = typeof span?.within === 'object' ? span.within : undefined;
     }

@@ -1,4 +1,6 @@
 import type { UtcMs } from '../lib/time.ts';
+import { beginningGlitch, joinEvent, outlierEvent } from './break-events.ts';
+import { continuesAtPace, hasRolledOver, judgeLastingBreak } from './judge-lasting-break.ts';
 import {
   findReturn,
   hasCountedAbove,
@@ -12,14 +14,37 @@ import {
 import {
   continues,
   type EnergyEvent,
-  isReset,
   maxGrowthWh,
   type RegisterRule,
   type Run,
   type SeriesBreak,
 } from './register-rule.ts';
 import { ruleConstants } from './rule-constants.ts';
-import { runsBetween } from './runs-between.ts';
+import { type Runs, runsBetween } from './runs-between.ts';
+
+/** What has been judged up to the believed run. */
+interface Progress {
+  runs: Runs;
+  rule: RegisterRule;
+  /** The position of the believed run. */
+  index: number;
+  believed: Run;
+  /** True once the register has counted in a believed run. */
+  hasStarted: boolean;
+  /** The last rise that was believed although it is beyond the learnt limit. */
+  rise: { from: Run; to: Run } | undefined;
+}
+
+/** What a break means. */
+type Verdict =
+  /** The run at `index` is believed. `isRise`: although it is beyond the learnt limit. */
+  | { kind: 'believe'; index: number; event?: EnergyEvent | undefined; isRise?: boolean }
+  /** The next run is left out, and the run after it is compared. */
+  | { kind: 'leave-out'; event: EnergyEvent }
+  /** The recording began with wrong values, so this event replaces all earlier ones. */
+  | { kind: 'begin-again'; event: EnergyEvent }
+  /** All later readings are left out. */
+  | { kind: 'end'; event: EnergyEvent };
 
 /**
  * Judges the breaks of a register by the table "What a break is" of docs/rules.md, row by row. It compares the runs between the breaks, in order,
@@ -34,99 +59,99 @@ export function classifyBreaks(
   rule: RegisterRule,
 ): { events: EnergyEvent[]; decided: Map<UtcMs, UtcMs> } {
   const runs = runsBetween(breaks, rule);
-  const events: EnergyEvent[] = [];
-
-  const decided = new Map<UtcMs, UtcMs>();
   const spike = firstOfDaySpike(breaks, rule);
-  if (spike) events.push(spike);
-  let index = spike ? 1 : 0;
-  /** True once the register has counted in a believed run. */
-  let hasStarted = rule.start !== undefined;
-  let believed = runs.at(index)!;
-  /** The last rise that was believed although it is beyond the learnt limit. */
-  let rise: { from: Run; to: Run } | undefined;
+  const events: EnergyEvent[] = spike ? [spike] : [];
+  const decided = new Map<UtcMs, UtcMs>();
+  const first = spike ? 1 : 0;
+  const progress: Progress = {
+    runs,
+    rule,
+    index: first,
+    believed: runs.at(first)!,
+    hasStarted: rule.start !== undefined,
+    rise: undefined,
+  };
   /** The believed runs that continue each other, as one run. */
   let together: Run | undefined;
   for (;;) {
+    const { believed, index, rise } = progress;
     together = joinRuns(together, believed);
-    hasStarted ||= hasStartedCounting(together, rule);
-    if (hasStarted && index > 0 && rise?.to !== believed) decided.set(believed.firstMs, runs.lookedMs());
+    progress.hasStarted ||= hasStartedCounting(together, rule);
+    if (progress.hasStarted && index > 0 && rise?.to !== believed)
+      decided.set(believed.firstMs, runs.lookedMs());
     const next = runs.at(index + 1);
     if (!next) break;
-    const change = declaredChangeBetween(believed, next, rule);
-    if (change) {
-      const energyWh = change.finalValue - believed.lastValue + next.firstValue - change.initialValue;
-      events.push(joinEvent('register_change', believed, next, Math.max(0, energyWh)));
-    } else if (!continues(believed, next)) {
-      const after = runs.at(index + 2);
-      if (isSkippedReading(believed, next, after, rule) && !declaredChangeBetween(next, after, rule)) {
-        events.push(outlierEvent(believed, [next]));
-        runs.leaveOut(index + 1);
-        continue;
-      }
-      const back = findReturn(runs, index, rule);
-      if (back !== undefined && !hasStarted && hasCountedAbove(runs, index, back)) {
-        events.length = 0;
-        events.push(beginningGlitch(believed, next, rule));
-        index += 1;
-        believed = next;
-        continue;
-      }
-      const isStuck = back !== undefined && startedAsleep(runs, index, back);
-      if (isStuck && !rule.restartsDaily) {
-        const stuck = { ...believed, firstMs: rule.firstReadingMs, firstValue: believed.lastValue };
-        events.push(outlierEvent(next, [stuck]));
-        index += 1;
-        believed = next;
-        continue;
-      }
-      if (back !== undefined && !isStuck) {
-        const away = Array.from({ length: back - index - 1 }, (_, place) => runs.at(index + 1 + place)!);
-        events.push(outlierEvent(believed, away));
-        index = back;
-        believed = runs.at(back)!;
-        continue;
-      }
-      if (
-        hasStarted &&
-        !rule.restartsDaily &&
-        !hasRolledOver(believed, next, rule) &&
-        isOtherUnit(believed, next)
-      ) {
-        const unit = returnInUnit(runs, index);
-        const last =
-          unit === undefined ? { ...next, lastMs: ruleConstants.forever_ms.value } : runs.at(unit - 1)!;
-        events.push(outlierEvent(believed, [next, last]));
-        if (unit === undefined) break;
-        index = unit;
-        believed = runs.at(unit)!;
-        continue;
-      }
-      const isStillRising = rise?.to === believed && continuesAtPace(rise.from, believed, next);
-      const event = isStillRising ? undefined : judgeLasting(believed, next, after, rule);
-      if (event) events.push(event);
-      else rise = { from: believed, to: next };
-    }
-    index += 1;
-    believed = next;
+    const verdict = judgeBreak(progress, next);
+    if (verdict.kind === 'begin-again') events.length = 0;
+    if (verdict.event) events.push(verdict.event);
+    if (verdict.kind === 'end') break;
+    if (verdict.kind === 'leave-out') runs.leaveOut(index + 1);
+    else believe(progress, verdict.kind === 'believe' ? verdict : { index: index + 1 });
   }
   return { events, decided };
 }
 
-/** The glitch from the first reading of the series to the end of a run, because the recording began with wrong values. */
-function beginningGlitch(
-  last: Run,
+function believe(progress: Progress, { index, isRise = false }: { index: number; isRise?: boolean }): void {
+  const to = progress.runs.at(index)!;
+  if (isRise) progress.rise = { from: progress.believed, to };
+  progress.index = index;
+  progress.believed = to;
+}
+
+/** Judges the break between the believed run and the next one. The first rule that applies decides. */
+function judgeBreak(progress: Progress, next: Run): Verdict {
+  const { believed, index, rule } = progress;
+  const change = declaredChangeBetween(believed, next, rule);
+  if (change) {
+    const energyWh = change.finalValue - believed.lastValue + next.firstValue - change.initialValue;
+    const event = joinEvent('register_change', believed, next, Math.max(0, energyWh));
+    return { kind: 'believe', index: index + 1, event };
+  }
+  if (continues(believed, next)) return { kind: 'believe', index: index + 1 };
+  const after = progress.runs.at(index + 2);
+  if (isSkippedReading(believed, next, after, rule) && !declaredChangeBetween(next, after, rule))
+    return { kind: 'leave-out', event: outlierEvent(believed, [next]) };
+  return (
+    judgeReturn(progress, next) ?? judgeOtherUnit(progress, next) ?? judgeWithoutReturn(progress, next, after)
+  );
+}
+
+/** Judges a break after which the register comes back. Undefined if it does not come back. */
+function judgeReturn({ runs, believed, index, hasStarted, rule }: Progress, next: Run): Verdict | undefined {
+  const back = findReturn(runs, index, rule);
+  if (back === undefined) return undefined;
+  if (!hasStarted && hasCountedAbove(runs, index, back))
+    return { kind: 'begin-again', event: beginningGlitch(believed, next, rule) };
+  if (!startedAsleep(runs, index, back)) {
+    const away = Array.from({ length: back - index - 1 }, (_, place) => runs.at(index + 1 + place)!);
+    return { kind: 'believe', index: back, event: outlierEvent(believed, away) };
+  }
+  if (rule.restartsDaily) return undefined;
+  const asleep = { ...believed, firstMs: rule.firstReadingMs, firstValue: believed.lastValue };
+  return { kind: 'believe', index: index + 1, event: outlierEvent(next, [asleep]) };
+}
+
+/** Judges a break after which a lifetime register shows another unit, such as kWh in place of Wh. Undefined if the unit is the same. */
+function judgeOtherUnit(progress: Progress, next: Run): Verdict | undefined {
+  const { runs, believed, index, hasStarted, rule } = progress;
+  if (!hasStarted || rule.restartsDaily || hasRolledOver(believed, next, rule)) return undefined;
+  if (!isOtherUnit(believed, next)) return undefined;
+  const back = returnInUnit(runs, index);
+  if (back !== undefined)
+    return { kind: 'believe', index: back, event: outlierEvent(believed, [next, runs.at(back - 1)!]) };
+  const last = { ...next, lastMs: ruleConstants.forever_ms.value };
+  return { kind: 'end', event: outlierEvent(believed, [next, last]) };
+}
+
+/** Judges a break after which the register does not come back. */
+function judgeWithoutReturn(
+  { believed, index, rise, rule }: Progress,
   next: Run,
-  { firstReadingMs, firstReadingValue }: RegisterRule,
-): EnergyEvent {
-  return {
-    kind: 'glitch',
-    fromMs: firstReadingMs,
-    toMs: last.lastMs,
-    valueBefore: next.firstValue,
-    valueAfter: firstReadingValue,
-    energyWh: 0,
-  };
+  after: Run | undefined,
+): Verdict {
+  const isStillRising = rise?.to === believed && continuesAtPace(rise.from, believed, next);
+  const event = isStillRising ? undefined : judgeLastingBreak(believed, next, after, rule);
+  return { kind: 'believe', index: index + 1, event, isRise: event === undefined };
 }
 
 /** The declared change of the register between two runs. */
@@ -153,105 +178,6 @@ function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): En
     toMs: firstMs,
     valueBefore: beforeValue,
     valueAfter: firstValue,
-    energyWh: 0,
-  };
-}
-
-function hasRolledOver(from: Run, to: Run, rule: RegisterRule): boolean {
-  const grownWh = rollOverWh(from, to, rule);
-  return grownWh !== undefined && grownWh <= maxGrowthWh(to.firstMs - from.lastMs, to);
-}
-
-/**
- * The event of a break after which the register does not come back: reset, rollover, rebase or standstill. Undefined for a rise that is real
- * although it is beyond a learnt limit.
- */
-function judgeLasting(
-  from: Run,
-  to: Run,
-  after: Run | undefined,
-  rule: RegisterRule,
-): EnergyEvent | undefined {
-  if (to.firstValue > from.lastValue) {
-    // A rise that continues at the same pace is real, such as a car that charges or the first sunny day.
-    if (rule.learnt && after && continuesAtPace(from, to, after)) return undefined;
-    if (hasCaughtUp(from, to, rule)) return standstill(from, to);
-    return joinEvent('rebase', from, to, 0);
-  }
-  if (hasRolledOver(from, to, rule)) return joinEvent('rollover', from, to, rollOverWh(from, to, rule)!);
-  if (isReset(from, to, rule)) return joinEvent('reset', from, to, to.firstValue);
-  return joinEvent('rebase', from, to, 0);
-}
-
-/** The energy (Wh) of a register that passed its modulus; undefined if it did not. */
-function rollOverWh(from: Run, to: Run, { modulusWh }: RegisterRule): number | undefined {
-  if (modulusWh === undefined) return undefined;
-  const endShare = ruleConstants.modulus_end_share.value;
-  if (from.lastValue < (1 - endShare) * modulusWh || to.firstValue > endShare * modulusWh) return undefined;
-  const energyWh = modulusWh - from.lastValue + to.firstValue;
-  // Negative if the register showed more than its modulus before. Then the modulus is wrong.
-  return energyWh < 0 ? undefined : energyWh;
-}
-
-/** True if the register repeated an old value, and its rise is possible over the whole standstill. */
-function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
-  if (to.standstillSinceMs === undefined || to.standstillSinceMs >= from.lastMs || to.maxPowerW === undefined)
-    return false;
-  // A daily register that still shows the value of the day before does not stand still.
-  if (rule.morning && to.standstillSinceMs < rule.morning.dayMs) return false;
-  const maxPowerW = rule.learnt ? to.maxPowerW / ruleConstants.catch_up_part.value : to.maxPowerW;
-  return (
-    to.firstValue - from.lastValue <= maxGrowthWh(to.firstMs - to.standstillSinceMs, { ...to, maxPowerW })
-  );
-}
-
-/** The standstill event. Its readings repeat an old value and are left out, so the growth is spread over the whole time. */
-function standstill(from: Run, to: Run): EnergyEvent {
-  return {
-    kind: 'standstill',
-    fromMs: to.standstillSinceMs! + 1,
-    toMs: from.lastMs,
-    valueBefore: from.lastValue,
-    valueAfter: to.firstValue,
-    energyWh: 0,
-  };
-}
-
-/** True if a rise to a single reading is followed by another rise beyond the limit at about the same speed. */
-function continuesAtPace(from: Run, to: Run, after: Run): boolean {
-  if (to.lastMs !== to.firstMs || after.firstValue <= to.lastValue || continues(to, after)) return false;
-  const rate = (to.firstValue - from.lastValue) / (to.firstMs - from.lastMs);
-  const nextRate = (after.firstValue - to.lastValue) / (after.firstMs - to.lastMs);
-  const times = ruleConstants.pace_times.value;
-  return nextRate > rate / times && nextRate < rate * times;
-}
-
-function joinEvent(
-  kind: 'reset' | 'rollover' | 'rebase' | 'register_change',
-  from: Run,
-  to: Run,
-  energyWh: number,
-): EnergyEvent {
-  return {
-    kind,
-    fromMs: from.lastMs,
-    toMs: to.firstMs,
-    valueBefore: from.lastValue,
-    valueAfter: to.firstValue,
-    energyWh,
-  };
-}
-
-/** The event for runs that are left out: a spike above the believed run, a glitch below it. */
-function outlierEvent(from: Run, runs: readonly Run[]): EnergyEvent {
-  const first = runs[0]!;
-  const last = runs.at(-1)!;
-  return {
-    kind: first.firstValue > from.lastValue ? 'spike' : 'glitch',
-    fromMs: first.firstMs,
-    toMs: last.lastMs,
-    valueBefore: from.lastValue,
-    valueAfter: first.firstValue,
     energyWh: 0,
   };
 }

@@ -39,30 +39,57 @@ export async function computeStretch(
   }
 }
 
+/**
+ * Computes the intervals of a scope, in the order of the chapters 40 to 70. A step can find that its changes reach beyond the scope. Then the scope
+ * is widened, and its pairs are found again.
+ */
 async function computeScope(context: RollUpContext, first: Scope, options: ComputeOptions): Promise<void> {
-  let scope = first;
-  const learns = scope.learns && !options.hasLearnt;
-  let leastPowerW = await findPairs(context, scope, learns);
-  const widen = async (question: string) => {
-    await run(context, question);
-    scope = (await findScope(context))!;
-    leastPowerW = await findPairs(context, scope, false);
+  const paired = await pairAndLearn(context, first, options);
+  if (paired === undefined) return;
+  let { scope, leastPowerW } = paired;
+  const widen = async (question: WideningStatement) => {
+    ({ scope, leastPowerW } = await widenScope(context, question));
   };
-  const learnt = learns ? await learnLimits(context, scope) : 'same';
-  const hasMoved = learnt === 'beyond the scope';
-  const deferred =
-    options.pendingBudget && (await deferDevices(context, scope, hasMoved, options.pendingBudget));
-  const left = deferred ? deferred.left : scope;
-  if (left === undefined) return;
-  const isLess = left !== scope;
-  scope = left;
-  if (hasMoved && !deferred?.isMuch) await widen('request_changed_limits');
-  else if (isLess) leastPowerW = await findPairs(context, scope, false);
-  else if (learnt === 'in scope') leastPowerW = await askLeastPower(context);
   if (await judgeBreaks(context, scope, { ...options, leastPowerW })) await widen('request_changed_events');
   while (await storeIntervals(context, scope, options.indexAll)) await widen('request_after_moved_marks');
   await run(context, 'touch_days', { is_first: !context.hasTouched });
   context.hasTouched = true;
+}
+
+/** A scope whose readings are in pairs. leastPowerW: the lowest limit (W) of its registers; null if no register has a limit. */
+interface PairedScope {
+  scope: Scope;
+  leastPowerW: number | null;
+}
+
+/** The statements that note how far a change reaches beyond the scope. */
+type WideningStatement = 'request_changed_limits' | 'request_changed_events' | 'request_after_moved_marks';
+
+async function widenScope(context: RollUpContext, question: WideningStatement): Promise<PairedScope> {
+  await run(context, question);
+  const scope = (await findScope(context))!;
+  return { scope, leastPowerW: await findPairs(context, scope, false) };
+}
+
+/**
+ * Finds the pairs of a scope and learns limits from them. Devices whose limits have changed on many days wait for a later call.
+ * @returns the scope without devices that wait; undefined if nothing is left
+ */
+async function pairAndLearn(
+  context: RollUpContext,
+  scope: Scope,
+  { hasLearnt, pendingBudget }: ComputeOptions,
+): Promise<PairedScope | undefined> {
+  const learns = scope.learns && !hasLearnt;
+  const leastPowerW = await findPairs(context, scope, learns);
+  const learnt = learns ? await learnLimits(context, scope) : 'same';
+  const hasMoved = learnt === 'beyond the scope';
+  const deferred = pendingBudget && (await deferDevices(context, scope, hasMoved, pendingBudget));
+  const left = deferred ? deferred.left : scope;
+  if (left === undefined) return undefined;
+  if (hasMoved && !deferred?.isMuch) return widenScope(context, 'request_changed_limits');
+  if (left !== scope) return { scope: left, leastPowerW: await findPairs(context, left, false) };
+  return { scope, leastPowerW: learnt === 'in scope' ? await findLeastPower(context) : leastPowerW };
 }
 
 /** Sorts the readings in scope into pairs. @returns the lowest limit (W) of the registers in scope; null if there is no register with a limit */
@@ -72,11 +99,11 @@ export async function findPairs(
   needsAll: boolean,
 ): Promise<number | null> {
   await run(context, 'load_day_limits', bounds);
-  const leastPowerW = await askLeastPower(context);
+  const leastPowerW = await findLeastPower(context);
   await run(context, 'find_pairs', { ...bounds, least_power_w: leastPowerW, needs_all: needsAll });
   return leastPowerW;
 }
 
-async function askLeastPower(context: RollUpContext): Promise<number | null> {
+async function findLeastPower(context: RollUpContext): Promise<number | null> {
   return (await readRow<{ least_power_w: number | null }>(context, 'find_least_limit')).least_power_w;
 }

@@ -1,5 +1,5 @@
 import type { Scope } from './find-scope.ts';
-import { type RollUpContext, readRows, run, runIf } from './rollup-context.ts';
+import { type Bounds, type RollUpContext, readRows, run, runIf } from './rollup-context.ts';
 
 /**
  * Computes the index of the registers in scope that do more than grow, in table `index_line`. `all`: of every register. @returns true if there are
@@ -20,11 +20,17 @@ export async function findIndexLines(
   if (needed || context.runAll) await rebaseDrift(context);
   await runIf(needed, context, 'find_skipped_readings', bounds);
   await runIf(needed, context, 'find_lines');
-  if (methods.has('daily_energy')) await run(context, 'find_daily_lines', bounds);
+  if (methods.has('daily_energy')) await addDailyLines(context, bounds);
   if ((await runIf(besideDaily, context, 'find_midnight_anchors', bounds)) === 0) return needed;
   await run(context, 'drop_lines_over_midnight');
   await run(context, 'add_lines_at_midnight');
   return needed;
+}
+
+/** Adds the lines of registers that restart every day. */
+async function addDailyLines(context: RollUpContext, bounds: Bounds): Promise<void> {
+  await run(context, 'classify_daily_steps', bounds);
+  await run(context, 'find_daily_lines');
 }
 
 type DriftRow = {

@@ -36,7 +36,7 @@ export async function findStretches(context: RollUpContext): Promise<Touched> {
     StretchRow & { first_ms: bigint; last_ms: bigint; by_day: boolean; several: boolean }
   >(context, 'list_touched_time');
   const stretches: Stretch[] = [];
-  for (const stretch of stretchesOf(days)) {
+  for (const stretch of joinNearStretches(days)) {
     const last = stretches.at(-1);
     // Without a reading between them, both stretches would compute the same silence.
     if (last && (await isSilent(context, last.highMs, stretch.lowMs))) last.highMs = stretch.highMs;
@@ -62,7 +62,7 @@ async function isSilent(context: RollUpContext, lowMs: UtcMs, highMs: UtcMs): Pr
  * Joins time ranges that are less than two days apart; then it joins across the smallest gaps until few ranges are left. @param rows in order of
  * their start
  */
-export function stretchesOf(rows: readonly StretchRow[]): Stretch[] {
+export function joinNearStretches(rows: readonly StretchRow[]): Stretch[] {
   const parts = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));
   const stretches = joinStretches(parts, APART_MS_MIN);
   const gapsMs = stretches.slice(1).map(({ lowMs }, index) => lowMs - stretches[index]!.highMs);

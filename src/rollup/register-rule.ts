@@ -2,7 +2,7 @@ import { HOUR_MS, type UtcMs } from '../lib/time.ts';
 import { ruleConstants } from './rule-constants.ts';
 
 /** Two neighbouring readings that are not plain growth, with the limits of their day. Values are Wh. */
-export interface SeriesBreak extends Limits {
+export interface SeriesBreak extends RegisterLimits {
   fromMs: UtcMs;
   fromValue: number;
   toMs: UtcMs;
@@ -12,7 +12,7 @@ export interface SeriesBreak extends Limits {
 }
 
 /** What is possible on a day. */
-export interface Limits {
+export interface RegisterLimits {
   /** The limit (W), configured or learnt. Undefined for a net register, which has none: then every rise is possible. */
   maxPowerW: number | undefined;
   /** The limit (W) after a restart, which is lower if it is learnt. Undefined: the same as `maxPowerW`. */
@@ -63,7 +63,7 @@ export type EnergyEvent = {
 } & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' | 'standstill' };
 
 /** The readings between two breaks. They grow plausibly. The limits are those of the day on which the run begins. */
-export interface Run extends Limits {
+export interface Run extends RegisterLimits {
   firstMs: UtcMs;
   firstValue: number;
   lastMs: UtcMs;
@@ -73,12 +73,12 @@ export interface Run extends Limits {
 }
 
 /** The most energy (Wh) that a register can count in a time. The jitter is added, because the shown values are rounded. */
-export function maxGrowthWh(milliseconds: number, { maxPowerW, jitterWh }: Limits): number {
+export function maxGrowthWh(milliseconds: number, { maxPowerW, jitterWh }: RegisterLimits): number {
   return maxPowerW === undefined ? Number.POSITIVE_INFINITY : (maxPowerW * milliseconds) / HOUR_MS + jitterWh;
 }
 
 /** The most energy (Wh) that it can count in a time after a restart. */
-function maxGrowthAfterResetWh(milliseconds: number, limits: Limits): number {
+function maxGrowthAfterResetWh(milliseconds: number, limits: RegisterLimits): number {
   const { maxPowerAfterResetW, jitterWh } = limits;
   return maxPowerAfterResetW === undefined
     ? maxGrowthWh(milliseconds, limits)

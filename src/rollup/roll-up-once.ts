@@ -1,13 +1,15 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, localDateOf } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { bindSettings } from './bind-settings.ts';
+import { bindSettings, type Pending } from './bind-settings.ts';
+import type { Restatement } from './bind-streams.ts';
 import { computeTouched } from './compute-touched.ts';
 import { deletePending, loadPending, MOVED_READINGS_MAX } from './defer-devices.ts';
 import { hasFewTemporaryRows, type RollUpContext, run } from './rollup-context.ts';
 import { releaseRetried, type SeriesKey } from './set-aside.ts';
-import { storeNewReadings } from './store-new-readings.ts';
+import { type NewReadingsCount, storeNewReadings } from './store-new-readings.ts';
 import { updateDays } from './update-days.ts';
 
 export interface RollUpOptions {
@@ -59,74 +61,166 @@ export class TrialRolledBack extends Error {}
  * @throws TrialRolledBack at the end of a trial
  */
 export function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Promise<RollUpResult> {
-  return shard.transaction(
-    async (connection) => {
-      const { workgroup, closeAfterMs } = options;
-      const { runAll = false, indexAll = false } = options;
-      const isAlone = workgroup.energyStreams.length === 1 && !runAll;
-      const context: RollUpContext = {
-        connection,
-        timezone: workgroup.timezone,
-        closeAfterMs,
-        runAll,
-        isAlone,
-      };
-      const { pending, restated } = await bindSettings(context, workgroup, attempt.messagesMax);
-      const newestId = pending.newest_id ?? -1n;
-      const afterBatchId = pending.all_taken_id ?? -1n;
-      const { archived, has_pending: hasPending } = pending;
-      // Waiting devices come first; then this call reads no batch. If settings have changed, everything is computed at once.
-      const onlyPending = hasPending && restated === undefined;
-      attempt.batches = onlyPending ? 0 : Number(pending.batches);
-      const batchId = onlyPending ? afterBatchId : (pending.batch_id ?? newestId);
-      const corrected = pending.corrections > 0n;
-      const hasSetAside = pending.set_aside > 0n;
-      const retries = hasSetAside && !onlyPending && (await releaseRetried(context)) > 0;
-      const result = { batchId, readings: 0, rejected: 0, days: 0, more: batchId < newestId };
-      const hasNew = !onlyPending && Number(pending.messages ?? 0n) > 0;
-      let isLeft = false;
-      if (onlyPending || hasNew || restated !== undefined || retries) {
-        const nowMs = BigInt(options.clock.now());
-        const rejudges = restated !== undefined || retries;
-        const batches = { afterBatchId, batchId, archived, corrected, nowMs, rejudges };
-        const readingsMax = options.movedReadingsMax ?? MOVED_READINGS_MAX;
-        if (onlyPending) await loadPending(context, readingsMax);
-        else Object.assign(result, await storeNewReadings(context, batches));
-        context.omitsSeries = hasSetAside || attempt.omitSeries !== undefined;
-        const several = await computeTouched(context, {
-          workgroup,
-          restated,
-          retries,
-          indexAll,
-          attempt,
-          hasPending,
-          onlyPending,
-          pendingBudget: { readingsMax, completeId: afterBatchId, batchId },
-        });
-        const declares = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
-        // The readings of waiting devices came with earlier batches.
-        const arrivedAfterId = onlyPending ? -1n : (pending.any_taken_id ?? -1n);
-        const days = { closeAfterMs, restated, retries, nowMs, batchId, arrivedAfterId };
-        result.days = await updateDays(context, { ...days, corrected, declares, several });
-        if (context.hasDeferred)
-          await run(context, 'store_deferred_arrivals', {
-            complete_id: afterBatchId,
-            taken_id: arrivedAfterId,
-          });
-        isLeft = hasPending ? await deletePending(context, !onlyPending) : context.hasDeferred === true;
-        result.more ||= isLeft;
-      }
-      if (afterBatchId < batchId || runAll) await run(context, 'advance_streams', { batch_id: batchId });
-      if (archived || runAll) await run(context, 'delete_archived');
-      const openDay = firstOpenDay(options);
-      // While devices wait, no day becomes final, because waiting days still have their old energy.
-      if (!isLeft && (openDay !== attempt.closedBefore || runAll))
-        await run(context, 'close_days', { before: openDay });
-      if (attempt.omitSeries) throw new TrialRolledBack();
-      return result;
-    },
-    { isQuiet: true, keep: hasFewTemporaryRows },
-  );
+  return shard.transaction((connection) => runChapters(connection, options, attempt), {
+    isQuiet: true,
+    keep: hasFewTemporaryRows,
+  });
+}
+
+async function runChapters(
+  connection: DuckDBConnection,
+  options: RollUpOptions,
+  attempt: Attempt,
+): Promise<RollUpResult> {
+  const { workgroup, closeAfterMs, runAll = false } = options;
+  const isAlone = workgroup.energyStreams.length === 1 && !runAll;
+  const context: RollUpContext = {
+    connection,
+    timezone: workgroup.timezone,
+    closeAfterMs,
+    runAll,
+    isAlone,
+  };
+  const { pending, restated } = await bindSettings(context, workgroup, attempt.messagesMax);
+  const planned = planWork(pending, restated);
+  const { batchId, onlyPending, hasNew, hasSetAside } = planned;
+  attempt.batches = planned.batches;
+  const retries = hasSetAside && !onlyPending && (await releaseRetried(context)) > 0;
+  const work = { ...planned, retries };
+  const isIdle = !onlyPending && !hasNew && restated === undefined && !retries;
+  const changed = isIdle ? nothingChanged : await computeChanges(context, options, attempt, work);
+  await storeProgress(context, work, runAll);
+  await closeDays(context, options, { isWaiting: changed.isWaiting, closedBefore: attempt.closedBefore });
+  if (attempt.omitSeries) throw new TrialRolledBack();
+  const { readings, rejected, days, isWaiting } = changed;
+  return { batchId, readings, rejected, days, more: batchId < work.newestId || isWaiting };
+}
+
+/** What one call computes. */
+interface Work {
+  /** The batches after this one, up to and including `batchId`. Without new batches, both are the same. */
+  afterBatchId: bigint;
+  batchId: bigint;
+  /** The newest batch of the warehouse. */
+  newestId: bigint;
+  /** Readings of later batches are new. */
+  arrivedAfterId: bigint;
+  /** Number of batches. */
+  batches: number;
+  /** True if the batches have messages. */
+  hasNew: boolean;
+  /** True if devices wait for new limits; onlyPending: this call computes only such devices, and reads no batch. */
+  hasPending: boolean;
+  onlyPending: boolean;
+  /** True if messages of the lake are read again. */
+  archived: boolean;
+  /** True if there are corrections. */
+  corrected: boolean;
+  /** True if series are set aside; retries: some of them are computed again. */
+  hasSetAside: boolean;
+  retries: boolean;
+  /** The changed settings; undefined if none has changed. */
+  restated: Restatement | undefined;
+}
+
+/** Waiting devices come first, and a call for them reads no batch. But if settings have changed, everything is computed at once. */
+function planWork(pending: Pending, restated: Restatement | undefined): Omit<Work, 'retries'> {
+  const { archived, has_pending: hasPending } = pending;
+  const newestId = pending.newest_id ?? -1n;
+  const afterBatchId = pending.all_taken_id ?? -1n;
+  const onlyPending = hasPending && restated === undefined;
+  const hasSetAside = pending.set_aside > 0n;
+  return {
+    afterBatchId,
+    batchId: onlyPending ? afterBatchId : (pending.batch_id ?? newestId),
+    newestId,
+    // The readings of waiting devices came with earlier batches.
+    arrivedAfterId: onlyPending ? -1n : (pending.any_taken_id ?? -1n),
+    batches: onlyPending ? 0 : Number(pending.batches),
+    hasNew: !onlyPending && Number(pending.messages ?? 0n) > 0,
+    hasPending,
+    onlyPending,
+    archived,
+    corrected: pending.corrections > 0n,
+    hasSetAside,
+    restated,
+  };
+}
+
+/** What a call has changed. */
+interface Changes extends NewReadingsCount {
+  /** Number of changed days of a device and source. */
+  days: number;
+  /** True if devices still wait for new limits. */
+  isWaiting: boolean;
+}
+
+const nothingChanged: Changes = { readings: 0, rejected: 0, days: 0, isWaiting: false };
+
+/** Makes readings of the new messages, and computes the intervals and days that they, waiting devices and changed rules touch. */
+async function computeChanges(
+  context: RollUpContext,
+  options: RollUpOptions,
+  attempt: Attempt,
+  work: Work,
+): Promise<Changes> {
+  const { workgroup, closeAfterMs, indexAll = false } = options;
+  const { afterBatchId, batchId, arrivedAfterId, hasPending, onlyPending, corrected, retries, restated } =
+    work;
+  const nowMs = BigInt(options.clock.now());
+  const readingsMax = options.movedReadingsMax ?? MOVED_READINGS_MAX;
+  let stored: NewReadingsCount = { readings: 0, rejected: 0 };
+  if (onlyPending) await loadPending(context, readingsMax);
+  else
+    stored = await storeNewReadings(context, { ...work, nowMs, rejudges: restated !== undefined || retries });
+  context.omitsSeries = work.hasSetAside || attempt.omitSeries !== undefined;
+  const several = await computeTouched(context, {
+    workgroup,
+    restated,
+    retries,
+    indexAll,
+    attempt,
+    hasPending,
+    onlyPending,
+    pendingBudget: { readingsMax, completeId: afterBatchId, batchId },
+  });
+  const declares = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
+  const days = await updateDays(context, {
+    closeAfterMs,
+    restated,
+    retries,
+    nowMs,
+    batchId,
+    arrivedAfterId,
+    corrected,
+    declares,
+    several,
+  });
+  if (context.hasDeferred)
+    await run(context, 'store_deferred_arrivals', { complete_id: afterBatchId, taken_id: arrivedAfterId });
+  const isWaiting = hasPending ? await deletePending(context, !onlyPending) : context.hasDeferred === true;
+  return { ...stored, days, isWaiting };
+}
+
+/** Stores which batches are rolled up, and deletes the messages of the lake that every stream has read. */
+async function storeProgress(
+  context: RollUpContext,
+  { afterBatchId, batchId, archived }: Work,
+  runAll: boolean,
+): Promise<void> {
+  if (afterBatchId < batchId || runAll) await run(context, 'advance_streams', { batch_id: batchId });
+  if (archived || runAll) await run(context, 'delete_archived');
+}
+
+/** Makes days final that are over. While devices wait, no day becomes final, because waiting days still have their old energy. */
+async function closeDays(
+  context: RollUpContext,
+  options: RollUpOptions,
+  { isWaiting, closedBefore }: { isWaiting: boolean; closedBefore: string | undefined },
+): Promise<void> {
+  const openDay = firstOpenDay(options);
+  if (!isWaiting && (openDay !== closedBefore || options.runAll))
+    await run(context, 'close_days', { before: openDay });
 }
 
 /** The first local day that is not final: its end is less than `closeAfterMs` ago, or in the future. */

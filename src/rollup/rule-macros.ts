@@ -1,3 +1,4 @@
+import { IMPORT_BATCHES_MAX } from '../warehouse/import-batches.ts';
 import { DAY_FLAGS, flagBits } from './flag-bits.ts';
 import { ruleConstants, workBounds } from './rule-constants.ts';
 
@@ -28,6 +29,7 @@ function constantLiterals(): Array<[name: string, literal: string]> {
     ]),
     ['day_flags', String(DAY_FLAGS)],
     ['samples_max', String(workBounds.samples_max)],
+    ['import_batches_max', `${IMPORT_BATCHES_MAX}::BIGINT`],
     ['float_tolerance_wh', `${FLOAT_TOLERANCE_WH}::DOUBLE`],
     ['nwh_per_wh', `${NWH_PER_WH}::DOUBLE`],
     ['watt_ms_per_nwh', String(WATT_MS_PER_NWH)],

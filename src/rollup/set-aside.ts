@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { programVersion } from '../lib/program-version.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query, type SqlParameters } from '../warehouse/query.ts';
-import { type asBounds, type StretchRow, stretchesOf } from './find-stretches.ts';
+import { type asBounds, joinNearStretches, type StretchRow } from './find-stretches.ts';
 import { bindDays, type RollUpContext, readRow, readRows, run } from './rollup-context.ts';
 
 /** The key of a series that may not be stored yet. */
@@ -64,7 +64,7 @@ export async function omitSeries(context: RollUpContext, trial: readonly SeriesK
 /** Touches the days of the new readings of omitted series. */
 export async function touchOmittedDays(context: RollUpContext): Promise<void> {
   const days = await readRows<StretchRow>(context, 'list_omitted_days');
-  for (const { lowMs, highMs } of stretchesOf(days)) {
+  for (const { lowMs, highMs } of joinNearStretches(days)) {
     await bindDays(context, lowMs, highMs, false);
     await run(context, 'touch_omitted_days');
   }

@@ -7,7 +7,7 @@ import {
   readEffects,
 } from './apply-corrections.ts';
 import type { Restatement } from './bind-streams.ts';
-import { asBounds, type StretchRow, stretchesOf } from './find-stretches.ts';
+import { asBounds, joinNearStretches, type StretchRow } from './find-stretches.ts';
 import {
   type Bounds,
   bindDays,
@@ -54,7 +54,7 @@ export async function updateDays(context: RollUpContext, options: DayOptions): P
   }
   let changed = 0;
   const noted = await readRows<StretchRow>(context, 'list_touched_days');
-  for (const { lowMs, highMs } of stretchesOf(noted)) {
+  for (const { lowMs, highMs } of joinNearStretches(noted)) {
     await bindDays(context, lowMs, highMs, true);
     changed += await storeDays(context, asBounds({ lowMs, highMs }), { ...options, isCorrected });
   }

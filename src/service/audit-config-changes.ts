@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import { hideSecrets } from '../config/hide-secrets.ts';
+import type { Workgroups, WorkgroupsChange } from '../config/workgroups.ts';
 import { replaceFile } from '../lib/durable-files.ts';
 
 /**
@@ -13,7 +14,8 @@ import { replaceFile } from '../lib/durable-files.ts';
 const startSchema = z.object({
   format: z.literal(1),
   salt: z.string(),
-  settings: z.record(z.string(), z.array(z.string()).min(1).max(2)),
+  // The program itself writes them, and checking each one of thousands of workgroups takes seconds.
+  settings: z.custom<Record<string, string[]>>((value) => typeof value === 'object' && value !== null),
 });
 type Settings = Record<string, string[]>;
 
@@ -26,34 +28,116 @@ const VALUE_CHARACTERS_MAX = 200;
  * Records in the audit log of each workgroup which of its settings, and of the shared settings, have changed since the last start of these
  * roles. The first start records nothing.
  */
-export function auditConfigChanges(config: Config, roles: readonly string[], audit: Audit): void {
-  const folder = join(config.dataDir, 'audit');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, `started-${roles.join('-')}.json`);
+export function auditConfigChanges(
+  config: Config,
+  roles: readonly string[],
+  audit: Pick<Audit, 'record'>,
+): void {
+  const path = startPath(config, roles);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const before = readStart(path);
   const salt = before?.salt ?? randomUUID();
   const settings = describe(config, salt);
   if (before) {
     const changes = changesBetween(before.settings, settings);
     if (changes.length === 0) return;
+    const known = new Set(Object.keys(before.settings).flatMap(workgroupOf));
+    const byWorkgroup = Map.groupBy(changes, ([changed]) => workgroupOf(changed)[0]);
+    const shared = byWorkgroup.get(undefined) ?? [];
     for (const { id } of config.workgroups) {
-      const seen = changes.filter(([changed]) => !changed.startsWith('workgroups.') || isOf(id, changed));
-      if (seen.length === 0) continue;
-      const isNew = !Object.keys(before.settings).some((name) => isOf(id, name));
-      const own: Array<[string, string]> = isNew ? [[`workgroups.${id}`, 'added']] : seen;
-      const listed = own.slice(0, CHANGES_LISTED_MAX);
-      audit.record(id, {
-        action: 'configuration.changed',
-        target: roles.join(', '),
-        data: { ...Object.fromEntries(listed), more: own.length - listed.length || undefined },
-      });
+      const own = known.has(id) ? [...shared, ...(byWorkgroup.get(id) ?? [])] : [added(id)];
+      record(audit, id, roles, own);
     }
   }
+  writeStart(path, salt, settings);
+}
+
+/** Like `auditConfigChanges`, for the workgroups that a reload has added or changed, and their exports. */
+export function auditReload(options: {
+  config: Config;
+  change: WorkgroupsChange;
+  workgroups: Pick<Workgroups, 'exportsOf'>;
+  roles: readonly string[];
+  audit: Pick<Audit, 'record'>;
+}): void {
+  const { config, change, workgroups, roles, audit } = options;
+  const path = startPath(config, roles);
+  const before = readStart(path);
+  if (!before) return;
+  const touched = [...change.added, ...change.changed.map(({ after }) => after)];
+  const exportsOf = (id: string) => [...workgroups.exportsOf(id)];
+  const now = describe(
+    { workgroups: touched, exports: touched.flatMap(({ id }) => exportsOf(id)) },
+    before.salt,
+  );
+  const ids = new Set([...touched, ...change.removed].map(({ id }) => id));
+  const exportIds = new Set(
+    config.exports.filter(({ workgroup }) => !ids.has(workgroup)).map(({ id }) => id),
+  );
+  const isKept = (name: string) => {
+    const [id] = workgroupOf(name);
+    if (id !== undefined) return !ids.has(id);
+    const [section, exportId = ''] = name.split('.');
+    return section !== 'exports' || exportIds.has(exportId);
+  };
+  // With many workgroups most settings are kept, so only the others are compared.
+  const settings: Settings = {};
+  const touchedBefore: Settings = {};
+  for (const [name, value] of Object.entries(before.settings))
+    (isKept(name) ? settings : touchedBefore)[name] = value;
+  Object.assign(settings, now);
+  for (const { id } of change.added) record(audit, id, roles, [added(id)]);
+  const changes = changesBetween(touchedBefore, now);
+  for (const { after } of change.changed) {
+    const own = exportsOf(after.id).map((one) => `exports.${one.id}.`);
+    const seen = changes.filter(
+      ([name]) => workgroupOf(name)[0] === after.id || own.some((prefix) => name.startsWith(prefix)),
+    );
+    record(audit, after.id, roles, seen);
+  }
+  writeStart(path, before.salt, settings);
+}
+
+/** The paths of settings that differ, without those that a reload applies. */
+export function differentSettings(before: Config, after: Config): string[] {
+  const fixed = ({ workgroups, exports, workgroupsDir, ...rest }: Config) => describe(rest, '');
+  return changesBetween(fixed(before), fixed(after)).map(([path]) => path);
+}
+
+function record(
+  audit: Pick<Audit, 'record'>,
+  workgroupId: string,
+  roles: readonly string[],
+  changes: ReadonlyArray<[string, string]>,
+): void {
+  if (changes.length === 0) return;
+  const listed = changes.slice(0, CHANGES_LISTED_MAX);
+  audit.record(workgroupId, {
+    action: 'configuration.changed',
+    target: roles.join(', '),
+    data: { ...Object.fromEntries(listed), more: changes.length - listed.length || undefined },
+  });
+}
+
+function added(workgroupId: string): [string, string] {
+  return [`workgroups.${workgroupId}`, 'added'];
+}
+
+function startPath({ dataDir }: Pick<Config, 'dataDir'>, roles: readonly string[]): string {
+  return join(dataDir, 'audit', `started-${roles.join('-')}.json`);
+}
+
+function writeStart(path: string, salt: string, settings: Settings): void {
   replaceFile(path, JSON.stringify({ format: 1, salt, settings }));
 }
 
-function isOf(workgroupId: string, path: string): boolean {
-  return path.startsWith(`workgroups.${workgroupId}.`);
+const WORKGROUPS_PREFIX = 'workgroups.';
+
+/** The workgroup of a setting. Ids contain no dots. */
+function workgroupOf(path: string): string[] {
+  if (!path.startsWith(WORKGROUPS_PREFIX)) return [];
+  const end = path.indexOf('.', WORKGROUPS_PREFIX.length);
+  return [path.slice(WORKGROUPS_PREFIX.length, end < 0 ? undefined : end)];
 }
 
 function readStart(path: string): z.output<typeof startSchema> | undefined {
@@ -73,7 +157,7 @@ function changesBetween(before: Settings, after: Settings): Array<[string, strin
   });
 }
 
-function describe(config: Config, salt: string): Settings {
+function describe(config: object, salt: string): Settings {
   const shown = new Map(leavesOf(hideSecrets(config)));
   return Object.fromEntries(
     leavesOf(config)

@@ -1,17 +1,25 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { HealthCheck } from '../http/health-routes.ts';
-import { openLmdbLog } from '../stream/log/lmdb-log.ts';
+import type { LogHead } from '../stream/log/idle-closing-log.ts';
+import { openLmdbLog, readLmdbHead } from '../stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../stream/log/memory-log.ts';
-import { openRedisConnection } from '../stream/log/redis/redis-connection.ts';
+import { openRedisConnection, type RedisConnection } from '../stream/log/redis/redis-connection.ts';
+import { readRedisHead } from '../stream/log/redis/redis-heads.ts';
 import { openRedisLog } from '../stream/log/redis/redis-log.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 import type { Service } from './service.ts';
+import { watchStreamLogs } from './watch-stream-logs.ts';
 
 /** The logs of a service's workgroups, of the configured kind. */
 export interface StreamLogs {
   openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
-  /** Checks that the logs are reachable, if they are not in this process. */
+  /** Reads the end of a log that is not open. Undefined for logs in memory, which cannot be closed. */
+  readHead?: (workgroupId: string) => Promise<LogHead | undefined>;
+  /** The connection of logs in Redis, which other processes use too. */
+  redis?: RedisConnection;
+  /** Checks that messages can be stored. */
   readiness?: HealthCheck;
   /** Frees what the logs share, after they are closed. */
   close(): void;
@@ -30,17 +38,21 @@ export async function openStreamLogs(
         openLog: () => createMemoryLog({ ...options, bytesMax: cacheBytesMax }),
         close: () => undefined,
       };
-    case 'lmdb':
-      return {
-        openLog: (workgroupId) => openLmdbLog({ ...options, path: join(dataDir, 'stream', workgroupId) }),
-        close: () => undefined,
-      };
+    case 'lmdb': {
+      const folder = join(dataDir, 'stream');
+      mkdirSync(folder, { recursive: true });
+      const { openLog, readiness } = watchStreamLogs(folder, (workgroupId) =>
+        openLmdbLog({ ...options, path: join(folder, workgroupId) }),
+      );
+      const readHead = (workgroupId: string) => readLmdbHead(join(folder, workgroupId));
+      return { openLog, readHead, readiness, close: () => undefined };
+    }
     case 'redis': {
-      const url = stream.redisUrl ?? queue.redisUrl ?? '';
-      const { redisSentinels: sentinels, redisReplicasMin: replicasMin } = stream;
-      const redis = await openRedisConnection({ url, sentinels, replicasMin, logger });
+      const redis = await openLogRedis({ stream, queue }, logger);
       return {
         openLog: (workgroupId) => openRedisLog({ ...options, redis, workgroupId }),
+        readHead: (workgroupId) => readRedisHead(redis, workgroupId),
+        redis,
         readiness: () => ({ ok: redis.isReady, detail: { log: 'redis' } }),
         close: redis.close,
       };
@@ -48,4 +60,17 @@ export async function openStreamLogs(
     default:
       return stream.log satisfies never;
   }
+}
+
+/**
+ * Connects to the Redis of the logs.
+ * @throws TransientError if it is not reachable
+ */
+export function openLogRedis(
+  { stream, queue }: Pick<Config, 'stream' | 'queue'>,
+  logger: Service['logger'],
+): Promise<RedisConnection> {
+  const url = stream.redisUrl ?? queue.redisUrl ?? '';
+  const { redisSentinels: sentinels, redisReplicasMin: replicasMin } = stream;
+  return openRedisConnection({ url, sentinels, replicasMin, logger });
 }

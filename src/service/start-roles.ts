@@ -1,25 +1,21 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { startWorker } from '../../jobs/worker.ts';
-import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
-import { type Audit, createAudit } from '../audit/audit.ts';
+import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
+import { createWorkgroups, type Workgroups } from '../config/workgroups.ts';
 import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
 import { type Health, registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { programVersion } from '../lib/program-version.ts';
-import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
-import { withTimeout } from '../lib/with-timeout.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
-import { createPipeline } from '../pipeline/pipeline.ts';
-import { createStages } from '../pipeline/pipeline-stages.ts';
-import { createStatusBook } from '../pipeline/workgroup-status.ts';
+import { hasPublished } from '../pipeline/has-published.ts';
 import { openLakeReader } from '../report/lake-reader.ts';
 import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
@@ -30,15 +26,16 @@ import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { registerUploadRoutes } from '../upload/upload-routes.ts';
-import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
+import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
-import { openExports } from './open-exports.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
+import { acceptReloads } from './reload-config.ts';
+import { requireSharedStorage } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
-import { tellTroubles } from './tell-troubles.ts';
-import { createUpstreams, httpUrl, withUpstreams } from './upstreams.ts';
+import { newsOfStream, openStreamNews, type StreamNews } from './stream-news.ts';
+import { localUrl } from './upstreams.ts';
 import { watchWorkElsewhere } from './work-elsewhere.ts';
 import { workLiveness, workOf, workReadiness } from './work-state.ts';
 
@@ -53,11 +50,6 @@ export interface Running {
 
 /** Connections for requests, in addition to connections of socket.io. */
 const OTHER_CONNECTIONS_MAX = 2_000;
-/** Closing the pipeline after its worker has stopped takes at most this long. */
-const CLOSE_MS = 2 * SECOND_MS;
-/** Exports wait at most this long for a stream that is behind or unreachable. */
-const CATCH_UP_MS = 10 * MINUTE_MS;
-
 /** A note is printed if the start takes longer. */
 const SLOW_START_MS = 1.5 * SECOND_MS;
 
@@ -65,8 +57,10 @@ const SLOW_START_MS = 1.5 * SECOND_MS;
 export async function startRoles(
   config: Config,
   roles: readonly Role[],
-  { logger, clock }: Pick<Service, 'logger' | 'clock'>,
+  service: Pick<Service, 'logger' | 'clock'> & Partial<Pick<Service, 'configSource' | 'terminal'>>,
 ): Promise<Running> {
+  const { logger, clock } = service;
+  requireSharedStorage(config, roles);
   const stops: Array<() => Promise<void>> = [await holdRoles(config, roles, clock)];
   const tooOpen = readersWarning(config);
   if (tooOpen) logger.warn(tooOpen, 'config.warning');
@@ -85,11 +79,15 @@ export async function startRoles(
     });
     stops.push(async () => accessAudit.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
-    const parts = { access, accessAudit, logger, clock };
+    const workgroups = createWorkgroups(config);
     let url: string | undefined;
-    const workgroupIds = config.workgroups.map(({ id }) => id);
-    let worker: Awaited<ReturnType<typeof addWorker>> | undefined;
-    const work = () => workOf(worker?.health(), workgroupIds, clock.now());
+    // All parts follow changes, so a reload can come while they start.
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
+    const parts = { access, accessAudit, workgroups, logger, clock };
+    const idsNow = () => workgroups.list().map(({ id }) => id);
+    let worker: WorkerRole | undefined;
+    let news: StreamNews | undefined;
+    const work = () => workOf(worker?.health(), idsNow(), clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({
         logger,
@@ -105,17 +103,23 @@ export async function startRoles(
         health.addReadiness('worker', (asker) => workReadiness(work(), asker));
         health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
       } else if (roles.includes('report')) {
-        const elsewhere = watchWorkElsewhere(config, createControl(config.dataDir), clock);
+        const elsewhere = watchWorkElsewhere(config, workgroups, createControl(config.dataDir), clock);
         health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
       }
-      if (roles.includes('stream')) stops.push(await addStream(app, health, config, parts));
+      if (roles.includes('stream')) {
+        const stream = await addStream(app, health, config, parts);
+        stops.push(stream.stop);
+        news = stream.news;
+      }
       if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
       stops.push(() => app.close());
       url = await listen(app, config);
     }
     if (roles.includes('worker')) {
-      const ownUrl = roles.includes('stream') ? url! : httpUrl(config.http.host, config.http.streamPort);
-      worker = await addWorker(config, ownUrl, { access, audit, logger, clock });
+      const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
+      if (!roles.includes('stream')) news = await openStreamNews(config, { logger });
+      if (news) stops.push(async () => news?.close());
+      worker = await addWorker(config, ownUrl, { access, audit, workgroups, news, logger, clock });
       stops.push(worker.stop);
     }
     return { url, access, stop };
@@ -142,26 +146,34 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
   await running.stop();
 }
 
-type Parts = Pick<Service, 'logger' | 'clock'> & { access: Access; accessAudit: AccessAudit };
+type Parts = Pick<Service, 'logger' | 'clock'> & {
+  access: Access;
+  accessAudit: AccessAudit;
+  workgroups: Workgroups;
+};
 
 async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, logger, clock }: Parts,
-): Promise<() => Promise<void>> {
+  { access, accessAudit: audit, workgroups, logger, clock }: Parts,
+): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
   if (logs.readiness) health.addReadiness('stream', logs.readiness);
   const stream = createStream({
     openLog: logs.openLog,
+    readHead: logs.readHead,
+    isShared: logs.redis !== undefined,
     retentionMs,
     clock,
     startTimer: startSystemTimer,
     logger,
   });
-  const groups = new Map(config.workgroups.map(({ id, deviceGroups }) => [id, deviceGroups]));
-  const groupsOf = (workgroupId: string) => groups.get(workgroupId);
+  const groupsOf = (workgroupId: string) => workgroups.get(workgroupId)?.deviceGroups;
+  const stopFollowing = workgroups.onChange(({ removed }) => {
+    for (const { id } of removed) void stream.closeLog(id);
+  });
   registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
   registerStreamSocket(app, {
     stream,
@@ -184,10 +196,11 @@ async function addStream(
   });
   const upkeep = startBackgroundTasks({
     stream,
-    workgroups: config.workgroups.map((workgroup) => ({
-      id: workgroup.id,
-      deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
-    })),
+    workgroups: () =>
+      workgroups.list().map((workgroup) => ({
+        id: workgroup.id,
+        deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
+      })),
     devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
     // A process with a log in LMDB has the whole data folder.
@@ -200,13 +213,15 @@ async function addStream(
     logger,
   });
   app.addHook('preClose', async () => stream.drain());
-  return async () => {
+  const stop = async () => {
+    stopFollowing();
     // The last entries still go into the log.
     audit.close();
     await upkeep.stop();
     await stream.close();
     logs.close();
   };
+  return { stop, news: await newsOfStream(stream, logs.redis) };
 }
 
 /** A workgroup with an upstream receives nothing here, so no device can be silent. */
@@ -222,15 +237,19 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, logger, clock }: Parts,
+  { accessAudit: audit, workgroups, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
-  const lake = await openLakeReader({ lakeDir: lakeFolder(config), threads: config.pipeline.threads });
+  const lake = await openLakeReader({
+    lakeDir: lakeFolder(config),
+    hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+    threads: config.pipeline.threads,
+  });
   const control = createControl(config.dataDir);
   registerReportRoutes(app, {
     lake,
     explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
     audit,
-    workgroups: config.workgroups,
+    workgroups,
     clock,
     logger,
   });
@@ -238,76 +257,19 @@ async function addReport(
     correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
     list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
     audit,
-    workgroups: config.workgroups,
+    workgroups,
   });
   registerUploadRoutes(app, {
     take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
     dataDir: config.dataDir,
     audit,
-    workgroups: config.workgroups,
+    workgroups,
     clock,
     logger,
   });
-  const workgroupIds = config.workgroups.map(({ id }) => id);
-  health.addReadiness('lake', () => lakeReadiness(lake, workgroupIds, clock.now()));
+  const idsNow = () => workgroups.list().map(({ id }) => id);
+  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsNow(), clock.now(), asker));
   return () => lake.close();
-}
-
-async function addWorker(
-  config: Config,
-  ownUrl: string,
-  { access, audit, logger, clock }: Omit<Parts, 'accessAudit'> & { audit: Audit },
-): Promise<{ stop: () => Promise<void>; health: () => WorkerHealth }> {
-  const pipeline = createPipeline({ logLevel: config.logLevel, logger });
-  const status = createStatusBook({ dataDir: config.dataDir, clock });
-  const { upstreamOf, addressOf } = createUpstreams(config, ownUrl, access);
-  const stages = createStages({ config, pipeline, status, clock, logger, upstreamOf });
-  const control = createControlServer({
-    dataDir: config.dataDir,
-    pipeline: withUpstreams(pipeline, addressOf),
-    logger,
-  });
-  // Opened only with exports, because a reader of the lake takes memory.
-  const exporting =
-    config.exports.length > 0 ? await openExports(config, { audit, clock, logger }) : undefined;
-  const startedAtMs = clock.now();
-  const dependencies = {
-    stages: {
-      ...stages,
-      async export(workgroupId: string, signal: AbortSignal) {
-        const { poll, publish } = status.of(workgroupId);
-        const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
-        // Messages that arrived while no worker ran are not published yet.
-        if (hasCaughtUp || clock.now() - startedAtMs > CATCH_UP_MS)
-          await exporting?.exports.work(workgroupId, signal);
-      },
-    },
-    async openShard(workgroupId: string) {
-      await stages.openShard(workgroupId);
-      await control.open(workgroupId);
-    },
-    async closeShard(workgroupId: string) {
-      control.close(workgroupId);
-      await stages.closeShard(workgroupId);
-    },
-  };
-  const worker = await startWorker({ config, dependencies, logger, clock });
-  const stopTelling = tellTroubles({
-    health: worker.health,
-    status,
-    clock,
-    startTimer: startSystemTimer,
-    logger,
-  });
-  return {
-    health: worker.health,
-    async stop() {
-      stopTelling();
-      await worker.stop();
-      // Work that does not end now ends with the process.
-      await withTimeout(Promise.all([stages.close(), control.end(), exporting?.close()]), CLOSE_MS);
-    },
-  };
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {
@@ -328,5 +290,5 @@ async function listen(app: FastifyInstance, config: Config): Promise<string> {
       { cause: error },
     );
   }
-  return httpUrl(config.http.host, (app.server.address() as AddressInfo).port);
+  return localUrl(config.http.host, (app.server.address() as AddressInfo).port);
 }

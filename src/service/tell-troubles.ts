@@ -31,7 +31,8 @@ export function tellTroubles(options: {
     const nowMs = clock.now();
     const troubles = troublesOf(worker, nowMs);
     for (const { workgroupId, state } of worker.shards) {
-      if (state === 'elsewhere') {
+      // The status of a shard that hibernates was written when it was closed.
+      if (state === 'elsewhere' || state === 'hibernated') {
         told.delete(workgroupId);
         continue;
       }

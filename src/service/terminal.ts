@@ -1,4 +1,5 @@
-import type { Environment } from '../config/load-config.ts';
+import { closeSync, openSync } from 'node:fs';
+import type { Environment } from '../config/resolve-references.ts';
 
 /** The environment of a command: its output, its input, and its end. */
 export interface Terminal {
@@ -14,11 +15,16 @@ export interface Terminal {
   err(text: string): void;
   /** Calls back when the process must end (Ctrl-C, SIGTERM), or when nobody reads its output. @returns stops listening */
   onEnd(listener: (reason: EndReason) => void): () => void;
+  /**
+   * Calls back when the process must read its configuration again (SIGHUP). If the terminal of the process was closed, the process ends
+   * instead. @returns stops listening
+   */
+  onReload(listener: () => void): () => void;
   /** Ends the process at once. */
   kill(signal: NodeJS.Signals): void;
 }
 
-export type EndReason = 'SIGINT' | 'SIGTERM' | 'EPIPE';
+export type EndReason = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'EPIPE';
 
 type Host = Pick<
   NodeJS.Process,
@@ -56,10 +62,28 @@ export function createTerminal(host: Host): Terminal {
         host.off('SIGTERM', listener);
       };
     },
+    onReload(listener) {
+      const onSignal = () => {
+        if (!host.stdout.isTTY || hasTerminal()) return listener();
+        for (const end of listeners) end('SIGHUP');
+      };
+      host.on('SIGHUP', onSignal);
+      return () => host.off('SIGHUP', onSignal);
+    },
     // `process.exit` would wait for DuckDB calls of threads, which can take minutes.
     kill(signal) {
       host.removeAllListeners(signal);
       host.kill(host.pid, signal);
     },
   };
+}
+
+/** False if the terminal of the process was closed. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
 }

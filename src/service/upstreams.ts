@@ -1,7 +1,8 @@
 import type { Access } from '../access/access.ts';
 import type { UpstreamAddress } from '../backfill/backfill-request.ts';
 import type { TokenSource } from '../client/rest-source.ts';
-import type { Config, WorkgroupConfig } from '../config/config.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import { HOUR_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { StagesOptions } from '../pipeline/pipeline-stages.ts';
@@ -10,7 +11,7 @@ type Upstream = ReturnType<StagesOptions['upstreamOf']>;
 
 /** The streams of workgroups: the configured upstream, or else the own stream. */
 export function createUpstreams(
-  { workgroups }: Pick<Config, 'workgroups'>,
+  workgroups: Pick<Workgroups, 'get'>,
   ownUrl: string,
   access: Pick<Access, 'issue'>,
 ): {
@@ -33,7 +34,7 @@ export function createUpstreams(
   return {
     upstreamOf,
     async addressOf(workgroupId) {
-      const { url, workgroup, table, token } = upstreamOf(workgroups.find(({ id }) => id === workgroupId)!);
+      const { url, workgroup, table, token } = upstreamOf(workgroups.get(workgroupId)!);
       const value = typeof token === 'function' ? await token(false) : token;
       return { url, workgroup, table, ...(value !== undefined && { token: value }) };
     },
@@ -86,7 +87,7 @@ function ownToken(access: Pick<Access, 'issue'>, workgroupId: string): TokenSour
 }
 
 /** An address that can be called. For a server that listens everywhere it is this machine. */
-export function httpUrl(host: string, port: number): string {
+export function localUrl(host: string, port: number): string {
   const callable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${callable.includes(':') ? `[${callable}]` : callable}:${port}`;
 }

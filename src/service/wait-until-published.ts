@@ -3,7 +3,7 @@ import { TransientError } from '../lib/errors.ts';
 import type { WarehouseOwner } from './find-owner.ts';
 
 /** The progress of later stages. */
-export interface Stages {
+export interface StageProgress {
   rolledUpBatchId: number;
   publishedBatchId: number;
 }
@@ -17,7 +17,7 @@ const STUCK_MS = 5 * 60_000;
  * @throws TransientError if the service was restarted or makes no progress; nothing is lost
  */
 export async function settle(
-  first: Stages,
+  first: StageProgress,
   lastBatchId: number,
   {
     owner,
@@ -27,7 +27,7 @@ export async function settle(
   }: {
     owner: WarehouseOwner;
     signal: AbortSignal;
-    state(): Promise<({ kind: 'ended' } & Stages) | { kind: 'idle' | 'running' }>;
+    state(): Promise<({ kind: 'ended' } & StageProgress) | { kind: 'idle' | 'running' }>;
     onProgress(part: number): void;
   },
 ): Promise<void> {

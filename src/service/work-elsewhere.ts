@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import type { Clock } from '../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../pipeline/assignment.ts';
 import { isFresh, readStatuses } from '../pipeline/workgroup-status.ts';
@@ -12,23 +13,24 @@ const KEPT_MS = 2_000;
 
 /** The state of workers in other processes, from their files in the data folder and from their answers. */
 export function watchWorkElsewhere(
-  config: Pick<Config, 'dataDir' | 'queue' | 'workgroups'>,
+  { dataDir, queue }: Pick<Config, 'dataDir' | 'queue'>,
+  workgroups: Pick<Workgroups, 'list'>,
   control: Pick<Control, 'reaches'>,
   clock: Clock,
 ): () => Promise<Work> {
-  const { dataDir, queue, workgroups } = config;
   let last: { atMs: number; work: Promise<Work> } | undefined;
 
   async function look(): Promise<Work> {
-    const ids = new Set(workgroups.map(({ id }) => id));
+    const list = workgroups.list();
+    const ids = new Set(list.map(({ id }) => id));
     const fresh = readStatuses(dataDir).filter(
       (one) => ids.has(one.workgroupId) && isFresh(one, clock.now()),
     );
-    const open = await Promise.all(workgroups.map(({ id }) => isServed(id)));
+    const open = await Promise.all(list.map(({ id }) => isServed(id)));
     return {
-      workgroups: workgroups.length,
+      workgroups: list.length,
       troubles: fresh.flatMap(({ troubles = [] }) => troubles),
-      closed: workgroups.filter((_, index) => !open[index]).map(({ id }) => id),
+      closed: list.filter((_, index) => !open[index]).map(({ id }) => id),
     };
   }
 

@@ -8,8 +8,10 @@ import { describeTrouble, type Trouble } from '../pipeline/trouble.ts';
 export interface Work {
   workgroups: number;
   troubles: readonly Trouble[];
-  /** Workgroups that no process has open. Their uploads and explanations cannot be answered. */
+  /** Workgroups that no process has open or can open. Their uploads and explanations cannot be answered. */
   closed: readonly string[];
+  /** The number of workgroups that hibernate. Undefined if it is not known. */
+  hibernated?: number;
 }
 
 /** The state of the worker in this process. Undefined while it starts. */
@@ -20,16 +22,33 @@ export function workOf(
 ): Work {
   const workgroups = workgroupIds.length;
   if (!worker) return { workgroups, troubles: [], closed: workgroupIds };
-  const { backend, shards, startedAtMs, lastRoundAtMs } = worker;
+  const { backend, shards, startedAtMs, lastRoundAtMs, isStarting } = worker;
   // Workgroups that this worker has not taken after its first round may belong to a worker on another machine.
   const mayBeElsewhere = backend === 'redis' && lastRoundAtMs > startedAtMs;
-  const closed = shards.filter(
-    ({ state }) => state !== 'owned' && !(mayBeElsewhere && (state === 'elsewhere' || state === 'closing')),
-  );
+  const closed = shards.filter(({ state }) => {
+    switch (state) {
+      case 'owned':
+      case 'hibernated':
+      case 'hibernating':
+        return false;
+      // Later a request opens it at once.
+      case 'queued':
+      case 'opening':
+        return isStarting;
+      case 'elsewhere':
+      case 'closing':
+        return !mayBeElsewhere;
+      case 'waiting':
+        return true;
+      default:
+        return state satisfies never;
+    }
+  });
   return {
     workgroups,
     troubles: troublesOf(worker, nowMs),
     closed: closed.map(({ workgroupId }) => workgroupId),
+    hibernated: shards.filter(({ state }) => state === 'hibernated').length,
   };
 }
 
@@ -37,13 +56,14 @@ const LISTED_MAX = 20;
 
 /** A process is ready if everything that it serves can be served, and no trouble lasts for minutes. */
 export function workReadiness(work: Work, { maySeeNames }: HealthAsker): HealthState {
-  const { workgroups, troubles, closed } = work;
+  const { workgroups, troubles, closed, hibernated } = work;
   const ok = troubles.length === 0 && closed.length === 0;
   return {
     ok,
     detail: {
       workgroups,
-      open: workgroups - closed.length,
+      open: workgroups - closed.length - (hibernated ?? 0),
+      ...(hibernated !== undefined && { hibernated }),
       troubles: troubles.length,
       ...problemsOf(work, maySeeNames),
     },

@@ -1,15 +1,24 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { offsetMs } from '../contract/offset.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
-import { errorMessage } from '../lib/errors.ts';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
+import { createIdleClosingLog, type IdleClosingLog, type LogHead } from './log/idle-closing-log.ts';
 import type { StreamLog } from './log/stream-log.ts';
 import { type PollAnswer, type PollRequest, poll } from './rest/long-poll.ts';
 
 export interface StreamOptions {
-  /** Opens the log of a workgroup. It is called once for each workgroup, at the first use. */
+  /** Opens the log of a workgroup. It is called at the first use, and again after an idle log was closed. */
   openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
+  /** Reads the end of a log that is not open; undefined if there is no log yet. Without it, idle logs stay open. */
+  readHead?: ((workgroupId: string) => Promise<LogHead | undefined>) | undefined;
+  /** True if other processes append to the logs too. */
+  isShared?: boolean;
+  /** An idle log is closed after this time. */
+  closeIdleAfterMs?: number;
   retentionMs: number;
   clock: Clock;
   startTimer: StartTimer;
@@ -20,6 +29,12 @@ export interface StreamOptions {
 export interface Stream {
   /** @throws StreamError Draining during a shutdown, StorageUnavailable if the log cannot be opened */
   logOf(workgroupId: string): Promise<StreamLog>;
+  /** The log of a workgroup, which is opened at its first use. It returns the errors of the opening then. */
+  lazyLogOf(workgroupId: string): IdleClosingLog;
+  /** The end of the log of a workgroup; undefined if there is no log yet. It opens no log. */
+  headOf(workgroupId: string): Promise<LogHead | undefined>;
+  /** Calls back after each append of this process. */
+  onAppended(listener: (workgroupId: string) => void): void;
   /**
    * Runs a held read; see `poll`. It returns early, with the messages so far, if the service drains or the holder's
    * token expires.
@@ -35,6 +50,8 @@ export interface Stream {
   readonly draining: AbortSignal;
   /** Refuses new work and ends held requests. */
   drain(): void;
+  /** Closes the log of a workgroup that is not configured any more. The next `logOf` opens it again. */
+  closeLog(workgroupId: string): Promise<void>;
   /** Drains, then closes the logs. */
   close(): Promise<void>;
 }
@@ -43,8 +60,12 @@ export interface Stream {
 export interface ReadHolder {
   /** Nothing is read for the holder after this instant. */
   expiresAtMs: UtcMs;
-  /** Called regularly during a held read. @throws StreamError if the token is not valid any more */
-  recheck(): void;
+  /**
+   * Called regularly during a held read.
+   * @returns false if the holder may now read other devices, so that the read must end with the messages so far
+   * @throws StreamError if the token is not valid any more, or if the workgroup is not configured any more
+   */
+  recheck(): boolean;
 }
 
 const RETRY_AFTER_SECONDS = 2;
@@ -52,18 +73,63 @@ const RETRY_AFTER_SECONDS = 2;
 const RECHECK_EVERY_MS = SECOND_MS;
 /** The storage of old messages is freed this often. They are not served in the meantime. */
 const TRIM_EVERY_MS = 15_000;
+const CLOSE_IDLE_AFTER_MS = 60_000;
 
 export function createStream(options: StreamOptions): Stream {
   const { clock, startTimer, retentionMs, logger } = options;
-  const logs = new Map<string, Promise<StreamLog>>();
+  const closeIdleAfterMs = options.closeIdleAfterMs ?? CLOSE_IDLE_AFTER_MS;
+  const logs = new Map<string, IdleClosingLog>();
+  const listeners: Array<(workgroupId: string) => void> = [];
+  /** Logs that are being closed. The same log must not be open twice. */
+  const closings = new Map<string, Promise<void>>();
   const draining = new AbortController();
   let trimming: Promise<void> = Promise.resolve();
   let closing: Promise<void> | undefined;
 
+  const lazyLogOf = (workgroupId: string): IdleClosingLog => {
+    let log = logs.get(workgroupId);
+    if (log === undefined) {
+      log = createIdleClosingLog({
+        open: () => open(workgroupId),
+        onAppended: () => {
+          for (const listener of listeners) listener(workgroupId);
+        },
+      });
+      logs.set(workgroupId, log);
+    }
+    return log;
+  };
+
+  const open = async (workgroup: string): Promise<StreamLog> => {
+    try {
+      await closings.get(workgroup);
+      return await options.openLog(workgroup);
+    } catch (cause) {
+      logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
+      const error = new StreamError(
+        'StorageUnavailable',
+        cause instanceof TerminalError
+          ? `the log cannot be opened: ${cause.message}`
+          : 'the log cannot be opened now',
+        {},
+        RETRY_AFTER_SECONDS,
+      );
+      error.cause = cause;
+      throw error;
+    }
+  };
+
+  /** A closed log is opened to be trimmed once, when its newest message is too old. */
+  const isTrimmable = ({ isOpen, lastHead }: IdleClosingLog) =>
+    isOpen ||
+    (lastHead !== undefined && !lastHead.isEmpty && offsetMs(lastHead.next) + retentionMs < clock.now());
+
   const trimAll = async () => {
-    for (const [workgroup, opened] of logs) {
+    for (const [workgroup, log] of logs) {
+      if (closing !== undefined) return;
       try {
-        await (await opened).trim();
+        if (options.readHead) await log.closeIfIdle(closeIdleAfterMs);
+        if (isTrimmable(log)) await log.trim();
       } catch (error) {
         logger.warn({ workgroup, error: errorMessage(error) }, 'stream.trim-failed');
       }
@@ -77,24 +143,6 @@ export function createStream(options: StreamOptions): Stream {
     });
   let stopTimer = scheduleTrim();
 
-  const open = (workgroup: string): Promise<StreamLog> => {
-    // Concurrent callers share one opening: they get the same log or the same error.
-    const opened = (async () => options.openLog(workgroup))().catch((cause: unknown): never => {
-      logs.delete(workgroup);
-      logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
-      const error = new StreamError(
-        'StorageUnavailable',
-        'the log cannot be opened now',
-        {},
-        RETRY_AFTER_SECONDS,
-      );
-      error.cause = cause;
-      throw error;
-    });
-    logs.set(workgroup, opened);
-    return opened;
-  };
-
   /** Checks each second if the read may continue, and calls `end` if not. */
   const watchHolder = ({ expiresAtMs, recheck }: ReadHolder, end: () => void) => {
     let refusal: { error: unknown } | undefined;
@@ -103,7 +151,7 @@ export function createStream(options: StreamOptions): Stream {
       const leftMs = expiresAtMs - clock.now();
       if (leftMs <= 0) return end();
       try {
-        recheck();
+        if (!recheck()) return end();
       } catch (error) {
         refusal = { error };
         return end();
@@ -123,8 +171,20 @@ export function createStream(options: StreamOptions): Stream {
     async logOf(workgroupId) {
       if (draining.signal.aborted)
         throw new StreamError('Draining', 'the service is shutting down', {}, RETRY_AFTER_SECONDS);
-      return logs.get(workgroupId) ?? open(workgroupId);
+      const log = lazyLogOf(workgroupId);
+      await log.open();
+      return log;
     },
+    lazyLogOf,
+    async headOf(workgroupId) {
+      const log = logs.get(workgroupId);
+      const { readHead, isShared = false } = options;
+      if (readHead && (isShared || !log?.isOpen))
+        return (isShared ? undefined : log?.lastHead) ?? readHead(workgroupId);
+      const { epoch, earliest, next } = await lazyLogOf(workgroupId).bounds();
+      return { epoch, next, isEmpty: earliest === next };
+    },
+    onAppended: (listener) => void listeners.push(listener),
     async poll(from, request, callerGone, holder) {
       const stop = new AbortController();
       const end = () => stop.abort();
@@ -142,6 +202,19 @@ export function createStream(options: StreamOptions): Stream {
         callerGone.removeEventListener('abort', end);
       }
     },
+    async closeLog(workgroupId) {
+      const log = logs.get(workgroupId);
+      if (log === undefined) return;
+      logs.delete(workgroupId);
+      const closed = trimming
+        .then(() => log.close())
+        .catch((error: unknown) =>
+          logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'stream.close-failed'),
+        )
+        .finally(() => closings.delete(workgroupId));
+      closings.set(workgroupId, closed);
+      await closed;
+    },
     draining: draining.signal,
     drain: () => draining.abort(),
     close() {
@@ -149,8 +222,10 @@ export function createStream(options: StreamOptions): Stream {
         draining.abort();
         stopTimer();
         await trimming;
-        const opened = await Promise.allSettled(logs.values());
-        for (const result of opened) if (result.status === 'fulfilled') await result.value.close();
+        await Promise.all(closings.values());
+        // Held reads return what they have.
+        await nextTurn();
+        for (const log of logs.values()) await log.close();
       })();
       return closing;
     },

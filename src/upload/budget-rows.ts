@@ -2,11 +2,11 @@ import { isKnownDate } from '../foreign-table/instant-reader.ts';
 import { clipText } from '../lib/clip-text.ts';
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
+import { type CellReader, energyReader, meterReader, type SheetContext } from './read-cells.ts';
 import type { SheetRow } from './sheet.ts';
 import { type BudgetRow, scenarioSchema, type Upload } from './upload-rows.ts';
 
-export interface Period {
+export interface BudgetPeriod {
   start: LocalDate;
   end: LocalDate;
 }
@@ -22,10 +22,10 @@ export function isBudgetHeader({ energy, period, start, end, month, day, year }:
 }
 
 /** Reads budgets by years, months, days or other periods. Hours are added up to days. */
-export function readBudgetRows(reading: Reading): Upload {
-  const { columns, options, refusals, sheet } = reading;
+export function readBudgetRows(context: SheetContext): Upload {
+  const { columns, options, refusals, sheet } = context;
   const { energy } = columns;
-  const periodOf = periodReader(reading);
+  const readPeriod = periodReader(context);
   if (!energy) {
     const names = clipText(sheet.columns.map((name) => `"${name}"`).join(', '));
     refusals.add(
@@ -36,22 +36,22 @@ export function readBudgetRows(reading: Reading): Upload {
   }
   if (!columns.scenario && options.scenario === undefined)
     refusals.add(0, 'scenario', 'is missing: add the column, or use --scenario P50');
-  const meterOf = meterReader(reading, () => undefined);
-  if (!energy || !periodOf) return { kind: 'budget', rows: [] };
-  const energyOf = energyReader(reading, energy, columns.hour ? 1 : undefined);
-  const scenarioOf = scenarioReader(reading);
+  const meterOf = meterReader(context, () => undefined);
+  if (!energy || !readPeriod) return { kind: 'budget', rows: [] };
+  const energyOf = energyReader(context, energy, columns.hour ? 1 : undefined);
+  const scenarioOf = scenarioReader(context);
   const rows: Array<BudgetRow & { hour: number | undefined }> = [];
   for (const row of sheet.rows) {
-    if (isTotal(row, reading)) continue;
-    const period = periodOf(row);
+    if (isTotal(row, context)) continue;
+    const period = readPeriod(row);
     const meter = meterOf(row);
     const energyWh = energyOf(row);
     const scenario = scenarioOf(row);
     if (!period || !meter || energyWh === undefined || scenario === undefined) continue;
     rows.push({ line: row.line, meter: meter.code, scenario, energyWh, ...period });
   }
-  const periods = columns.hour ? roundRunning(daysOfHours(rows, columns.hour, reading)) : rows;
-  refuseOverlaps(periods, reading);
+  const periods = columns.hour ? roundRunning(daysOfHours(rows, columns.hour, context)) : rows;
+  refuseOverlaps(periods, context);
   return {
     kind: 'budget',
     rows: periods.map(({ line, meter, start, end, scenario, energyWh }) => ({
@@ -66,12 +66,12 @@ export function readBudgetRows(reading: Reading): Upload {
 }
 
 /** True for a last line with the total. */
-function isTotal({ cells }: SheetRow, { columns }: Reading): boolean {
+function isTotal({ cells }: SheetRow, { columns }: SheetContext): boolean {
   const first = columns.period ?? columns.month;
   return first !== undefined && /^(total|sum|summe|annual|year)$/i.test(cells[first.index]!);
 }
 
-function scenarioReader({ columns, options, refusals }: Reading): CellReader<string> {
+function scenarioReader({ columns, options, refusals }: SheetContext): CellReader<string> {
   const { scenario: column } = columns;
   if (column && options.scenario !== undefined)
     refusals.add(0, column.name, 'contains the scenarios; remove --scenario');
@@ -89,19 +89,19 @@ function scenarioReader({ columns, options, refusals }: Reading): CellReader<str
   };
 }
 
-type PeriodReader = CellReader<Period & { hour: number | undefined }>;
+type PeriodReader = CellReader<BudgetPeriod & { hour: number | undefined }>;
 
-function periodReader(reading: Reading): PeriodReader | undefined {
-  const { columns, options, refusals } = reading;
+function periodReader(context: SheetContext): PeriodReader | undefined {
+  const { columns, options, refusals } = context;
   const { period, start, end, month, year } = columns;
-  if (start && end) return boundsReader(reading, start, end);
-  if (period) return textReader(reading, period);
+  if (start && end) return boundsReader(context, start, end);
+  if (period) return textReader(context, period);
   if (month || year) {
-    if (month && !year && options.year === undefined && !hasYears(reading, month)) {
+    if (month && !year && options.year === undefined && !hasYears(context, month)) {
       refusals.add(0, month.name, 'has no year: add a column "year", or use --year 2026');
       return undefined;
     }
-    return partsReader(reading);
+    return partsReader(context);
   }
   refusals.add(
     0,
@@ -112,11 +112,11 @@ function periodReader(reading: Reading): PeriodReader | undefined {
 }
 
 /** True if months are written as `2026-05`, which need no year. */
-function hasYears({ sheet }: Reading, { index }: FoundColumn): boolean {
+function hasYears({ sheet }: SheetContext, { index }: FoundColumn): boolean {
   return sheet.rows.some(({ cells }) => /^\d{4}-/.test(cells[index]!));
 }
 
-function boundsReader({ refusals }: Reading, start: FoundColumn, end: FoundColumn): PeriodReader {
+function boundsReader({ refusals }: SheetContext, start: FoundColumn, end: FoundColumn): PeriodReader {
   return ({ line, cells }) => {
     const days = [start, end].map((column) => {
       const text = cells[column.index]!;
@@ -139,10 +139,10 @@ function boundsReader({ refusals }: Reading, start: FoundColumn, end: FoundColum
   };
 }
 
-function textReader({ refusals }: Reading, column: FoundColumn): PeriodReader {
+function textReader({ refusals }: SheetContext, column: FoundColumn): PeriodReader {
   return ({ line, cells }) => {
     const text = cells[column.index]!;
-    const period = periodOf(text);
+    const period = parseBudgetPeriod(text);
     if (period) return { ...period, hour: undefined };
     refusals.add(
       line,
@@ -154,18 +154,18 @@ function textReader({ refusals }: Reading, column: FoundColumn): PeriodReader {
 }
 
 /** Reads periods from separate columns of numbers. */
-function partsReader({ columns, options, refusals }: Reading): PeriodReader {
+function partsReader({ columns, options, refusals }: SheetContext): PeriodReader {
   const { year, month, day, hour } = columns;
   return ({ line, cells }) => {
     const part = (column: FoundColumn | undefined) => (column ? cells[column.index]! : undefined);
     const text = part(month);
-    if (month && text !== undefined && periodOf(text) && /^\d{4}-/.test(text))
-      return { ...periodOf(text)!, hour: undefined };
+    if (month && text !== undefined && parseBudgetPeriod(text) && /^\d{4}-/.test(text))
+      return { ...parseBudgetPeriod(text)!, hour: undefined };
     const written = [part(year) ?? String(options.year), text, part(day)]
       .filter((one) => one !== undefined)
       .map((one) => one.padStart(2, '0'))
       .join('-');
-    const period = periodOf(written);
+    const period = parseBudgetPeriod(written);
     const clock = part(hour);
     if (!period)
       refusals.add(
@@ -181,7 +181,7 @@ function partsReader({ columns, options, refusals }: Reading): PeriodReader {
 }
 
 /** @returns the days of a year, a month or a day; undefined if the text is none of them */
-export function periodOf(text: string): Period | undefined {
+export function parseBudgetPeriod(text: string): BudgetPeriod | undefined {
   const [, year, month, day] = /^(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?$/.exec(text) ?? [];
   const start = `${year}-${month ?? '01'}-${day ?? '01'}`;
   if (!isKnownDate(start)) return undefined;
@@ -192,9 +192,9 @@ export function periodOf(text: string): Period | undefined {
   return { start, end: addDays(next, -1) };
 }
 
-export function granularityOf({ start, end }: Period): Granularity {
+export function granularityOf({ start, end }: BudgetPeriod): Granularity {
   if (start === end) return 'day';
-  if (end === periodOf(start.slice(0, 7))?.end && start.endsWith('-01')) return 'month';
+  if (end === parseBudgetPeriod(start.slice(0, 7))?.end && start.endsWith('-01')) return 'month';
   return start.endsWith('-01-01') && end === `${start.slice(0, 4)}-12-31` ? 'year' : 'other';
 }
 
@@ -202,7 +202,7 @@ export function granularityOf({ start, end }: Period): Granularity {
 function daysOfHours(
   rows: ReadonlyArray<BudgetRow & { hour: number | undefined }>,
   column: FoundColumn,
-  { refusals }: Reading,
+  { refusals }: SheetContext,
 ): BudgetRow[] {
   const first = rows.some(({ hour }) => hour === 24) ? 1 : 0;
   return [
@@ -245,7 +245,7 @@ function roundRunning(days: readonly BudgetRow[]): BudgetRow[] {
 }
 
 /** Each day has one budget among periods of the same kind. */
-function refuseOverlaps(rows: readonly BudgetRow[], { columns, refusals }: Reading): void {
+function refuseOverlaps(rows: readonly BudgetRow[], { columns, refusals }: SheetContext): void {
   const column = (columns.period ?? columns.start ?? columns.day ?? columns.month ?? columns.year)?.name;
   for (const alike of Map.groupBy(
     rows,

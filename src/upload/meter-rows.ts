@@ -3,7 +3,7 @@ import { createInstantReader } from '../foreign-table/instant-reader.ts';
 import { clipText } from '../lib/clip-text.ts';
 import { DAY_MS, formatInstant } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { type CellReader, energyReader, meterReader, type Reading } from './read-cells.ts';
+import { type CellReader, energyReader, meterReader, type SheetContext } from './read-cells.ts';
 import type { SheetRow } from './sheet.ts';
 import { type MeterRow, type Quality, qualities, type Upload } from './upload-rows.ts';
 
@@ -18,8 +18,8 @@ export function isMeterHeader({ start, end, time, energy, value }: Columns): boo
 }
 
 /** Reads intervals with their energy, or values of registers with their time, depending on the columns. */
-export function readMeterRows(reading: Reading): Upload {
-  const { columns, refusals } = reading;
+export function readMeterRows(context: SheetContext): Upload {
+  const { columns, refusals } = context;
   const { start, end, time, energy, value } = columns;
   const isRegister = value !== undefined && time !== undefined;
   if (isRegister && energy && (start || end))
@@ -28,30 +28,30 @@ export function readMeterRows(reading: Reading): Upload {
       undefined,
       'has both energy of intervals and values of a register; remove the columns of one of them',
     );
-  if (isRegister) return { kind: 'meter_registers', rows: readRegisters(reading, value, time) };
+  if (isRegister) return { kind: 'meter_registers', rows: readRegisters(context, value, time) };
   if (!energy) {
     const what = value && !time ? '"time" beside it, if it is a register, or ' : '';
     refusals.add(
       0,
       'energy',
-      `is missing: ${what}such as energy_kwh; name another column (option --column energy=<name> of the command). The columns are ${listed(reading)}`,
+      `is missing: ${what}such as energy_kwh; name another column (option --column energy=<name> of the command). The columns are ${listed(context)}`,
     );
   } else if (!start && !end) {
     refusals.add(
       0,
       'interval_start',
-      `and interval_end are missing; name others (options --column start=<name> and --column end=<name> of the command). The columns are ${listed(reading)}`,
+      `and interval_end are missing; name others (options --column start=<name> and --column end=<name> of the command). The columns are ${listed(context)}`,
     );
-  } else return { kind: 'meter_intervals', rows: readIntervals(reading, energy) };
+  } else return { kind: 'meter_intervals', rows: readIntervals(context, energy) };
   return { kind: 'meter_intervals', rows: [] };
 }
 
-function listed({ sheet }: Reading): string {
+function listed({ sheet }: SheetContext): string {
   return clipText(sheet.columns.map((name) => `"${name}"`).join(', ')) || 'none';
 }
 
-function readIntervals(reading: Reading, energy: FoundColumn): MeterRow[] {
-  const { columns, options, refusals } = reading;
+function readIntervals(context: SheetContext, energy: FoundColumn): MeterRow[] {
+  const { columns, options, refusals } = context;
   const { start, end } = columns;
   if (!start !== !end && options.interval === undefined) {
     const [missing, given] = start ? ['interval_end', start] : ['interval_start', end!];
@@ -62,11 +62,11 @@ function readIntervals(reading: Reading, energy: FoundColumn): MeterRow[] {
     );
     return [];
   }
-  const startOf = start && timeReader(reading, start);
-  const endOf = end && timeReader(reading, end);
-  const rest = restReader(reading, energy);
+  const startOf = start && timeReader(context, start);
+  const endOf = end && timeReader(context, end);
+  const rest = restReader(context, energy);
   const rows: MeterRow[] = [];
-  for (const row of reading.sheet.rows) {
+  for (const row of context.sheet.rows) {
     const from = startOf?.(row);
     const to = endOf?.(row);
     const common = rest(row);
@@ -83,24 +83,27 @@ function readIntervals(reading: Reading, energy: FoundColumn): MeterRow[] {
       refusals.add(row.line, (end ?? start)!.name, `the interval is longer than ${INTERVAL_DAYS_MAX} days`);
     else if (common) rows.push({ line: row.line, start: startMs, end: endMs, ...common });
   }
-  refuseOverlaps(rows, energy.name, reading);
+  refuseOverlaps(rows, energy.name, context);
   return rows;
 }
 
-function readRegisters(reading: Reading, value: FoundColumn, time: FoundColumn): MeterRow[] {
-  const timeOf = timeReader(reading, time);
-  const rest = restReader(reading, value);
+function readRegisters(context: SheetContext, value: FoundColumn, time: FoundColumn): MeterRow[] {
+  const timeOf = timeReader(context, time);
+  const rest = restReader(context, value);
   const rows: MeterRow[] = [];
-  for (const row of reading.sheet.rows) {
+  for (const row of context.sheet.rows) {
     const at = timeOf(row);
     const common = rest(row);
     if (at !== undefined && common) rows.push({ line: row.line, start: at, end: at, ...common });
   }
-  refuseOverlaps(rows, time.name, reading);
+  refuseOverlaps(rows, time.name, context);
   return rows;
 }
 
-function timeReader({ columns, options, refusals, sheet }: Reading, column: FoundColumn): CellReader<number> {
+function timeReader(
+  { columns, options, refusals, sheet }: SheetContext,
+  column: FoundColumn,
+): CellReader<number> {
   const { meter } = columns;
   const cellOf = ({ cells }: SheetRow) => ({
     text: cells[column.index]!,
@@ -118,12 +121,12 @@ function timeReader({ columns, options, refusals, sheet }: Reading, column: Foun
 }
 
 function restReader(
-  reading: Reading,
+  context: SheetContext,
   amount: FoundColumn,
 ): (row: SheetRow) => Pick<MeterRow, 'meter' | 'energyWh' | 'direction' | 'quality'> | undefined {
-  const meterOf = meterReader(reading, objection);
-  const energyOf = energyReader(reading, amount);
-  const qualityOf = qualityReader(reading);
+  const meterOf = meterReader(context, objection);
+  const energyOf = energyReader(context, amount);
+  const qualityOf = qualityReader(context);
   return (row) => {
     const meter = meterOf(row);
     const energyWh = energyOf(row);
@@ -140,7 +143,7 @@ function objection({ code, device }: MeterConfig): string | undefined {
     : `the readings of ${code} come from device ${device}; to upload readings, remove the device from the configuration of the meter`;
 }
 
-function qualityReader({ columns, refusals }: Reading): CellReader<Quality> {
+function qualityReader({ columns, refusals }: SheetContext): CellReader<Quality> {
   const { quality: column } = columns;
   if (!column) return () => 'measured';
   return ({ line, cells }) => {
@@ -157,7 +160,7 @@ function qualityReader({ columns, refusals }: Reading): CellReader<Quality> {
 }
 
 /** Refuses rows with the same time, because their energy would count twice. */
-function refuseOverlaps(rows: readonly MeterRow[], column: string, { refusals }: Reading): void {
+function refuseOverlaps(rows: readonly MeterRow[], column: string, { refusals }: SheetContext): void {
   for (const ofMeter of Map.groupBy(rows, ({ meter }) => meter).values()) {
     let before: MeterRow | undefined;
     for (const row of ofMeter.toSorted((a, b) => a.start - b.start || a.line - b.line)) {

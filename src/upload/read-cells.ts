@@ -10,7 +10,7 @@ import type { UploadOptions } from './upload-options.ts';
 import { ENERGY_WH_MAX } from './upload-rows.ts';
 
 /** The file, the columns and the options that all readers need. */
-export interface Reading {
+export interface SheetContext {
   sheet: Sheet;
   columns: Columns;
   meters: readonly MeterConfig[];
@@ -28,7 +28,7 @@ const MILLI = 1e3;
  * @param meanHours if the unit may be one of power: the hours of which a value is the mean
  */
 export function energyReader(
-  { sheet, columns, options, refusals }: Reading,
+  { sheet, columns, options, refusals }: SheetContext,
   column: FoundColumn,
   meanHours?: number,
 ): CellReader<number> {
@@ -97,7 +97,7 @@ function decimalOf(sheet: Sheet, column: FoundColumn, options: UploadOptions, re
 
 /** Reads the meter of a row. */
 export function meterReader(
-  { columns, meters, options, refusals }: Reading,
+  { columns, meters, options, refusals }: SheetContext,
   /** @returns why nothing can be uploaded for a meter, or undefined */
   objection: (meter: MeterConfig) => string | undefined,
 ): CellReader<MeterConfig> {

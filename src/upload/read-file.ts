@@ -6,7 +6,7 @@ import { openReader, type Reader, unreadable } from '../import/open-reader.ts';
 import { openSource } from '../import/source-file.ts';
 import { readSheet, readText, type UploadRequest } from './read-upload.ts';
 import { RefusedFile } from './refusals.ts';
-import { ROWS_MAX, type Sheet, TOO_MANY_ROWS } from './sheet.ts';
+import { type Sheet, TOO_MANY_ROWS, UPLOAD_ROWS_MAX } from './sheet.ts';
 import type { Upload } from './upload-rows.ts';
 
 /** Unpacked. */
@@ -61,9 +61,11 @@ async function parquetSheet(path: string): Promise<Sheet> {
     reader = await openReader(path, { threads: 1 });
     const { columns, from } = await openSource(reader, { format: 'parquet', csv: { encoding: 'utf-8' } }, []);
     const cells = columns.map((_, index) => `coalesce(trim(c${index}::VARCHAR), '') AS c${index}`).join(', ');
-    const found = await reader.connection.runAndReadAll(`SELECT ${cells} FROM ${from} LIMIT ${ROWS_MAX + 1}`);
+    const found = await reader.connection.runAndReadAll(
+      `SELECT ${cells} FROM ${from} LIMIT ${UPLOAD_ROWS_MAX + 1}`,
+    );
     const rows = found.getRows() as string[][];
-    if (rows.length > ROWS_MAX) throw fileProblem(path, TOO_MANY_ROWS);
+    if (rows.length > UPLOAD_ROWS_MAX) throw fileProblem(path, TOO_MANY_ROWS);
     return {
       columns: columns.map(({ name }) => name),
       rows: rows.map((row, index) => ({ line: index + 1, cells: row })),

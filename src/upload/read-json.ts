@@ -2,7 +2,7 @@ import { clipText } from '../lib/clip-text.ts';
 import type { ReadSheet } from './read-csv.ts';
 import { refusedSheet } from './read-csv.ts';
 import type { LineProblem } from './refusals.ts';
-import { ROWS_MAX, type SheetRow, TOO_MANY_ROWS } from './sheet.ts';
+import { type SheetRow, TOO_MANY_ROWS, UPLOAD_ROWS_MAX } from './sheet.ts';
 
 /** An array is read at once, in memory. */
 const ARRAY_LENGTH_MAX = 32 * 1024 * 1024;
@@ -29,7 +29,7 @@ function readArray(text: string): ReadSheet {
   } catch {
     return refusedSheet(0, 'is not JSON');
   }
-  if (items.length > ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
+  if (items.length > UPLOAD_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
   return sheetOf(items.map((item, index) => ({ line: index + 1, item })));
 }
 
@@ -42,7 +42,7 @@ function readLines(text: string): ReadSheet {
     const written = text.slice(start, end).trim();
     start = end + 1;
     if (written === '') continue;
-    if (items.length + problems.length === ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
+    if (items.length + problems.length === UPLOAD_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
     try {
       items.push({ line, item: JSON.parse(written) });
     } catch {

@@ -4,7 +4,7 @@ import { clipText } from '../lib/clip-text.ts';
 import { isBudgetHeader, readBudgetRows } from './budget-rows.ts';
 import { findAmbiguous, findColumns } from './find-columns.ts';
 import { isMeterHeader, readMeterRows } from './meter-rows.ts';
-import { type ReadSheet, readCsv } from './read-csv.ts';
+import { type ReadSheet, readSheetCsv } from './read-csv.ts';
 import { readJson } from './read-json.ts';
 import { createRefusals, type LineProblem, RefusedFile } from './refusals.ts';
 import type { Sheet } from './sheet.ts';
@@ -35,7 +35,7 @@ export function readText(bytes: Uint8Array, format: TextFormat, request: UploadR
     return topic === 'budget' ? isBudgetHeader(columns) : isMeterHeader(columns);
   };
   const read: ReadSheet =
-    format === 'csv' ? readCsv(text, { delimiter: options.delimiter, isHeading }) : readJson(text);
+    format === 'csv' ? readSheetCsv(text, { delimiter: options.delimiter, isHeading }) : readJson(text);
   if (read.kind === 'refused') throw refused(request.name, read.problems);
   return readSheet(read.sheet, request);
 }

@@ -12,5 +12,5 @@ export interface SheetRow {
 }
 
 /** Rows of one file. Larger files must be split. */
-export const ROWS_MAX = 500_000;
-export const TOO_MANY_ROWS = `has more than ${ROWS_MAX.toLocaleString('en')} rows; split it`;
+export const UPLOAD_ROWS_MAX = 500_000;
+export const TOO_MANY_ROWS = `has more than ${UPLOAD_ROWS_MAX.toLocaleString('en')} rows; split it`;

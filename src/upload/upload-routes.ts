@@ -1,19 +1,20 @@
+import { rmSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf } from '../http/http-server.ts';
 import { errorMessage, isRetryable } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
-import { readText, type TextFormat, type UploadTopic } from './read-upload.ts';
+import { createBodyReader } from './body-reader.ts';
+import type { TextFormat, UploadTopic } from './read-upload.ts';
 import { type LineProblem, RefusedFile } from './refusals.ts';
-import { stageUpload } from './stage-upload.ts';
 import type { StoreOutcome } from './store-upload.ts';
 import type { TakeRequest } from './take-upload.ts';
 import { uploadOptionsSchema } from './upload-options.ts';
-import type { Upload } from './upload-rows.ts';
 
 /** Asks the process that has the warehouse of a workgroup open to store an upload. */
 export type AskToTake = (
@@ -25,13 +26,13 @@ export type AskToTake = (
 
 export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
   dataDir: string;
-  workgroups: readonly WorkgroupConfig[];
+  workgroups: Pick<Workgroups, 'get'>;
   take: AskToTake;
   clock: Clock;
   logger: Logger;
 }
 
-/** Reading a body of this size blocks the process for as long as 40,000 rows take. Larger files need several requests or the command line. */
+/** Larger files need several requests or the command line. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const ABSENT_SECONDS = 10;
 
@@ -116,7 +117,7 @@ const errorSchema = z.object({
 
 /** `PUT .../meter-data` and `PUT .../budget-data`. The report serves other methods at these addresses. */
 export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutesOptions): void {
-  const workgroups = new Map(options.workgroups.map((workgroup) => [workgroup.id, workgroup]));
+  const { workgroups } = options;
   const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
 
   async function guard(request: FastifyRequest): Promise<{ workgroup: WorkgroupConfig; actor: string }> {
@@ -136,6 +137,8 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
   const admitted = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof guard>>>();
 
   app.register(async (scope) => {
+    const reader = createBodyReader();
+    scope.addHook('onClose', () => reader.close());
     scope.removeAllContentTypeParsers();
     for (const type of Object.keys(formats))
       scope.addContentTypeParser(
@@ -179,12 +182,25 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           if (request.validationError) throw request.validationError;
           const { name = 'http', again, dryRun, ...said } = request.query as z.output<typeof querySchema>;
           const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-          const upload = understand(() =>
-            readText(bytes, formatOf(request), { topic, name, meters: workgroup.meters, options: said }),
-          );
+          const { rows, path } = await reader
+            .read(
+              {
+                bytes,
+                format: formatOf(request),
+                upload: { topic, name, meters: workgroup.meters, options: said },
+                dataDir: dryRun ? undefined : options.dataDir,
+                nowMs: options.clock.now(),
+              },
+              workgroup.id,
+            )
+            .catch(explainRefusal);
           reply.header('Cache-Control', 'no-store');
-          if (dryRun) return { outcome: 'checked', accepted: upload.rows.length };
-          return answerOf(await store(options, workgroup.id, upload, { name, actor, again }), workgroup.id);
+          if (path === undefined) return { outcome: 'checked', accepted: rows };
+          try {
+            return answerOf(await options.take(workgroup.id, { path, name, actor, again }), workgroup.id);
+          } finally {
+            rmSync(path, { force: true });
+          }
         },
       );
     }
@@ -203,13 +219,8 @@ function formatOf({ headers }: FastifyRequest): TextFormat {
   return format;
 }
 
-function understand(read: () => Upload): Upload {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof RefusedFile) throw refusal(error.lines, error.count);
-    throw error;
-  }
+function explainRefusal(error: unknown): never {
+  throw error instanceof RefusedFile ? refusal(error.lines, error.count) : error;
 }
 
 function refusal(problems: readonly LineProblem[], problemCount: number): StreamError {
@@ -220,20 +231,6 @@ function refusal(problems: readonly LineProblem[], problemCount: number): Stream
     problems: [...problems],
     problemCount,
   });
-}
-
-async function store(
-  { dataDir, take, clock }: UploadRoutesOptions,
-  workgroupId: string,
-  upload: Upload,
-  origin: Omit<TakeRequest, 'path'>,
-): ReturnType<AskToTake> {
-  const staged = stageUpload(dataDir, upload, clock);
-  try {
-    return await take(workgroupId, { path: staged.path, ...origin });
-  } finally {
-    staged.remove();
-  }
 }
 
 function answerOf(

@@ -56,3 +56,13 @@ export function isSamePosition(left: Checkpoint | undefined, right: Checkpoint |
     left?.logEpoch === right?.logEpoch
   );
 }
+
+/** Sets the checkpoint of an origin, or deletes it if there is none. */
+export function setCheckpoint(
+  checkpoints: Map<string, Checkpoint>,
+  origin: string,
+  checkpoint: Checkpoint | undefined,
+): void {
+  if (checkpoint === undefined) checkpoints.delete(origin);
+  else checkpoints.set(origin, checkpoint);
+}

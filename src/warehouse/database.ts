@@ -1,4 +1,5 @@
 import { closeSync, mkdirSync, openSync, readSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { locks } from 'node:worker_threads';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
@@ -22,6 +23,11 @@ export interface DatabaseOptions {
 export interface Database {
   /** Opens a connection. Use one for each concurrent operation. Closing the database closes it. */
   connect(): Promise<DuckDBConnection>;
+  /**
+   * For reading the file itself; undefined with `readOnly`. It is opened and closed with the database, because closing any other descriptor of
+   * the file would release DuckDB's lock.
+   */
+  readonly file: FileHandle | undefined;
   /** Waits until all connections are closed, and interrupts statements that still run after this time. */
   idle(waitMsMax: number): Promise<void>;
   /** Closes every connection and the file. No call can be pending on any of them. A second call does nothing. */
@@ -45,6 +51,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const path = join(realpathSync(dirname(resolve(options.path))), basename(options.path));
   const release = await claimFile(path);
   let instance: DuckDBInstance | undefined;
+  let file: FileHandle | undefined;
   const connections = new Set<DuckDBConnection>();
   let connecting = 0;
   let whenIdle: (() => void) | undefined;
@@ -88,6 +95,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     for (const connection of connections) connection.disconnectSync();
     instance?.closeSync();
     instance = undefined;
+    await file?.close();
+    file = undefined;
     await release();
   }
 
@@ -96,10 +105,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     instance = await DuckDBInstance.create(path, settings(path, options));
     // This process owns the file now, so spilled files beside it are of a process that was killed.
     if (!readOnly) rmSync(spillFolder(path), { recursive: true, force: true });
+    if (!readOnly) file = await open(path, 'r');
     const connection = await connect();
     await restrict(connection, options.folders ?? []);
     connection.closeSync();
-    return { connect, idle, close };
+    return { connect, file, idle, close };
   } catch (error) {
     await close();
     throw warehouseFailure(error, path);
@@ -115,12 +125,17 @@ function settings(
     memory_limit: `${memoryMegabytes}MiB`,
     threads: String(threads),
     temp_directory: readOnly ? '' : spillFolder(path),
-    wal_autocheckpoint: `${Math.min(WAL_MEGABYTES_MAX, Math.ceil(memoryMegabytes / 4))}MiB`,
+    wal_autocheckpoint: walLimit(memoryMegabytes),
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
     allow_persistent_secrets: 'false',
   };
+}
+
+/** The size of the write-ahead log at which DuckDB makes a checkpoint. */
+export function walLimit(memoryMegabytes: number): string {
+  return `${Math.min(WAL_MEGABYTES_MAX, Math.ceil(memoryMegabytes / 4))}MiB`;
 }
 
 function spillFolder(path: string): string {
@@ -138,7 +153,7 @@ async function restrict(connection: DuckDBConnection, folders: readonly string[]
 /**
  * Claims a file for this process. DuckDB's lock excludes other processes, but not a second opening in this process. Closing that second one would
  * release the lock of the first, because POSIX locks belong to the process. So no other code of this process can open the file while it is a
- * warehouse, not even to read or copy it.
+ * warehouse, not even to read or copy it. `Database.file` is there for that.
  */
 async function claimFile(path: string): Promise<() => Promise<unknown>> {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();

@@ -1,9 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns } from '../decode/message-columns.ts';
+import { offsetAt } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import { type NewMessages, offsetAt, selectNewMessages } from './select-new-messages.ts';
+import { type NewMessages, selectNewMessages } from './select-new-messages.ts';
 
 /** A batch and its position in the log. */
 export interface LandInput {
@@ -23,7 +24,7 @@ export interface LandInput {
 
 /**
  * A batch that is not in the ledger yet, so later stages do not see it. All batches of a file or archive enter the ledger together
- * (`Shard.publishToLedger`).
+ * (`Shard.listBatches`).
  */
 export interface UnlistedBatch {
   /** Larger than all ids that the ledger assigns meanwhile, so later stages reach it only after it is published. */

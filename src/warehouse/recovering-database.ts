@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -7,6 +8,8 @@ import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
 /** A database that opens again by itself after a failure that invalidates it, such as a checkpoint on a full disk. */
 export interface RecoveringDatabase {
   connect(): Promise<DuckDBConnection>;
+  /** The descriptor of the open file, see `Database.file`. After the database was opened again it is another one. */
+  file(): FileHandle;
   /** Receives every error, to notice when the database is invalidated. @returns one of our errors for it */
   note(error: unknown): Error;
   /** Waits for all users, empties the write-ahead log and closes the file. A second call does nothing. */
@@ -65,6 +68,10 @@ export function createRecoveringDatabase(opened: Database, options: RecoveryOpti
 
   return {
     connect,
+    file() {
+      if (database?.file === undefined) throw closedFailure(workgroupId);
+      return database.file;
+    },
     note(error) {
       if (isInvalidated(error)) {
         isLost = true;

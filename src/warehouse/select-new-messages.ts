@@ -1,5 +1,5 @@
 import type { Offset } from '../contract/offset.ts';
-import type { MessageColumns, RejectedMessage } from '../decode/message-columns.ts';
+import { type MessageColumns, offsetAt, type RejectedMessage } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 
 /** The messages of a batch that land: rows `start` to `end` of `columns`, with strictly rising offsets. */
@@ -58,10 +58,6 @@ export function selectNewMessages(
     ),
     ...storeTimes(sorted.columns, start, end),
   };
-}
-
-export function offsetAt({ offset }: Pick<MessageColumns, 'offset'>, row: number): Offset {
-  return (BigInt(offset[2 * row + 1]!) << 32n) | BigInt(offset[2 * row]!);
 }
 
 function isRising({ count, offset }: MessageColumns): boolean {

@@ -22,7 +22,7 @@ export interface ShardStatus {
   /** Number of devices that are online, offline, or unknown. */
   devices: { online: number; offline: number; unknown: number };
   /** Files whose import has begun and does not count: under way, or given up. */
-  imports: OpenImport[];
+  imports: UnfinishedImport[];
   names: number;
   fileBytes: number;
   walBytes: number;
@@ -37,7 +37,7 @@ export interface SetAsideSeries {
   error: string;
 }
 
-export interface OpenImport {
+export interface UnfinishedImport {
   path: string;
   state: 'landing' | 'dropped';
   rowsRead: number;
@@ -45,7 +45,7 @@ export interface OpenImport {
   updatedAtMs: UtcMs;
 }
 
-export async function readStatus(
+export async function readShardStatus(
   connection: DuckDBConnection,
   shard: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'>,
 ): Promise<ShardStatus> {
@@ -88,7 +88,7 @@ export async function readStatus(
   };
 }
 
-export async function readOpenImports(connection: DuckDBConnection): Promise<OpenImport[]> {
+export async function readOpenImports(connection: DuckDBConnection): Promise<UnfinishedImport[]> {
   const imports = await query<ImportRow>(connection, 'land/find_open_imports');
   return imports.map(({ path, state, rows_read, updated_at_ms }) => ({
     path,
@@ -99,4 +99,4 @@ export async function readOpenImports(connection: DuckDBConnection): Promise<Ope
 }
 
 type SetAsideRow = Omit<SetAsideSeries, 'sinceMs'> & { since_ms: number };
-type ImportRow = { path: string; state: OpenImport['state']; rows_read: number; updated_at_ms: number };
+type ImportRow = { path: string; state: UnfinishedImport['state']; rows_read: number; updated_at_ms: number };

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
@@ -5,8 +6,9 @@ import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './committer.ts';
-import { openDatabase } from './database.ts';
+import { openDatabase, walLimit } from './database.ts';
 import { beginInserts, endInserts } from './empty-inserts.ts';
+import { createFrozenReads, type FrozenReads } from './frozen-file.ts';
 import { createLanding, type Landing } from './landing.ts';
 import type { Migration } from './load-sql.ts';
 import { migrate } from './migrate.ts';
@@ -15,8 +17,9 @@ import type { GapInput, GapResult } from './plan-landing.ts';
 import { query } from './query.ts';
 import { closedFailure, createRecoveringDatabase, onConnection } from './recovering-database.ts';
 import { createReusableConnection } from './reusable-connection.ts';
-import { readStatus, type ShardStatus } from './shard-status.ts';
+import { readShardStatus, type ShardStatus } from './shard-status.ts';
 import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
+import { createWriteGate } from './write-gate.ts';
 
 export interface ShardOptions {
   /** The DuckDB file. It is created, with its folder, if it does not exist. */
@@ -45,6 +48,9 @@ export interface TransactionOptions {
    */
   keep?: (connection: DuckDBConnection) => boolean;
 }
+
+/** Changes in the write-ahead log take several times their size of memory. */
+const CHECKPOINT_BYTES_MIN = 4 * 1024 * 1024;
 
 /** One workgroup's open warehouse, owned by this process. */
 export interface Shard {
@@ -81,8 +87,18 @@ export interface Shard {
    * Like `transaction`, to add unlisted batches to the ledger. No batch lands meanwhile, and later batches have higher ids.
    * @param work returns the last batch that it has added
    */
-  publishToLedger(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
+  listBatches(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
+  /**
+   * Makes a checkpoint in a moment without write transactions, and lets `work` read the file as it is then. Landing and transactions continue
+   * while `work` reads. They wait only during the checkpoint. One call runs at a time.
+   * @throws TransientError if a write transaction takes too long, or the warehouse is closed or opened again while it is read
+   */
+  readFrozen: FrozenReads['read'];
   status(): Promise<ShardStatus>;
+  /** Changes the memory that DuckDB may use for this file. */
+  limitMemory(megabytes: number): Promise<void>;
+  /** Empties the write-ahead log if it is large. It stays as it is while transactions run. */
+  checkpointIfLarge(): Promise<void>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
@@ -138,6 +154,13 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   });
 
   const kept = createReusableConnection(() => database.connect());
+  const gate = createWriteGate();
+  const frozen = createFrozenReads({
+    connect: () => database.connect(),
+    file: () => database.file(),
+    walLimit: walLimit(options.memoryMegabytes),
+    alone: (work) => gate.alone(() => landing.pause(work)),
+  });
   let changes = 0;
 
   async function transaction<Result>(
@@ -145,7 +168,11 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     { isQuiet = false, keep }: TransactionOptions = {},
   ): Promise<Result> {
     checkOpen();
-    const connection = await (keep ? kept.take() : database.connect());
+    await gate.enter();
+    const connection = await (keep ? kept.take() : database.connect()).catch((error: unknown) => {
+      gate.leave();
+      throw error;
+    });
     let isSound = false;
     try {
       const result = await runTransaction(connection, () => checkOwner(connection, owner), work);
@@ -158,6 +185,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     } finally {
       if (!isQuiet) changes++;
       kept.giveBack(connection, isSound);
+      gate.leave();
     }
   }
 
@@ -175,6 +203,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   }
 
   async function closeAll(): Promise<void> {
+    await frozen.stop(closedFailure(workgroupId));
     kept.retire();
     await landing.drain();
     await database.close();
@@ -209,11 +238,29 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       checkOpen();
       return landing.recordGap(origin, gap, logEpoch);
     },
-    async publishToLedger(work) {
+    async listBatches(work) {
       checkOpen();
-      return landing.publishToLedger(() => transaction(work));
+      return landing.listBatches(() => transaction(work));
     },
-    status: () => read((connection) => readStatus(connection, { ...owner, path })),
+    async readFrozen(work) {
+      checkOpen();
+      try {
+        return await frozen.read(work);
+      } catch (error) {
+        database.note(error);
+        throw knownFailure(error, path) ?? error;
+      }
+    },
+    async limitMemory(megabytes) {
+      await read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(megabytes)}MiB'`));
+    },
+    async checkpointIfLarge() {
+      const walBytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+      if (walBytes < CHECKPOINT_BYTES_MIN) return;
+      // A reader of the frozen file must not see a checkpoint, so this waits its turn. The next call tries again after a failure.
+      await frozen.read(async () => undefined).catch((error: unknown) => database.note(error));
+    },
+    status: () => read((connection) => readShardStatus(connection, { ...owner, path })),
     close() {
       closing ??= closeAll();
       return closing;

@@ -1,4 +1,5 @@
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import { describeProcess } from '../lib/process-facts.ts';
 
 /** Converts an error of DuckDB into one of our errors, which says whether trying again helps and what to do. */
 export function warehouseFailure(error: unknown, path: string): TransientError | TerminalError {
@@ -21,10 +22,10 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
   const details = { path };
   const lock = /Could not set lock on file.*Conflicting lock is held in (.*?) ?\(PID (\d+)\)/s.exec(text);
   if (lock || /Could not set lock on file/.test(text)) {
-    const holder = lock ? `process ${lock[2]} (${lock[1]})` : 'another process';
+    const holder = lock ? describeProcess(Number(lock[2]), lock[1]) : 'another process';
     return new TransientError(
       'WarehouseLocked',
-      `${path} is held by ${holder}; one process at a time may have a warehouse open: stop that one, or wait for it`,
+      `${path} is held by ${holder}; one process at a time may have a warehouse open: end that one, or wait for it`,
       { cause: error, details: { ...details, ...(lock && { holderPid: Number(lock[2]) }) } },
     );
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../lib/durable-files.ts';
@@ -19,17 +19,56 @@ export function writeControlFile(dataDir: string, workgroupId: string, file: Con
 
 /** @returns undefined if the file does not exist or is invalid */
 export function readControlFile(dataDir: string, workgroupId: string): ControlFile | undefined {
-  try {
-    return controlFileSchema.parse(JSON.parse(readFileSync(controlPath(dataDir, workgroupId), 'utf8')));
-  } catch {
-    return undefined;
-  }
+  return readFile(controlPath(dataDir, workgroupId));
 }
 
 /** Removes the file, unless another owner has written it. */
 export function removeControlFile(dataDir: string, workgroupId: string, own: ControlFile): void {
   if (readControlFile(dataDir, workgroupId)?.secret !== own.secret) return;
   rmSync(controlPath(dataDir, workgroupId), { force: true });
+}
+
+/** Writes the address of a worker, which answers for workgroups that hibernate. */
+export function writeWorkerFile(dataDir: string, file: ControlFile): void {
+  mkdirSync(workersFolder(dataDir), { recursive: true, mode: 0o700 });
+  replaceFile(workerPath(dataDir, file), JSON.stringify(file));
+}
+
+/** The addresses of workers. Those of killed workers are included. */
+export function readWorkerFiles(dataDir: string): ControlFile[] {
+  let names: string[];
+  try {
+    names = readdirSync(workersFolder(dataDir));
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => readFile(join(workersFolder(dataDir), name)) ?? []);
+}
+
+export function removeWorkerFile(dataDir: string, file: ControlFile): void {
+  rmSync(workerPath(dataDir, file), { force: true });
+  try {
+    rmdirSync(workersFolder(dataDir));
+  } catch {
+    // There are other workers.
+  }
+}
+
+function readFile(path: string): ControlFile | undefined {
+  try {
+    return controlFileSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+function workersFolder(dataDir: string): string {
+  return join(controlFolder(dataDir), 'workers');
+}
+
+/** A process id is used again after a while, and then the file is replaced. */
+function workerPath(dataDir: string, { pid }: ControlFile): string {
+  return join(workersFolder(dataDir), `${pid}.json`);
 }
 
 function controlFolder(dataDir: string): string {

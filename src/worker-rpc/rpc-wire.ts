@@ -7,6 +7,11 @@ export const CONTROL_HEADER = 'wattline-control';
 /** An operation without effect, to check that the owner answers. */
 export const PING = 'ping';
 
+/** With the value `no`, a workgroup that hibernates is not opened for the request. */
+export const WAKE_HEADER = 'wattline-wake';
+/** The error of a workgroup that hibernates. */
+export const HIBERNATED = { code: 'Hibernated', message: 'the workgroup hibernates' } as const;
+
 /** A value after it was sent as JSON. A bigint becomes text. */
 export type Told<Value> = Value extends bigint
   ? string

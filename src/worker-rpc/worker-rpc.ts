@@ -1,15 +1,18 @@
 import { request } from 'node:http';
 import { TransientError } from '../lib/errors.ts';
 import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
+import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
-import { type ControlFile, readControlFile } from './rpc-file.ts';
-import { CONTROL_HEADER, CONTROL_HOST, PING, type Told, tell } from './rpc-wire.ts';
+import { type ControlFile, readControlFile, readWorkerFiles } from './rpc-file.ts';
+import { CONTROL_HEADER, CONTROL_HOST, HIBERNATED, PING, type Told, tell, WAKE_HEADER } from './rpc-wire.ts';
 
 /** Calls operations in the process that has a workgroup's warehouse open, because only one process can open a DuckDB file. */
 export interface Control {
   /**
+   * Opens a workgroup that hibernates.
+   * @param options.wake false: a workgroup that hibernates stays closed, and counts as not running
    * @param options.withinMs how long to wait for the answer. Default: a minute. The operation continues after that
    * @throws the reason of the signal if it aborts
    */
@@ -17,9 +20,9 @@ export interface Control {
     workgroupId: string,
     operation: Name,
     args: Operations[Name]['args'],
-    options?: { signal?: AbortSignal; withinMs?: number },
+    options?: { signal?: AbortSignal; withinMs?: number; wake?: boolean },
   ): Promise<AskOutcome<Told<Operations[Name]['result']>>>;
-  /** True if a process has the warehouse open and answers. */
+  /** True if a process answers that has the warehouse open, or can open it. */
   reaches(workgroupId: string): Promise<boolean>;
 }
 
@@ -36,38 +39,59 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** @param dataDir the folder of the owner */
 export function createControl(dataDir: string): Control {
   return {
-    async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS } = {}) {
-      const body = tell({ args });
+    async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS, wake = true } = {}) {
+      const path = `/${workgroupId}/${operation}`;
+      const question = { body: tell({ args }), signal, withinMs, wake };
       for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
-        const reply = await post(owner, `/${workgroupId}/${operation}`, { body, signal, withinMs });
+        const reply = await postRpc(owner, path, question);
         if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
         // Between reading the file and asking, another process may have opened the warehouse.
         const newer = readControlFile(dataDir, workgroupId);
         owner = newer?.secret === owner.secret ? undefined : newer;
       }
+      for (const worker of readWorkerFiles(dataDir)) {
+        const reply = await postRpc(worker, path, question);
+        if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
+      }
       return { kind: 'not-running' };
     },
     async reaches(workgroupId) {
       const owner = readControlFile(dataDir, workgroupId);
-      if (!owner) return false;
-      const options = { body: tell({}), signal: undefined, withinMs: REACH_MS };
-      return (await post(owner, `/${workgroupId}/${PING}`, options)).kind === 'answer';
+      const question = { body: tell({}), signal: undefined, withinMs: REACH_MS };
+      for (const one of [...(owner ? [owner] : []), ...readWorkerFiles(dataDir)])
+        if ((await postRpc(one, `/${workgroupId}/${PING}`, question)).kind === 'answer') return true;
+      return false;
     },
   };
 }
 
-type Reply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
+/** True if a worker lives that can open workgroups that hibernate. */
+export function hasLivingWorker(dataDir: string): boolean {
+  return readWorkerFiles(dataDir).some(({ pid }) => isAlive(pid));
+}
 
-async function post(
-  owner: ControlFile,
-  path: string,
-  { body, signal, withinMs }: { body: string; signal: AbortSignal | undefined; withinMs: number },
-): Promise<Reply> {
+interface Question {
+  body: string;
+  signal: AbortSignal | undefined;
+  withinMs: number;
+  /** Default: true. */
+  wake?: boolean;
+}
+
+export type RpcReply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
+
+/** Sends a request to a process of this machine. `nobody`: the process has ended. */
+export async function postRpc(owner: ControlFile, path: string, question: Question): Promise<RpcReply> {
+  const { signal, withinMs } = question;
   signal?.throwIfAborted();
   if (!isAlive(owner.pid)) return { kind: 'nobody' };
+  if (processFacts(owner.pid)?.isStopped) {
+    const message = `the data are held by ${describeProcess(owner.pid)}`;
+    return { kind: 'failed', error: new TransientError('NoAnswer', message) };
+  }
   const late = AbortSignal.timeout(withinMs);
   try {
-    return await exchange(owner, path, body, signal ? AbortSignal.any([signal, late]) : late);
+    return await exchange(owner, path, question, signal ? AbortSignal.any([signal, late]) : late);
   } catch (error) {
     signal?.throwIfAborted();
     if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return { kind: 'nobody' };
@@ -81,14 +105,15 @@ async function post(
 function exchange(
   { port, secret }: ControlFile,
   path: string,
-  body: string,
+  { body, wake = true }: Question,
   signal: AbortSignal,
-): Promise<Reply> {
-  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+): Promise<RpcReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<RpcReply>();
   const headers = {
     Authorization: `Bearer ${secret}`,
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
+    ...(!wake && { [WAKE_HEADER]: 'no' }),
   };
   const asked = request({ host: CONTROL_HOST, port, path, method: 'POST', headers, signal, agent: false });
   asked.once('error', reject);
@@ -106,7 +131,8 @@ function exchange(
         chunks.push(chunk);
       }
       const reply: { result?: unknown; error?: PlainError } = JSON.parse(Buffer.concat(chunks).toString());
-      if (reply.error) resolve({ kind: 'failed', error: fromPlainError(reply.error) });
+      if (reply.error?.code === HIBERNATED.code) resolve({ kind: 'nobody' });
+      else if (reply.error) resolve({ kind: 'failed', error: fromPlainError(reply.error) });
       else resolve({ kind: 'answer', answer: reply.result });
     } catch (error) {
       reject(error);
@@ -117,7 +143,7 @@ function exchange(
 }
 
 /** A process of another user is alive too, but its file could not be read. */
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

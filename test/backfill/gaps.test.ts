@@ -19,7 +19,7 @@ async function lostAnHour() {
   return { clock, upstream, backup, worker };
 }
 
-test('a gap that a worker had to leave is listed, filled once from an upstream that has it, and closed', async () => {
+test('an open gap is listed, is filled once from an upstream that has its messages, and is closed', async () => {
   const { clock, upstream, backup, worker } = await lostAnHour();
   const uninterrupted = await openWorker(clock);
   await uninterrupted.poll(await backup.address());

@@ -50,7 +50,7 @@ async function landTableless(worker: Worker): Promise<void> {
   await worker.rollUp();
 }
 
-test('what could not be decoded when it came is decoded again without its upstream, lands once and leaves the quarantine', async () => {
+test('a backfill from the quarantine decodes messages again, lands them once and removes them from the quarantine', async () => {
   const clock = createTestClock();
   await clock.advance(HOUR);
   const worker = await openWorker(clock);
@@ -90,7 +90,7 @@ test('what could not be decoded when it came is decoded again without its upstre
   ]);
 });
 
-test('a crash between landing what was in quarantine and releasing it lands nothing twice', async () => {
+test('after a crash between landing quarantined messages and removing them, nothing lands twice', async () => {
   const clock = createTestClock();
   await clock.advance(HOUR);
   const worker = await openWorker(clock);

@@ -19,7 +19,7 @@ async function passedOver(dataDir = tempDir()) {
   return { clock, upstream, worker };
 }
 
-test('a stretch that was passed over is read beside the live reader while devices speak: everything is there once', async () => {
+test('a backfill reads a gap while the live reader continues, and every message lands once', async () => {
   const { clock, upstream, worker } = await passedOver();
   // Half an hour in pieces of ten minutes, each of which the upstream has counted.
   const plan = await worker.jobs.plan(request, await upstream.address());
@@ -55,7 +55,7 @@ test('a stretch that was passed over is read beside the live reader while device
   ]);
 });
 
-test('what the warehouse has let go of is known from the lake, and does not come again', async () => {
+test('messages that only the lake still has do not land again', async () => {
   const { upstream, worker } = await passedOver();
   await worker.backfill(request, await upstream.address());
   await worker.rollUp();
@@ -66,7 +66,7 @@ test('what the warehouse has let go of is known from the lake, and does not come
   expect(await worker.messages()).toEqual({ all: 0, distinct: 0 });
 });
 
-test('cancelled, it ends before its next piece and what has landed stays; stopped, the same request goes on', async () => {
+test('a cancelled backfill ends before its next chunk and keeps what has landed; a stopped one is continued by the same request', async () => {
   const { upstream, worker } = await passedOver();
   const address = await upstream.address();
   const slow = { ...request, messagesPerSecond: 200 };
@@ -93,7 +93,7 @@ test('cancelled, it ends before its next piece and what has landed stays; stoppe
   expect(await worker.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
 });
 
-test('killed on the way, wherever it is, it goes on and lands everything once', {
+test('a backfill that is killed at any moment continues and lands every message once', {
   timeout: 60_000,
 }, async () => {
   const dataDir = tempDir();
@@ -115,7 +115,7 @@ test('killed on the way, wherever it is, it goes on and lands everything once', 
   expect(await after.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
 });
 
-test('of what the upstream has let go of, the rest is read and the reason is told', async () => {
+test('if the upstream has deleted some of the messages, the others are read and the reason is reported', async () => {
   const { clock, upstream, worker } = await passedOver();
   await clock.advance(HOUR - 10 * 60_000);
   const outcome = await worker.backfill(request, await upstream.address());

@@ -101,7 +101,10 @@ export async function openWorker(
   };
   const config = configSchema.parse(input);
   const open = await openAssignment(
-    assignmentOf({ ...config, dataDir }, config.workgroups[0]!),
+    assignmentOf(
+      { ...config, pipeline: { ...config.pipeline, currentEvery: 0 }, dataDir },
+      config.workgroups[0]!,
+    ),
     clock,
     silentLogger,
   );

@@ -54,7 +54,7 @@ function flagsOf(intervals: readonly OracleInterval[], isInterval: boolean): str
 
 const union = (lists: readonly SourceRole[][]) => [...new Set(lists.flat())].sort();
 
-test('every interval and day is what the rules say, whatever is declared and known', async () => {
+test('every interval and day agrees with the oracle, for any declared roles and known energy', async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(true), async (all) => {
@@ -105,7 +105,7 @@ const zones = [
   [['2025-07-01', 0, 12]],
 ] as const;
 
-test('what comes in is what goes out and what is left, in every interval, day, month and zone', async () => {
+test('energy in equals energy out plus the rest, in every interval, day, month and zone', async () => {
   const connection = await openConnection();
   await fc.assert(
     fc.asyncProperty(sites(true), async (all) => {

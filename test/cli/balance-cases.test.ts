@@ -45,7 +45,7 @@ test('replay answers a balance by interval, day, month and zone, with the energy
   });
 });
 
-test('a case that is no configuration says why, the others are told, and the command fails', async () => {
+test('a case with an invalid configuration prints the reason, the others are computed, and the command fails', async () => {
   const wrong = { ...one, id: 'wrong', sources: [{ ...one.sources[0], role: 'sun' }] };
   const { code, stdout, stderr } = await replay([wrong, one], '--json');
   expect(code).toBe(2);
@@ -55,7 +55,7 @@ test('a case that is no configuration says why, the others are told, and the com
   expect(stderr).toContain('wrong');
 });
 
-test('people see a line for each day', async () => {
+test('without --json a line is printed for each day', async () => {
   const { stdout } = await replay([one]);
   expect(stdout).toMatch(
     /^mine\nDay +Production Wh .*\n2026-06-01 +900 +950 +0 +1,350 +500 +0 +0 +0\.2963 +netted\n/,
@@ -97,7 +97,7 @@ test.each<[name: string, change: object, message: RegExp]>([
   expect(refused(change)).toThrow(message);
 });
 
-test('what is absent and what is said of devices may stand where people write it', () => {
+test('absent roles and device settings may be written at either place of a case', () => {
   const absent = ['grid_export' as const];
   for (const change of [
     { absent },

@@ -28,6 +28,7 @@ async function runHere(args: readonly string[]): Promise<CliResult> {
       result.stderr += text;
     },
     onEnd: () => () => undefined,
+    onReload: () => () => undefined,
     kill: (signal) => {
       throw new Error(`killed by ${signal}`);
     },
@@ -47,7 +48,7 @@ describe.concurrent('the command line', () => {
   });
 
   // A shell remembers where it found `node`, so a script that has just installed the pinned one has to name it.
-  test('runs on the pinned Node in a fresh clone, whichever Node npm came with', () => {
+  test('runs on the pinned Node in a fresh clone, with any Node that brought npm', () => {
     for (const name of ['demo', 'wattline', 'bench'] as const) {
       expect(packageFile.scripts[name]).toMatch(
         // In place of the shell, which would keep a signal that npm was sent to itself.
@@ -57,14 +58,14 @@ describe.concurrent('the command line', () => {
     expect(packageFile.scripts.build).toMatch(/^node \.ci\/prepare\.mjs && /);
   });
 
-  test('says which Node it needs on an older one', () => {
+  test('on an older Node it names the version that it needs', () => {
     expect(nodeProblem(process.versions.node)).toBeUndefined();
     expect(nodeProblem('25.0.0')).toBeUndefined();
     for (const version of ['20.20.2', '24.4.9'])
       expect(nodeProblem(version)).toBe(`this is Node ${version}, and Node 24.5 or later is needed`);
   });
 
-  test('gives the help of a command within a command, and says where there is none', async () => {
+  test('prints the help of a subcommand, and an error if the subcommand does not exist', async () => {
     const { code, stdout } = await runHere(['help', 'token', 'create']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('--workgroup <id>') });
     expect(await runHere(['help', 'nothing'])).toEqual({
@@ -74,7 +75,7 @@ describe.concurrent('the command line', () => {
     });
   });
 
-  test('says that a command is missing, to people with what there is and to programs as JSON', async () => {
+  test('reports a missing command, to people with a list of commands and to programs as JSON', async () => {
     const words = await runHere([]);
     expect([words.code, words.stdout, words.stderr]).toEqual([
       2,
@@ -91,7 +92,7 @@ describe.concurrent('the command line', () => {
     }
   });
 
-  test('tells a question about a workgroup that is not configured from one that comes too early', async () => {
+  test('distinguishes a workgroup that is not configured from one that has no lake yet', async () => {
     const folder = await mkdtemp(join(cwd, 'status-'));
     await writeFile(join(folder, 'wattline.yaml'), 'workgroups: [{ id: home }]');
     const config = join(folder, 'wattline.yaml');
@@ -103,7 +104,7 @@ describe.concurrent('the command line', () => {
     });
   });
 
-  test('says in its help what every command does, examples and what the exit codes mean', async () => {
+  test('its help describes every command, with examples and the exit codes', async () => {
     const { code, stdout, stderr } = await runCli(['--help'], { cwd });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const command of [
@@ -146,7 +147,7 @@ describe.concurrent('the command line', () => {
     expect(await runHere(args)).toEqual({ code: 2, stdout: '', stderr });
   });
 
-  test('reports a wrong command line as one JSON object where JSON was asked for', async () => {
+  test('with --json it reports a wrong command line as one JSON object', async () => {
     const { code, stdout, stderr } = await runCli(['status', '--nope', '--json'], { cwd });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(JSON.parse(stderr)).toEqual({
@@ -156,7 +157,7 @@ describe.concurrent('the command line', () => {
     });
   });
 
-  test('shows a stack only to whoever debugs', async () => {
+  test('shows a stack only for debugging', async () => {
     const args = ['config', 'check', '--config', 'missing.yaml'];
     const [plain, level, variable] = await Promise.all([
       runCli(args, { cwd }),
@@ -164,12 +165,12 @@ describe.concurrent('the command line', () => {
       runCli(args, { cwd, environment: { WATTLINE_DEBUG: '1' } }),
     ]);
     expect(plain.stderr).not.toMatch(/^ {4}at /m);
-    expect(level.stderr).toMatch(/^ {4}at .*config\.ts/m);
-    expect(variable.stderr).toMatch(/^ {4}at .*config\.ts/m);
+    expect(level.stderr).toMatch(/^ {4}at .*config-loader\.ts/m);
+    expect(variable.stderr).toMatch(/^ {4}at .*config-loader\.ts/m);
     expect([plain.code, level.code, variable.code]).toEqual([2, 2, 2]);
   });
 
-  test('ends quietly when the reader of its output goes away', async () => {
+  test('ends without an error if the reader of its output is closed', async () => {
     const workgroups = Array.from({ length: 5_000 }, (_, index) => `  - id: workgroup-${index}`);
     await writeFile(join(cwd, 'many.yaml'), `workgroups:\n${workgroups.join('\n')}\n`);
     const { code, stdout, stderr } = await runCli(['config', 'check', '--json', '--config', 'many.yaml'], {

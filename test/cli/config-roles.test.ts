@@ -74,7 +74,7 @@ test('config check prints roles to paste for sources that have none, with reason
   ]);
 });
 
-test('where every source has a role, or nothing is known of any, nothing is suggested', async () => {
+test('config check suggests nothing if every source has a role, or if no source is known', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config.replace(/ {4}devices.*\n/, ''));
   const { code, stderr } = await runCli(['config', 'check'], { cwd });

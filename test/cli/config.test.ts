@@ -35,7 +35,7 @@ workgroups:
 `;
 
 describe.concurrent('config check', () => {
-  test('prints what the configuration comes to, without its secrets, so that it can be read again', async () => {
+  test('prints the resolved configuration without secrets, and the print can be read again', async () => {
     const environment = { UPSTREAM_TOKEN: 'hunter4', WATTLINE_PORT: '9000' };
     const { code, stdout, stderr } = await check('site.yaml', site, { environment });
     expect(code).toBe(0);
@@ -61,7 +61,7 @@ describe.concurrent('config check', () => {
     expect(again.code).toBe(0);
   });
 
-  test('prints one JSON document and nothing else where JSON was asked for', async () => {
+  test('with --json it prints one JSON document and nothing else', async () => {
     const { code, stdout, stderr } = await check('json.yaml', site, {
       args: ['--json'],
       environment: { UPSTREAM_TOKEN: 'hunter4' },
@@ -93,7 +93,7 @@ describe.concurrent('config check', () => {
     });
   });
 
-  test('warns of what is allowed and hardly meant', async () => {
+  test('warns about settings that are allowed but probably a mistake', async () => {
     const { code, stderr } = await check('bare.yaml', 'workgroups: [{ id: home }]\n');
     expect(code).toBe(0);
     expect(stderr).toContain('warning: workgroups.0.energyStreams: workgroup "home" has no energyStreams');

@@ -27,6 +27,7 @@ async function setUp() {
         written.stderr += text;
       },
       onEnd: () => () => undefined,
+      onReload: () => () => undefined,
       kill: () => undefined,
     };
     return { code: await main(['conformance', ...args], terminal), ...written };
@@ -35,7 +36,7 @@ async function setUp() {
 }
 
 describe('wattline conformance', () => {
-  test('prints a line for each rule, and ends with 0 where all hold', async () => {
+  test('prints a line for each rule, and exits with 0 if the server keeps all of them', async () => {
     const { service, token, run } = await setUp();
     const only = ['--only', 'offset,timestamp,ingest.cbor,limit.default'];
     const { code, stdout, stderr } = await run(
@@ -45,14 +46,14 @@ describe('wattline conformance', () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(/^wattline: checking \d+ rules at .*, workgroup acme, table conformance_\w+\n$/);
     expect(stdout).toMatch(
-      /^PASS {2}offset\.inclusive +offset is inclusive: .* \(stream-contract\.md, REST\)$/m,
+      /^PASS {2}offset\.inclusive +offset is inclusive: .* \(docs\/stream\.md, Where a read starts\)$/m,
     );
     expect(stdout).toMatch(/^SKIP {2}limit\.default +.* \(needs --slow\)$/m);
     expect(stdout).toMatch(/^\d+ passed, 0 failed, 2 skipped in [\d.]+ s$/m);
     expect(stdout).not.toContain(token);
   });
 
-  test('says what it saw and how to see it, without the token, and ends with 1 where one fails', async () => {
+  test('prints the behaviour and a curl command without the token, and exits with 1 if a rule fails', async () => {
     const { service, token, run } = await setUp();
     const breakage = readCases.find(({ fails }) => fails[0] === 'limit.invalid')!;
     const proxy = await startBreakingProxy(service.baseUrl, breakage);
@@ -74,7 +75,7 @@ describe('wattline conformance', () => {
     expect(stdout + json).not.toContain(token);
   });
 
-  test('ends with 2 where something is missing or wrong, and with 3 where nobody answers', async () => {
+  test('exits with 2 if an argument is missing or wrong, and with 3 if the server does not answer', async () => {
     const { service, run } = await setUp();
     const missing = await run([]);
     expect(missing.code).toBe(2);
@@ -100,6 +101,6 @@ describe('wattline conformance', () => {
     expect(code).toBe(0);
     const rules = JSON.parse(stdout) as Array<{ id: string; source: string }>;
     expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
-    for (const { source } of rules) expect(source).toMatch(/^(service|stream-contract)\.md/);
+    for (const { source } of rules) expect(source).toMatch(/^docs\/stream\.md, [A-Z]/);
   });
 });

@@ -12,7 +12,7 @@ const truthOf = (day: LocalDate) =>
     site.truth(day).map(({ device, source, energyWh }) => [`${device}.${source}`, energyWh]),
   );
 
-test('the demo ends as soon as everything has arrived and equals what was generated, and not before', async () => {
+test('the demo ends when every day has arrived and equals the generated energy, and not earlier', async () => {
   const sent = { items: 100, simulatedUntilMs: startMs + 2.5 * DAY_MS };
   let looks = 0;
   const { landed, days } = await settled(site, sent, {
@@ -31,7 +31,7 @@ test('the demo ends as soon as everything has arrived and equals what was genera
   expect(looks).toBe(6);
 });
 
-test('the demo says what is missing when its time is over, of the days of which all was sent', async () => {
+test('after its time limit the demo reports the missing days, among the days that were sent completely', async () => {
   const report = async () => ({});
   const untilMs = performance.now();
   const halfDay = { items: 1, simulatedUntilMs: startMs + DAY_MS / 2 };

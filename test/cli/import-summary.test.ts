@@ -42,7 +42,7 @@ function summaryOf(sources: number): ImportSummary {
   };
 }
 
-test('few sources are told one by one', () => {
+test('an import summary lists a few sources one by one', () => {
   expect(describeNews(newsOfImport(summaryOf(2), workgroup, []), 200)).toBe(`
 Field  Values  Read by                             Taken  Rejected
 wh      2,000  energyStreams.0 (total_energy, Wh)  1,990        10
@@ -58,13 +58,13 @@ Month    Source      kWh  Devices  Days
 `);
 });
 
-test('many sources are added, which is said', () => {
+test('an import summary adds up many sources, and says that it does', () => {
   expect(describeNews(newsOfImport(summaryOf(9), workgroup, []), 200)).toContain(
     'Month    Source               kWh  Devices  Days\n2026-03  9 sources, added  13.500        3    31\n',
   );
 });
 
-test('a file of many fields none of which is read names some of them', () => {
+test('the summary of a file without any used field names some of its fields', () => {
   const fields = Array.from({ length: 15 }, (_, index) => ({
     field: `c${index}`,
     values: 1,
@@ -80,7 +80,7 @@ test('a file of many fields none of which is read names some of them', () => {
   ]);
 });
 
-test('a suggested line of a field whose name says no unit is refused until somebody writes the unit', () => {
+test('a suggested line for a field without a unit in its name is refused until a person writes the unit', () => {
   const fields = [{ field: 'total', values: 3, streams: [], rejected: {} }];
   const stats = { values: 3, texts: 0, min: 1, max: 9, risen: 8, fallen: 0, restarts: 0, dropOuts: 0 };
   const { warnings } = newsOfImport({ ...summaryOf(0), fields }, workgroup, [

@@ -24,15 +24,15 @@ async function write(content: unknown): Promise<string> {
   return file;
 }
 
-test('a folder without case.json is said to lack it, and not to hold bad JSON', async () => {
+test('the error for a folder without case.json names the missing file', async () => {
   await expect(readCases(folder)).rejects.toThrow(/case\.json has a problem:\n.*cannot be read: ENOENT/);
 });
 
-test('a file without cases is a problem, and not a success that shows nothing', async () => {
+test('a file without cases is an error', async () => {
   await expect(readCases(await write([]))).rejects.toThrow('contains no case');
 });
 
-test('two cases of one id are a problem, for the energy of one would be lost', async () => {
+test('two cases with the same id are an error, because the energy of one would be lost', async () => {
   await expect(readCases(await write([one, one]))).rejects.toThrow('has two cases with the id "mine"');
   await expect(readCases(await write([one, { ...one, id: 'other' }]))).resolves.toMatchObject({
     readings: [{ name: 'mine' }, { name: 'other' }],
@@ -40,7 +40,7 @@ test('two cases of one id are a problem, for the energy of one would be lost', a
   });
 });
 
-test('a misspelt key is refused with what was meant, and words about a case are not', async () => {
+test('a misspelt key is refused with a suggestion, and the description of a case is accepted', async () => {
   const { timezone: timeZone, ...rest } = one;
   const refused = readCases(await write([{ ...rest, timeZone, tolerance: 5, note: 'mine' }]));
   await expect(refused).rejects.toThrow(
@@ -61,7 +61,7 @@ async function readingsOf(file: string, content: string | Buffer) {
   return readings;
 }
 
-test('columns may stand in any order, and be left out but for the time and a field', async () => {
+test('columns may have any order, and only the time and one field are required', async () => {
   const rows =
     'energy,source,event_time\r\n1.5,roof,2025-06-01T00:00:00+02:00\r\n\r\n,,2025-06-01T00:00:00Z\r\n';
   expect(await readingsOf('readings.csv.gz', gzipSync(`\ufeff${rows}`))).toMatchObject([
@@ -94,7 +94,7 @@ test.each([
   await expect(readingsOf('readings.csv', text)).rejects.toThrow(message);
 });
 
-test('a file that is no gzip or is cut off is said to be that, and a folder without readings to have none', async () => {
+test('a file that is not gzip or is cut off, and a folder without readings, have errors of their own', async () => {
   const rows = Buffer.from(`event_time,energy\n${'2025-06-01T00:00:00Z,5\n'.repeat(1_000)}`);
   await expect(readingsOf('readings.csv.gz', rows)).rejects.toThrow('is it gzip?');
   await expect(readingsOf('readings.csv.gz', gzipSync(rows).subarray(0, -20))).rejects.toThrow('cut off');

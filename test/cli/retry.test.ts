@@ -13,7 +13,7 @@ import { rowsOf } from '../warehouse/support.ts';
 
 const streams = [{ table: 't', field: 'net', method: 'total_energy' as const, register: 'net' as const }];
 
-test('what is set aside is a problem with its reason and what to do, and wattline retry computes it again', {
+test('a series that is set aside is reported as a problem with its reason, and wattline retry computes it again', {
   timeout: 120_000,
 }, async () => {
   const cwd = tempDir();

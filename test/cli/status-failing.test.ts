@@ -35,7 +35,7 @@ const trouble: Trouble = {
   message: 'it has been failing since noon: a number is too large; correct it',
 };
 
-test('status ends with a code of its own where a stage has failed for minutes, and says whose and what', async () => {
+test('status has an exit code of its own if a stage has failed for minutes, and names workgroup and stage', async () => {
   const cwd = await written((book, nowMs) => {
     book.update('home', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
     book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
@@ -57,14 +57,14 @@ test('status ends with a code of its own where a stage has failed for minutes, a
   expect((await runCli(['status', '-w', 'other'], { cwd })).code).toBe(0);
 });
 
-test('what a worker wrote that has ended is no state of now', async () => {
+test('the status of a worker that has ended is not shown as current', async () => {
   const cwd = await written((book) => book.note('home', { troubles: [trouble] }), MINUTE_MS);
   const { code, stdout } = await runCli(['status', '-w', 'home', '--json'], { cwd });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject([{ state: 'stopped', troubles: [] }]);
 });
 
-test('what a stage has not done since it fails is lag, not 0', async () => {
+test('a failing stage shows its lag, and not 0', async () => {
   const cwd = await written((book, nowMs) => {
     const lastError = { atMs: nowMs, message: 'no' };
     const lastSuccessAtMs = nowMs - 90 * SECOND_MS;
@@ -85,7 +85,7 @@ test('what a stage has not done since it fails is lag, not 0', async () => {
   expect(other!.poll).toMatchObject({ lagSeconds: 0, lagMessages: 0 });
 });
 
-test('a warehouse that nobody can open is told, and keeps nobody from hearing of the others', async () => {
+test('a warehouse that cannot be opened is reported, and the others are shown', async () => {
   const cwd = await written((book, nowMs) =>
     book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }),
   );
@@ -99,7 +99,7 @@ test('a warehouse that nobody can open is told, and keeps nobody from hearing of
   );
 });
 
-test('a status that a power cut has left half written is taken for none', async () => {
+test('a half-written status file counts as missing', async () => {
   const cwd = await written((book, nowMs) =>
     book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }),
   );
@@ -109,7 +109,7 @@ test('a status that a power cut has left half written is taken for none', async 
   expect(stdout).toMatch(/^home +never run /m);
 });
 
-test('what others named changes nothing on the terminal, neither in tables nor in lines nor in JSON', async () => {
+test('control characters in names are not printed, neither in tables nor in lines nor in JSON', async () => {
   const source = 'roof\u001b]0;title\u0007\u202e\u009b31m\nfailing: workgroup other';
   const cwd = await written((book, nowMs) => {
     book.update('home', 'poll', {

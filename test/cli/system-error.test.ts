@@ -12,7 +12,7 @@ function thrownBy(work: () => void): unknown {
   throw new Error('nothing was thrown');
 }
 
-test('a full disk is told in words, as something that may be tried again', () => {
+test('a full disk is a retryable error in plain words', () => {
   // A device on which every write finds the disk full.
   const error = fromSystemError(thrownBy(() => writeFileSync('/dev/full', 'x')));
   expect(error).toBeInstanceOf(TransientError);
@@ -38,7 +38,7 @@ test('a file that this user may not write is named', () => {
   });
 });
 
-test('anything else stays what it is', () => {
+test('other errors are not changed', () => {
   const error = thrownBy(() => readFileSync('/nowhere/at-all'));
   expect(fromSystemError(error)).toBe(error);
   expect(fromSystemError('text')).toBe('text');

@@ -14,6 +14,7 @@ function terminalThat(kill: Terminal['kill']) {
     isInteractive: false,
     out: () => undefined,
     err: () => undefined,
+    onReload: () => () => undefined,
     onEnd(listener) {
       listeners.push(listener);
       return () => undefined;
@@ -26,7 +27,7 @@ function terminalThat(kill: Terminal['kill']) {
   return { terminal, end };
 }
 
-test('a temporary folder is gone once its work has ended, and when the process is ended by force', async () => {
+test('a temporary folder is deleted after its work, also if the process is killed', async () => {
   const killed: string[] = [];
   let folder = '';
   const ended = Promise.withResolvers<void>();

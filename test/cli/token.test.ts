@@ -64,7 +64,7 @@ test('a token that is made holds until it is revoked, and is listed without bein
   expect(listed[0]).not.toHaveProperty('token');
 });
 
-test('a token for what is not configured is refused with every reason', async () => {
+test('a token for workgroups or groups that are not configured is refused with every reason', async () => {
   const { code, stdout, stderr } = await token('create', 'x', '-w', 'nowhere', '-w', 'home', '-g', 'attic');
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain('--workgroup: "nowhere" is not configured');
@@ -80,7 +80,7 @@ test.each([
   expect(stderr).toContain(hint);
 });
 
-test('a token in the place of its id is not said to be revoked', async () => {
+test('revoke refuses a token in place of its id', async () => {
   const [header, payload] = ['{"alg":"EdDSA"}', '{}'].map((text) => Buffer.from(text).toString('base64url'));
   for (const tokenId of [`${header}.${payload}.c2lnbmF0dXJl`, '', 'a b']) {
     const { code, stdout, stderr } = await token('revoke', tokenId);
@@ -89,7 +89,7 @@ test('a token in the place of its id is not said to be revoked', async () => {
   }
 });
 
-test('revoking a token that was not made here says so', async () => {
+test('revoking a token of another issuer is an error that names the reason', async () => {
   const { code, stderr } = await token('revoke', '00000000-0000-4000-8000-00000000000f');
   expect(code).toBe(0);
   expect(stderr).toContain('this data folder has no token');

@@ -15,7 +15,7 @@ Sources:
 Examples:
   wattline import "export/*.csv.gz" --workgroup home --table solar --mapping mapping.yaml`;
 
-test('paragraphs and descriptions are wrapped at the width of the terminal, and what is to be copied is not', () => {
+test('paragraphs and descriptions are wrapped at the width of the terminal, and examples are not', () => {
   expect(wrapHelp(help, 50)).toBe(`
 A paragraph of help is written in lines that are
 longer than a narrow terminal, and its lines are
@@ -33,7 +33,7 @@ Examples:
   wattline import "export/*.csv.gz" --workgroup home --table solar --mapping mapping.yaml`);
 });
 
-test('what fits stays as it is written, and no word is lost or added at any width', () => {
+test('text that fits is not changed, and no word is lost or added at any width', () => {
   expect(wrapHelp(help, 100)).toBe(help);
   for (let columns = 1; columns < 100; columns++)
     expect(wrapHelp(help, columns).split(/\s+/)).toEqual(help.split(/\s+/));

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Environment, loadConfig } from '../../src/config/load-config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import type { Environment } from '../../src/config/resolve-references.ts';
 import { InputError } from '../../src/lib/errors.ts';
 
 let cwd: string;
@@ -30,7 +31,7 @@ function problemsOf(yaml: string, environment: Environment = {}): Record<string,
 const variable = (name: string) => `\${${name}}`;
 const device = '9B1DEB4D-3B7D-4BAD-9BDD-2B0D7B3DCB6D';
 
-test('without a file there are defaults, below the folder it was started in', () => {
+test('without a file all settings have defaults, below the working directory', () => {
   const empty = mkdtempSync(join(tmpdir(), 'wattline-config-'));
   const config = loadConfig({ cwd: empty, environment: {} });
   expect(config).toMatchObject({
@@ -45,7 +46,7 @@ test('without a file there are defaults, below the folder it was started in', ()
   rmSync(empty, { recursive: true });
 });
 
-test('an empty file is as good as none, and the usual name needs no option', () => {
+test('an empty file counts as no file, and the usual file name needs no option', () => {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-config-'));
   writeFileSync(join(folder, 'wattline.yaml'), '');
   expect(loadConfig({ cwd: folder, environment: {} }).workgroups).toEqual([]);
@@ -54,13 +55,13 @@ test('an empty file is as good as none, and the usual name needs no option', () 
   rmSync(folder, { recursive: true });
 });
 
-test('a file that was named and is not there is a problem', () => {
+test('a named file that does not exist is an error', () => {
   const open = () => loadConfig({ path: 'missing.yaml', cwd, environment: {} });
   expect(open).toThrow(InputError);
   expect(open).toThrow(`${join(cwd, 'missing.yaml')} has a problem:\n  cannot be read (ENOENT)`);
 });
 
-test('quantities may carry their units, and devices are known in lower case', () => {
+test('quantities may have units, and device ids are converted to lower case', () => {
   const [workgroup] = load(`
 pipeline: { pollEvery: 2s, closeAfter: 3d }
 workgroups:
@@ -123,7 +124,7 @@ workgroups:
   });
 });
 
-test('a log in Redis needs an address, its own or that of the queue, whatever else is wrong', () => {
+test('a log in Redis needs an address, its own or that of the queue, also if other settings are wrong', () => {
   const needed = expect.stringContaining('such as "redis://127.0.0.1:6379"');
   expect(problemsOf('stream: { log: redis }')).toEqual({ 'stream.redisUrl': needed });
   expect(problemsOf('stream: { log: redis }\nhttp: { port: x }\nqueue: { backend: redis }')).toEqual({
@@ -151,7 +152,7 @@ test('a log in Redis needs an address, its own or that of the queue, whatever el
   expect(load('', environment).stream).toMatchObject({ log: 'redis', redisUrl: 'rediss://stream' });
 });
 
-test('what is missing, of another kind or misspelt is told in words, with what is meant', () => {
+test('missing, wrong and misspelt settings are described in words, with a suggestion', () => {
   expect(
     problemsOf(`
 datadir: ./data
@@ -194,7 +195,7 @@ test('an offset is not a time zone, because it knows no daylight saving', () => 
     ]);
 });
 
-test('text that is not YAML is a problem with its line, and not a crash', () => {
+test('text that is not YAML is an error with its line', () => {
   expect(problemsOf('http: { port: 1\nworkgroups: [')['']).toMatch(/line \d/);
   // One mistake is one problem, however much of the file it makes unreadable.
   const open = () =>
@@ -204,7 +205,7 @@ test('text that is not YAML is a problem with its line, and not a crash', () => 
   expect(Object.keys(problemsOf('just text'))).toEqual(['']);
 });
 
-test('aliases that would grow without end are a problem, and not a crash', () => {
+test('aliases that grow without end are an error', () => {
   const lines = ['a: &a [x, x, x, x, x, x, x, x, x]'];
   for (let level = 1; level < 12; level++) {
     const [name, below] = ['abcdefghijkl'[level], 'abcdefghijkl'[level - 1]];
@@ -213,7 +214,7 @@ test('aliases that would grow without end are a problem, and not a crash', () =>
   expect(Object.keys(problemsOf(lines.join('\n'))).length).toBeGreaterThan(0);
 });
 
-test('a variable stands in for text, wherever it is', () => {
+test('a variable is replaced in any text', () => {
   const { workgroups } = load(
     `workgroups: [{ id: home, upstream: { url: "https://${variable('HOST')}:${variable('PORT')}/x", token: "${variable('TOKEN')}" } }]`,
     { HOST: 'stream.example', PORT: '8443', TOKEN: 'a: "b" # c' },
@@ -235,7 +236,7 @@ test('variables that do not exist are all reported, beside the other problems', 
   });
 });
 
-test('a file stands in for its trimmed text, found from the folder of the configuration', () => {
+test('a file reference is replaced by the trimmed text, relative to the folder of the configuration', () => {
   mkdirSync(join(cwd, 'secrets'), { recursive: true });
   writeFileSync(join(cwd, 'secrets', 'token'), '  from-file\n');
   const { workgroups } = load(
@@ -250,7 +251,7 @@ test('a file stands in for its trimmed text, found from the folder of the config
   });
 });
 
-test('the environment stands above the file, and is checked as strictly', () => {
+test('the environment overrides the file, and is checked as strictly', () => {
   const yaml = 'dataDir: from-file\nhttp: { port: 1000, host: 127.0.0.2 }';
   const config = load(yaml, {
     WATTLINE_PORT: '2000',
@@ -277,7 +278,7 @@ test('the environment counts without a file', () => {
   rmSync(empty, { recursive: true });
 });
 
-test('the environment above a section that is no section is no crash', () => {
+test('the environment overrides a value where a section is expected, without a crash', () => {
   expect(Object.keys(problemsOf('http: 5', { WATTLINE_PORT: '1' }))).toEqual(['http']);
   expect(Object.keys(problemsOf('just text', { WATTLINE_PORT: '1' }))).toEqual(['']);
   expect(
@@ -285,12 +286,12 @@ test('the environment above a section that is no section is no crash', () => {
   ).toEqual(['http.port']);
 });
 
-test('a reference that fails does not hide what the environment says', () => {
+test('a failing reference does not hide settings of the environment', () => {
   const yaml = `queue: { backend: redis }\nworkgroups: [{ id: "${variable('ID')}" }]`;
   expect(Object.keys(problemsOf(yaml, { WATTLINE_REDIS_URL: 'redis://queue' }))).toEqual(['workgroups.0.id']);
 });
 
-test('relative folders start where the configuration lies', () => {
+test('relative folders start at the folder of the configuration', () => {
   mkdirSync(join(cwd, 'etc'), { recursive: true });
   writeFileSync(join(cwd, 'etc', 'wattline.yaml'), 'dataDir: ../data\naccess: { jwksFile: keys.json }');
   const config = loadConfig({ path: 'etc/wattline.yaml', cwd, environment: {} });
@@ -314,11 +315,11 @@ test('a port is a number, and nothing else counts as one', () => {
   expect(load('', { WATTLINE_PORT: '9000' }).http.port).toBe(9000);
 });
 
-test('an alias within what it stands for is a problem, not a crash', () => {
+test('an alias that contains itself is an error', () => {
   expect(problemsOf('workgroups: &all [*all]')).toEqual({ '': 'an alias contains itself' });
 });
 
-test('a workgroup that tokens could not name is refused', () => {
+test('a workgroup id that cannot be in a token is refused', () => {
   expect(problemsOf('workgroups: [{ id: __proto__ }]')).toEqual({
     'workgroups.0.id': 'cannot be "__proto__"',
   });

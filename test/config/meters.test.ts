@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { loadConfig, zodProblems } from '../../src/config/load-config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
@@ -12,7 +13,7 @@ function problemsOf(workgroup: object): string[] {
   return parsed.success ? [] : zodProblems(parsed.error).map(({ path, message }) => `${path}: ${message}`);
 }
 
-test('meters and sites have defaults for what is not said', () => {
+test('meters and sites have defaults', () => {
   const [workgroup] = configSchema.parse({
     workgroups: [
       {
@@ -28,7 +29,7 @@ test('meters and sites have defaults for what is not said', () => {
   ]);
 });
 
-test('members may come and go, and a device be a member by two of its sources', () => {
+test('members may join and leave a site, and a device may be a member by two of its sources', () => {
   expect(
     problemsOf({
       meters: [{ code: 'A' }, { code: 'B', device: DEVICE, source: 'roof' }],
@@ -153,7 +154,7 @@ test.each([
   expect(problemsOf(workgroup)).toEqual([expect.stringMatching(expected)]);
 });
 
-test('meters and sites can stand in files, the same meter and device in several sites', () => {
+test('meters and sites can be listed in files, and a meter or device can be in several sites', () => {
   const cwd = tempDir();
   writeFileSync(
     join(cwd, 'wattline.yaml'),

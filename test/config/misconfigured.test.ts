@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { workgroupWarnings } from '../../src/config/config-warnings.ts';
-import { zodProblems } from '../../src/config/load-config.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { readmeBlocks } from '../support/readme.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
@@ -83,7 +83,7 @@ describe('a stream that cannot work is refused', () => {
     });
   });
 
-  test('devices that cannot be told apart', () => {
+  test('two devices with the same id or name', () => {
     const devices = [
       { id: DEVICE, name: 'Garage' },
       { id: DEVICE.toUpperCase() },
@@ -96,7 +96,7 @@ describe('a stream that cannot work is refused', () => {
   });
 });
 
-describe('what is allowed and hardly meant is warned of', () => {
+describe('a warning for settings that are allowed but probably a mistake', () => {
   test.each([
     [
       'settings of another method',
@@ -176,7 +176,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     );
   });
 
-  test('an epoch of another source than the one that a field is booked as', () => {
+  test('a register epoch for another source than the one to which the field is booked', () => {
     const epoch = { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5 };
     const registerEpochs = [
       { ...epoch, source: 'default' },
@@ -187,7 +187,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     });
   });
 
-  test('epochs of devices and sources that there are not', () => {
+  test('register epochs of devices and sources that do not exist', () => {
     const at = '2024-01-01T00:00:00Z';
     const other = DEVICE.replace('7', '8');
     const registerEpochs = [
@@ -202,7 +202,7 @@ describe('what is allowed and hardly meant is warned of', () => {
     });
   });
 
-  test('sources that are named twice, or that stand for the whole', () => {
+  test('sources that are named twice, and total sources', () => {
     const devices = [{ id: DEVICE, sources: ['roof', 'roof', 'total'] }];
     const energyStreams = [register];
     expect(
@@ -213,10 +213,12 @@ describe('what is allowed and hardly meant is warned of', () => {
     ]);
   });
 
-  test('nothing is said of what the README shows, nor of a plain configuration', () => {
+  test('no warning for the configuration of the README and for a plain one', () => {
     // Some show other settings only.
     for (const block of readmeBlocks('yaml').filter((text) => text.includes('energyStreams'))) {
-      const home = workgroupSchema.parse(parse(block).workgroups[0]);
+      const file = parse(block);
+      // A file of the folder of workgroups has only the settings of one.
+      const home = workgroupSchema.parse(file.workgroups?.[0] ?? file);
       expect(workgroupWarnings(home)).toEqual([]);
     }
     expect(streamWarningsOf(register, power, { ...power, field: 'out', direction: 'negative' })).toEqual({});

@@ -13,7 +13,7 @@ import {
 } from './support.ts';
 
 describe.each(correctionCases())('$id', { timeout: 60_000 }, (one) => {
-  test('comes out as its arithmetic says, by whatever was told before, and is undone without a trace', async () => {
+  test('has the energy of its arithmetic in any order, and undoing it restores the previous state', async () => {
     const { why, source } = one;
     const shard = await openTestShard();
     await landReadings(shard, readingsOf(one));

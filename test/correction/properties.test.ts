@@ -75,7 +75,7 @@ async function tryCorrect(shard: Parameters<typeof correct>[0], correction: Case
   }
 }
 
-test('the order of corrections and data does not matter, and what is undone leaves nothing behind', {
+test('the order of corrections and data does not matter, and an undone correction has no effect', {
   timeout: 600_000,
 }, async () => {
   await fc.assert(
@@ -133,7 +133,7 @@ function comparable({ series, ...state }: Awaited<ReturnType<typeof stateOf>>) {
   return { ...state, series: series.map(({ step_ms: _, ...one }) => one) };
 }
 
-test('the intervals of a corrected day add up to it, and a set stretch to what was set', {
+test('the intervals of a corrected day add up to the day, and those of a corrected time to the set energy', {
   timeout: 600_000,
 }, async () => {
   await fc.assert(

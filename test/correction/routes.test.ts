@@ -4,6 +4,7 @@ import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import {
   type CorrectionRoutesOptions,
   registerCorrectionRoutes,
@@ -11,6 +12,7 @@ import {
 import { listCorrections } from '../../src/correction/list-corrections.ts';
 import { storeAuditedCorrection } from '../../src/correction/store-correction.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
+import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
@@ -47,9 +49,11 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   await rollUpSite(shard, site, NOW_MS);
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const audit = createAudit({ dataDir, actor: 'test', clock });
-  const { workgroups } = configSchema.parse({
-    workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
-  });
+  const workgroups = createWorkgroups(
+    configSchema.parse({
+      workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
+    }),
+  );
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
   const answered = async <Answer>(work: Promise<Answer>) =>
     work.then(
@@ -94,6 +98,7 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   };
   return {
     audit,
+    shard,
     issue,
     post: (body: unknown, more: { query?: string; token?: string } = {}) =>
       ask('POST', more.query ?? '', { body, ...(more.token && { token: more.token }) }),
@@ -171,6 +176,8 @@ test.each([
   [{ ...day, reason: ' ' }, 'reason'],
   [{ ...day, day: '2026-02-30' }, 'day'],
   [{ ...day, day: '2026-06-10' }, 'day'],
+  [{ ...day, day: '9999-12-31' }, 'day'],
+  [{ ...day, day: '0000-01-01' }, 'day'],
   [{ ...day, device: 'garage' }, 'device'],
   [{ ...day, device: '00000000-0000-4000-8000-00000000000f' }, 'device'],
   [{ ...day, source: 'roof' }, 'source'],
@@ -179,6 +186,9 @@ test.each([
   [{ ...day, energyWh: 1e12 }, 'energyWh'],
   [between('02T10:00:00', '02T10:00:00'), 'to'],
   [between('02T10:01:00', '02T11:00:00'), 'from'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), from: '1969-12-31T23:00Z' }, 'from'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), from: '0000-01-01T00:00+01:00' }, 'from'],
+  [{ ...between('02T10:00:00', '02T11:00:00'), to: '9999-12-31T23:00-10:00' }, 'to'],
   [between('02T10:00:00', '02T11:01:00'), 'to'],
   [{ ...between('02T10:00:00', '02T11:00:00'), from: '2026-06-02T10:00' }, 'from'],
   [{ ...between('02T10:00:00', '02T11:00:00'), from: '2026-01-02T10:00Z' }, 'to'],
@@ -200,7 +210,7 @@ test.each([
   expect((await get()).body).toEqual({ corrections: [] });
 });
 
-test('what sets the same time twice is refused with the correction that does', async () => {
+test('a correction of time that is already corrected is refused, and the error names the other correction', async () => {
   const { post } = await openRoutes();
   await post(day);
   expect(await post(between('02T10:00:00', '02T11:00:00'))).toMatchObject({
@@ -212,7 +222,7 @@ test('what sets the same time twice is refused with the correction that does', a
   expect(await post(exclude)).toMatchObject({ status: 400, body: { parameter: 'from' } });
 });
 
-test('only a token that may correct does, and one of device groups corrects and sees its own devices', async () => {
+test('only a token with the permission can correct, and one with device groups only its devices', async () => {
   const { post, get, issue } = await openRoutes();
   const writer = await issue({ permissions: ['search:read', 'data:write', 'org:audit'] });
   expect(await post(day, { token: writer })).toMatchObject({
@@ -238,7 +248,45 @@ test('only a token that may correct does, and one of device groups corrects and 
   expect(await get('', await issue({ permissions: ['data:correct'] }))).toMatchObject({ status: 403 });
 });
 
-test('no worker, a body that is too large or no JSON, and other methods are answered as such', async () => {
+test('a token of device groups does not see that an estimate was made from a device of others', async () => {
+  const { post, get, issue, shard } = await openRoutes();
+  const hours = Array.from({ length: 7 * 24 }, (_, hour) => hour);
+  for (const device of [DEVICE, OTHER])
+    await landReadings(
+      shard,
+      hours.map((hour) => ({
+        device,
+        event_time: new Date(Date.UTC(2026, 5, 2, 23 + hour)).toISOString(),
+        data: { energy: 2_500 + hour * 100 },
+      })),
+    );
+  await rollUpSite(shard, site, NOW_MS);
+  const fill = { ...between('04T10:00:00', '04T11:00:00'), energyWh: undefined, kind: 'fill', replace: true };
+  const stored = await post({ ...fill, like: { device: OTHER, source: 'default' } });
+  expect(stored.body).toMatchObject({ correction: { basis: { device: OTHER } } });
+  const mine = await issue({ permissions: ['search:read', 'data:correct'], deviceGroups: ['mine'] });
+  expect((await get('', mine)).body).toMatchObject({ corrections: [{ id: 1, kind: 'fill', basis: null }] });
+  expect(JSON.stringify(await get('', mine))).not.toContain(OTHER);
+  expect((await get()).body).toMatchObject({ corrections: [{ basis: { device: OTHER } }] });
+});
+
+test('a token of device groups undoes nothing while it is not known whose correction it is', async () => {
+  const error = new TransientError('Busy', 'the disk is full');
+  let done = 0;
+  const { post, issue } = await openRoutes({
+    list: async () => ({ kind: 'failed', error }),
+    correct: async () => {
+      done++;
+      return { kind: 'failed', error };
+    },
+  });
+  const mine = await issue({ permissions: ['data:correct'], deviceGroups: ['mine'] });
+  const undo = { kind: 'undo', correction: 1, reason: 'x' };
+  expect(await post(undo, { token: mine })).toMatchObject({ status: 503 });
+  expect(done).toBe(0);
+});
+
+test('without a worker, with a body that is too large or no JSON, and with other methods, the answer is a specific error', async () => {
   const { post, get } = await openRoutes({
     correct: async () => ({ kind: 'not-running' }),
     list: async () => ({ kind: 'not-running' }),

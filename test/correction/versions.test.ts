@@ -69,7 +69,7 @@ test('a day that is not closed keeps its status', async () => {
   ).rejects.toThrow(/day: is not over yet/);
 });
 
-test('late data behind a set day move its shape and never its sum, and come back when it is undone', async () => {
+test('late data change the shape of a set day but never its sum, and count after an undo', async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2_400], ['03T00:00', 4_800]);
   await rollUpSite(shard, site, NOW_MS);
@@ -91,7 +91,7 @@ test('late data behind a set day move its shape and never its sum, and come back
   expect((await daysOf(shard)).wh).toMatchObject({ '2024-06-01': 2_400 });
 });
 
-test('readings that land later in an excluded time are kept aside, revised ones too, and count once it is undone', async () => {
+test('readings that land later in an excluded time are excluded too, and count after an undo', async () => {
   const shard = await openPlant();
   await correct(shard, { kind: 'exclude', ...noon });
   const days = (await daysOf(shard)).wh;
@@ -109,7 +109,7 @@ test('readings that land later in an excluded time are kept aside, revised ones 
   expect((await toldIntervalsOf(shard))['2024-06-01T11:45:00Z']).toBe(27);
 });
 
-test('a day whose readings are all excluded is withdrawn, and comes back', async () => {
+test('a day whose readings are all excluded is withdrawn, and returns after an undo', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [
     { event_time: '2024-06-01T10:00:00Z', data: { power: 1_000 } },
@@ -173,7 +173,7 @@ test('a declared source that was set is not missing, and a set day is not contra
   expect((await daysOf(shard)).flags['2024-06-01']).toEqual(['corrected']);
 });
 
-test('days that are closed later keep what was corrected', async () => {
+test('days that are closed later keep their corrections', async () => {
   const shard = await openPlant();
   await correct(shard, { kind: 'exclude', ...noon });
   const days = await daysOf(shard);
@@ -181,7 +181,7 @@ test('days that are closed later keep what was corrected', async () => {
   expect(await daysOf(shard)).toEqual(days);
 });
 
-test('where a stream is no longer configured, what was corrected goes with its days, and comes back with it', async () => {
+test('corrections disappear with the days of a removed stream, and return with the stream', async () => {
   const shard = await openPlant();
   await correct(shard, { kind: 'set_day', day: '2024-06-02', energyWh: 9_600 });
   const before = await stateOf(shard);
@@ -192,7 +192,7 @@ test('where a stream is no longer configured, what was corrected goes with its d
   expect(await stateOf(shard)).toEqual(before);
 });
 
-test('where a day is read from another method later, what was corrected stands there', async () => {
+test('a correction stays in force if the day is read from another method later', async () => {
   const shard = await openTestShard();
   const two: EnergySite = {
     timezone: 'Etc/UTC',

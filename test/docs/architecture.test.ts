@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findImports, parts, readSources } from '../support/architecture.ts';
@@ -101,4 +101,35 @@ test('every decision has its context, what was decided, and what came of it', ()
     expect(text).toMatch(
       /^[^\n]+\n\n- \*\*Context\.\*\* .+\n- \*\*Decision\.\*\* .+\n- \*\*Consequence\.\*\* .+$/s,
     );
+});
+
+test('every decision is in the index of decisions by topic', () => {
+  const [index, ...decisions] = below('## Decisions').split('\n### ');
+  const headings = decisions.map((text) => text.split('\n')[0]!);
+  const indexed = [...index!.matchAll(/\[(.+?)\]\(#/g)].map(([, heading]) => heading!);
+  expect(indexed.toSorted()).toEqual(headings.toSorted());
+});
+
+test('every folder of the data folder has its writers in the table', () => {
+  const rows = [...below('## Who writes what').matchAll(/^\| (.+?) \| (.+?) \|/gm)].map(([, what]) => what!);
+  const folders = [
+    ...below('## Where state lies')
+      .split('\nThe folder of a lake:')[0]!
+      .matchAll(/^\| (`.+?`) \|/gm),
+  ]
+    .flatMap(([, cell]) => words(cell!))
+    // DuckDB's tables have rows of their own. Caches and locks are rebuilt by each process.
+    .filter((folder) => !/^(warehouse|queue|status|lock)\//.test(folder));
+  expect(folders.filter((folder) => !rows.some((row) => row.includes(folder)))).toEqual([]);
+});
+
+test('every table of the warehouse that the table of writers names exists', () => {
+  const named = [...below('## Who writes what').matchAll(/^\| tables? (.+?) \|/gm)].flatMap(([, cell]) =>
+    words(cell!),
+  );
+  const sql = globSync('sql/schema/*.sql', { cwd: repositoryRoot }).map((path) =>
+    readFileSync(join(repositoryRoot, path), 'utf8'),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((table) => !sql.some((text) => text.includes(`CREATE TABLE ${table} (`)))).toEqual([]);
 });

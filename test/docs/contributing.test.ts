@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -7,7 +7,7 @@ import biome from '../../biome.json' with { type: 'json' };
 import packageFile from '../../package.json' with { type: 'json' };
 import { exitCodes, exitCodesHelp } from '../../src/cli/terminal/exit-codes.ts';
 import { goldenCases } from '../rollup/golden.ts';
-import { pages, repositoryRoot } from '../support/readme.ts';
+import { linksOf, pages, repositoryRoot } from '../support/readme.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -20,6 +20,19 @@ test('scripts, tests, cases and folders that CONTRIBUTING.md names exist', () =>
   for (const [, path] of page.matchAll(/vitest run (\S+?\.test\.ts)/g)) expect(read(path!)).not.toBe('');
   const ids = new Set(goldenCases().map(({ id }) => id));
   expect([...page.matchAll(/WATTLINE_TEST_CASE=(\S+)/g)].map(([, id]) => ids.has(id!))).toEqual([true]);
+});
+
+test('each recipe names its files in order, and the files exist', () => {
+  const recipes = page.split('\n## Recipes')[1]!.split('\n## ')[0]!;
+  const rows = [...recipes.matchAll(/^\| (?!to add|---)(.+?) \| (.+) \|$/gm)];
+  expect(rows.length).toBeGreaterThanOrEqual(7);
+  for (const [, what, steps] of rows) {
+    const numbers = [...steps!.matchAll(/(?:^|[.)] )(\d)\. /g)].map(([, number]) => Number(number));
+    expect(numbers, what).toEqual(numbers.map((_, index) => index + 1));
+    expect([...steps!.matchAll(/\]\(/g)].length, what).toBeGreaterThanOrEqual(3);
+  }
+  const missing = linksOf('CONTRIBUTING.md').filter((path) => !existsSync(join(repositoryRoot, path)));
+  expect(missing).toEqual([]);
 });
 
 test('benchmarks that CONTRIBUTING.md names exist', () => {

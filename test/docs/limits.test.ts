@@ -73,7 +73,8 @@ const internalLimits: Readonly<Record<string, readonly string[]>> = {
   'a warning in the log of the service': ['wire-limits.ts sequencerLeadMsWarn'],
   'work of one call of the roll-up': ['defer-devices.ts MOVED_READINGS_MAX'],
   'the length of a key in the hot path': ['member-keys.ts KEY_BYTES_MAX'],
-  'more imports than a disk holds': ['import-ledger.ts BATCHES_MAX'],
+  'the size of an object that is read into memory': ['object-store.ts GET_BYTES_MAX'],
+  'more imports than a disk holds': ['import-batches.ts IMPORT_BATCHES_MAX'],
 };
 
 test('every constant that bounds something is on the page, or known to be internal', () => {

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { describeStart, describeSummary } from '../../src/cli/demo/demo-view.ts';
+import { describeDemo, describeStart } from '../../src/cli/demo/demo-view.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Site } from '../../src/simulate/create-site.ts';
 import {
@@ -22,8 +22,10 @@ describe('the README and the pages of docs/', () => {
     expect(configurations.length).toBeGreaterThanOrEqual(2);
     for (const text of configurations) {
       const cwd = tempDir();
-      writeFileSync(join(cwd, 'wattline.yaml'), text);
-      expect(loadConfig({ cwd, environment: {} }).workgroups[0]!.id).toBe('home');
+      const [, file = 'wattline.yaml'] = /^# (workgroups\.d\/\S+)\n/.exec(text) ?? [];
+      mkdirSync(join(cwd, 'workgroups.d'));
+      writeFileSync(join(cwd, file), text);
+      expect(loadConfig({ cwd, environment: {} }).workgroups[0]!.id).toMatch(/^(home|plant-7)$/);
     }
   });
 
@@ -52,7 +54,7 @@ describe('the README and the pages of docs/', () => {
     const lines = shown.trimEnd().split('\n');
     expect(start.split('\n')).toEqual(expect.arrayContaining(lines.slice(0, 4)));
     const day = { series: 9, different: [] };
-    const summary = describeSummary({
+    const summary = describeDemo({
       seconds: 36.2,
       sent: 21_590,
       landed: 21_590,

@@ -84,7 +84,7 @@ test('a day is explained alike by the command and over HTTP, beside a running se
   ]);
 }, 60_000);
 
-describe('the command says what is wrong', () => {
+describe('the command reports wrong arguments', () => {
   const explain = (args: string[], text = 'workgroups: [{ id: acme }, { id: globex }]') => {
     const cwd = tempDir();
     writeFileSync(join(cwd, 'wattline.yaml'), text);

@@ -56,7 +56,7 @@ function reasons({ sources }: DeviceTold) {
 const production = { source: 'solar', role: 'production' };
 const consumption = { source: 'load', role: 'consumption' };
 
-test('of several roles the first tells the device, and the others say why they do not count', async () => {
+test('the first of several roles is the energy of the device, and the others have a reason why they do not count', async () => {
   const roles = [
     production,
     consumption,
@@ -94,7 +94,7 @@ test('of several roles the first tells the device, and the others say why they d
   expect(page).toMatch(/\n {2}\* +solar +production +24,000 +has the role production\n/);
 });
 
-test('a device is told by its energyRole, and is incomplete where one of these sources is silent', async () => {
+test('the energy of a device follows from its energyRole, and is incomplete if one of its sources has no readings', async () => {
   const { explained, told, page } = await tell(days({ solar: 24_000, load: 10_000 }), {
     devices: [{ energyRole: 'grid_export' }],
     roles: [production, consumption, { device: 'house', source: 'feed', role: 'grid_export' }],
@@ -108,7 +108,7 @@ test('a device is told by its energyRole, and is incomplete where one of these s
   );
 });
 
-test('a total source stands alone, sources that the device does not name are left out, and one role is added up', async () => {
+test('a total source counts alone, undeclared sources are left out, and sources of one role are added up', async () => {
   const total = await tell(days({ all: 60, solar: 1_000 }), {
     devices: [{ totalSource: 'all' }],
     roles: [production],
@@ -129,7 +129,7 @@ test('a total source stands alone, sources that the device does not name are lef
   expect(listed.page).toContain('200 (roof) + 300 (solar) = 500 Wh');
 });
 
-test('without any role all sources are added, undeclared where there are several', async () => {
+test('without roles all sources are added, and the day is flagged if there are several', async () => {
   const several = await tell(days({ a: 10, b: 5 }), {});
   expect(several.told).toMatchObject({ rule: 'no_role', role: null, energyWh: 15 });
   expect(several.told.flags).toEqual([
@@ -140,7 +140,7 @@ test('without any role all sources are added, undeclared where there are several
   expect(one.page).not.toContain('\nDevice\n');
 });
 
-test('of a register that may fall the device counts what rose, or what fell', async () => {
+test('of a net register the device counts the rises, or the falls', async () => {
   const values = [0, 500, 400, 900, 300];
   const net = Array.from({ length: 97 }, (_, index): CaseReading => {
     const value =

@@ -150,7 +150,7 @@ describe('a day on which everything happens', () => {
     expect(page).toContain('23,000 (meter) + 900 (old) + 400 (panel) = 24,300 Wh\n');
   });
 
-  test('shows the readings that events and stretches are about, and says what was not used and why', async () => {
+  test('shows the readings of events and stretches, and which readings were not used and why', async () => {
     const { page } = await explain(await open(), { source: 'meter' });
     const at = (line: string) => line.split(' | ').slice(0, -1).join(' | ');
     const lines = linesOf(page, 'Readings');
@@ -171,7 +171,7 @@ describe('a day on which everything happens', () => {
     );
   });
 
-  test('tells what changed between its versions, and what brought that', async () => {
+  test('lists the changes between versions with their causes', async () => {
     const { page } = await explain(await open(), { source: 'meter' });
     const versions = linesOf(page, 'Versions').map((line) =>
       line.replace(/(computed|landed) \S+ [\d:]+\d/, '$1 T'),
@@ -184,7 +184,7 @@ describe('a day on which everything happens', () => {
     ]);
   });
 
-  test('tells power by the hour, what was not measured, and with --all every part', async () => {
+  test('shows power by the hour and unmeasured time, and with --all every part', async () => {
     const { page, all } = await explain(await open(), { source: 'panel' });
     expect(linesOf(page, 'Energy by the hour')).toEqual([
       'From | To | Wh',
@@ -207,7 +207,7 @@ describe('a day on which everything happens', () => {
     ]);
   });
 
-  test('tells of a daily register what it showed of the day before', async () => {
+  test('shows for a daily register the value that it carried over from the day before', async () => {
     const { page } = await explain(await open(), { source: 'old' });
     expect(linesOf(page, 'What happened')).toEqual([
       'carry over: showed the day before from 00:00:00 to 05:00:00: no energy',
@@ -262,7 +262,7 @@ test.each(['0001-01-02', '1969-12-31', '2026-05-01', '2026-09-01'])(
   5_000,
 );
 
-test('the sources that a device is not the sum of stand behind, with how to look at them', async () => {
+test('sources that do not count for the device are listed last, with the command that shows them', async () => {
   const shard = await openTestShard();
   const values = (factor: number): Array<[number, number]> => [
     [0, 0],
@@ -291,7 +291,7 @@ test('the sources that a device is not the sum of stand behind, with how to look
   expect(told.sources).toHaveLength(3);
 });
 
-test('where the clock is changed, repeated hours are told apart', async () => {
+test('repeated hours of a clock change are distinguished', async () => {
   const shard = await openTestShard();
   const readings = Array.from({ length: 27 }, (_, index) => ({
     event_time: new Date(Date.parse('2026-10-24T21:30:00Z') + index * 3_600_000).toISOString(),
@@ -352,7 +352,7 @@ test.each([
   },
 );
 
-test('power that is impossible, and the method that it leaves contradicted, are told with the limit', async () => {
+test('impossible power and the contradicted method are shown with the limit', async () => {
   const shard = await openTestShard();
   const hours = Array.from({ length: 25 }, (_, hour) => hour);
   await landReadings(shard, [

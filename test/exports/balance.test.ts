@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { zodProblems } from '../../src/config/load-config.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { INTERVAL_MS } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
@@ -94,7 +94,7 @@ test('a balance is exported as CSV, Parquet and JSON, of the workgroup or of a s
   );
 });
 
-test('a sheet has what each month comes to', async () => {
+test('a sheet has the totals of each month', async () => {
   const at = await openFiles([{ format: 'xlsx', range: 'month_to_date' }]);
   const { path } = await at.run('export1');
   const archive = readFileSync(path);
@@ -131,7 +131,7 @@ test.each([
   expect(problems.join('\n')).toMatch(message);
 });
 
-test('a balance without roles is refused, and says what is missing', () => {
+test('a balance without roles is refused with the missing settings', () => {
   const parsed = configSchema.safeParse({
     workgroups: [{ id: WORKGROUP }],
     exports: [

@@ -8,7 +8,7 @@ import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { runCli } from '../support/run-cli.ts';
 import { openExportFixture } from './support.ts';
 
-test('exports are listed, shown, run and corrected from the command line, and status tells what needs a look', async () => {
+test('exports are listed, shown, run and corrected from the command line, and status shows failures', async () => {
   const hook = {
     url: 'http://127.0.0.1:1/in?key=hidden-key',
     headers: { Authorization: 'Bearer hidden-token' },

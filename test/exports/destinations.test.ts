@@ -48,7 +48,7 @@ test('a file is put into a bucket once, signed, and looked at there', async () =
   expect(readdirSync(at.ledger().outbox)).toEqual([]);
 });
 
-test('a bucket that refuses or holds something else keeps the file in the outbox, and no secret is told', async () => {
+test('if a bucket refuses a file or has another one, the file stays in the outbox, and no error contains a secret', async () => {
   const s3 = await startS3Server(credentials);
   const wrong = { ...credentials, secretAccessKey: 'not-the-secret-at-all' };
   const at = await openExportFixture([
@@ -69,7 +69,7 @@ test('a bucket that refuses or holds something else keeps the file in the outbox
   expect(at.ledger('export2').runs()[0]).toMatchObject({ state: 'delivered', attempts: 2 });
 });
 
-test('a webhook that fails first gets the same bytes again with the same key, and can tell by the signature whose they are', async () => {
+test('a webhook that fails gets the same bytes again with the same key and a signature', async () => {
   const webhook = await startWebhookServer();
   const at = await openExportFixture([
     {
@@ -116,7 +116,7 @@ test('a webhook that fails first gets the same bytes again with the same key, an
   expect(JSON.stringify(ended)).not.toMatch(/hidden|shared-secret/);
 });
 
-test('nobody who answers is waited for, with longer and longer pauses, and other exports go on', async () => {
+test('a destination that does not answer is retried at growing intervals, and other exports continue', async () => {
   const at = await openExportFixture([
     { id: 'unreachable', destination: { webhook: { url: 'http://127.0.0.1:1/' } }, schedule: '0 6 * * *' },
     { id: 'fine', schedule: '0 6 * * *' },
@@ -136,7 +136,7 @@ test('nobody who answers is waited for, with longer and longer pauses, and other
   expect(waiting!.lastError!.message).toBe('127.0.0.1:1 does not answer (ECONNREFUSED)');
 });
 
-test('a folder that cannot be written to is told, and gets its file once it can; a lost outbox is made again', async () => {
+test('a folder that cannot be written is reported and gets its file later, and a lost outbox is made again', async () => {
   const at = await openExportFixture([{}]);
   await storeDays(at.shard, [day]);
   await at.publish();

@@ -92,7 +92,7 @@ test.each([
   });
 });
 
-test('a sheet has dates, numbers and text as such, no formula, a header that stays, and says what it is', async () => {
+test('a sheet has typed cells, no formulas, a frozen header and a second sheet that describes it', async () => {
   const at = await openExportFixture([{ format: 'xlsx' }], {
     devices: [{ id: deviceId(1), name: '=HYPERLINK("http://x","Müller & <Söhne>")' }],
   });
@@ -132,7 +132,7 @@ test('a sheet has dates, numbers and text as such, no formula, a header that sta
   expect(readdirSync(at.ledger().outbox)).toEqual([]);
 });
 
-test('a sheet of more rows than it takes is refused at once, and says what to do', async () => {
+test('a sheet with too many rows is refused at once, with advice', async () => {
   const at = await openExportFixture([{ format: 'xlsx', range: 'last_year' }]);
   await at.shard.transaction(async (connection) => {
     await connection.run(
@@ -148,7 +148,7 @@ test('a sheet of more rows than it takes is refused at once, and says what to do
   expect(at.ledger().runs()).toMatchObject([{ state: 'failed', lastError: { code: 'TooManyRows' } }]);
 });
 
-test('intervals show the hour that a clock shows twice, and what nothing measured is empty', async () => {
+test('intervals include the repeated hour of a clock change, and unmeasured ones are empty', async () => {
   const at = await openExportFixture([{ report: 'interval_energy' }], { timezone: 'Europe/Berlin' });
   await addSeries(at.shard, 1, 1, 'pv');
   await storeDays(at.shard, [{ day: '2026-10-25', device: 1, source: 'pv', energyWh: 7 }]);
@@ -163,7 +163,7 @@ test('intervals show the hour that a clock shows twice, and what nothing measure
   expect(line('2026-10-25T02:00:00Z').at(-1)).toBe('');
 });
 
-test('what a process that was killed while writing left behind is replaced, and nothing of it stays', async () => {
+test('a file that a killed process left half-written is replaced', async () => {
   const at = await openExportFixture([{ format: 'xlsx' }]);
   await storeDays(at.shard, [{ day: '2026-11-19', device: 1, energyWh: 5 }]);
   await at.publish();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
-import { zodProblems } from '../../src/config/load-config.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { readFingerprints } from '../../src/exports/day-fingerprints.ts';
 import { newRun } from '../../src/exports/due-periods.ts';
 import { openLedger } from '../../src/exports/export-ledger.ts';
@@ -161,7 +161,7 @@ test('meter data, budgets, reconciliation and variance are exported as their end
   );
 });
 
-test('a variance is out of date when a reading or a budget of its days has changed, and not for those of others', async () => {
+test('a variance is outdated if a reading or budget of its days has changed, and not for other days', async () => {
   const at = await openFiles();
   const opened = at.openOne({ site: 'Halle Ost' });
   const ledger = openLedger(at.dataDir, 'one');
@@ -189,7 +189,7 @@ test('a variance is out of date when a reading or a budget of its days has chang
   expect(await markOutdated(other, at.lake, (await at.lake.current(WORKGROUP))!, 0)).toEqual([]);
 });
 
-test('a day is told from any other, whatever the order of its rows', async () => {
+test('the fingerprint of a day depends on its rows, and not on their order', async () => {
   const instance = await DuckDBInstance.create(':memory:');
   onTestFinished(() => instance.closeSync());
   const connection = await instance.connect();
@@ -223,7 +223,7 @@ test('a day is told from any other, whatever the order of its rows', async () =>
   expect(await hashOf(['b', 0, 0], ['a', 15, 2], ['a', 0, 1])).toBe(all[0]);
 });
 
-test('what an export is of has to exist, and settings belong to the report', () => {
+test('the subject of an export must exist, and each setting must fit the report', () => {
   const problemsOf = (input: object) => {
     const parsed = configSchema.safeParse({
       workgroups: [

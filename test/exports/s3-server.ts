@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A bucket server that takes only what is signed as S3 asks for: its own reading of the signature, not that of the library. */
+/** A bucket server that ignores conditions, and takes only what is signed as S3 asks for: its own reading of the signature, not that of the library. */
 export interface S3Server {
   url: string;
   /** By `/bucket/key`. */
@@ -11,6 +11,8 @@ export interface S3Server {
   requests: string[];
   /** Spoils the next object that is stored. */
   spoilNext(): void;
+  /** Answers every request like this from now on. */
+  refuseWith(status: number, text: string): void;
 }
 
 export async function startS3Server(credentials: {
@@ -21,12 +23,14 @@ export async function startS3Server(credentials: {
   const objects: S3Server['objects'] = new Map();
   const requests: string[] = [];
   let spoil = false;
+  let refusal: { status: number; text: string } | undefined;
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     const path = decodeURIComponent(request.url!);
     requests.push(`${request.method} ${path}`);
     const refuse = (status: number, code: string) =>
       response.writeHead(status).end(`<?xml version="1.0"?><Error><Code>${code}</Code></Error>`);
+    if (refusal) return response.writeHead(refusal.status).end(refusal.text);
     if (!isSigned(request, body, credentials)) return refuse(403, 'SignatureDoesNotMatch');
     if (request.method === 'PUT') {
       const md5 = createHash('md5').update(body).digest('base64');
@@ -38,7 +42,12 @@ export async function startS3Server(credentials: {
     }
     const found = objects.get(path);
     if (!found) return refuse(404, 'NoSuchKey');
-    response.writeHead(200, { ...found.headers, 'Content-Length': found.bytes.length }).end();
+    if (request.method === 'DELETE') {
+      objects.delete(path);
+      return response.writeHead(204).end();
+    }
+    response.writeHead(200, { ...found.headers, 'Content-Length': found.bytes.length });
+    response.end(request.method === 'GET' ? found.bytes : undefined);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -48,6 +57,9 @@ export async function startS3Server(credentials: {
     requests,
     spoilNext: () => {
       spoil = true;
+    },
+    refuseWith: (status, text) => {
+      refusal = { status, text };
     },
   };
 }

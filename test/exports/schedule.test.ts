@@ -40,7 +40,7 @@ test('each range is the days that are over when it is due', () => {
   ]);
 });
 
-test('a period is read as it is called, and what is none is not', () => {
+test('a period is parsed from its name, and other texts are refused', () => {
   for (const name of ['2026-11-20', '2026-11', '2026', '2024-02', '2026-11-14_to_2026-11-20'])
     expect(parsePeriod(name)?.name).toBe(name);
   expect(parsePeriod('2026-11-01_to_2026-11-30')?.name).toBe('2026-11');
@@ -48,7 +48,7 @@ test('a period is read as it is called, and what is none is not', () => {
     expect(parsePeriod(text)).toBeUndefined();
 });
 
-test('a daily export over the days on which the clock changes comes once a day, at its time', async () => {
+test('a daily export runs once a day at its time, also when the clock changes', async () => {
   const at = await openExportFixture([{ schedule: '30 2 * * *' }], { timezone: 'Europe/Berlin' });
   const first = '2026-03-27';
   await storeDays(
@@ -74,7 +74,7 @@ test('a daily export over the days on which the clock changes comes once a day, 
   ).toEqual(['2026-03-27', '2026-03-28', '2026-03-29']);
 });
 
-test('the tick that finds a new export may be its own, and what was due before it came is not caught up', async () => {
+test('a new export may start at once, and periods before it was configured are not exported', async () => {
   const at = await openExportFixture([
     { schedule: '0 12 * * *' },
     { id: 'earlier', schedule: '58 11 * * *' },
@@ -93,7 +93,7 @@ test('the tick that finds a new export may be its own, and what was due before i
   expect(at.ledger('earlier').runs()).toEqual([]);
 });
 
-test('what came due while nothing ran is caught up, the newest 31 periods, each once', async () => {
+test('periods that were due while nothing ran are exported later: the newest 31, each once', async () => {
   const at = await openExportFixture([
     { schedule: '0 6 * * *' },
     { id: 'monthly', range: 'last_month', schedule: '0 6 * * *' },

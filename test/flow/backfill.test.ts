@@ -11,7 +11,7 @@ import { openTestShard } from '../warehouse/support.ts';
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const stream = (field: string) => ({ table: 'solar', field, method: 'total_energy' as const, unit: 'Wh' });
 
-test('a running service backfills for whoever asks: a field that is configured when only the lake has its messages', async () => {
+test('a running service backfills on request: a field that is configured when only the lake has its messages', async () => {
   const service = await createServiceProcess({
     workgroups: [{ id: 'home', energyStreams: [stream('total_wh')] }],
     pipeline: { rollupEvery: '300ms', publishEvery: '300ms' },

@@ -30,7 +30,7 @@ function writeCase(folder: string, name: string, expected?: string[]): void {
 }
 
 describe('npm run check:real', () => {
-  test('compares every case below a folder, says why a day differs, and fails where one does', {
+  test('compares every case below a folder, explains each different day, and fails if there is one', {
     timeout: 60_000,
   }, async () => {
     const folder = tempDir();
@@ -69,7 +69,7 @@ describe('npm run check:real', () => {
     expect(cases[0].differing[1].why.events[0]).toMatch(/^glitch: /);
   });
 
-  test('is content where all is as it should be, and shows it as a table', { timeout: 60_000 }, async () => {
+  test('succeeds with a table if all days are right', { timeout: 60_000 }, async () => {
     const folder = tempDir();
     writeCase(folder, 'good', [`2024-06-02,${DEVICE},roof,24000,0`]);
     const { code, stdout } = await checkReal(join(folder, 'good'));
@@ -84,7 +84,7 @@ describe('npm run check:real', () => {
     expect(stderr).toContain('no folder in it has a case.json');
   });
 
-  test('says which known days cannot be read', async () => {
+  test('lists the known days that cannot be read', async () => {
     const folder = tempDir();
     writeCase(folder, 'a', [`2024-02-30,${DEVICE},roof,,1`]);
     await expect(readRecordings(folder)).rejects.toThrow(/line 2, day: .*\n.*line 2, energy_wh: /);

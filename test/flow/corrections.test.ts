@@ -146,7 +146,7 @@ test('beside a running service a correction is stored by it, reported within sec
   expect(listed).toMatchObject({ code: 0, stdout: 'no corrections\n' });
 }, 240_000);
 
-test('what is wrong with a command is said at once', async () => {
+test('wrong arguments of a command are reported at once', async () => {
   const cwd = tempDir();
   const run = (...args: string[]) => runCli(['correct', ...args], { cwd, environment: {} });
   const of = ['garage', '--reason', 'x'];

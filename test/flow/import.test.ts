@@ -98,7 +98,7 @@ function wideCsv(): string {
   return `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n${lines.join('\n')}\n`;
 }
 
-test('an import says which fields were read, what was taken and rejected, and what energy came of it by month', async () => {
+test('an import reports the fields, the accepted and rejected readings, and the energy by month', async () => {
   const cwd = tempDir();
   const energyStreams = [
     { table: 'solar', field: 'Zähler (kWh)', method: 'total_energy' as const, unit: 'kWh' },
@@ -195,7 +195,7 @@ test('the energy of an import is that of its own devices, sources and days, and 
   expect(again.months).toEqual([{ month: '2026-03', source: 'roof', energyWh: 7_200, devices: 1, days: 3 }]);
 }, 60_000);
 
-test('an import of which no field is read warns, and names lines of configuration that make energy of it', async () => {
+test('an import without any used field warns, and suggests lines of configuration', async () => {
   const cwd = folderOf(1);
   writeFileSync(join(cwd, 'log.csv'), wideCsv());
   const line =
@@ -244,7 +244,7 @@ test('an import of which no field is read warns, and names lines of configuratio
   );
 }, 60_000);
 
-test('an import of which every reading is rejected, or which comes to no energy, warns', async () => {
+test('an import whose readings are all rejected, or that has no energy, warns', async () => {
   const cwd = folderOf(1);
   const text = (values: number[]) =>
     `Zeit;total_wh\n${values.map((value, hour) => `2026-03-30 0${hour}:00;${value}\n`).join('')}`;
@@ -292,7 +292,7 @@ test('with a service: the same command asks it, and returns once the report has 
   expect(await service.stop()).toBe(0);
 }, 60_000);
 
-test('Ctrl-C leaves an import that the same command goes on with', async () => {
+test('after Ctrl-C the same command continues the import', async () => {
   // No energy stream reads this table, so that only the landing is looked at.
   const unread = ['--workgroup', 'home', '--table', 'unread'];
   const cwd = folderOf(1);
@@ -340,7 +340,7 @@ test('Ctrl-C leaves an import that the same command goes on with', async () => {
   expect(messages).toEqual([{ n: rowsLanded, times: rowsLanded }]);
 }, 120_000);
 
-test('what is wrong is told at once, with exit code 2; a file of which nothing can be used with 1', async () => {
+test('wrong arguments end at once with exit code 2, and a file without usable rows with 1', async () => {
   const cwd = folderOf(10);
   for (const [workgroup, table, told] of [
     ['nobody', 'solar', '--workgroup: "nobody" is not configured'],

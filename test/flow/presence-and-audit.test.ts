@@ -28,7 +28,7 @@ async function send({ url, token }: ServiceProcess, table: string, item: object)
   return answer.status;
 }
 
-test('devices that come and go, and what was done with tokens and the configuration, can be read of a service that was killed', async () => {
+test('presence of devices and the audit log can be read after the service was killed', async () => {
   const service = await createServiceProcess({
     stream: { deviceTimeout: '5s' },
     pipeline: { publishEvery: '1s' },

@@ -6,7 +6,7 @@ import { blocksOf } from '../support/readme.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-test('what the report says of simulated days is what the simulator generated, to the watt-hour', {
+test('the report of simulated days equals the generated energy, to the watt-hour', {
   timeout: 120_000,
 }, async () => {
   const timezone = 'Australia/Lord_Howe';

@@ -85,7 +85,7 @@ test('without a service: files are checked, stored, published and listed, and a 
   ]);
 }, 60_000);
 
-test('with a service: commands and requests go through it, and the audit log and the lake have them', async () => {
+test('with a running service, uploads go through it and are in the audit log and the lake', async () => {
   const service = await createServiceProcess({
     workgroups: [home],
     pipeline: { publishEvery: '300ms', rollupEvery: '300ms' },

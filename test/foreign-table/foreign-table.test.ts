@@ -100,7 +100,7 @@ function bytesOf(table: Table): Buffer {
 /** What must be refused, because nobody can tell what is meant. */
 const unclear = /showed ".*" twice|can be .* or |day or the month/;
 
-test('an upload has the instants and values that were written, or refuses what is unclear', () => {
+test('an upload has the written instants and values, or is refused if they are ambiguous', () => {
   let accepted = 0;
   fc.assert(
     fc.property(tables, (table) => {

@@ -33,14 +33,14 @@ describe('local times of Berlin', () => {
     expect(berlin.toUtc(utc('2024-10-27T03:00'), 'a')).toBe(utc('2024-10-27T02:00'));
   });
 
-  test('that were skipped in spring are none', () => {
+  test('that the clock skips in spring are invalid', () => {
     expect(clock().toUtc(utc('2024-03-31T01:59:59'), 'a')).toBe(utc('2024-03-31T00:59:59'));
     expect(clock().toUtc(utc('2024-03-31T02:00'), 'a')).toBeUndefined();
     expect(clock().toUtc(utc('2024-03-31T02:59:59'), 'a')).toBeUndefined();
     expect(clock().toUtc(utc('2024-03-31T03:00'), 'a')).toBe(utc('2024-03-31T01:00'));
   });
 
-  test('that were shown twice in autumn are told apart by their order, for each series', () => {
+  test('that the clock repeats in autumn are distinguished by their order, for each series', () => {
     const berlin = clock();
     const at = (time: string, series = 'a') => berlin.toUtc(utc(`2024-10-27T${time}`), series);
     expect([at('02:00'), at('02:30'), at('02:00'), at('02:30'), at('03:00')]).toEqual(

@@ -246,6 +246,5 @@ describe('connections', () => {
     expect(server.headersTimeout).toBe(10_000);
     expect(server.requestTimeout).toBe(60_000);
     expect(server.timeout).toBe(90_000);
-    expect(server.maxConnections).toBe(10_000);
   });
 });

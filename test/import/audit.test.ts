@@ -22,7 +22,7 @@ function setUp() {
   return { dataDir, audit: createAudit({ dataDir, actor: 'operator' }), noted };
 }
 
-test('an import is noted when it starts and when it has ended, with what it came to', async () => {
+test('an import is recorded at its start and at its end, with its result', async () => {
   const { audit, noted } = setUp();
   const shard = await openTestShard();
   const workgroup = testWorkgroup();
@@ -63,7 +63,7 @@ test('an import is noted when it starts and when it has ended, with what it came
   ]);
 });
 
-test('work that fails is noted with the code of its failure alone, and what cannot be noted is not begun', async () => {
+test('failed work is recorded with its error code alone, and work that cannot be recorded does not begin', async () => {
   const { audit, noted } = setUp();
   const failure = new TransientError('DiskFull', 'a text with a secret in it');
   const run = {

@@ -29,7 +29,7 @@ async function printed(content: string, settings: Record<string, unknown>) {
   );
 }
 
-test('a guess says above each line of the mapping why it is so', async () => {
+test('a guessed mapping has a reason above each line', async () => {
   expect(await printed(log, {})).toEqual([
     'skipLines: 2 lines stand above the names of the columns: "Export".',
     'column: Its values are times, such as "01.02.2026 00:00".',
@@ -43,7 +43,7 @@ test('a guess says above each line of the mapping why it is so', async () => {
   ]);
 });
 
-test('the device of a guess is the only one of the workgroup, or nobody knows which', async () => {
+test('a guess uses the device of the workgroup only if there is exactly one', async () => {
   expect(await printed(log, { devices: [{ id: DEVICE, name: 'garage' }] })).toContain(
     'id: No column names a device. This is the only device of workgroup acme.',
   );
@@ -52,7 +52,7 @@ test('the device of a guess is the only one of the workgroup, or nobody knows wh
   );
 });
 
-test('columns of devices and sources, and days and months that could be swapped, are told', async () => {
+test('a guess names the columns of devices and sources, and dates whose day and month could be swapped', async () => {
   const rows = ['01/02/2026', '02/02/2026', '01/03/2026'].map((day) => `${day} 00:00,SN-1,roof,5\n`);
   expect(await printed(`time,device,source,Zähler\n${rows.join('')}`, {})).toEqual([
     'column: Its values are times, such as "01/02/2026 00:00".',

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { zodProblems } from '../../src/config/load-config.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
 import { readmeBlocks } from '../support/readme.ts';
 import { DEVICE } from './support.ts';
 
 const least = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };
 
-test('everything that is wrong with a mapping is told at once, each with its place', () => {
+test('all errors of a mapping are reported together, each with its place', () => {
   const { error } = mappingSchema.safeParse({
     time: { column: 'time', format: 'yesterday', zone: 'Mars/Olympus' },
     device: { column: 'sn', id: 'garage', names: { one: 'no uuid' } },
@@ -52,7 +52,7 @@ describe('a mapping', () => {
     expect(shown).toMatchObject([{ fields: { Pac: 'power_w' }, decimal: ',' }]);
   });
 
-  test('stays what it is when it is read again, as on the way to another process', () => {
+  test('is the same after it was written and read again', () => {
     const mapping = mappingSchema.parse({ ...least, time: { column: ['Date', 'Time'], zone: '+01:00' } });
     expect(mappingSchema.parse(JSON.parse(JSON.stringify(mapping)))).toEqual(mapping);
   });

@@ -68,7 +68,7 @@ describe('times', () => {
     expect(await timeOf(cell, { format })).toBe(expected),
   );
 
-  test('may stand in two columns, and their zone may be a fixed offset', async () => {
+  test('may be in two columns, and their zone may be a fixed offset', async () => {
     const { rows } = await preview(csv('day,clock,a', '01.07.2024,12:00,5'), {
       ...plain,
       time: { column: ['day', 'clock'], format: '%d.%m.%Y %H:%M', zone: '+01:00' },
@@ -76,7 +76,7 @@ describe('times', () => {
     expect(rows).toMatchObject([{ time: '2024-07-01T11:00:00.000Z' }]);
   });
 
-  test('are in the zone of the workgroup where the mapping names none', async () => {
+  test('are in the zone of the workgroup if the mapping has no zone', async () => {
     const file = csv('time,a', '2024-07-01 12:00:00,5');
     const { rows } = await preview(file, plain, testWorkgroup({ timezone: 'America/New_York' }));
     expect(rows).toMatchObject([{ time: '2024-07-01T16:00:00.000Z' }]);
@@ -138,7 +138,7 @@ describe('devices', () => {
     ]);
   });
 
-  test('that nobody knows get a UUID that follows from their name, where that is asked for', async () => {
+  test('that are not configured get a UUID from their name, if the mapping asks for it', async () => {
     const derive = { ...mapping, device: { ...mapping.device, unknown: 'derive' as const } };
     const once = await preview(file(), derive, workgroup);
     const again = await preview(file(), derive, workgroup);
@@ -148,7 +148,7 @@ describe('devices', () => {
     expect(again.rows).toEqual(once.rows);
   });
 
-  test('the one of a whole file may be a name; one that nobody knows is refused', async () => {
+  test('the device of a whole file may be a name, and an unknown name is refused', async () => {
     const of = (id: string) =>
       preview(csv('time,a', '2024-01-01T00:00:00Z,1'), { ...plain, device: { id } }, workgroup);
     expect((await of('garage')).rows).toMatchObject([{ device: DEVICE }]);
@@ -320,7 +320,7 @@ describe('what is broken', () => {
     await expect(preview(fileOf(name, content), plain)).rejects.toBeInstanceOf(InputError);
   });
 
-  test('in the mapping is told at once: columns that the file has not, and a pattern that is none', async () => {
+  test('in the mapping is reported at once: missing columns and invalid patterns', async () => {
     const file = csv('time,a', '2024-01-01T00:00:00Z,1');
     const wrong = preview(file, { ...plain, source: { column: 'b' }, fields: { a: 'a', c: 'c', d: 'd' } });
     await expect(wrong).rejects.toThrow(

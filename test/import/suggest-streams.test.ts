@@ -79,7 +79,7 @@ test('fields that are different amounts by their names are each a source of thei
   expect(sourcesOf('Import T1 (kWh)', 'Import T2 (kWh)').map(([, as]) => as)).toEqual([undefined, undefined]);
 });
 
-test('a field that is booked as several sources says each of them', () => {
+test('the suggestion for a field that is booked as several sources names each of them', () => {
   const stream = { table: 't', field: 'w', method: 'power_curve', direction: 'positive' };
   const streams = ['in', 'out'].map((as) => energyStreamSchema.parse({ ...stream, as }));
   expect(useText(fieldUses('t', streams).get('w')!)).toBe(

@@ -16,7 +16,7 @@ async function read(path: string) {
 }
 const both = [{ total: 1 }, { total: 2.5 }];
 
-describe('what is not what its name says is refused with what it is, and what to do', () => {
+describe('a file whose content does not fit its name is refused with its real type and advice', () => {
   test.each<[string, string | Uint8Array, string]>([
     ['a.csv', '', 'is empty'],
     ['a.csv', gzipSync(table), 'is packed with gzip: its name must end in .gz'],
@@ -46,7 +46,7 @@ describe('what is not what its name says is refused with what it is, and what to
   });
 });
 
-test('a link is read as its own name says, or else as that of what it leads to', async () => {
+test('the format of a link follows from its own name, or else from the name of its target', async () => {
   const packed = fileOf('blob', gzipSync(table));
   const plain = fileOf('rows.csv', table);
   const folder = dirname(packed);
@@ -67,14 +67,14 @@ describe('found out of the file is', () => {
     expect([mapping.csv.encoding, values]).toEqual([encoding, both]);
   });
 
-  test('where its table begins below other lines', async () => {
+  test('if its table begins below other lines', async () => {
     const path = fileOf('a.csv', `Plant of somebody\nSerial: 7\n\n${table}`);
     const { mapping, values, counts } = await read(path);
     expect(mapping.csv).toMatchObject({ skipLines: 3, header: true });
     expect([values, counts.rowsRejected]).toEqual([both, 0]);
   });
 
-  test('where its table begins below title lines that are as wide as the table', async () => {
+  test('if its table begins below title lines with as many columns as the table', async () => {
     const rows = ['28.03.2026 00:00;1234,5;OK;', '28.03.2026 00:15;1234,6;OK;'];
     const path = fileOf(
       'a.csv',
@@ -98,7 +98,7 @@ describe('found out of the file is', () => {
     });
   });
 
-  test('which of its members is the time, where objects differ', async () => {
+  test('which member is the time, if objects differ', async () => {
     const lines = [
       '{"ts":"2024-07-01T00:00:00Z","total":1}',
       '{"time":"2024-07-01T01:00:00Z","total":2}',
@@ -119,7 +119,7 @@ test('members of structures in Parquet are named by their path', async () => {
   expect(values).toEqual([{ total: 1, 'a b': 2.5 }]);
 });
 
-test('in Parquet as in text NaN is no value, and what is infinite no number', async () => {
+test('in Parquet and in text NaN is no value, and infinity is not a number', async () => {
   const path = await parquetOf(
     `SELECT TIMESTAMPTZ '2024-07-01 00:00:00Z' AS time, a, 1 AS b FROM (VALUES ('nan'::DOUBLE), ('inf'::DOUBLE), (-0.0::DOUBLE)) AS t(a)`,
   );

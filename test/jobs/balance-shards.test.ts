@@ -1,41 +1,20 @@
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { removeUnconfigured } from '../../jobs/balance-shards.ts';
-import { openBackend, type QueueBackend } from '../../jobs/queue-backend.ts';
+import { expect, test } from 'vitest';
+import { balanceShards } from '../../jobs/balance-shards.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { startRedis, type TestRedis } from '../support/redis.ts';
 
-let server: TestRedis;
-let redis: Redis;
-const backends: QueueBackend[] = [];
-beforeAll(async () => {
-  server = await startRedis();
-  redis = new Redis(server.url);
-  const queue = { backend: 'redis' as const, redisUrl: server.url };
-  for (let count = 0; count < 2; count++)
-    backends.push(await openBackend({ config: { dataDir: '/nowhere', queue }, logger: silentLogger }));
-});
-afterAll(async () => {
-  redis.disconnect();
-  await Promise.all(backends.map((backend) => backend.close()));
-  await server.stop();
-});
+function givenUp(kept: string[], workers: number, awake: string[]): string[] {
+  const ids: string[] = [];
+  const ownedShards = { kept: () => kept, giveUp: (id: string) => ids.push(id) } as never;
+  balanceShards(ownedShards, { survey: { workers, awake, free: [] }, logger: silentLogger });
+  return ids;
+}
 
-test('a workgroup that is configured no more leaves nothing in the store, once nobody works on it', async () => {
-  const [first, second] = backends as [QueueBackend, QueueBackend];
-  for (const workgroupId of ['old', 'kept']) {
-    await first.leases.hold(workgroupId);
-    const queue = first.queue(workgroupId);
-    await queue.schedule({ stage: 'poll', workgroupId, everyMs: 60_000 });
-    await queue.close();
-  }
-  const keysOf = async (workgroupId: string) => (await redis.keys(`wattline:*${workgroupId}*`)).length;
-  await removeUnconfigured(second, ['kept'], silentLogger);
-  expect(await keysOf('old')).toBeGreaterThan(1);
-
-  await first.leases.release('old');
-  await removeUnconfigured(second, ['kept'], silentLogger);
-  expect(await keysOf('old')).toBe(0);
-  expect(await keysOf('kept')).toBeGreaterThan(1);
-  expect(await second.leases.known()).toEqual(['kept']);
+test.each([
+  [['a', 'b', 'c'], 1, ['a', 'b', 'c'], []],
+  [['a', 'b', 'c'], 2, ['a', 'b', 'c'], ['c']],
+  [['a', 'b'], 2, ['a', 'b', 'c'], []],
+  // What hibernates needs no worker.
+  [['a', 'b'], 2, ['a', 'b'], ['b']],
+])('with %j here, %i workers and %j awake, %j are handed over', (kept, workers, awake, expected) => {
+  expect(givenUp(kept, workers, awake)).toEqual(expected);
 });

@@ -55,28 +55,43 @@ test('a lease that is not held again runs out, one that is held does not', async
 test('only the owner can release a lease', async () => {
   const { first, second } = setUp();
   await first.hold('a');
-  await second.release('a');
+  await second.release('a', 'awake');
   expect(await second.hold('a')).toBe(false);
-  await first.release('a');
+  await first.release('a', 'awake');
   expect(await second.hold('a')).toBe(true);
 });
 
-test('workers that say they live are counted until they leave or fall silent', async () => {
+test('workers that survey are counted until they leave or fall silent', async () => {
   const { first, second } = setUp(200);
-  expect(await first.heartbeat()).toBe(1);
-  expect(await second.heartbeat()).toBe(2);
+  const count = async (leases: typeof first) => (await leases.survey()).workers;
+  expect(await count(first)).toBe(1);
+  expect(await count(second)).toBe(2);
   await sleep(250);
-  expect(await second.heartbeat()).toBe(1);
-  expect(await first.heartbeat()).toBe(2);
+  expect(await count(second)).toBe(1);
+  expect(await count(first)).toBe(2);
   await first.leave();
-  expect(await second.heartbeat()).toBe(1);
+  expect(await count(second)).toBe(1);
 });
 
-test('workgroups are known from their first lease until they are forgotten', async () => {
+test('leases are renewed in one call, which names those that another worker has', async () => {
+  const { first, second } = setUp();
+  expect(await first.renew([])).toEqual([]);
+  for (const id of ['a', 'b']) await first.hold(id);
+  await second.hold('c');
+  expect(await first.renew(['a', 'b', 'c'])).toEqual(['c']);
+  expect(await first.ownerOf('a')).toBe('first');
+  expect(await first.ownerOf('c')).toBe('second');
+  expect(await first.ownerOf('d')).toBeUndefined();
+});
+
+test('a workgroup is awake from its first lease until it hibernates, and free while nobody has its lease', async () => {
   const { first, second } = setUp();
   await first.hold('a');
-  await first.release('a');
-  expect(await second.known()).toEqual(['a']);
+  await first.hold('b');
+  expect(await second.survey()).toMatchObject({ awake: expect.arrayContaining(['a', 'b']), free: [] });
+  await first.release('a', 'awake');
+  await first.release('b', 'hibernated');
+  expect(await second.survey()).toMatchObject({ awake: ['a'], free: ['a'] });
   await second.forget('a');
-  expect(await first.known()).toEqual([]);
+  expect(await first.survey()).toMatchObject({ awake: [], free: [] });
 });

@@ -2,29 +2,39 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
-import type { LossReason, Shard } from '../../jobs/shard-jobs.ts';
+import type { LossReason, Shard } from '../../jobs/start-shard.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
 const leaseMs = 10_000;
 
 /** OwnedShards over leases that a test can take away, and a warehouse that says what was asked of it. */
-function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
+function setUp(
+  options: {
+    open?: (attempt: number) => Promise<void>;
+    settle?: () => Promise<boolean>;
+    mayHibernate?: () => Promise<boolean>;
+  } = {},
+) {
   const clock = { ms: 1_000_000, now: () => clock.ms };
   const events: string[] = [];
-  /** Workgroups whose lease was asked for. */
-  const held: string[] = [];
+  /** Workgroups whose lease was renewed. */
+  const renewed: string[] = [];
   const store = { isAway: false, takenByOther: new Set<string>() };
   const local = createLocalLeases(leaseMs);
   const leases: Leases = {
     ...local,
     async hold(workgroupId) {
-      held.push(workgroupId);
       if (store.isAway) throw new Error('the store is away');
       return !store.takenByOther.has(workgroupId);
     },
-    async release(workgroupId) {
-      events.push(`release ${workgroupId}`);
+    async renew(workgroupIds) {
+      renewed.push(...workgroupIds);
+      if (store.isAway) throw new Error('the store is away');
+      return workgroupIds.filter((id) => store.takenByOther.has(id));
+    },
+    async release(workgroupId, state) {
+      events.push(`release ${workgroupId}${state === 'hibernated' ? ' hibernated' : ''}`);
     },
   };
   let attempts = 0;
@@ -41,20 +51,26 @@ function setUp(options: { open?: (attempt: number) => Promise<void> } = {}) {
       const shard: Shard = {
         workgroupId,
         health: () => [],
-        review: async () => undefined,
+        noteNews: () => undefined,
+        noteChange: () => undefined,
+        noteDue: () => undefined,
+        noteUse: () => undefined,
+        idleMs: () => 0,
+        settle: options.settle ?? (async () => true),
         async stop() {
           events.push(`stop ${workgroupId}`);
           return 'stopped';
         },
-        async close() {},
       };
       return shard;
     },
     async close(workgroupId) {
       events.push(`close ${workgroupId}`);
     },
+    mayHibernate: options.mayHibernate ?? (async () => true),
+    onHibernated: (workgroupId) => void events.push(`hibernated ${workgroupId}`),
   });
-  return { clock, events, held, store, lost, ownedShards };
+  return { clock, events, renewed, store, lost, ownedShards };
 }
 
 const settle = async () => {
@@ -127,14 +143,14 @@ test('a shard that another worker has opened is no failure of this one any more'
 });
 
 test('a lease that is being given back is not prolonged, or nobody could take it', async () => {
-  const { events, ownedShards, held } = setUp();
+  const { events, ownedShards, renewed } = setUp();
   await ownedShards.take('a');
   await settle();
   ownedShards.giveUp('a', 'handed-over');
   while (!events.includes('release a')) await Promise.resolve();
-  held.length = 0;
+  renewed.length = 0;
   await ownedShards.renew();
-  expect(held).toEqual([]);
+  expect(renewed).toEqual([]);
 });
 
 test('a shard whose lease another worker has got is given up', async () => {
@@ -230,4 +246,53 @@ test('giving everything up waits for shards that are open and for those being op
   resolve();
   await all;
   expect(events.slice(-3)).toEqual(['stop b', 'close b', 'release b']);
+});
+
+test('an idle shard hibernates: it is noted after it was closed, and before its lease is released', async () => {
+  const { events, ownedShards } = setUp();
+  await ownedShards.take('a');
+  await settle();
+  expect(await ownedShards.hibernate('a')).toBe(true);
+  expect(events).toEqual(['open a', 'stop a', 'close a', 'hibernated a', 'release a hibernated']);
+  expect(ownedShards.has('a')).toBe(false);
+});
+
+test.each([
+  ['has news while it publishes', { settle: async () => false }],
+  ['has not read its stream to the end', { mayHibernate: async () => false }],
+])('a shard that %s stays open', async (_, options) => {
+  const { events, ownedShards } = setUp(options);
+  await ownedShards.take('a');
+  await settle();
+  expect(await ownedShards.hibernate('a')).toBe(false);
+  expect(events).toEqual(['open a']);
+  expect(ownedShards.describe('a').state).toBe('owned');
+});
+
+test('a shard that is lost while it closes to hibernate does not count as hibernated', async () => {
+  const { events, store, ownedShards } = setUp({
+    settle: async () => {
+      store.takenByOther.add('a');
+      await ownedShards.renew();
+      return true;
+    },
+  });
+  await ownedShards.take('a');
+  await settle();
+  expect(await ownedShards.hibernate('a')).toBe(false);
+  await settle();
+  expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
+});
+
+test('who asks for a shard waits while it is opened or closed', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { ownedShards } = setUp({ open: () => promise });
+  expect(await ownedShards.opened('a')).toBeUndefined();
+  await ownedShards.take('a');
+  const asked = ownedShards.opened('a');
+  resolve();
+  expect((await asked)?.workgroupId).toBe('a');
+  ownedShards.giveUp('a', 'handed-over');
+  expect(await ownedShards.opened('a')).toBeUndefined();
+  expect(ownedShards.has('a')).toBe(false);
 });

@@ -47,3 +47,31 @@ test('an outage is reported once when it begins and once when it ends, and a Red
   await redis.stop();
   expect(events).toHaveLength(3);
 });
+
+test('the queues of earlier versions are removed, and nothing else of them', async () => {
+  const redis = await startRedis();
+  const client = new Redis(redis.url);
+  await client.sadd('wattline:workgroups', 'home');
+  await client.hset('wattline:queue:home:meta', 'opts', 'x');
+  await client.set('wattline:stream:{home}:head', 'kept');
+  const backend = await openBackend({ config: config(redis.url), logger: silentLogger });
+  expect(await client.keys('*')).toEqual(['wattline:stream:{home}:head']);
+  await backend.close();
+  client.disconnect();
+  await redis.stop();
+});
+
+test('a message reaches the worker that it is for, and a worker that has ended is noticed', async () => {
+  const redis = await startRedis();
+  const open = () => openBackend({ config: config(redis.url), logger: silentLogger });
+  const [first, second] = [await open(), await open()];
+  const told: string[] = [];
+  second.channel.onTold((message) => told.push(message));
+  expect(await first.channel.tell(second.workerId, 'due')).toBe(true);
+  await until('it is told', () => told.length > 0);
+  expect(told).toEqual(['due']);
+  await second.close();
+  await until('nobody is told', async () => !(await first.channel.tell(second.workerId, 'due')));
+  await first.close();
+  await redis.stop();
+});

@@ -1,232 +1,191 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { schedulesOf } from '../../jobs/job-table.ts';
+import type { JobQueue } from '../../jobs/job-queue.ts';
+import { jobSchedules, pacesOf } from '../../jobs/job-table.ts';
 import { openBackend, type QueueBackend } from '../../jobs/queue-backend.ts';
 import { reconcileSchedules } from '../../jobs/reconcile-schedules.ts';
-import type { ShardQueue } from '../../jobs/shard-queue.ts';
-import type { Schedule, StageName } from '../../jobs/stages.ts';
+import type { Job, JobSchedule } from '../../jobs/stages.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { type CronPattern, nextCronInstant, parseCron } from '../../src/lib/cron.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { seedQueueImage } from '../support/queue-image.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 
 const unchanged = { added: [], changed: [], repaired: [], removed: [] };
+const everySecond = '* * * * * *';
+
+function exporting(schedule?: string, timezone?: string) {
+  const config = configSchema.parse({
+    workgroups: [{ id: 'home', timezone: 'Europe/Berlin' }],
+    exports: [
+      {
+        id: 'billing',
+        workgroup: 'home',
+        report: 'daily_energy',
+        range: 'last_month',
+        format: 'csv',
+        destination: { folder: 'out' },
+        ...(schedule && { schedule }),
+        ...(timezone && { timezone }),
+      },
+    ],
+  });
+  return jobSchedules(config).filter(({ job }) => job.stage === 'export');
+}
+
+test('the day changes once for all workgroups of a zone, after midnight and when days become final', () => {
+  const zones = ['Europe/Berlin', 'Asia/Tokyo', 'Europe/Berlin'];
+  const workgroups = zones.map((timezone, index) => ({ id: `w${index}`, timezone }));
+  const rows = (closeAfter: string) =>
+    jobSchedules(configSchema.parse({ workgroups, pipeline: { closeAfter } }));
+  expect(rows('2d')).toEqual(
+    ['Europe/Berlin', 'Asia/Tokyo'].map((timeZone) => ({
+      key: `maintain:${timeZone}`,
+      pattern: '5 0 * * *',
+      timeZone,
+      job: { stage: 'maintain', timeZone },
+    })),
+  );
+  expect(rows('90m')[0]?.pattern).toBe('5 0,2 * * *');
+});
+
+test('the stages of a shard have the distances of the configuration, and are polled as often as before without news', () => {
+  const config = configSchema.parse({ pipeline: { pollEvery: '3s', maintainEvery: '5m' } });
+  const paces = (hasNews: boolean) =>
+    Object.fromEntries(
+      pacesOf(config.pipeline, { hasExports: false, hasNews }).map((pace) => [pace.stage, pace]),
+    );
+  expect(paces(true)).toMatchObject({
+    poll: { leastMs: 3_000, everyMs: 30_000 },
+    rollup: { leastMs: 2_000, everyMs: 30_000 },
+    publish: { leastMs: 5_000, everyMs: 30_000 },
+    maintain: { everyMs: 300_000 },
+  });
+  expect(paces(false).poll).toMatchObject({ leastMs: 3_000, everyMs: 3_000 });
+  expect(paces(true).export).toBeUndefined();
+});
 
 describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
   let dataDir: string;
   let redis: TestRedis | undefined;
   let backend: QueueBackend;
-  let nextId = 0;
+  let queue: JobQueue;
+  const jobs: Job[] = [];
+  let failing = false;
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'wattline-schedule-'));
     if (kind === 'redis') redis = await startRedis();
     else await seedQueueImage(dataDir);
-    const queue = { backend: kind, ...(redis && { redisUrl: redis.url }) };
-    backend = await openBackend({ config: { dataDir, queue }, logger: silentLogger });
+    const settings = { backend: kind, ...(redis && { redisUrl: redis.url }) };
+    backend = await openBackend({ config: { dataDir, queue: settings }, logger: silentLogger });
+    queue = await backend.openQueue();
+    queue.consume(async (job) => {
+      jobs.push(job);
+      if (failing) throw new Error('no');
+      return 'here';
+    });
   });
   afterAll(async () => {
+    await queue.close();
     await backend.close();
     await redis?.stop();
     await rm(dataDir, { recursive: true });
   });
 
-  function newQueue(workgroupId = `w${nextId++}`) {
-    const queue = backend.queue(workgroupId);
-    const rows = (everyMs: Partial<Record<StageName, number>>): Schedule[] =>
-      Object.entries(everyMs).map(([stage, ms]) => ({ stage: stage as StageName, workgroupId, everyMs: ms }));
-    return { queue, rows };
-  }
-  const keysOf = async (queue: ShardQueue) => (await queue.schedules()).map(({ key }) => key).toSorted();
-
-  test('a queue without schedules gets one for every job of the table, with the periods of the configuration', async () => {
-    const { queue } = newQueue();
-    const workgroup = { id: queue.workgroupId, timezone: 'Etc/UTC' };
-    const config = configSchema.parse({ pipeline: { pollEvery: '3s', maintainEvery: '5m' } });
-    await reconcileSchedules(queue, schedulesOf(workgroup, config), Date.now());
-    const rows = await queue.schedules();
-    expect(Object.fromEntries(rows.map(({ stage, everyMs }) => [stage, everyMs]))).toEqual({
-      poll: 3_000,
-      rollup: 2_000,
-      publish: 5_000,
-      maintain: 300_000,
-    });
-    await queue.close();
+  const row = (name: string, pattern: string): JobSchedule => ({
+    key: `export:${name}:x`,
+    pattern,
+    timeZone: 'Etc/UTC',
+    job: { stage: 'export', workgroupId: name },
   });
+  const keys = async () => (await queue.schedules()).map(({ key }) => key).toSorted();
+  const jobsOf = (name: string) => jobs.filter((job) => job.stage === 'export' && job.workgroupId === name);
 
-  test('an export has a schedule by the clock of its zone beside the ticks of a minute, and follows its configuration', async () => {
-    const { queue } = newQueue('w-export');
-    const workgroup = { id: 'w-export', timezone: 'Europe/Berlin' };
-    const schedules = (schedule?: string, timezone?: string) =>
-      schedulesOf(
-        workgroup,
-        configSchema.parse({
-          workgroups: [workgroup],
-          exports: [
-            {
-              id: 'billing',
-              workgroup: workgroup.id,
-              report: 'daily_energy',
-              range: 'last_month',
-              format: 'csv',
-              destination: { folder: 'out' },
-              ...(schedule && { schedule }),
-              ...(timezone && { timezone }),
-            },
-          ],
-        }),
-      );
-    await reconcileSchedules(queue, schedules('30 2 * * mon-fri'), Date.now());
-    const find = async (name: string) => (await queue.schedules()).find(({ key }) => key === name);
-    expect(await find('export')).toMatchObject({ everyMs: 60_000 });
-    const clock = (await find('export-billing'))!;
-    expect(clock).toMatchObject({ pattern: '30 2 * * 1,2,3,4,5', timeZone: 'Europe/Berlin' });
+  test('an export has a schedule by the clock of its zone, and follows its configuration', async () => {
+    await reconcileSchedules(queue, exporting('30 2 * * mon-fri'), Date.now());
+    const [stored] = await queue.schedules();
+    expect(stored).toMatchObject({
+      key: 'export:home:billing',
+      pattern: '30 2 * * 1,2,3,4,5',
+      timeZone: 'Europe/Berlin',
+    });
     expect(nextCronInstant(parseCron('30 2 * * mon-fri') as CronPattern, 'Europe/Berlin', Date.now())).toBe(
-      clock.nextAtMs,
+      stored?.nextAtMs,
     );
-    expect(await reconcileSchedules(queue, schedules('30 2 * * mon-fri'), Date.now())).toEqual(unchanged);
-    const changed = { ...unchanged, changed: ['export-billing'] };
-    expect(await reconcileSchedules(queue, schedules('30 2 1 * *'), Date.now())).toEqual(changed);
-    expect(await reconcileSchedules(queue, schedules('30 2 1 * *', 'Asia/Tokyo'), Date.now())).toEqual(
+    expect(await reconcileSchedules(queue, exporting('30 2 * * mon-fri'), Date.now())).toEqual(unchanged);
+    const changed = { ...unchanged, changed: ['export:home:billing'] };
+    expect(await reconcileSchedules(queue, exporting('30 2 1 * *'), Date.now())).toEqual(changed);
+    expect(await reconcileSchedules(queue, exporting('30 2 1 * *', 'Asia/Tokyo'), Date.now())).toEqual(
       changed,
     );
-    expect(await reconcileSchedules(queue, schedules(), Date.now())).toEqual({
+    expect(await reconcileSchedules(queue, exporting(), Date.now())).toEqual({
       ...unchanged,
-      removed: ['export-billing'],
+      removed: ['export:home:billing'],
     });
-    await queue.close();
   });
 
-  test('a second reconciliation changes nothing, a changed period is updated, a removed schedule is removed', async () => {
-    const { queue, rows } = newQueue();
-    const both = rows({ poll: 60_000, rollup: 60_000 });
-    expect(await reconcileSchedules(queue, both, Date.now())).toEqual({
-      ...unchanged,
-      added: ['poll', 'rollup'],
-    });
+  test('schedules are kept, changed, removed, and not doubled by concurrent reconciliations', async () => {
+    const both = [row('a', '0 3 * * *'), row('b', '0 4 * * *')];
+    await Promise.all(Array.from({ length: 5 }, () => reconcileSchedules(queue, both, Date.now())));
+    expect(await keys()).toEqual(['export:a:x', 'export:b:x']);
     const before = await queue.schedules();
     expect(await reconcileSchedules(queue, both, Date.now())).toEqual(unchanged);
     expect(await queue.schedules()).toEqual(before);
-    const one = rows({ poll: 30_000 });
-    expect(await reconcileSchedules(queue, one, Date.now())).toEqual({
+    expect(await reconcileSchedules(queue, [row('a', '0 5 * * *')], Date.now())).toEqual({
       ...unchanged,
-      changed: ['poll'],
-      removed: ['rollup'],
+      changed: ['export:a:x'],
+      removed: ['export:b:x'],
     });
-    expect(await queue.schedules()).toMatchObject([{ key: 'poll', everyMs: 30_000 }]);
-    await queue.close();
+    expect(await queue.schedules()).toMatchObject([{ key: 'export:a:x', pattern: '0 5 * * *' }]);
   });
 
-  test('several instances that schedule at once neither double nor lose a schedule or its ticks', async () => {
-    const workgroupId = `w${nextId++}`;
-    const instances = Array.from({ length: 6 }, () => newQueue(workgroupId));
-    const wanted = instances[0]!.rows({ poll: 500, rollup: 500 });
-    const reconcileAll = () =>
-      Promise.all(instances.map(({ queue }) => reconcileSchedules(queue, wanted, Date.now())));
-    const beganAt = performance.now();
-    await reconcileAll();
-    const ticks: StageName[] = [];
-    const consumer = instances[0]!.queue.consume(async (stage) => {
-      ticks.push(stage);
-      return 'done';
+  test('a schedule that is later than its pattern says is set again, because the clock was set back', async () => {
+    const wanted = [row('a', '0 * * * *')];
+    await reconcileSchedules(queue, wanted, Date.now());
+    const [before] = await queue.schedules();
+    const setBackMs = Date.now() - 5 * HOUR_MS;
+    expect(await reconcileSchedules(queue, wanted, setBackMs)).toEqual({
+      ...unchanged,
+      repaired: ['export:a:x'],
     });
-    for (let round = 0; round < 10; round++) {
-      await reconcileAll();
-      await sleep(200);
-    }
-    expect(await keysOf(instances[0]!.queue)).toEqual(['poll', 'rollup']);
-    for (const stage of ['poll', 'rollup']) {
-      const count = ticks.filter((tick) => tick === stage).length;
-      expect(count).toBeGreaterThanOrEqual(3);
-      expect(count).toBeLessThanOrEqual((performance.now() - beganAt) / 500 + 2);
-    }
-    await consumer.stop(5_000);
-    await Promise.all(instances.map(({ queue }) => queue.close()));
+    expect((await queue.schedules())[0]?.nextAtMs).toBe(before?.nextAtMs);
+    expect(await reconcileSchedules(queue, wanted, Date.now() + DAY_MS)).toMatchObject({
+      repaired: ['export:a:x'],
+    });
   });
 
-  test('a tick that fails is recorded, and the next one comes', async () => {
-    const { queue, rows } = newQueue();
-    await reconcileSchedules(queue, rows({ poll: 200 }), Date.now());
-    let ticks = 0;
-    const consumer = queue.consume(async () => {
-      ticks += 1;
-      throw new Error('no');
-    });
-    await until('three ticks have failed', () => ticks >= 3);
-    await consumer.stop(5_000);
-    await queue.close();
-  });
-
-  test('a consumer that stops aborts the tick that runs', async () => {
-    const { queue, rows } = newQueue();
-    await reconcileSchedules(queue, rows({ poll: 200 }), Date.now());
-    let began = false;
-    const consumer = queue.consume(async (_, signal) => {
-      began = true;
-      await sleep(60_000, undefined, { signal }).catch(() => undefined);
-      return 'interrupted';
-    });
-    await until('a tick has begun', () => began);
-    expect(await consumer.stop(5_000)).toBe('stopped');
-    await queue.close();
-  });
-
-  test('a consumer whose tick does not end is abandoned in time', async () => {
-    const { queue, rows } = newQueue();
-    await reconcileSchedules(queue, rows({ poll: 200 }), Date.now());
-    const { promise, resolve } = Promise.withResolvers<'done'>();
-    let began = false;
-    const consumer = queue.consume(() => {
-      began = true;
-      return promise;
-    });
-    await until('a tick has begun', () => began);
-    expect(await consumer.stop(200)).toBe('abandoned');
-    resolve('done');
-  });
-
-  test('a queue that is removed leaves nothing to be scheduled', async () => {
-    const { queue, rows } = newQueue();
-    await reconcileSchedules(queue, rows({ poll: 60_000 }), Date.now());
-    await queue.remove();
-    expect(await queue.schedules()).toEqual([]);
-    expect(await reconcileSchedules(queue, rows({ poll: 60_000 }), Date.now())).toMatchObject({
-      added: ['poll'],
-    });
-    await queue.close();
+  test('jobs come with their ids, also after one has failed', async () => {
+    failing = true;
+    await reconcileSchedules(queue, [row('due', everySecond)], Date.now());
+    await until('two jobs have failed', () => jobsOf('due').length >= 2);
+    failing = false;
+    await until('another one came', () => jobsOf('due').length >= 3);
+    expect(jobsOf('due')[0]).toEqual({ stage: 'export', workgroupId: 'due' });
+    await reconcileSchedules(queue, [], Date.now());
   });
 
   if (kind === 'redis') {
-    test('a chain of ticks that broke is repaired', async () => {
-      const { queue, rows } = newQueue();
-      const wanted = rows({ poll: 300 });
+    test('a chain of jobs that broke is repaired', async () => {
+      const wanted = [row('broken', everySecond)];
       await reconcileSchedules(queue, wanted, Date.now());
       const client = new Redis(redis!.url);
-      await client.del(
-        `wattline:queue:${queue.workgroupId}:delayed`,
-        `wattline:queue:${queue.workgroupId}:wait`,
-      );
+      await client.del('wattline:jobs:due:delayed', 'wattline:jobs:due:wait');
       client.disconnect();
-      let ticks = 0;
-      const consumer = queue.consume(async () => {
-        ticks += 1;
-        return 'done';
+      const before = jobsOf('broken').length;
+      // The next instant of the pattern is another one then.
+      const brokeAtMs = Date.now();
+      await until('a second has passed', () => Date.now() > brokeAtMs + 1_100);
+      expect(await reconcileSchedules(queue, wanted, Date.now() + 2 * 60_000)).toMatchObject({
+        repaired: ['export:broken:x'],
       });
-      await sleep(700);
-      expect(ticks).toBe(0);
-      expect(await reconcileSchedules(queue, wanted, Date.now() + 2_000)).toEqual({
-        ...unchanged,
-        repaired: ['poll'],
-      });
-      await until('ticks come again', () => ticks >= 2);
-      await consumer.stop(5_000);
-      await queue.close();
+      await until('jobs come again', () => jobsOf('broken').length > before + 1);
+      await reconcileSchedules(queue, [], Date.now());
     });
   }
 });

@@ -4,8 +4,8 @@ import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
 function setUp() {
   const clock = { ms: 1_000_000, now: () => clock.ms };
-  const schedules = [{ stage: 'poll' as const, workgroupId: 'a', everyMs: 1_000 }];
-  const progress = createProgress(schedules, { clock, timeLimitMs: () => 30_000 });
+  const paces = [{ stage: 'poll' as const, everyMs: 1_000 }];
+  const progress = createProgress(paces, { clock, timeLimitMs: () => 30_000 });
   const health = () => progress.health()[0]!;
   /** Ticks that do nothing, so that only what a test is about changes. */
   const passMs = (ms: number) => {
@@ -39,10 +39,10 @@ test('a stage that fails is tried again later and later, at most a minute later,
   for (let run = 0; run < 8; run++) {
     progress.started('poll');
     progress.failed('poll', new TransientError('Upstream', 'it is away'));
-    expect(progress.isBackingOff('poll')).toBe(true);
-    waits.push(health().retryAtMs! - clock.ms);
+    expect(progress.backOffMs('poll')).toBe(health().retryAtMs! - clock.ms);
+    waits.push(progress.backOffMs('poll'));
     clock.ms = health().retryAtMs!;
-    expect(progress.isBackingOff('poll')).toBe(false);
+    expect(progress.backOffMs('poll')).toBe(0);
   }
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
   progress.tick('poll');

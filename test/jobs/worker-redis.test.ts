@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startRedis, type TestRedis } from '../support/redis.ts';
@@ -146,7 +147,7 @@ describe.concurrent('workers that share Redis', { timeout: 60_000 }, () => {
     expect(durationMs).toBeLessThan(20_000);
   });
 
-  test('retry a job that throws, report it, and keep in Redis no more than ids and codes', async () => {
+  test('retry a stage that throws, report it, and keep in Redis no more than ids', async () => {
     const { redis, options, read } = await setUp('throwing', ['a']);
     options.behaviour = { rollup: 'throw' };
     const worker = await fleet.start(options);
@@ -168,9 +169,104 @@ describe.concurrent('workers that share Redis', { timeout: 60_000 }, () => {
       },
     });
     const everything = await readEverything(redis.url);
-    expect(everything).toContain('BadReading');
-    expect(everything).toContain('{"workgroupId":"a"}');
+    expect(everything).toContain('{"stage":"maintain","timeZone":"Etc/UTC"}');
     expect(everything).not.toMatch(/4711\.5|secret-token|worker-process|at .*:\d+:\d+/);
+  });
+
+  test('let an idle workgroup hibernate: nobody has its lease, and news opens it in one of them', async () => {
+    const { redis, options, read } = await setUp('hibernate', ['a', 'b']);
+    options.hasNews = true;
+    options.config.pipeline = { ...options.config.pipeline, hibernateAfter: 1_000 };
+    const workers = [await fleet.start(options), await fleet.start(options)];
+    const statesOf = async (id: string) =>
+      (await Promise.all(workers.map((worker) => worker.health()))).map(
+        ({ shards }) => shards.find(({ workgroupId }) => workgroupId === id)?.state,
+      );
+    const isHibernated = async (id: string) => String(await statesOf(id)) === 'hibernated,hibernated';
+    await until('both hibernate', async () => (await isHibernated('a')) && (await isHibernated('b')));
+    expect(read('a').at(-1)).toMatchObject({ what: 'shard', event: 'hibernate' });
+    const client = new Redis(redis.url);
+    expect(await client.keys('wattline:lease:*')).toEqual([]);
+    // Nothing is called for it any more.
+    const before = read('a').length;
+    await sleep(2_500);
+    expect(read('a')).toHaveLength(before);
+
+    for (const worker of workers) worker.news('a');
+    await until('it is polled', () => polls(read('a').slice(before)).length > 0);
+    await until('one has it, and the other knows', async () =>
+      ['elsewhere,owned', 'owned,elsewhere'].includes(String((await statesOf('a')).toSorted())),
+    );
+    expect(
+      read('a')
+        .slice(before)
+        .filter(({ event }) => event === 'open'),
+    ).toHaveLength(1);
+    expect(await isHibernated('b')).toBe(true);
+    client.disconnect();
+  });
+
+  test('open a workgroup that hibernates for a request, and refuse one that another has', async () => {
+    const { options, read } = await setUp('request', ['a']);
+    options.hasNews = true;
+    options.idle = ['a'];
+    const workers = [await fleet.start(options), await fleet.start(options)];
+    expect((await workers[0]!.health()).shards[0]?.state).toBe('hibernated');
+    expect(await workers[0]!.wake('a')).toBe(true);
+    expect(read('a')[0]).toMatchObject({ what: 'shard', event: 'open', pid: workers[0]!.pid });
+    expect(await workers[1]!.wake('a')).toBe(false);
+    expect(await workers[1]!.wake('unknown')).toBe(false);
+  });
+
+  test('take over a workgroup whose worker was killed while it was open, and not one that hibernated', async () => {
+    const { options, read } = await setUp('killed', ['busy', 'asleep']);
+    options.hasNews = true;
+    options.idle = ['asleep'];
+    const first = await fleet.start(options);
+    await until('it works', () => polls(read('busy')).length > 0);
+    options.idle = ['asleep', 'busy'];
+    const second = await fleet.start(options);
+    await first.crash();
+    await until('the second has it', () => read('busy').some(({ pid }) => pid === second.pid));
+    expect(read('asleep')).toEqual([]);
+  });
+
+  test('send a job to the worker that has the shard, and do it where it is if nobody has it', async () => {
+    const { redis, options, read } = await setUp('jobs', ['a']);
+    options.hasNews = true;
+    options.config.exports = [
+      {
+        id: 'x',
+        workgroup: 'a',
+        report: 'daily_energy',
+        range: 'last_month',
+        format: 'csv',
+        destination: { folder: 'out' },
+        schedule: '0 3 1 1 *',
+      },
+    ];
+    const owner = await fleet.start(options);
+    await until('it works', () => polls(read('a')).length > 0);
+    // The other one takes the jobs as well.
+    const other = await fleet.start(options);
+    const client = new Redis(redis.url, { maxRetriesPerRequest: null });
+    const queue = new Queue('due', { connection: client, prefix: 'wattline:jobs' });
+    const exports = () =>
+      read('a').filter(({ what, event }) => what === ('export' as never) && event === 'begin');
+    await until('it exported at the beginning', () => exports().length > 0);
+    const before = exports().length;
+    for (let count = 0; count < 10; count++) {
+      await queue.add('export', { stage: 'export', workgroupId: 'a' });
+      await sleep(120);
+    }
+    await until('the jobs are done', async () => (await queue.getCompletedCount()) === 10);
+    const outcomes = (await queue.getCompleted()).map(({ returnvalue }) => returnvalue);
+    expect(new Set(outcomes)).toEqual(new Set(['here', 'elsewhere']));
+    await until('it exported', () => exports().length > before);
+    expect(exports().every(({ pid }) => pid === owner.pid)).toBe(true);
+    expect(other.pid).not.toBe(owner.pid);
+    await queue.close();
+    client.disconnect();
   });
 
   test('stop at once when the running stage heeds its signal', async () => {

@@ -15,8 +15,8 @@ const periodsMs: Readonly<Partial<Record<StageName, number>>> = {
 
 function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'maintain']) {
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms };
-  const schedules = stages.map((stage) => ({ stage, workgroupId: 'home', everyMs: periodsMs[stage]! }));
-  const progress = createProgress(schedules, { clock, timeLimitMs: () => 10 * MINUTE_MS });
+  const paces = stages.map((stage) => ({ stage, everyMs: periodsMs[stage]! }));
+  const progress = createProgress(paces, { clock, timeLimitMs: () => 10 * MINUTE_MS });
   const startedAtMs = clock.ms;
   const health = (shard: Partial<ShardHealth> = {}, worker: Partial<WorkerHealth> = {}): WorkerHealth => ({
     workerId: 'w',
@@ -24,6 +24,7 @@ function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'mai
     live: true,
     healthy: true,
     startedAtMs,
+    isStarting: false,
     lastRoundAtMs: clock.ms,
     isCutOff: false,
     shards: [
@@ -46,7 +47,7 @@ function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'mai
         const how = broken[stage];
         if (how === 'is never called') continue;
         progress.tick(stage);
-        if (how === 'waits' || progress.isBackingOff(stage)) continue;
+        if (how === 'waits' || progress.backOffMs(stage) > 0) continue;
         progress.started(stage);
         if (how === 'fails')
           progress.failed(stage, new TransientError('Away', 'the server is away; start it'));
@@ -110,7 +111,7 @@ describe('what keeps a workgroup from being worked on', () => {
     ]);
   });
 
-  test('is a queue that does not tick', () => {
+  test('is a stage that does not begin any more', () => {
     const { pass, troubles } = setUp();
     pass(MINUTE_MS);
     pass(30_000, { rollup: 'is never called' });
@@ -118,7 +119,9 @@ describe('what keeps a workgroup from being worked on', () => {
       {
         stage: 'rollup',
         state: 'unscheduled',
-        message: expect.stringMatching(/last called at .* does not tick; if this lasts/),
+        message: expect.stringMatching(
+          /last called at .* and it is due every 5 s: this process is overloaded or stopped/,
+        ),
       },
     ]);
     pass(10_000);

@@ -30,7 +30,7 @@ describe('a cron pattern', () => {
     ]);
   });
 
-  test('comes an hour later where the clock skips its time, and once where the clock repeats it', () => {
+  test('runs an hour later if the clock skips its time, and once if the clock repeats it', () => {
     expect(between('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', '2026-03-30T12:00Z')).toEqual([
       '2026-03-29T01:30',
       '2026-03-30T00:30',
@@ -45,7 +45,7 @@ describe('a cron pattern', () => {
     ]);
   });
 
-  test('comes also on the day whose midnight the clock skips; the reader that BullMQ brings loses that run', () => {
+  test("runs also on a day whose midnight the clock skips; BullMQ's own parser loses that run", () => {
     const [from, to] = ['2026-04-22T12:00Z', '2026-04-24T21:30Z'];
     const runs = ['2026-04-22T22:00', '2026-04-23T22:00', '2026-04-24T21:00'];
     expect(between('0 0 * * *', 'Africa/Cairo', from, to)).toEqual(runs);
@@ -55,7 +55,7 @@ describe('a cron pattern', () => {
     expect(theirs).toEqual(['2026-04-22T22:00', '2026-04-24T21:00']);
   });
 
-  test('means what BullMQ reads in it', () => {
+  test('has the instants that BullMQ computes', () => {
     const number = (min: number, max: number) => fc.integer({ min, max });
     const field = (min: number, max: number) =>
       fc.oneof(
@@ -90,7 +90,7 @@ describe('a cron pattern', () => {
     );
   });
 
-  test('gives the newest instants where there are more than are wanted', () => {
+  test('returns the newest instants if there are more than the limit', () => {
     expect(between('0 * * * *', 'Etc/UTC', '2020-01-01T00:00Z', '2026-11-20T05:30Z', 2)).toEqual([
       '2026-11-20T04:00',
       '2026-11-20T05:00',
@@ -125,7 +125,7 @@ describe('a cron pattern', () => {
     );
   });
 
-  test('is refused, with what is wrong, where it is none', () => {
+  test('that is invalid is refused with the reason', () => {
     for (const [text, said] of [
       ['0 6 * *', 'five fields'],
       ['60 6 * * *', '"60" is not valid as minute'],

@@ -3,7 +3,7 @@ import { type Logger, silentLogger, sparingLogger } from '../../src/lib/logger.t
 import { readSources } from '../support/architecture.ts';
 import { repositoryRoot } from '../support/readme.ts';
 
-test('an error that every request meets is told at once, then now and then with how many were held back, others always', () => {
+test('a repeated error is logged at once, then at intervals with its count, and other errors always', () => {
   const lines: unknown[] = [];
   const write = (fields: object, event: string) => lines.push([event, fields]);
   const rings: Array<() => void> = [];

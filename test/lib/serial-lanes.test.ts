@@ -41,7 +41,7 @@ test('jobs of different lanes run at the same time', async () => {
   await landing;
 });
 
-test('jobs of one lane never overlap and begin in the order in which they came', async () => {
+test('jobs of one lane never overlap and start in their order', async () => {
   const job = fc.record({
     lane: fc.constantFrom('land', 'derive'),
     name: fc.constantFrom('poll', 'rollup', 'publish', 'maintain'),

@@ -31,7 +31,7 @@ test('a zero byte is refused: it would end the statement', () => {
   for (const write of [sqlString, sqlName]) expect(() => write('a\0b')).toThrow('zero byte');
 });
 
-test('a JSON pointer names the very member, whatever is in its name', async () => {
+test('a JSON pointer names exactly one member, with any characters in its name', async () => {
   expect(jsonPointer(['a', 'b/c', 'd~e', '~1'])).toBe('/a/b~1c/d~0e/~01');
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();

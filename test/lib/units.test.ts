@@ -43,7 +43,7 @@ test.each([
   expect(parseQuantity(dimension, text)).toBeUndefined();
 });
 
-test('prefixes are told apart by their case: mWh is not MWh', () => {
+test('prefixes are case-sensitive: mWh is not MWh', () => {
   expect(unitFactor('energy', 'MWh')! / unitFactor('energy', 'mWh')!).toBeCloseTo(1e9);
   expect(unitFactor('power', 'MW')! / unitFactor('power', 'mW')!).toBeCloseTo(1e9);
 });

@@ -11,7 +11,7 @@ test('characters that are not seen are written out, and all others stay', () => 
   expect(visibleLines('a\n\u001bb\n')).toBe('a\n\\u001bb\n');
 });
 
-test('whatever a name is, it is one line without controls, and JSON with it reads the same', () => {
+test('any name is printed as one line without control characters, and JSON with it parses to the same value', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (name) => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for them

@@ -27,7 +27,7 @@ async function refused(sql: string): Promise<unknown> {
   return connection.run(sql).catch((error: unknown) => error);
 }
 
-test('what we say ourselves is told as it is, on one line, with what the details name', () => {
+test('our own errors are shown unchanged on one line, with their details', () => {
   const error = new TransientError('UpstreamFailed', 'the server is away:\n  try later', {
     details: { device: 'd-1', field: 'total\u001b[31m' },
   });
@@ -40,7 +40,7 @@ test('what we say ourselves is told as it is, on one line, with what the details
   );
 });
 
-test('what zod and the database say is told by its kind: no JSON, no SQL, no values', async () => {
+test('errors of zod and the database are shown by their kind, without JSON, SQL or values', async () => {
   const shape = z.object({ days: z.array(z.object({ energyWh: z.number() })) });
   const zod = await thrown(() => shape.parse({ days: [{ energyWh: 'a lot' }] }));
   expect(tellFailure(zod).message).toMatch(
@@ -73,7 +73,7 @@ test('a key that exists twice names its device and source', async () => {
   expect(message).toMatch(/d-1.*roof/);
 });
 
-test('what the system refuses names the file and says what to do', async () => {
+test('errors of the system name the file and the next step', async () => {
   const folder = tempDir();
   writeFileSync(join(folder, 'lake'), '');
   const error = await thrown(() => mkdir(join(folder, 'lake', 'home'), { recursive: true }));
@@ -82,7 +82,7 @@ test('what the system refuses names the file and says what to do', async () => {
   expect(tellFailure(missing).message).toContain(`${join(folder, 'none', 'home')} is missing`);
 });
 
-test('what nobody knows is not repeated, because it may hold values, and says where it stands', async () => {
+test('the text of an unknown error is not shown, because it may contain values, and its place in the log is named', async () => {
   const error = await thrown(() => {
     throw new Error('the reading 4711.5 is bad');
   });

@@ -64,7 +64,7 @@ test('answers handed over one upon another land in their order, once', async () 
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 1_200 });
 });
 
-test('a reader goes on where the warehouse stands after the thread was ended and started again', async () => {
+test('after a restart of the thread a reader continues at the checkpoint of the warehouse', async () => {
   const dataDir = tempDir();
   const pipeline = startPipeline();
   await pipeline.open(assignmentOf(dataDir));
@@ -76,7 +76,7 @@ test('a reader goes on where the warehouse stands after the thread was ended and
   });
 });
 
-test('an answer that cannot be read moves nothing and says whether to ask again', async () => {
+test('an answer that cannot be read moves no checkpoint and reports if a retry can help', async () => {
   const pipeline = startPipeline();
   await pipeline.open(assignmentOf(tempDir()));
   await land(pipeline, oldest, answerOf(0, 50));
@@ -111,7 +111,7 @@ test('workgroups share the thread and nothing else', async () => {
 });
 
 describe('errors keep their class on the way', () => {
-  test('transient: the file is open elsewhere, and who holds it is told', async () => {
+  test('transient: another process has the file open, and the error names it', async () => {
     const dataDir = tempDir();
     await openTestShard({ path: warehouseOf(dataDir) });
     const opening = startPipeline().open(assignmentOf(dataDir));
@@ -132,7 +132,7 @@ describe('errors keep their class on the way', () => {
 });
 
 describe('the thread ends without taking the process with it', () => {
-  test('closing waits for what has been handed over', async () => {
+  test('closing waits for work that was handed over', async () => {
     const dataDir = tempDir();
     const pipeline = startPipeline();
     await pipeline.open(assignmentOf(dataDir));
@@ -151,7 +151,7 @@ describe('the thread ends without taking the process with it', () => {
     }
   });
 
-  test('a crash while DuckDB works fails what is under way, and the next thread goes on from the checkpoint', async () => {
+  test('a crash of the thread fails running operations, and the next thread continues from the checkpoint', async () => {
     const child = spawn(
       process.execPath,
       [
@@ -175,7 +175,7 @@ describe('the thread ends without taking the process with it', () => {
   });
 });
 
-test('publishing ends early, with nothing new to be seen, where it is asked to', async () => {
+test('publishing ends early without a new generation if it is aborted', async () => {
   const dataDir = tempDir();
   const pipeline = startPipeline();
   await pipeline.open(assignmentOf(dataDir));

@@ -40,7 +40,7 @@ async function post(service: StreamService, count: number): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-test('a slice that is pushed to stays at the head and lands what comes at once; told to stop, it stops', async () => {
+test('a slice with a socket stays at the head, lands new messages at once, and ends when it is aborted', async () => {
   const { service, pipeline, source } = await startReading();
   await post(service, 2_500);
   const stopping = new AbortController();
@@ -69,7 +69,7 @@ test('a slice that is pushed to stays at the head and lands what comes at once; 
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 2_515 });
 });
 
-test('the next slice goes on with the same subscription where the checkpoint is', async () => {
+test('the next slice continues the same subscription at the checkpoint', async () => {
   const { service, pipeline, source } = await startReading();
   for (const round of [1, 2]) {
     await post(service, 10);

@@ -3,11 +3,11 @@ import { createStatusBook, readStatuses, statusIntervalMs } from '../../src/pipe
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-test('a status is written once a second, and less often where there are many workgroups', () => {
+test('a status is written once a second, and less often if there are many workgroups', () => {
   expect([1, 20, 50, 200, 400].map(statusIntervalMs)).toEqual([1_000, 1_000, 2_500, 10_000, 10_000]);
 });
 
-test('what changes while a status is being written is in the file in the end', async () => {
+test('a change during the writing of a status is in the file in the end', async () => {
   const dataDir = tempDir();
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms };
   const book = createStatusBook({ dataDir, clock });

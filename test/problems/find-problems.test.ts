@@ -49,17 +49,17 @@ async function problemsOf(
 
 const growing = everySixHours(3, (index) => ({ total: 1_000 * index, state: 'run' }));
 
-test('a stream that works has no problem, and one that an earlier one always covers has none either', async () => {
+test('a working stream has no problem, and neither has a stream that an earlier one always covers', async () => {
   const energyStreams = [total, { table: 'solar', field: 'total', method: 'daily_energy' }];
   expect(await problemsOf({ energyStreams }, growing)).toEqual({});
 });
 
-test('nothing is said while nothing has come', async () => {
+test('there are no problems before the first message', async () => {
   const devices = [{ id: DEVICE, sources: ['roof'] }];
   expect(await problemsOf({ energyStreams: [total], devices, totalSource: 'all' }, [])).toEqual({});
 });
 
-test('tables and fields that never come are named, with those that do and are most like them', async () => {
+test('tables and fields without messages are named, with the most similar ones that have messages', async () => {
   const shard = await openTestShard();
   const energyStreams = [
     total,
@@ -115,7 +115,7 @@ test.each([
   },
 );
 
-test('one device whose readings are all rejected is told beside others that are fine', async () => {
+test('a device whose readings are all rejected is reported, although other devices work', async () => {
   const bad = everySixHours(2, () => ({ total: -1 }), { device: OTHER, source: 'roof' });
   expect(await problemsOf({ energyStreams: [total] }, [...growing, ...bad])).toEqual({
     'energyStreams.0.field': expect.stringMatching(
@@ -155,7 +155,7 @@ test('a register that shows more than its modulus cannot have that size', async 
   });
 });
 
-test('a register that stands still while its power does not is not the register of that power', async () => {
+test('a register that stands still while power flows is reported as a wrong register', async () => {
   const energyStreams = [
     { ...total, field: 'other' },
     { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d' },
@@ -168,7 +168,7 @@ test('a register that stands still while its power does not is not the register 
   });
 });
 
-test('readings that are often impossible at the configured power are told with the limit', async () => {
+test('readings that are often beyond the configured power are reported with the limit', async () => {
   const energyStreams = [
     { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '20 kW' },
   ];
@@ -185,7 +185,7 @@ test('readings that are often impossible at the configured power are told with t
   });
 });
 
-test('a register that goes on at a thousandth of what it showed has another unit', async () => {
+test('a register that continues at a thousandth of its value is reported as a change of unit', async () => {
   const readings = everySixHours(6, (index) => ({ total: index < 3 ? 5e6 + 900 * index : 5_003 + index }));
   expect(await problemsOf({ energyStreams: [total] }, readings)).toEqual({
     'energyStreams.0.unit': expect.stringContaining(
@@ -204,7 +204,7 @@ test('a register that is left out since it shows ten times as much has another u
   });
 });
 
-test('methods that contradict each other day after day are told, with where to look', async () => {
+test('methods that contradict each other for days are reported, with the command that explains them', async () => {
   const energyStreams = [
     total,
     { table: 'solar', field: 'power', method: 'power_curve', maxGap: '1d', maxPower: '10 kW' },
@@ -217,7 +217,7 @@ test('methods that contradict each other day after day are told, with where to l
   });
 });
 
-test('devices and sources that are configured and never come are named', async () => {
+test('configured devices and sources without messages are reported', async () => {
   const readings = everySixHours(3, (index) => ({ total: index }), { source: 'roof' });
   const devices = [{ id: DEVICE, sources: ['Roof', 'roof'], totalSource: 'meter' }, { id: OTHER }];
   expect(await problemsOf({ energyStreams: [total], devices, totalSource: 'all' }, readings)).toEqual({
@@ -228,7 +228,7 @@ test('devices and sources that are configured and never come are named', async (
   });
 });
 
-test('a role that names a source which never came is told, and one that names a pattern or another device is not', async () => {
+test('a role for a source without energy is reported, but not one for a pattern or another device', async () => {
   const roles = [
     { device: DEVICE, source: 'roof', role: 'production' },
     { device: 'garage', source: 'default', role: 'production' },

@@ -56,7 +56,12 @@ test('killed at any moment, the lake stays consistent for every reader and loses
 
   const at = await openFixture(dataDir, createTestClock());
   onTestFinished(() => at.shard.close());
-  await publish(at.shard, { lakeDir: at.lakeDir, clock: systemClock, logger: silentLogger });
+  await publish(at.shard, {
+    lakeDir: at.lakeDir,
+    currentEveryMs: 0,
+    clock: systemClock,
+    logger: silentLogger,
+  });
   const warehouse = await at.shard.transaction((connection) =>
     rows(
       connection,

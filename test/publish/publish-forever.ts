@@ -22,7 +22,7 @@ for (let round = 0; ; round++) {
     await replaceIntervals(connection, { series: 1, day, energyWh: [energyWh] });
     await replaceDays(connection, [{ day, device: 1, energyWh }]);
   });
-  await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
+  await publish(shard, { lakeDir, currentEveryMs: 300, clock: systemClock, logger: silentLogger });
   process.stdout.write('published\n');
   if (round % 4 === 3) {
     // Everything written so far is over and quiet an hour later.

@@ -1,9 +1,9 @@
 // A reader that looks at the lake again and again and prints a line for each generation that it found to be as its commit says.
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
-import { readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
-import { generationPath, lakePaths } from '../../src/publish/lake-layout.ts';
+import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
+import { analyticsPath, filePath, lakePaths, treePath } from '../../src/publish/lake-layout.ts';
 import { analyse, rows, WORKGROUP } from './support.ts';
 
 const [lakeDir] = process.argv.slice(2);
@@ -11,24 +11,27 @@ if (!lakeDir) throw new Error('usage: read-forever.ts <lakeDir>');
 const paths = lakePaths(lakeDir, WORKGROUP);
 const connection = await (await DuckDBInstance.create(':memory:')).connect();
 let last = 0;
+let lastCurrent = 0;
 process.stdout.write('ready\n');
 
 for (;;) {
   await sleep(5);
-  const sequence = await readCurrent(paths);
+  await checkHead();
+  await checkCurrent();
+}
+
+/** What reports read: the files of the newest commit. */
+async function checkHead(): Promise<void> {
+  const sequence = (await listSequences(paths)).at(-1);
   if (sequence === undefined) {
-    if (last > 0) throw new Error('current has gone');
-    continue;
+    if (last > 0) throw new Error('the commits have gone');
+    return;
   }
-  if (sequence < last) throw new Error(`current went back from ${last} to ${sequence}`);
+  if (sequence < last) throw new Error(`the head went back from ${last} to ${sequence}`);
   const commit = await readCommit(paths, sequence);
-  if (!commit) throw new Error(`current is ${sequence}, which has no commit`);
+  if (!commit) throw new Error(`the commit ${sequence} has gone`);
   const files = (dataset: string) =>
-    listValue(
-      commit.files
-        .filter((file) => file.dataset === dataset)
-        .map(({ name }) => join(paths.files, dataset, name)),
-    );
+    listValue(commit.files.filter((file) => file.dataset === dataset).map((file) => filePath(paths, file)));
   const found = await rows(
     connection,
     `SELECT
@@ -39,19 +42,44 @@ for (;;) {
     { messages: files('messages'), days: files('daily_energy'), intervals: files('interval_energy') },
   );
   const { messages, dailyEnergyWh } = commit.totals;
-  const wanted = [[messages, messages, dailyEnergyWh, dailyEnergyWh]];
-  if (JSON.stringify(found) !== JSON.stringify(wanted)) {
-    throw new Error(
-      `generation ${sequence} holds ${JSON.stringify(found)}, its commit says ${JSON.stringify(wanted)}`,
-    );
-  }
-  const seen = await analyse(
-    generationPath(paths, sequence),
-    'SELECT (SELECT count(*)::INTEGER FROM messages), (SELECT sum(energy_wh)::INTEGER FROM daily_energy)',
-  );
-  if (JSON.stringify(seen) !== JSON.stringify([[messages, dailyEnergyWh]])) {
-    throw new Error(`the views of generation ${sequence} show ${JSON.stringify(seen)}`);
-  }
+  expectSame(`the files of ${sequence}`, found, [messages, messages, dailyEnergyWh, dailyEnergyWh]);
   if (sequence > last) process.stdout.write(`${sequence}\n`);
   last = sequence;
+}
+
+/** What people read: the views and the folders of `current`. */
+async function checkCurrent(): Promise<void> {
+  const sequence = await readCurrent(paths);
+  if (sequence === undefined) {
+    if (lastCurrent > 0) throw new Error('current has gone');
+    return;
+  }
+  if (sequence < lastCurrent) throw new Error(`current went back from ${lastCurrent} to ${sequence}`);
+  lastCurrent = sequence;
+  const commit = await readCommit(paths, sequence);
+  if (!commit) throw new Error(`current is ${sequence}, which has no commit`);
+  const wanted = [commit.totals.messages, commit.totals.dailyEnergyWh];
+  expectSame(
+    `the views of ${sequence}`,
+    await analyse(
+      analyticsPath(paths, sequence),
+      'SELECT (SELECT count(*)::INTEGER FROM messages), (SELECT sum(energy_wh)::INTEGER FROM daily_energy)',
+    ),
+    wanted,
+  );
+  const tree = treePath(paths, sequence);
+  const found = await rows(
+    connection,
+    `SELECT (SELECT count(*)::INTEGER FROM read_parquet('${tree}/messages/*/*/*.parquet')),
+       (SELECT sum(energy_wh)::INTEGER FROM read_parquet('${tree}/daily_energy/*/*.parquet'))`,
+  ).catch((error: unknown) => error);
+  // A tree is renamed before it is changed.
+  if (existsSync(tree)) expectSame(`the tree of ${sequence}`, found, wanted);
+}
+
+function expectSame(what: string, found: unknown, wanted: unknown[]): void {
+  if (JSON.stringify(found) === JSON.stringify([wanted])) return;
+  throw new Error(
+    `${what} hold ${found instanceof Error ? found : JSON.stringify(found)}, the commit says ${JSON.stringify(wanted)}`,
+  );
 }

@@ -1,25 +1,27 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
-import { generationPath } from '../../src/publish/lake-layout.ts';
+import { fileKey } from '../../src/publish/lake-layout.ts';
+import { publish } from '../../src/publish/publish.ts';
+import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { keptSequences, retainLake } from '../../src/publish/retain-lake.ts';
 import { trimWarehouse } from '../../src/publish/trim-warehouse.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import {
   addSeries,
+  analyse,
   type Fixture,
   landMessages,
   markRolledUp,
   openFixture,
   rows,
   storeDays,
-  WORKGROUP,
 } from './support.ts';
 
 async function fixture(startMs = TEST_START_MS): Promise<Fixture> {
@@ -28,50 +30,46 @@ async function fixture(startMs = TEST_START_MS): Promise<Fixture> {
   return opened;
 }
 
-const retain = ({ lakeDir, clock }: Fixture, dryRun = false) =>
-  retainLake({
-    lakeDir,
-    workgroupId: WORKGROUP,
-    keepGenerationsMs: DAY_MS,
-    clock,
-    logger: silentLogger,
-    dryRun,
-  });
+const retain = ({ shard, lakeDir, clock }: Fixture, dryRun = false, by: PublishShard = shard) =>
+  retainLake(by, { lakeDir, keepGenerationsMs: DAY_MS, clock, logger: silentLogger, dryRun });
 
-test('every generation stays a quarter of an hour, then one a quarter until it is old', () => {
+test('generations with views stay an hour, others two minutes, then one a quarter of an hour until it is old', () => {
+  const generation = fc.record({
+    stepMs: fc.integer({ min: 1, max: 20 * MINUTE_MS }),
+    hasViews: fc.boolean(),
+  });
   fc.assert(
     fc.property(
-      fc.array(fc.integer({ min: 1, max: 40 * MINUTE_MS }), { minLength: 1, maxLength: 200 }),
+      fc.array(generation, { minLength: 1, maxLength: 200 }),
       fc.integer({ min: 0, max: 2 * DAY_MS }),
-      (stepsMs, laterMs) => {
+      (steps, laterMs) => {
         let atMs = TEST_START_MS;
-        const commits = stepsMs.map((stepMs, index) => {
+        const generations = steps.map(({ stepMs, hasViews }, index) => {
           atMs += stepMs;
-          return { sequence: index + 1, createdAtMs: atMs };
+          return { sequence: index + 1, createdAtMs: atMs, hasViews };
         });
         const nowMs = atMs + laterMs;
-        const keep = keptSequences(commits, nowMs, DAY_MS);
-        for (const [index, { sequence, createdAtMs }] of commits.entries()) {
-          const next = commits[index + 1];
-          // The newest, and whatever was the newest a quarter of an hour ago or later.
-          if (!next || next.createdAtMs >= nowMs - 15 * MINUTE_MS) expect(keep).toContain(sequence);
-          else if (next.createdAtMs < nowMs - DAY_MS) expect(keep).not.toContain(sequence);
-          else {
-            const quarter = (ms: number) => Math.floor(ms / (15 * MINUTE_MS));
-            const inQuarter = commits.filter((one) => quarter(one.createdAtMs) === quarter(createdAtMs));
-            if (inQuarter.at(-1)!.sequence === sequence) expect(keep).toContain(sequence);
-            else expect(keep).not.toContain(sequence);
-          }
+        const keep = keptSequences(generations, nowMs, DAY_MS);
+        const quarter = (ms: number) => Math.floor(ms / (15 * MINUTE_MS));
+        for (const [index, { sequence, createdAtMs, hasViews }] of generations.entries()) {
+          const next = generations[index + 1];
+          const ageMs = next ? nowMs - next.createdAtMs : 0;
+          const inQuarter = generations.filter((one) => quarter(one.createdAtMs) === quarter(createdAtMs));
+          const chosen = inQuarter.findLast((one) => one.hasViews) ?? inQuarter.at(-1)!;
+          const wanted =
+            ageMs <= (hasViews ? HOUR_MS : 2 * MINUTE_MS) ||
+            (chosen.sequence === sequence && ageMs <= DAY_MS);
+          expect(keep.has(sequence)).toBe(wanted);
         }
         // Thinning again takes nothing more.
-        const kept = commits.filter(({ sequence }) => keep.has(sequence));
+        const kept = generations.filter(({ sequence }) => keep.has(sequence));
         expect([...keptSequences(kept, nowMs, DAY_MS)]).toEqual(kept.map(({ sequence }) => sequence));
       },
     ),
   );
 });
 
-test('old generations go, by way of the trash, and no file of a remaining one does', async () => {
+test('old generations are deleted with the files that only they have', async () => {
   const at = await fixture(Date.now());
   const startMs = at.clock.now();
   for (let step = 0; step < 4; step++) {
@@ -83,24 +81,45 @@ test('old generations go, by way of the trash, and no file of a remaining one do
   at.clock.set(startMs + 2 * DAY_MS);
   const wanted = await retain(at, true);
   expect(wanted.generations).toEqual([1, 2, 3]);
-  expect(wanted.orphans).toHaveLength(3);
+  expect(wanted.files).toHaveLength(3);
+  expect(wanted.orphans).toEqual([]);
   expect(await listSequences(at.paths)).toEqual([1, 2, 3, 4]);
 
   expect(await retain(at)).toEqual(wanted);
   expect(await listSequences(at.paths)).toEqual([4]);
-  expect(readdirSync(at.paths.generations)).toEqual(['000000000004']);
+  expect(readdirSync(at.paths.analytics)).toEqual(['000000000004.duckdb']);
   expect(await readCurrent(at.paths)).toBe(4);
-  for (const { dataset, name } of (await at.head()).files)
-    expect(existsSync(join(at.paths.files, dataset, name))).toBe(true);
+  expect(filesBelow(at)).toEqual((await at.head()).files.map(fileKey).sort());
   expect(await at.analyse('SELECT count(*) FROM messages')).toEqual([[8n]]);
-  expect(readdirSync(at.paths.trash)).toHaveLength(9);
+  expect(await retain(at)).toEqual({ generations: [], files: [], orphans: [] });
+});
 
-  at.clock.set(startMs + 2 * DAY_MS + 59 * MINUTE_MS);
-  expect((await retain(at)).trash).toEqual([]);
-  at.clock.set(startMs + 2 * DAY_MS + 60 * MINUTE_MS);
-  expect((await retain(at)).trash).toHaveLength(9);
-  expect(readdirSync(at.paths.trash)).toEqual([]);
-  expect(await retain(at)).toEqual({ generations: [], orphans: [], trash: [] });
+test('a new process, which reads the commits again, deletes the same', async () => {
+  const at = await fixture(Date.now());
+  const startMs = at.clock.now();
+  const round = async (step: number) => {
+    at.clock.set(startMs + step * 50 * SECOND_MS);
+    await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
+    await publish(at.shard, { ...at, currentEveryMs: 3 * MINUTE_MS, logger: silentLogger });
+  };
+  for (let step = 0; step < 40; step++) {
+    await round(step);
+    const own = await retain(at, true);
+    const other = await retain(at, true, { ...at.shard });
+    expect({ ...other, files: other.files.sort() }).toEqual({ ...own, files: own.files.sort() });
+    if (step % 7 === 6) await retain(at);
+  }
+  // Every commit that is left has its files, and people can use those with views.
+  const named = new Set<string>();
+  for (const sequence of await listSequences(at.paths)) {
+    const commit = await readCommit(at.paths, sequence);
+    for (const file of commit!.files) named.add(fileKey(file));
+  }
+  expect(filesBelow(at)).toEqual([...named].sort());
+  for (const name of readdirSync(at.paths.analytics))
+    expect(
+      await analyse(join(at.paths.analytics, name), 'SELECT count(*)::INTEGER FROM daily_energy'),
+    ).toEqual([[1]]);
 });
 
 test('the generation that was replaced just now stays, however old it is', async () => {
@@ -114,28 +133,67 @@ test('the generation that was replaced just now stays, however old it is', async
   expect(await readCommit(at.paths, 1)).toBeDefined();
 });
 
-test('what crashes have left goes once nobody can be at work on it any more', async () => {
+test('the generation of current stays, also if it is renewed rarely', async () => {
+  const at = await fixture();
+  for (let step = 0; step < 3; step++) {
+    at.clock.set(TEST_START_MS + step * 6 * HOUR_MS);
+    await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
+    await publish(at.shard, { ...at, currentEveryMs: DAY_MS, logger: silentLogger });
+  }
+  at.clock.set(at.clock.now() + 5 * MINUTE_MS);
+  await retainLake(at.shard, { ...at, keepGenerationsMs: MINUTE_MS, logger: silentLogger });
+  expect(await listSequences(at.paths)).toEqual([1, 3]);
+  expect(await at.analyse('SELECT energy_wh::INTEGER FROM daily_energy')).toEqual([[0]]);
+});
+
+test('files that crashes have left are deleted when no process can still use them', async () => {
   const at = await fixture(Date.now());
   await landMessages(at.shard, { count: 2, storeTimeMs: at.clock.now() });
   await at.publish();
   await landMessages(at.shard, { count: 2, storeTimeMs: at.clock.now() + SECOND_MS });
   await at.publish();
   const left = [
-    'files/messages/000000000002-0123456789abcdef.parquet',
     'staging/000000000002-0123456789abcdef.parquet',
+    'files/messages/table=solar/hour=2026-11-20T12/000000000002-0123456789abcdef.parquet',
   ];
-  for (const path of left) writeFileSync(join(at.paths.root, path), '');
-  mkdirSync(generationPath(at.paths, 0));
-  expect((await retain(at)).orphans).toEqual(['generations/000000000000']);
+  for (const path of left) {
+    mkdirSync(dirname(join(at.paths.root, path)), { recursive: true });
+    writeFileSync(join(at.paths.root, path), '');
+  }
+  writeFileSync(join(at.paths.analytics, '000000000000.duckdb'), '');
+  expect((await retain(at)).orphans).toContain('analytics/000000000000.duckdb');
+  expect(readdirSync(at.paths.analytics)).toHaveLength(2);
+  const hourAgo = (at.clock.now() - HOUR_MS) / 1000;
   for (const path of left) {
     expect(existsSync(join(at.paths.root, path))).toBe(true);
-    const hourAgo = (at.clock.now() - HOUR_MS) / 1000;
     utimesSync(join(at.paths.root, path), hourAgo, hourAgo);
   }
-  expect((await retain(at)).orphans).toEqual(left);
+  // The folders are searched once an hour.
+  expect((await retain(at)).orphans).toEqual(left.slice(0, 1));
+  at.clock.set(at.clock.now() + HOUR_MS);
+  expect((await retain(at)).orphans).toEqual(left.slice(1));
   for (const path of left) expect(existsSync(join(at.paths.root, path))).toBe(false);
   expect(await at.analyse('SELECT count(*) FROM messages')).toEqual([[4n]]);
 });
+
+test('the number of entries in the lake stays flat over hundreds of publications', async () => {
+  const at = await fixture(Date.now());
+  const startMs = at.clock.now();
+  const { shard, lakeDir, clock } = at;
+  const options = { lakeDir, clock, logger: silentLogger };
+  const counts: number[] = [];
+  // Ten hours, with a publication every three minutes. Each third one gets views.
+  for (let step = 0; step < 200; step++) {
+    clock.set(startMs + step * 3 * MINUTE_MS);
+    await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
+    await publish(shard, { ...options, currentEveryMs: 9 * MINUTE_MS });
+    await retainLake(shard, { ...options, keepGenerationsMs: 2 * HOUR_MS });
+    if (step % 20 === 19) counts.push(readdirSync(at.paths.root, { recursive: true }).length);
+  }
+  // After the two hours for which generations are kept, nothing grows any more.
+  expect(Math.max(...counts.slice(3)) - Math.min(...counts.slice(3))).toBeLessThan(10);
+  expect(counts.at(-1)).toBeLessThan(120);
+}, 120_000);
 
 test('only messages that are published, rolled up and old leave the warehouse', async () => {
   const at = await fixture();
@@ -192,7 +250,7 @@ test('no message leaves the warehouse before it is rolled up for the first time'
   expect(await trim([])).toEqual({ messages: 10 });
 });
 
-test('what was rejected is forgotten after 90 days, in the warehouse and in the lake; quarantined messages stay', async () => {
+test('rejected readings are deleted after 90 days in warehouse and lake, and quarantined messages stay', async () => {
   const opened = await fixture();
   const { shard, publish, analyse, clock, lakeDir } = opened;
   await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });
@@ -218,3 +276,11 @@ test('what was rejected is forgotten after 90 days, in the warehouse and in the 
   expect(await analyse('SELECT sum(readings)::INTEGER FROM rejected_reading')).toEqual([[5]]);
   expect(await analyse('SELECT count(*)::INTEGER FROM quarantine')).toEqual([[1]]);
 });
+
+/** The keys of all files of the lake. */
+function filesBelow({ paths }: Fixture): string[] {
+  return readdirSync(paths.files, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(paths.root, join(entry.parentPath, entry.name)))
+    .sort();
+}

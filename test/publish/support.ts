@@ -5,7 +5,8 @@ import { offsetOf } from '../../src/contract/offset.ts';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Clock, LocalDate, UtcMs } from '../../src/lib/time.ts';
-import { type Commit, readHead } from '../../src/publish/lake-commit.ts';
+import type { Commit } from '../../src/publish/commit-schema.ts';
+import { readHead } from '../../src/publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../../src/publish/lake-layout.ts';
 import { type PublishResult, publish } from '../../src/publish/publish.ts';
 import type { PublishShard } from '../../src/publish/publish-shard.ts';
@@ -164,11 +165,9 @@ export async function rows(
   return (await connection.runAndReadAll(sql, parameters)).getRows();
 }
 
-/** Opens `current/analytics.duckdb` as an analyst would, in a process of its own kind, and runs one query. */
-export async function analyse(currentPath: string, sql: string): Promise<DuckDBValue[][]> {
-  const instance = await DuckDBInstance.create(join(currentPath, 'analytics.duckdb'), {
-    access_mode: 'READ_ONLY',
-  });
+/** Opens a file of views as an analyst would, in a process of its own kind, and runs one query. */
+export async function analyse(viewsPath: string, sql: string): Promise<DuckDBValue[][]> {
+  const instance = await DuckDBInstance.create(viewsPath, { access_mode: 'READ_ONLY' });
   try {
     const connection = await instance.connect();
     return await rows(connection, sql);
@@ -202,12 +201,14 @@ export async function openFixture(
     shard,
     lakeDir,
     paths,
-    publish: (by = shard) => publish(by, { lakeDir, declared, clock, logger: silentLogger }),
+    publish: (by = shard) =>
+      publish(by, { lakeDir, declared, currentEveryMs: 0, clock, logger: silentLogger }),
     async head() {
       const head = await readHead(paths);
       if (!head) throw new Error('nothing was published');
+      if (head.format === 1) throw new Error('the lake has an old format');
       return head;
     },
-    analyse: (sql) => analyse(paths.current, sql),
+    analyse: (sql) => analyse(join(paths.current, 'analytics.duckdb'), sql),
   };
 }

@@ -49,7 +49,7 @@ test('a token of device groups sees the balance of its devices and of sites that
   expect(response.status).toBe(403);
 });
 
-test('an answer has an entity tag that holds until what it follows from has changed', async () => {
+test('the entity tag of an answer is valid until its data or configuration change', async () => {
   const at = await openBalance(home, days, energies);
   const path = `/api/v1/orgs/${WORKGROUP}/balance?${range}`;
   const etag = (await at.get(path)).headers.get('etag')!;
@@ -93,7 +93,7 @@ test.each([
   ]);
 });
 
-test('without any role there is nothing to balance, and it says what to do', async () => {
+test('a balance without any role is refused with advice', async () => {
   const at = await openBalance(
     { ...home, roles: [], meters: [{ code: 'M' }], sites: [{ name: 'meters', meters: [{ code: 'M' }] }] },
     days,
@@ -114,7 +114,7 @@ test('without any role there is nothing to balance, and it says what to do', asy
   expect(await at.analyse('SELECT count(*) FROM balance_daily')).toEqual([[0n]]);
 });
 
-test('sources that are declared and never came are missing', async () => {
+test('declared sources without energy are missing', async () => {
   const at = await openBalance(home, days, []);
   expect((await at.ask(`balance?${range}`))['2026-05-20']).toMatchObject({
     gridImportWh: null,

@@ -123,7 +123,7 @@ test('a measurement that begins or ends on the way leaves its intervals unknown'
   });
 });
 
-test('values of whole days have no shape: what is netted is not known, its bounds are', async () => {
+test('values of whole days have no shape, so netted energy is unknown but has bounds', async () => {
   const values = [
     { event_time: '2026-06-02T00:00:00Z', device: roof, source: 'pv', data: { day: 20_000 } },
     { event_time: '2026-06-02T00:00:00Z', device: roof, source: 'load', data: { day: 12_000 } },
@@ -143,7 +143,7 @@ test('values of whole days have no shape: what is netted is not known, its bound
   });
 });
 
-test('a register that was silent for hours has no shape there, unless hardly anything flowed', async () => {
+test('a register has no shape during hours without readings, unless little energy flowed', async () => {
   const load = steady(meter, 'load', () => 100);
   const silent = (wh: number) =>
     read(roof, 'pv', 'total', { '2026-06-01T23:45:00Z': 0, '00:00': 0, '05:00': wh, ...even(wh) });
@@ -168,7 +168,7 @@ test('a register that was silent for hours has no shape there, unless hardly any
   });
 });
 
-test('readings tell when energy flowed up to an hour apart, those of a register up to two hours', async () => {
+test('readings up to an hour apart have a shape, and readings of a register up to two hours apart', async () => {
   const hourly: EnergyStreamInput = { ...byDay, field: 'hour', interval: '1h' };
   const longer: EnergyStreamInput = { ...byDay, field: 'longer', interval: '61m' };
   const power: EnergyStreamInput = {
@@ -243,7 +243,7 @@ test('registers that count in large steps are off by their steps, and no more', 
   });
 });
 
-test('a register that may fall is import where it rises and export where it falls, also for its device', async () => {
+test('a net register is import when it rises and export when it falls, also for its device', async () => {
   const net = steady(meter, 'net', (index) => (index < 40 ? 50 : index < 60 ? -100 : 0), 10_000);
   const at = await openReadings(
     [{ ...register, register: 'net' }],
@@ -291,7 +291,7 @@ test('a register that may fall is import where it rises and export where it fall
   }
 });
 
-test('a day that is not over is told up to now, and waits an hour for data that are on their way', async () => {
+test('a day that is not over is answered up to now, and its newest hour waits for late data', async () => {
   const until = (wh: number, source: string, last: number) =>
     steady(meter, source, () => wh).slice(0, last + 1);
   // Import is known until 12:00, export until 11:30.

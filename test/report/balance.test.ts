@@ -37,7 +37,7 @@ const first = {
   flags: [],
 };
 
-test('a balance is told by interval, day, month and year, and the lake tells the same', async () => {
+test('a balance by interval, day, month and year equals the one of the lake', async () => {
   const at = await openBalance(home, days, energies);
   const told = await at.ask(`balance?${range}`);
   expect(told).toEqual({
@@ -90,7 +90,7 @@ test('a balance is told by interval, day, month and year, and the lake tells the
   ).toEqual([[192n, 1_070n, 0n]]);
 });
 
-test('days are those of any zone, and of the whole range all zones add up to the same', async () => {
+test('days can be of any zone, and the whole range adds up to the same in every zone', async () => {
   const at = await openBalance(home, days, energies);
   const utc = await at.ask(`balance?${range}&timezone=Etc/UTC`);
   // Its first two hours are before the first reading, its last two after the last; the last hours of 20 May are in it.
@@ -114,7 +114,7 @@ test('days are those of any zone, and of the whole range all zones add up to the
   expect(kolkata['2026-05-21']).toMatchObject({ gridImportWh: 70, flags: [], coverage: 1 });
 });
 
-test('a device and a site are balanced by themselves, by name or id, with signs and without what is not theirs', async () => {
+test('a device or a site is balanced by itself, by name or id, with signs and without other devices', async () => {
   const at = await openBalance(
     {
       ...home,
@@ -229,7 +229,7 @@ test('a workgroup of several sites does not set them off against each other', as
   expect((await alone.ask(one))['2026-05-20']).toMatchObject({ gridExportWh: 300, flags: ['netted'] });
 });
 
-test('a site without members is all there is, and a workgroup lacks what its only site lacks', async () => {
+test('a site without members has all devices, and a workgroup lacks the roles that its only site lacks', async () => {
   const settings = { ...home, roles: home.roles.slice(0, 2), deviceGroups: { tenants: [inverter] } };
   const only = [{ name: 'home', absent: ['grid_export'] }];
   const at = await openBalance({ ...settings, sites: only }, days, energies);

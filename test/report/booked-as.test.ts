@@ -63,7 +63,7 @@ test('two registers of one message are two sources, each with its role, in days,
   expect(await at.analyse('SELECT DISTINCT source FROM messages')).toEqual([['main']]);
 });
 
-test('explain tells what a field is booked as, and what of it was rejected, though messages name another source', async () => {
+test('explain shows the booked source of a field and its rejections, although messages name another source', async () => {
   const at = await openMeter();
   const connection = await at.shard.connect();
   const explained = await explainDay(

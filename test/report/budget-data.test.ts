@@ -16,7 +16,7 @@ test('a year is spread over its days, leap days too, and they add up to it', asy
   expect(sum(seriesOf(await at.ask(`budget-data?${range('2027-01-01', '2027-12-31')}`), 'PV'))).toBe(1_000);
 });
 
-test('a day is a calendar day whatever the zone, and a part of a month is what the month says of it', async () => {
+test('budgets are by calendar day in every zone, and a part of a month is its share of the month', async () => {
   const at = await openMeters();
   await at.put(budgets(budget('PV', '2026-05', 100)));
   // round(100 k / 31): 3, 6, 10, 13 ... 81 (25), 84 (26)
@@ -132,7 +132,7 @@ test('each meter has the budget of the first scenario that it has on the day, an
   });
 });
 
-test('the budget of a meter is the same whatever other meters the token sees or are asked for', async () => {
+test('the budget of a meter does not depend on other meters of the token or the request', async () => {
   const at = await openPlant();
   const question = `budget-data?${range('2026-05-01', '2026-05-02')}`;
   const everything = await at.ask(question);
@@ -150,7 +150,7 @@ test('the budget of a meter is the same whatever other meters the token sees or 
   }
 });
 
-test('a scenario that none of the meters has is refused in the same words, whoever asks', async () => {
+test('a scenario without any budget is refused with the same text for every token', async () => {
   const at = await openPlant();
   const two = await at.issue({ permissions: ['search:read'], deviceGroups: ['two'] });
   const question = `budget-data?${range('2026-05-01', '2026-05-02')}&meterCodes=ROOF&scenario=contract`;

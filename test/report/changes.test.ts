@@ -89,7 +89,7 @@ const added = {
   causes: ['stream'],
 };
 
-test('what changed after it was final is told with what it was, what it is and why, and what that comes to', async () => {
+test('changes of final days are listed with old and new energy, causes and totals', async () => {
   const fixture = await setUp();
   const ask = async (query: string) => (await fixture.get(`${PATH}?${query}`)).json();
   const all = await ask('since=2026-11-03');
@@ -105,7 +105,7 @@ test('what changed after it was final is told with what it was, what it is and w
   expect(await ask(`since=2026-11-03&devices=${deviceId(2)}`)).toMatchObject({ changes: [added] });
 });
 
-test('changes of days that were not final are told only where they are asked for', async () => {
+test('changes of days that were not final are listed only on request', async () => {
   const fixture = await setUp();
   const ask = async (query: string) => (await fixture.get(`${PATH}?since=2026-11-03&${query}`)).json();
   expect(await ask('provisional=true&until=2026-11-04')).toMatchObject({
@@ -121,7 +121,7 @@ test('changes of days that were not final are told only where they are asked for
   });
 });
 
-test('a day that is restated says so in the details', async () => {
+test('the details of a restated day have its status', async () => {
   const fixture = await setUp();
   const details = await fixture.get(
     `/api/v1/orgs/${WORKGROUP}/daily-energy/details?startDate=2026-11-01&endDate=2026-11-02&devices=${deviceId(1)}`,
@@ -150,6 +150,9 @@ test.each([
   'since=yesterday',
   'since=2026-11-01T00:00',
   'since=2026-02-30',
+  'since=9999-12-31T23:00:00-12:00',
+  'since=0000-01-01T00:00:00%2B12:00',
+  'since=2026-11-01&until=999999999999999',
   'since=2026-11-01&until=',
   'since=2026-11-02&until=2026-11-01',
   'since=2026-11-01&provisional=no',

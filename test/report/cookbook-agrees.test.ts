@@ -19,7 +19,7 @@ import {
 } from './cookbook-expected.ts';
 import { openPlant, range } from './plant.ts';
 
-test('every query of the pages tells what the endpoints tell, of a plant of many devices, sources and methods', async () => {
+test('every query of the pages returns what the endpoints return, for a plant with many devices, sources and methods', async () => {
   const at = await openPlant();
   const problems: string[] = [];
   const all = [...recipes, ...lakeRecipes];
@@ -57,7 +57,7 @@ test('the CSV file of a year has the days of daily energy by source', async () =
   );
 }, 60_000);
 
-test('the queries of the energy balance tell what the balance tells', async () => {
+test('the queries of the energy balance return what the balance endpoint returns', async () => {
   const roles = [
     { source: 'pv', role: 'production' },
     { source: 'load', role: 'consumption' },

@@ -28,7 +28,7 @@ test('a day by device and by source', async () => {
   );
 });
 
-test('both dates default to yesterday where the workgroup is', async () => {
+test('both dates default to yesterday in the zone of the workgroup', async () => {
   // Noon in UTC is the day after in Kiritimati.
   const at = await openReport({ timezone: 'Pacific/Kiritimati' });
   expect(Object.keys(await at.report(''))).toEqual(['2026-11-20']);
@@ -57,7 +57,7 @@ test('a range of five years is answered with a key for each day', async () => {
   expect(days.at(-1)).toBe('2027-01-01');
 });
 
-test('a range from today on has to say where it ends, for otherwise that is yesterday', async () => {
+test('a range that starts today needs an end, because the default is yesterday', async () => {
   const at = await openReport();
   const response = await at.get(path('startDate=2099-01-01'));
   expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
@@ -68,7 +68,7 @@ test('a range from today on has to say where it ends, for otherwise that is yest
   ]);
 });
 
-test('what cannot be asked is refused, naming the parameter', async () => {
+test('invalid parameters are refused by name', async () => {
   const at = await openReport();
   const questions: Array<[query: string, parameter: string]> = [
     ['startDate=2022-01-01&endDate=2027-01-02', 'startDate'],
@@ -117,7 +117,7 @@ test('who may not ask hears nothing else', async () => {
   ]);
 });
 
-test('a token of a device group sees its devices and is told of no other', async () => {
+test('a token of a device group sees only its devices', async () => {
   const at = await openReport({ deviceGroups: { roof: [deviceId(1), deviceId(3)], empty: [] } });
   await storeDays(
     at.shard,
@@ -178,7 +178,7 @@ test('sources of any spelling are keys of valid JSON', async () => {
   });
 });
 
-test('the report is what a plain sum over the warehouse says, for any range, devices and grouping', async () => {
+test('the report equals a plain sum over the warehouse, for any range, devices and grouping', async () => {
   const at = await openReport();
   const day = fc.integer({ min: 0, max: 100 }).map((offset) => addDays('2026-08-15', offset));
   const device = fc.integer({ min: 1, max: 6 });

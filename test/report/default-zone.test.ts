@@ -76,7 +76,7 @@ async function energies(at: MeterFixture, more = '') {
   };
 }
 
-test("every report takes the days of the workgroup's zone where nobody asks for another", async () => {
+test("every report uses the days of the workgroup's zone by default", async () => {
   const at = await openLondon();
   const found = await energies(at);
   expect(Object.keys(found)).toHaveLength(10);

@@ -142,7 +142,7 @@ test('a device has the same energy in the report, its details, its profile, the 
   connection.closeSync();
 });
 
-test('a device is flagged as incomplete where a source that it is the sum of is missing, and not where another is', async () => {
+test('a device is incomplete if one of its counted sources is missing, and not if another source is', async () => {
   const at = await openSite();
   const details = (await read(at, 'daily-energy/details')) as Record<
     string,

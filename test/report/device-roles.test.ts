@@ -94,7 +94,7 @@ const expected: Record<string, Record<string, [wh: number | null, ...flags: stri
   },
 };
 
-test('unlike things are never added: the report, its details and profile, the lake and meters tell the same device', async () => {
+test('energy of different roles is never added: report, details, profile, lake and meters agree', async () => {
   const at = await openDevices();
   const energyOf = (day: string) =>
     Object.fromEntries(
@@ -166,7 +166,7 @@ test('by source nothing has changed, and nothing is flagged', async () => {
   expect(headers.get('Wattline-Flags')).toBeNull();
 });
 
-test('the lake says which sources count, on which days and why', async () => {
+test('the lake lists which sources count, on which days and why', async () => {
   const at = await openDevices();
   expect(
     await at.analyse(
@@ -208,7 +208,7 @@ test('other roles write no energy anew, and hold with the next generation', asyn
   expect((await at.read(`daily-energy?${range}`)).body[DAY]).toMatchObject({ [hybrid]: 10_200, [lost]: 300 });
 });
 
-test('what devices measure adds up to the workgroup', async () => {
+test('the energy of devices adds up to the workgroup', async () => {
   const at = await openDevices();
   const rows = await at.analyse(
     `SELECT day::VARCHAR, scope, production_wh::DOUBLE, consumption_wh::DOUBLE, grid_export_wh::DOUBLE, to_json(computed)::VARCHAR

@@ -36,7 +36,7 @@ const two = { state: 'offline', since: at(2, 1), reason: 'timeout', lastSeen: nu
 const three = { state: 'unknown', since: null, reason: null, lastSeen: at(3) };
 const nine = { state: 'unknown', since: null, reason: null, lastSeen: null };
 
-test('each device has its state, since when, why, and when it was last heard', async () => {
+test('each device has its state with start and reason, and the time of its last message', async () => {
   const fixture = await setUp();
   const ask = async (query: string, token = fixture.token) =>
     (await fixture.get(PATH + query, { token })).json() as Promise<Record<string, unknown>>;
@@ -70,7 +70,7 @@ test('the answer is validated by its tag, which changes with it', async () => {
   });
 });
 
-test('who may not ask, and what cannot be asked, is said as elsewhere', async () => {
+test('missing permissions and invalid parameters have the usual errors', async () => {
   const fixture = await setUp();
   expect((await fixture.get(PATH, { token: undefined })).status).toBe(401);
   const sender = await fixture.issue({ permissions: ['data:write'] });

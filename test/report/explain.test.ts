@@ -77,7 +77,7 @@ describe('a day is explained over HTTP', () => {
     expect(await bodyOf(upperCase)).toEqual({ ...told });
   });
 
-  test('to a token of device groups only where they hold the device: another is as one that does not exist', async () => {
+  test('to a token of device groups only for their devices; another device is like one that does not exist', async () => {
     const at = await openWithOwner();
     const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
     expect((await at.get(path(asked), { token })).status).toBe(200);
@@ -126,7 +126,7 @@ describe('a day is explained over HTTP', () => {
     expect([response.status, body.message]).toEqual([400, expect.stringMatching(`^${parameter}: `)]);
   });
 
-  test('not where there is nothing, and what there is instead is said', async () => {
+  test('not for a day without data, and the error names the nearest days with data', async () => {
     const at = await openWithOwner();
     const ask = async (query: string) => {
       const response = await at.get(path(query));
@@ -160,7 +160,7 @@ describe('a day is explained over HTTP', () => {
   });
 });
 
-describe('there is no explanation for now, and when to ask again is said', () => {
+describe('an explanation that cannot be given now has a Retry-After', () => {
   const refused = async (at: ReportFixture) => {
     const response = await at.get(path(asked));
     const { error, message, retryable } = await bodyOf(response);
@@ -169,7 +169,7 @@ describe('there is no explanation for now, and when to ask again is said', () =>
   };
   const unavailable = { status: 503, error: 'StorageUnavailable', retryable: true, isToWait: true };
 
-  test('where no worker of this machine has the warehouse open', async () => {
+  test('if no worker of this machine has the warehouse open', async () => {
     const message = expect.stringMatching(
       /^no worker on this machine has the data of acme open; start the worker/,
     );
@@ -186,7 +186,7 @@ describe('there is no explanation for now, and when to ask again is said', () =>
     expect(await refused(at)).toEqual({ ...unavailable, message: expect.stringMatching(message) });
   });
 
-  test('where others are waiting: days are explained one at a time', async () => {
+  test('if others are waiting, because days are explained one at a time', async () => {
     const at = await openReport();
     const explaining = Promise.withResolvers<void>();
     let [running, most] = [0, 0];
@@ -210,7 +210,7 @@ describe('there is no explanation for now, and when to ask again is said', () =>
     expect(most).toBe(1);
   });
 
-  test('where who asks has gone away, nothing is begun', async () => {
+  test('if the client has closed its request, nothing is computed', async () => {
     const at = await openReport();
     const explaining = Promise.withResolvers<void>();
     const begun: string[] = [];

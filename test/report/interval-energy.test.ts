@@ -88,7 +88,7 @@ describe.each([
   });
 });
 
-test('the intervals are those of the method that the day was read by', async () => {
+test('the intervals are of the method from which the day was read', async () => {
   const at = await openReport();
   await publishReadings(at, 'Etc/UTC', [
     // The register is there for an hour, power all day: the day is of the power.
@@ -124,7 +124,7 @@ test('days without energy have an empty profile, and so has everything before th
   expect(await profiles(at, range)).toEqual(empty);
 });
 
-test('what cannot be asked is refused, and the limit of the range is told', async () => {
+test('invalid parameters are refused, and the limit of the range is named', async () => {
   const at = await openReport();
   const refusal = async (query: string) => {
     const response = await at.get(path(query));

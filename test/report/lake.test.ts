@@ -1,16 +1,21 @@
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { addDays, systemClock } from '../../src/lib/time.ts';
+import { addDays, DAY_MS, MINUTE_MS, systemClock } from '../../src/lib/time.ts';
+import { readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
 import { commitPath } from '../../src/publish/lake-layout.ts';
+import { publish } from '../../src/publish/publish.ts';
+import { findGeneration } from '../../src/report/find-generation.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { lakeReadiness } from '../../src/report/lake-readiness.ts';
 import { openQueryPool } from '../../src/report/query-pool.ts';
 import { rows, storeDays, WORKGROUP } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { TEST_START_MS } from '../support/test-clock.ts';
 import { openReport } from './support.ts';
 
 test('reports that are asked for while generations come see each of them whole', async () => {
@@ -65,10 +70,126 @@ test('a lake that cannot be read is a 503, and not ready', async () => {
   ]);
   expect(response.headers.get('retry-after')).toBe('1');
   expect(await ready()).toMatchObject({ ok: false, detail: { published: 0, unreadable: 1 } });
+  const named = await lakeReadiness(at.lake, [WORKGROUP], at.clock.now(), { maySeeNames: true });
+  expect(named.detail?.problems).toEqual([
+    expect.stringMatching(`^the lake of workgroup ${WORKGROUP} cannot be read: .+`),
+  ]);
+});
 
-  rmSync(at.paths.current);
-  symlinkSync('generations/000000000009', at.paths.current);
-  expect((await at.get(`/api/v1/orgs/${WORKGROUP}/daily-energy`)).status).toBe(503);
+test('reports show a generation as soon as its commit exists, also long after the last one', async () => {
+  const at = await openReport();
+  const energyOf = async () => (await at.report('startDate=2026-11-18&endDate=2026-11-18'))['2026-11-18'];
+  const publishNow = async (energyWh: number) => {
+    await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh }]);
+    // `current` is not renewed, because that is not due.
+    await publish(at.shard, { ...at, currentEveryMs: DAY_MS, logger: silentLogger });
+  };
+  for (const energyWh of [1, 2, 3]) {
+    await publishNow(energyWh);
+    expect(Object.values((await energyOf())!)).toEqual([energyWh]);
+  }
+  expect(await readCurrent(at.paths)).toBe(1);
+
+  // Retention keeps generation 3 for its quarter of an hour, and deletes the ones after it.
+  for (const energyWh of [4, 5, 6]) await publishNow(energyWh);
+  for (const sequence of [4, 5]) rmSync(commitPath(at.paths, sequence));
+  const other = await openLakeReader({ lakeDir: at.lakeDir });
+  onTestFinished(() => other.close());
+  expect((await other.current(WORKGROUP))!.commit.sequence).toBe(6);
+});
+
+test('after a minute the folder is listed, because the next commit can be deleted already', async () => {
+  const at = await openReport();
+  for (const energyWh of [1, 2, 3]) {
+    await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh }]);
+    await at.publish();
+  }
+  const first = (await readCommit(at.paths, 1))!;
+  rmSync(commitPath(at.paths, 2));
+  const seenBefore = async (ms: number) =>
+    (await findGeneration(at.paths, { commit: first, seenAtMs: performance.now() - ms }))?.sequence;
+  expect(await seenBefore(MINUTE_MS)).toBe(3);
+  // Within a minute the next one cannot be missing if there are later ones.
+  expect(await seenBefore(0)).toBe(1);
+});
+
+test('a commit that cannot be read is read again when it can', async () => {
+  const at = await openReport();
+  await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 1 }]);
+  await at.publish();
+  expect((await at.lake.current(WORKGROUP))!.commit.sequence).toBe(1);
+  await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 2 }]);
+  await at.publish();
+  const text = readFileSync(commitPath(at.paths, 2), 'utf8');
+  writeFileSync(commitPath(at.paths, 2), text.replaceAll(/"name":"[0-9a-f]+-/g, '"name":"../../'));
+  await expect(at.lake.current(WORKGROUP)).rejects.toMatchObject({ code: 'StorageUnavailable' });
+  writeFileSync(commitPath(at.paths, 2), text);
+  expect((await at.lake.current(WORKGROUP))!.commit.sequence).toBe(2);
+});
+
+test('a lake that was there and is missing is a 503, and never an empty answer', async () => {
+  const at = await openReport();
+  const status = async () => (await at.get(`/api/v1/orgs/${WORKGROUP}/daily-energy`)).status;
+  expect(await status()).toBe(200);
+  await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 1 }]);
+  await at.publish();
+  expect(await status()).toBe(200);
+  const restarted = async (options: { hasPublished?: (workgroupId: string) => boolean } = {}) => {
+    const reader = await openLakeReader({ lakeDir: at.lakeDir, ...options });
+    try {
+      return (await reader.current(WORKGROUP))?.commit.sequence;
+    } finally {
+      await reader.close();
+    }
+  };
+  const unavailable = { code: 'StorageUnavailable' };
+  expect(await restarted()).toBe(1);
+
+  // Without its commits. Another process sees it by what is left.
+  renameSync(at.paths.commits, `${at.paths.commits}-away`);
+  expect(await status()).toBe(503);
+  await expect(restarted()).rejects.toMatchObject(unavailable);
+  rmSync(at.paths.analytics, { recursive: true });
+  await expect(restarted()).rejects.toMatchObject(unavailable);
+
+  // Without the folder. Another process sees it by the status of the warehouse.
+  renameSync(at.paths.root, `${at.paths.root}-away`);
+  expect(await status()).toBe(503);
+  await expect(restarted({ hasPublished: () => true })).rejects.toMatchObject(unavailable);
+  expect(await restarted({ hasPublished: () => false })).toBeUndefined();
+  expect(await lakeReadiness(at.lake, [WORKGROUP, 'other'], at.clock.now())).toMatchObject({
+    ok: false,
+    detail: { unreadable: 1 },
+  });
+
+  renameSync(`${at.paths.root}-away`, at.paths.root);
+  renameSync(`${at.paths.commits}-away`, at.paths.commits);
+  expect(await status()).toBe(200);
+});
+
+test('files of a first publication that has not ended are no lake', async () => {
+  const at = await openReport();
+  const folder = join(at.paths.files, 'daily_energy/month=2026-11');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, '000000000001-0123456789abcdef.parquet'), '');
+  expect(await at.lake.current(WORKGROUP)).toBeUndefined();
+  writeFileSync(join(folder, '000000000002-0123456789abcdef.parquet'), '');
+  await expect(at.lake.current(WORKGROUP)).rejects.toMatchObject({ code: 'StorageUnavailable' });
+});
+
+test('a reader for minutes gets a generation that stays for an hour', async () => {
+  const at = await openReport();
+  const lasting = await openLakeReader({ lakeDir: at.lakeDir, isLasting: true });
+  onTestFinished(() => lasting.close());
+  expect(await lasting.current(WORKGROUP)).toBeUndefined();
+  const shown: Array<number | undefined> = [];
+  for (const minute of [0, 4, 10]) {
+    at.clock.set(TEST_START_MS + minute * MINUTE_MS);
+    await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: minute }]);
+    await publish(at.shard, { ...at, currentEveryMs: 5 * MINUTE_MS, logger: silentLogger });
+    shown.push((await lasting.current(WORKGROUP))?.commit.sequence);
+  }
+  expect(shown).toEqual([1, 1, 3]);
 });
 
 test('a file that is missing is a 503', async () => {
@@ -88,7 +209,9 @@ test('the reader can read the lake and nothing else', async () => {
     "COPY (SELECT 1) TO '/tmp/wattline.csv'",
     'SET threads = 1',
   ])
-    await expect(lake.run((connection) => connection.run(sql))).rejects.toThrow();
+    await expect(lake.run((connection) => connection.run(sql))).rejects.toThrow(
+      'the published data cannot be read now',
+    );
 });
 
 const slowQuery = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 1';
@@ -143,7 +266,7 @@ test('a few queries run at a time, a few wait, and more are refused', async () =
   await run(work);
 });
 
-test('a client that goes away takes its query along', async () => {
+test('the query of a client that disconnects is cancelled', async () => {
   // The server is real; the report is one that takes long.
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100 });

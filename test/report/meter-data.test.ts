@@ -253,7 +253,7 @@ test('the days of a month add up to it in every zone, wherever readings begin an
   );
 });
 
-test('what cannot be asked is refused, with what is wrong and what there is', async () => {
+test('invalid parameters are refused with the reason and the valid values', async () => {
   const at = await openMeters({ deviceGroups: { roof: [deviceId(1)] } });
   const days = range('2026-05-01', '2026-05-02');
   const questions: Array<[query: string, parameter: string, ...words: string[]]> = [
@@ -280,7 +280,7 @@ test('what cannot be asked is refused, with what is wrong and what there is', as
     }
 });
 
-test('a token of device groups sees the meters of its devices, and is told of no other', async () => {
+test('a token of device groups sees only the meters of its devices', async () => {
   const at = await openMeters({ deviceGroups: { roof: [deviceId(1)], none: [] } });
   await storeDays(at.shard, [{ day: '2026-05-01', device: 1, energyWh: 5 }]);
   await at.put(intervals(...readings('GRID-1', '2026-05-01T00:00Z', 24, [100])));

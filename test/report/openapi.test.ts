@@ -19,7 +19,7 @@ interface Document {
 const orgs = '/api/v1/orgs/{workgroupId}';
 const reports = [`${orgs}/daily-energy`, `${orgs}/daily-energy/details`, `${orgs}/interval-energy`];
 
-test('the description names the endpoints, their parameters and what they answer', async () => {
+test('the OpenAPI description has the endpoints, their parameters and their answers', async () => {
   const at = await openReport();
   const response = await at.get('/openapi.json', { token: undefined });
   expect(response.headers.get('content-type')).toContain('application/json');
@@ -84,7 +84,7 @@ test('meters, budgets and sites are described with examples', async () => {
   }
 });
 
-test('the explanation of a day is described as it is told', async () => {
+test('the OpenAPI description of an explanation fits its answer', async () => {
   const at = await openReport();
   const document = (await (await at.get('/openapi.json', { token: undefined })).json()) as Document;
   const operation = document.paths[`${orgs}/daily-energy/explain`]!.get!;

@@ -42,7 +42,7 @@ async function openEverything() {
   return { at, addresses };
 }
 
-test('every report refuses a parameter that it does not know, whatever else is wrong', async () => {
+test('every report refuses an unknown parameter, also beside other errors', async () => {
   const { at, addresses } = await openEverything();
   expect(addresses.length).toBeGreaterThanOrEqual(11);
   for (const { path, query } of addresses) {
@@ -62,7 +62,7 @@ test('every report refuses a parameter that it does not know, whatever else is w
   }
 });
 
-test('a parameter that is given without a value is told so by its name, in every report', async () => {
+test('every report refuses a parameter without a value by its name', async () => {
   const { at, addresses } = await openEverything();
   for (const { path, query, names } of addresses)
     for (const name of names) {

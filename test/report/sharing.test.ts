@@ -11,7 +11,7 @@ function createWork() {
   return { runs, work };
 }
 
-test('whoever asks for the same meanwhile gets the same answer, and later another one', async () => {
+test('concurrent equal requests share one answer, and a later request gets a new one', async () => {
   const { take } = createSharing();
   const { runs, work } = createWork();
   const answers = ['a', 'a', 'b', 'a'].map((key) => take(key, work, staying()));
@@ -52,7 +52,7 @@ test('one who leaves leaves the others waiting, and the last one takes the work 
   expect(await later).toBe('anew');
 });
 
-test('who is gone before it begins starts nothing', async () => {
+test('a request that is cancelled before its turn starts nothing', async () => {
   const { runs, work } = createWork();
   await expect(createSharing().take('a', work, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   expect(runs).toEqual([]);

@@ -111,7 +111,7 @@ test('months are reconciled as far as they are in the range, over their complete
   expect(total).toMatchObject({ days: 4, completeDays: 2, differenceWh: 40 });
 });
 
-test('days of a site are those of the workgroup, or of the zone that is asked for', async () => {
+test('days of a site are in the zone of the workgroup, or in the requested zone', async () => {
   const at = await openMeters({
     timezone: 'Asia/Tokyo',
     sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }], devices: [{ id: deviceId(1) }] }],
@@ -128,7 +128,7 @@ test('days of a site are those of the workgroup, or of the zone that is asked fo
   });
 });
 
-test('a day on which a register fell, or on which nobody is a member, says so', async () => {
+test('a day on which a register fell, or without any device, is incomplete for a reason that is named', async () => {
   const at = await openMeters({
     sites: [
       { name: 'roof', meters: [{ code: 'GRID-1' }], devices: [{ id: deviceId(1), from: '2026-05-02' }] },
@@ -244,7 +244,7 @@ test('the variance of days, months cut by the range and in all counts days that 
   expect(answer.total).toMatchObject({ days: 32, comparedDays: 20, varianceWh: 30, variancePercent: 1.67 });
 });
 
-test('the variance takes for each meter the budget that budget-data tells, and says which', async () => {
+test('the variance uses for each meter the budget of budget-data, and names its scenario', async () => {
   const at = await openMeters({
     sites: [{ name: 'roof', meters: [{ code: 'GRID-1' }, { code: 'GRID-2' }] }],
   });
@@ -311,7 +311,7 @@ test('the answer of a day changes when it is over', async () => {
   expect((await get({ 'If-None-Match': (await get()).headers.get('etag')! })).status).toBe(304);
 });
 
-test('a site that does not exist is a 404 with those that do, as far as the token may see all of their members', async () => {
+test('an unknown site is a 404 that lists the sites whose members the token may all see', async () => {
   const at = await openMeters({
     deviceGroups: { roof: [deviceId(1)] },
     sites: [

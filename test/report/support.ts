@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { type Access, createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
@@ -53,7 +54,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   registerReportRoutes(app, {
     lake,
     explain: (id, args, signal) => createControl(dataDir).ask(id, 'explain', args, { signal }),
-    workgroups: [workgroup],
+    workgroups: createWorkgroups({ workgroups: [workgroup] }),
     clock,
     logger: silentLogger,
   });

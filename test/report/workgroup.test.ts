@@ -11,8 +11,8 @@ test('a workgroup says its time zone and the sites that the token can see as a w
     deviceGroups: { garage: [garage] },
     meters: [{ code: 'GRID-1' }],
     sites: [
-      { name: 'home', meters: [{ meter: 'GRID-1' }], devices: [{ device: roof }] },
-      { name: 'yard', meters: [], devices: [{ device: garage }] },
+      { name: 'home', meters: [{ code: 'GRID-1' }], devices: [{ id: roof }] },
+      { name: 'yard', meters: [], devices: [{ id: garage }] },
     ],
   } as never);
   const path = `/api/v1/orgs/${WORKGROUP}`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { zodProblems } from '../../src/config/load-config.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
+import { zodProblems } from '../../src/config/zod-problems.ts';
 import { inWords } from '../../src/lib/input-words.ts';
 import { deviceId } from '../support/messages.ts';
 
@@ -21,7 +21,7 @@ function problemsOf(settings: object): string[] {
 const main = { device: 'garage', source: 'main', role: 'consumption' };
 const refused = (roles: object[], more: object = {}) => problemsOf({ roles, ...more }).join('\n');
 
-test('what the page shows can be used', () => {
+test('the examples of the page are valid', () => {
   expect(
     problemsOf({
       roles: [
@@ -146,7 +146,7 @@ test('a role that a source of the site has cannot be absent', () => {
   expect(refused([main], { sites: [{ ...sites[0], devices: [{ id: deviceId(2) }] }] })).toBe('');
 });
 
-test('peak power is told once from each day on', () => {
+test('peak power has one value from each day on', () => {
   const peak = (peakPower: object[]) => problemsOf({ devices: [{ id: garage, peakPower }] }).join('\n');
   expect(peak([{ kWp: 4 }, { kWp: 5, from: '2026-01-01' }])).toBe('');
   expect(peak([{ kWp: 4 }, { kWp: 5 }])).toMatch(/^devices\.0\.peakPower\.1\.from: is missing/);

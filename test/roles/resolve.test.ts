@@ -72,7 +72,7 @@ test('a total source contains the other sources of its device of equal role, on 
   ]);
 });
 
-test('sources that are named exactly are known before anything came of them', () => {
+test('sources with exact names are known before their first message', () => {
   const resolver = resolverOf([
     { device: 'garage', source: 'pv', role: 'production' },
     { device: 'garage', source: 'l1', role: 'consumption', within: 'heat.pump.total' },

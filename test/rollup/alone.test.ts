@@ -39,7 +39,7 @@ function readingsOf(faults: ReadonlyArray<{ kind: string; step: number }>): Case
   });
 }
 
-test('a register alone in its warehouse has the same energy day by day as at once, whatever happened on days before', async () => {
+test('a register alone in its warehouse has the same energy if it is rolled up day by day or at once', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(faultArbitrary, { minLength: 4, maxLength: 7 }), async (faults) => {
       const days = readingsOf(faults);

@@ -74,7 +74,7 @@ const site: EnergySite = {
   ],
 };
 
-describe('readings that come in order, rolled up bit by bit, give the rows that they give as a whole', () => {
+describe('readings in order, rolled up in parts, give the same rows as all together', () => {
   test('with steady growth, faults, restarts, silences and many readings in a quarter of an hour', async () => {
     const step = fc.record({
       afterMs: fc.oneof(fc.integer({ min: 1, max: 60_000 }), fc.integer({ min: 60_000, max: 4 * 3_600_000 })),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { energyByDay, landReadings, rollUpSite } from './support.ts';
 
-test('what a sleeping register shows at first stays left out when a register beside it is read late', async () => {
+test('the first values of a sleeping register stay left out after a late reading of a register beside it', async () => {
   const shard = await openTestShard();
   const site = {
     timezone: 'Etc/UTC',

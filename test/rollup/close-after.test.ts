@@ -53,7 +53,7 @@ test('another closeAfter changes no day by itself', async () => {
   }
 });
 
-test('a longer closeAfter holds from then on: days that ended within it look at the days that come', async () => {
+test('a longer closeAfter applies from now on: limits of days that ended within it follow from later days too', async () => {
   const shard = await openTestShard();
   for (const number of [1, 2, 3]) await rollUpDay(shard, number, 2);
   await rollUpDay(shard, 4, 10);
@@ -65,7 +65,7 @@ test('a longer closeAfter holds from then on: days that ended within it look at 
   expect(causes).toEqual([{ causes: 'learnt stream' }]);
 });
 
-test('a shorter closeAfter leaves days what they are, and later days look at fewer', async () => {
+test('a shorter closeAfter changes no day, and limits of later days follow from fewer days', async () => {
   const shard = await openTestShard();
   for (const number of [1, 2, 3, 4]) await rollUpDay(shard, number, 10);
   expect(await firstDayOf(shard)).toMatchObject({ flags: 0, status: 'provisional' });

@@ -129,7 +129,7 @@ test('a register posted every few seconds is exact after each post, from the fir
   expect(after).toEqual([20, 50, 80, 110, 140]);
 });
 
-test('energy that an earlier version counted twice is counted again once, and the day says why it changed', async () => {
+test('energy that an earlier version counted twice is corrected, with a cause at the day', async () => {
   const shard = await openTestShard();
   const only: EnergySite = { timezone: 'Etc/UTC', streams: [streams[0]!] };
   const at = (second: number) => new Date(START_MS + second * SECOND_MS).toISOString();

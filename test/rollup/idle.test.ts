@@ -71,7 +71,7 @@ test('a late reading runs at most 40 statements, also after a roll-up that faile
   expect(Object.values(await energyByDay(shard)).reduce((sum, wh) => sum + wh, 0)).toBe(1_435);
 });
 
-test('what is written by a connection or a transaction of its own is taken in', async () => {
+test('a roll-up notices writes of other connections and transactions', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [at(0, 100), at(5, 150)]);
   await rollUpSite(shard, site);
@@ -85,7 +85,7 @@ test('what is written by a connection or a transaction of its own is taken in', 
   expect(await energyByDay(shard)).toEqual({ '2026-11-20': 50 });
 });
 
-test('after another worker has taken the shard, a roll-up that has something to do says so', async () => {
+test('after another worker has taken the shard, a roll-up with work throws StaleOwnerError', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [at(0, 100), at(5, 150)]);
   await rollUpSite(shard, site);

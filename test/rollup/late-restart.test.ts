@@ -38,7 +38,7 @@ async function rolledUpEach(batches: ReadonlyArray<readonly CaseReading[]>) {
   return shard;
 }
 
-test('a restart that comes later says of the evening before how the register went on', async () => {
+test('a restart later on a day shows that the register continued the evening before', async () => {
   const before = await rolledUpEach([late.slice(0, 5)]);
   // Until then, it can have restarted at midnight: 16 kW for half an hour.
   expect(await energyByDay(before)).toEqual({ '2026-06-01': 8000, '2026-06-02': 8100 });
@@ -49,7 +49,7 @@ test('a restart that comes later says of the evening before how the register wen
   expect(await energyRows(oneByOne)).toEqual(await energyRows(atOnce));
 });
 
-test('a restart that is revised away says nothing of the evening before any more', async () => {
+test('a restart that is revised away no longer changes the evening before', async () => {
   const revised = { ...at('02T02:00', 8100), msg_id: 2 };
   const goesOn = at('02T20:00', 9000);
   const later = await rolledUpEach([late.slice(0, 6), [revised], [goesOn]]);
@@ -58,7 +58,7 @@ test('a restart that is revised away says nothing of the evening before any more
   expect(await energyRows(later)).toEqual(await energyRows(atOnce));
 });
 
-test('a late reading of the day before leaves what a later restart has said of its evening', async () => {
+test('a late reading of the day before keeps the effect of a later restart on its evening', async () => {
   const noon = [at('01T10:00', 1000), at('01T11:00', 1500), at('01T12:00', 2000), at('01T13:00', 2500)];
   const later = await rolledUpEach([[...late, ...noon.slice(1)], noon.slice(0, 1)]);
   expect(await energyByDay(later)).toEqual({ '2026-06-01': 8060, '2026-06-02': 6040 });

@@ -18,7 +18,7 @@ const streams: EnergyStreamInput[] = [
   },
 ];
 
-test('tens of thousands of days that come with a reading that changes none are all there', async () => {
+test('tens of thousands of days are stored if they arrive together with a reading that changes no day', async () => {
   const shard = await openTestShard();
   const hours = Array.from({ length: 25 }, (_, hour) => ({
     event_time: new Date(Date.UTC(2020, 0, 1, hour)).toISOString(),

@@ -87,7 +87,7 @@ const waitingOf = (shard: Shard) =>
 const rolledUpOf = async (shard: Shard) =>
   (await shard.read((connection) => readStageProgress(connection, workgroup))).rolledUpBatchId;
 
-test('a limit that moves is worked off some devices at a time, and batches wait until it is', async () => {
+test('a moved limit is applied to some devices in each call, and batches wait until all are done', async () => {
   const whole = await beforeTheBusyDay();
   await rollUpSite(whole, site);
   await landReadings(whole, days(12, 13));
@@ -116,7 +116,7 @@ test('a limit that moves is worked off some devices at a time, and batches wait 
   expect(await rowsAfter(shard)).toEqual(await rowsAfter(whole));
 });
 
-test('a series that fails when its device has its turn is set aside alone, and the others are computed', async () => {
+test('if a waiting series fails, it alone is set aside, and the others are computed', async () => {
   const whole = await beforeTheBusyDay();
   await rollUpSite(whole, site);
   const shard = await beforeTheBusyDay();
@@ -138,7 +138,7 @@ test('a series that fails when its device has its turn is set aside alone, and t
   expect(found.intervals.filter(isOther)).toEqual(wanted.intervals.filter(isOther));
 });
 
-test('where settings change while devices wait, everything is computed in one call', async () => {
+test('if settings change while devices wait, everything is computed in one call', async () => {
   const elsewhere = { ...site, timezone: 'Asia/Tokyo' };
   const whole = await beforeTheBusyDay();
   await rollUpSite(whole, elsewhere);

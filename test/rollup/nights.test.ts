@@ -42,7 +42,7 @@ async function lateReading(shard: Shard, site: EnergySite, hour: number): Promis
   return statementsOf(() => rollUpSite(shard, site));
 }
 
-test('a late reading by day takes as many statements where the register shows 0 every night', async () => {
+test('a late reading runs as many statements if the register shows 0 every night', async () => {
   const counts = [];
   const energies = [];
   for (const zeroAtNight of [false, true]) {
@@ -60,7 +60,7 @@ test('a late reading by day takes as many statements where the register shows 0 
   expect(energies).toEqual([12_000, 12_000]);
 });
 
-test('a day that looks different keeps its limits where they are the same, and only what lies beside a late reading is computed', async () => {
+test('a day with other statistics but the same limits computes only the intervals beside a late reading', async () => {
   const site = siteOf({});
   const shard = await hourly(site, true);
   await lateReading(shard, site, 10 * 24 + 11.5);

@@ -53,7 +53,7 @@ async function land(shard: Shard, messages: ReadonlyArray<Record<string, unknown
   expect(landed.kind).toBe('landed');
 }
 
-test('whatever else comes, a healthy device is exact and published after each post, through restarts', {
+test('a healthy device is exact and published after each post, with any poison beside it and through restarts', {
   timeout: 600_000,
 }, async () => {
   await fc.assert(

@@ -35,7 +35,7 @@ test('any order of arrival, any repetition and any split into batches gives the 
   await expectAll(site, anyStream(START_MS), check);
 });
 
-test('readings that come hours or days late end in the same rows as those that come in time', {
+test('readings that arrive hours or days late give the same rows as readings in time', {
   timeout: 600_000,
 }, async () => {
   const nowsMs = [20, 44, 68, 96, 30 * 24].map((hours) => START_MS + hours * HOUR_MS);
@@ -60,7 +60,7 @@ test('readings that come hours or days late end in the same rows as those that c
   await expectAll(site, anyStream(START_MS), check);
 });
 
-test('a closed day keeps its limits where readings come in time', { timeout: 600_000 }, async () => {
+test('a closed day keeps its limits if readings arrive in time', { timeout: 600_000 }, async () => {
   const nowsMs = Array.from({ length: 14 }, (_, day) => START_MS + (day + 1) * DAY_MS + HOUR_MS);
   const check: Check = async (streams) => {
     const messages = messagesOf(streams);
@@ -106,7 +106,7 @@ test('rolling up again, and computing everything again by the same rules, change
   await expectAll(site, anyStream(START_MS), check);
 });
 
-test('registers come to the same by the pairs of their readings as by an index of each reading', {
+test('registers have the same energy by pairs of readings and by a full index', {
   timeout: 600_000,
 }, async () => {
   const marks = `SELECT device, interval_start_ms, interval_energy.last_ms, last_value FROM interval_energy JOIN series USING (series_id)
@@ -120,7 +120,7 @@ test('registers come to the same by the pairs of their readings as by an index o
   await expectAll(site, anyStream(START_MS), check);
 });
 
-test('leaving statements out that have nothing to do comes to the same as running them all', {
+test('leaving out statements without work gives the same rows as running all', {
   timeout: 600_000,
 }, async () => {
   // Each stream alone: among many, one always has something to do for each statement.
@@ -137,7 +137,7 @@ test('leaving statements out that have nothing to do comes to the same as runnin
   await expectAll(site, anyStream(START_MS), check, rounds(4, 48));
 });
 
-test('moved limits that are worked off device by device, in many calls, come to the same as in one call', {
+test('moved limits give the same rows in many calls as in one call', {
   timeout: 600_000,
 }, async () => {
   const check: Check = async (streams) => {
@@ -149,7 +149,7 @@ test('moved limits that are worked off device by device, in many calls, come to 
   await expectAll(site, anyStream(START_MS), check, rounds(20, 60));
 });
 
-test('judging what has changed until it is as before comes to the same as judging everything', {
+test('judging only until a register is as before gives the same rows as judging everything', {
   timeout: 600_000,
 }, async () => {
   const judged = {
@@ -174,7 +174,7 @@ const show = (value: number) => ({ value });
  * The tolerance is none: an excursion that the rules tell from a reset is left out, and the readings that are left are the same. They do so
  * where the readings around it fit each other, and those inside it are 0, or cannot be what the next one grew from at `maxPower`.
  */
-test('zeros, low values and spikes between the readings of a register change nothing but the flags that tell of them', {
+test('zeros, low values and spikes between the readings of a register change only flags', {
   timeout: 600_000,
 }, async () => {
   const faulty: EnergySite = {

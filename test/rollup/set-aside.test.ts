@@ -57,7 +57,7 @@ const daysOf = (shard: Shard, device: number) =>
 const asideOf = (shard: Shard) =>
   rowsOf(shard, 'SELECT device::VARCHAR AS device, source, error FROM set_aside ORDER BY ALL');
 
-test('a series whose roll-up fails is set aside alone: the others go on in the same call, and its days say so', async () => {
+test('a series whose roll-up fails is set aside alone: the others are computed in the same call, and its days are flagged', async () => {
   const shard = await openTestShard();
   const devices = [1, 2, 3, 4, 5, 6, 7];
   await landReadings(shard, post(devices, [0, 1, 2]));
@@ -101,7 +101,7 @@ test('a series whose roll-up fails is set aside alone: the others go on in the s
   expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS n FROM daily_energy_history')).toEqual(versions);
 });
 
-test('a series is tried again on demand, with other settings, and with another program; then everything is as if it had never failed', async () => {
+test('a series is tried again on demand, with other settings and with another version, and then has the same rows as without a failure', async () => {
   const shard = await openTestShard();
   const whole = await openTestShard();
   for (const one of [shard, whole]) await landReadings(one, post([1, 2], [0, 1, 2, 30, 31]));
@@ -152,7 +152,7 @@ test('other rules or settings try a series again, and poison that is stored is r
   expect(await daysOf(shard, 2)).toMatchObject([{ wh: 3_000, unavailable: false }]);
 });
 
-test('another field of the same source tells the days that are new, and says that the first one is missing', async () => {
+test('new days are read from another field of the same source, flagged that the first one is missing', async () => {
   const shard = await openTestShard();
   await landReadings(shard, post([1, 2], [0, 1, 2], ['total', 'power']));
   await rollUpSite(shard, site);
@@ -169,7 +169,7 @@ test('another field of the same source tells the days that are new, and says tha
   ]);
 });
 
-test('a field that stands behind the one that is read leaves the day as it is', async () => {
+test('a failing field that does not count leaves the day unchanged', async () => {
   const shard = await openTestShard();
   const turned = { ...site, streams: [site.streams[1]!, site.streams[0]!] };
   await landReadings(shard, post([1, 2], [0, 1, 2], ['total', 'power']));
@@ -200,7 +200,7 @@ test('a stored interval near the end of its range sets its own series aside, whi
   expect(await daysOf(shard, 2)).toMatchObject([{ wh: 3_000, unavailable: false }]);
 });
 
-test('what fails whichever series are left out is told, and sets nothing aside', async () => {
+test('a failure that does not depend on a series is thrown, and sets nothing aside', async () => {
   const shard = await openTestShard();
   await landReadings(shard, post([1], [0, 1]));
   await rollUpSite(shard, site);
@@ -213,7 +213,7 @@ test('what fails whichever series are left out is told, and sets nothing aside',
   expect(await daysOf(shard, 1)).toMatchObject([{ wh: 2_000 }]);
 });
 
-test('batches before the one that fails are taken in first', async () => {
+test('batches before the failing one are rolled up first', async () => {
   const shard = await openTestShard();
   for (const hour of [0, 1, 2, 3]) await landReadings(shard, post([1, 2], [hour]));
   await rollUpSite(shard, site);

@@ -38,7 +38,7 @@ test('another zone cuts every day again', async () => {
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4400 });
 });
 
-test('a zone changes registers of the day and rounded power as if it had always been so', async () => {
+test('another zone gives daily registers and rounded power as if it had always been configured', async () => {
   const streams: EnergyStreamInput[] = [
     daily,
     { table: 't', field: 'power', method: 'power_curve', unit: 'W', sampling: 'on_change' },
@@ -56,7 +56,7 @@ test('a zone changes registers of the day and rounded power as if it had always 
   expect((await energyRows(moved)).days).toEqual((await energyRows(always)).days);
 });
 
-test('a stream that is added later reads the messages that are kept', async () => {
+test('a stream that is added later reads the kept messages', async () => {
   const shard = await openTestShard();
   await landReadings(shard, readings);
   await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });
@@ -65,7 +65,7 @@ test('a stream that is added later reads the messages that are kept', async () =
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4400 });
 });
 
-test('a stream that is removed leaves its days to the next one, and goes on where it stopped when it is back', async () => {
+test('the days of a removed stream are read from the next one, and a restored stream continues at its last batch', async () => {
   const shard = await openTestShard();
   await landReadings(shard, readings);
   await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
@@ -85,7 +85,7 @@ test('another order takes another method', async () => {
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2100 });
 });
 
-test('a limit that is raised books what was refused', async () => {
+test('a raised limit books energy that was refused', async () => {
   const shard = await openTestShard();
   await landReadings(shard, [
     { event_time: '2024-06-01T00:00:00Z', data: { energy: 0 } },
@@ -166,7 +166,7 @@ test('a limit that is removed is learnt from all readings', async () => {
   expect(await energyByDay(changed)).toEqual({ '2024-06-01': 9600, '2024-06-02': 9500, '2024-06-03': 9500 });
 });
 
-test('what other rules have learnt is learnt anew', async () => {
+test('limits that other rules have learnt are learnt again', async () => {
   const { maxPower: _none, ...open } = total;
   const site = { timezone: 'Etc/UTC', streams: [open] };
   const quarters = Array.from({ length: 3 * 96 }, (_, quarter) => ({

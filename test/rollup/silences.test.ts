@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { stretchesOf } from '../../src/rollup/find-stretches.ts';
+import { joinNearStretches } from '../../src/rollup/find-stretches.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
@@ -34,7 +34,7 @@ test('readings that are days apart are looked at in few stretches, which hold al
         low_ms: BigInt(from * DAY_MS),
         high_ms: BigInt((from + days) * DAY_MS),
       }));
-      const stretches = stretchesOf(rows);
+      const stretches = joinNearStretches(rows);
       expect(stretches.length).toBeLessThanOrEqual(8);
       for (const row of rows) {
         const holding = stretches.filter(
@@ -49,7 +49,7 @@ test('readings that are days apart are looked at in few stretches, which hold al
   );
 });
 
-test('years of rare readings, and of clocks that restart in 2021, come to the same at once as one by one', async () => {
+test('years of rare readings, and clocks that restart in 2021, give the same rows at once and one by one', async () => {
   // A meter that is read every few weeks; and a device that says 2021 now and then, where it has counted on.
   const rare = Array.from({ length: 12 }, (_, index) => {
     const day = new Date(Date.UTC(2023, 0, 1 + index * (18 + (index % 5)))).toISOString().slice(0, 10);
@@ -70,7 +70,7 @@ test('years of rare readings, and of clocks that restart in 2021, come to the sa
   expect(await daysOf(pieces)).toEqual(await daysOf(whole));
 });
 
-test('so many silent years that they are computed in parts come to the same in each of them', async () => {
+test('many silent years that are computed in parts give the same rows', async () => {
   const shard = await openTestShard();
   const device = (index: number) => `00000000-0000-4000-8000-00000000000${index}`;
   // A glitch before the silence of eleven years, and a restart after it; the last device has none, and begins before.
@@ -96,7 +96,7 @@ test('so many silent years that they are computed in parts come to the same in e
   expect(sums).toEqual([...Array(5).fill(faultySum), { wh: 400_000, days: daysSince('2014-06-01') }]);
 });
 
-test('a midnight that a daily register tells is told anew where a later reading makes that one a spike', async () => {
+test('a midnight value of a daily register is computed again if a later reading makes that value a spike', async () => {
   const beside: EnergySite = {
     timezone: 'Etc/UTC',
     streams: [

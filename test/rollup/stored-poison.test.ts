@@ -71,7 +71,7 @@ test('poison that an older version stored is rejected when the rules change, and
   expect(await rollUpSite(shard, site)).toMatchObject({ days: 0, rejected: 0 });
 });
 
-test('rejected readings are counted by day, with some samples; nulls are counted only; what is old is forgotten', async () => {
+test('rejected readings are counted by day with samples, nulls without samples, and old ones are deleted', async () => {
   const shard = await openTestShard();
   const bad = (count: number, data: Record<string, unknown>, from: number) =>
     Array.from({ length: count }, (_, index) => ({
@@ -99,7 +99,7 @@ test('rejected readings are counted by day, with some samples; nulls are counted
   expect(await rowsOf(shard, 'FROM quarantine')).toEqual([]);
 });
 
-test('what an older version kept of each rejected reading is counted; whole messages stay', async () => {
+test('rejected readings of an older version are converted to counts, and whole messages stay', async () => {
   const path = join(tempDir(), 'acme.duckdb');
   const old = await openTestShard({ path, migrations: loadMigrations().slice(0, 12) });
   await rowsOf(

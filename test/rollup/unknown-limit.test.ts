@@ -85,7 +85,7 @@ function faultyStream(one: Plant): FaultyStream {
   return { table: 't', readings, days: new Map(days), restarted, frozenWh };
 }
 
-test('a register of which no limit is known, with up to a tenth of its readings wrong, is right or says that it started again', {
+test('a register without a known limit and with up to a tenth of wrong readings is right, or flagged as reset', {
   timeout: 600_000,
 }, async () => {
   const site: EnergySite = {

@@ -32,7 +32,7 @@ async function historyOf(shard: Shard) {
   return rows.map(({ day, version, wh }) => [day, version, wh]);
 }
 
-test('rolling up again, or what is known already, makes no new version', async () => {
+test('rolling up again, and repeated readings, make no new version', async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2400], ['03T00:00', 4800]);
   await rollUpSite(shard, site, at('03T12:00'));
@@ -51,7 +51,7 @@ test('rolling up again, or what is known already, makes no new version', async (
   ]);
 });
 
-test('a late reading that says what was interpolated makes no new version', async () => {
+test('a late reading that equals the interpolated value makes no new version', async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
   await rollUpSite(shard, site, at('05T00:00'));
@@ -87,7 +87,7 @@ test('a late reading gives the days that it changes one new version each, howeve
   ]);
 });
 
-test('a day that is not over keeps its version while it grows, and its history begins with what it ended at', async () => {
+test('a day that is not over keeps its version while it grows, and its history begins with its value at its end', async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['01T06:00', 600]);
   await rollUpSite(shard, site, at('01T06:01'));
@@ -105,7 +105,7 @@ test('a day that is not over keeps its version while it grows, and its history b
   ]);
 });
 
-test('a day is provisional until late data are waited for no more, then final, and restated by what comes after all', async () => {
+test('a day is provisional until closeAfter has passed, then final, and restated by later data', async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
   await rollUpSite(shard, site, at('02T00:01'));
@@ -122,7 +122,7 @@ test('a day is provisional until late data are waited for no more, then final, a
   expect(await daysOf(shard)).toEqual([[1, 3, 'restated', 2600]]);
 });
 
-test('late data repair a fault: what was a reset becomes a glitch when the series turns out to go on', async () => {
+test('late data repair a fault: a reset becomes a glitch when later readings continue the series', async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 100_000], ['01T12:00', 101_200], ['01T12:10', 40], ['02T00:00', 90]);
   await rollUpSite(shard, site, at('10T00:00'));
@@ -136,7 +136,7 @@ test('late data repair a fault: what was a reset becomes a glitch when the serie
   ]);
 });
 
-test('a day whose energy turns out to be none is withdrawn, and its versions go on when it comes back', async () => {
+test('a day that loses its energy is withdrawn, and its versions continue when the energy returns', async () => {
   const shard = await openTestShard();
   const power: EnergySite = {
     ...site,
@@ -169,7 +169,7 @@ async function causesOf(shard: Shard) {
   return rows.map(({ day, version, status, causes }) => [day, version, status, causes]);
 }
 
-test('a version says whether the day was final and what brought it about', async () => {
+test('a version has the status of the day and its causes', async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
   await rollUpSite(shard, site, at('02T01:00'));
@@ -194,7 +194,7 @@ test('a version says whether the day was final and what brought it about', async
   ]);
 });
 
-test('a version says by which ways the readings came that changed the day', async () => {
+test('a version names the origins of the readings that changed the day', async () => {
   const shard = await openTestShard();
   const readBy = (origin: string, ...values: Array<[time: string, energy: number]>) =>
     landReadings(
@@ -237,7 +237,7 @@ test('a version says by which ways the readings came that changed the day', asyn
   ]);
 });
 
-test('a version names the readings that are nearest: of its day, else of its source, before those of other sources', async () => {
+test('a version names the nearest new readings: of its day, else of its source, else of other sources', async () => {
   const shard = await openTestShard();
   const readBy = (origin: string, source: string, ...values: Array<[time: string, energy: number]>) =>
     landReadings(
@@ -276,7 +276,7 @@ const dayOf = (day: number, first: number, watts: number, jump = 0): Array<[stri
     first + (place * watts) / 12 + (place >= 144 ? jump : 0),
   ]);
 
-test('a closed day keeps its limits, whatever later days teach', async () => {
+test('a closed day keeps its limits, also if later days have others', async () => {
   const shard = await openTestShard();
   await read(shard, ...dayOf(1, 600_000, 300, 8_000), ...dayOf(2, 615_200, 300));
   await rollUpSite(shard, learning, at('05T00:00'));
@@ -286,7 +286,7 @@ test('a closed day keeps its limits, whatever later days teach', async () => {
   expect((await causesOf(shard)).filter(([day]) => day === 1)).toEqual([[1, 1, 'final', 'stream']]);
 });
 
-test('a closed day whose limits change, because the day after it comes late, says so', async () => {
+test('a closed day whose limits change because the next day arrives late has the cause learnt', async () => {
   const shard = await openTestShard();
   await read(shard, ...dayOf(1, 600_000, 300, 8_000));
   await rollUpSite(shard, learning, at('05T00:00'));

@@ -28,7 +28,7 @@ function setUp() {
 
 const upstream = { url: 'https://stream.example.com', token: 'first-secret' };
 
-test('what has changed since the last start is told by its path, to each workgroup that it is about', () => {
+test('changed settings since the last start are recorded by path, in each affected workgroup', () => {
   const { start, noted } = setUp();
   const devices = [{ id: '7c9e6679-7425-40de-944b-e07fc1f90ae7', name: 'garage' }];
   start({ workgroups: [{ id: 'home', devices }, { id: 'other' }] });
@@ -52,7 +52,7 @@ test('what has changed since the last start is told by its path, to each workgro
   });
 });
 
-test('a start with the same configuration notes nothing, whatever other roles or another port were started with', () => {
+test('a start with the same configuration records nothing, also with other roles or another port', () => {
   const { start, noted } = setUp();
   start({ logLevel: 'info', workgroups: [{ id: 'home' }] });
   start({ logLevel: 'warn', workgroups: [{ id: 'home' }] }, ['report']);
@@ -85,7 +85,7 @@ test('a changed secret shows that it changed and neither of its values, anywhere
   for (const secret of ['first-secret', 'second-secret', 'hunter']) expect(text).not.toContain(secret);
 });
 
-test('a workgroup that is new is said to be added, and many changes are counted', () => {
+test('a new workgroup is recorded as added, and many changes are counted', () => {
   const { start, noted } = setUp();
   start({ workgroups: [{ id: 'home' }] });
   const deviceGroups = Object.fromEntries(

@@ -33,7 +33,7 @@ async function rightsAfter(input: Pick<ConfigInput, 'dataReaders'>, unwanted: nu
   return { written, open, warnings: warnings.length, text: service.errorText(), modeOf };
 }
 
-test('what is written is private, and a folder that was there before and is not is warned of once', {
+test('new files are private, and an existing folder that is not private gives one warning', {
   timeout: 120_000,
 }, async () => {
   const { written, open, warnings, text, modeOf } = await rightsAfter({}, 0o077);
@@ -46,7 +46,7 @@ test('what is written is private, and a folder that was there before and is not 
   expect(text).toMatch(/mode 0755.*chmod -R go= .*dataReaders/);
 });
 
-test('where others are configured to read, they can, and nobody else writes', {
+test('with dataReaders others can read, and nobody else can write', {
   timeout: 120_000,
 }, async () => {
   const { open, warnings, modeOf } = await rightsAfter({ dataReaders: 'everyone' }, 0o022);

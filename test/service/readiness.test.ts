@@ -98,7 +98,7 @@ test('a service is ready once it can serve all that it serves: before, uploads w
   expect(await isReady()).toBe(true);
 });
 
-test('a stage that fails for minutes makes a service unready, with the workgroup, the stage and what to do, until it ends well', {
+test('a stage that fails for minutes makes a service unready, with workgroup, stage and advice, until it succeeds', {
   timeout: 120_000,
 }, async () => {
   const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
@@ -197,7 +197,7 @@ test('data that cannot be opened make a service unready at once, until they can 
   await until('it is ready again', isReady);
 });
 
-test('reports alone are ready while a worker of another process has the data open, and where they are of a copy', {
+test('a report process alone is ready while another process has the data open, and on a copy of the data', {
   timeout: 120_000,
 }, async () => {
   const cwd = tempDir();

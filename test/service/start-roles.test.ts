@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 
 describe('a process that serves', { timeout: 90_000 }, () => {
-  test('is alone on its data folder: a second one is refused and the first goes on', async () => {
+  test('locks its data folder: a second service is refused, and the first continues', async () => {
     const { url, config, token, start, kill } = await createServiceProcess({ workgroups: [{ id: 'home' }] });
     await start();
     const send = async () => {
@@ -44,7 +44,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
     expect(await send()).toBe(200);
   });
 
-  test('says which setting is wrong where its data folder is a file', async () => {
+  test('names the wrong setting if its data folder is a file', async () => {
     const cwd = tempDir();
     writeFileSync(join(cwd, 'data'), '');
     for (const command of [['up'], ['token', 'list']]) {
@@ -57,7 +57,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
     }
   });
 
-  test('says that it cannot listen on an address that is not of this machine', async () => {
+  test('reports an address that is not of this machine', async () => {
     const { code, stderr } = await runCli(['stream', '--host', '203.0.113.1'], { cwd: tempDir() });
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -65,7 +65,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
     });
   });
 
-  test('takes signals that come together for one, as npm and the terminal send them', async () => {
+  test('counts signals that arrive together as one, because npm and the terminal both send them', async () => {
     const child = spawn(process.execPath, [cli, 'stream', '--port', '0'], {
       cwd: tempDir(),
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -85,7 +85,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test('ends at once when it is told to, whatever a thread is waiting for', async () => {
+  test('ends at once after a signal, also if a thread is waiting', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-child.ts')], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -114,7 +114,7 @@ describe('the demo', { timeout: 90_000 }, () => {
     expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
-  test('ends in order when nobody reads what it prints, or when it cannot start', async () => {
+  test('ends in order if its output is closed, or if it cannot start', async () => {
     const cwd = tempDir();
     const TMPDIR = join(cwd, 'tmp');
     mkdirSync(TMPDIR);

@@ -5,7 +5,7 @@ import { createAudit } from '../../src/audit/audit.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
-import { startBackgroundTasks } from '../../src/stream/background-tasks.ts';
+import { startBackgroundTasks, type WatchedWorkgroup } from '../../src/stream/background-tasks.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { createSocketAdmission } from '../../src/stream/socket/socket-admission.ts';
@@ -13,6 +13,7 @@ import { createStream } from '../../src/stream/stream.ts';
 import { decodeParts, telemetryBatch } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, settle } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 
 function setUp(openLog?: () => StreamLog) {
   const clock = createTestClock();
@@ -21,12 +22,13 @@ function setUp(openLog?: () => StreamLog) {
   const common = { clock, startTimer: clock.startTimer, logger: silentLogger };
   const stream = createStream({ openLog: openLog ?? (() => log), retentionMs: HOUR_MS, ...common });
   let holder: object | undefined;
+  let watched: WatchedWorkgroup[] = [{ id: 'home', deviceTimeoutMs: MINUTE_MS }];
   /** Starts the tasks like another process on the same data folder. */
   const start = () => {
     const self = {};
     return startBackgroundTasks({
       stream,
-      workgroups: [{ id: 'home', deviceTimeoutMs: MINUTE_MS }],
+      workgroups: () => watched,
       dataDir,
       async hold() {
         if (holder !== undefined) return undefined;
@@ -47,7 +49,10 @@ function setUp(openLog?: () => StreamLog) {
     );
   };
   const audit = createAudit({ dataDir, actor: 'operator', clock });
-  return { clock, dataDir, log, stream, start, told, audit, common };
+  const watch = (next: WatchedWorkgroup[]) => {
+    watched = next;
+  };
+  return { clock, dataDir, log, stream, start, told, audit, common, watch };
 }
 
 test('one of several processes on a data folder runs the tasks, and another takes over after its end', async () => {
@@ -63,6 +68,34 @@ test('one of several processes on a data folder runs the tasks, and another take
   expect((await told()).slice(2)).toEqual(['offline timeout']);
   await second.stop();
   expect(await told()).toHaveLength(3);
+});
+
+test('tasks follow a changed time-out, a removed workgroup and an added one', async () => {
+  const { clock, log, start, told, audit, watch } = setUp();
+  const startedAtMs = clock.now();
+  const upkeep = start();
+  await settle();
+  await log.append(telemetryBatch(1));
+  await clock.advance(5 * SECOND_MS);
+  watch([{ id: 'home', deviceTimeoutMs: 10 * SECOND_MS }]);
+  await until('the device is offline', async () => {
+    await clock.advance(SECOND_MS);
+    return (await told()).length === 2;
+  });
+  expect(await told()).toEqual(['online data received', 'offline timeout']);
+  expect(clock.now() - startedAtMs).toBeLessThan(MINUTE_MS);
+  watch([]);
+  await clock.advance(2 * SECOND_MS);
+  audit.record('home', { action: 'token.created' });
+  await clock.advance(5 * SECOND_MS);
+  expect(await told()).toHaveLength(2);
+  watch([{ id: 'home', deviceTimeoutMs: undefined }]);
+  await until('the entry is in the log', async () => {
+    await clock.advance(SECOND_MS);
+    return (await told()).length === 3;
+  });
+  expect((await told()).slice(2)).toEqual(['token.created ']);
+  await upkeep.stop();
 });
 
 test('entries that are recorded before the end are in the log at the end', async () => {

@@ -56,7 +56,9 @@ export const parts: readonly Part[] = [
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
+  { name: 'storage', paths: ['src/storage/'], mayUse: foundation },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
+  { name: 'snapshot', paths: ['src/snapshot/'], mayUse: [...foundation, 'storage', 'warehouse'] },
   { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'config', 'warehouse'] },
   { name: 'rollup', paths: ['src/rollup/'], mayUse: [...foundation, 'config', 'warehouse'] },
   {
@@ -91,6 +93,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'decode', 'config', 'audit', 'client', 'warehouse', 'publish'],
   },
   {
+    name: 'backup',
+    paths: ['src/backup/'],
+    mayUse: [...foundation, 'storage', 'warehouse', 'snapshot', 'publish'],
+  },
+  {
     name: 'pipeline',
     paths: ['src/pipeline/'],
     mayUse: [
@@ -108,6 +115,7 @@ export const parts: readonly Part[] = [
       'backfill',
       'upload',
       'correction',
+      'backup',
     ],
   },
   {
@@ -123,7 +131,7 @@ export const parts: readonly Part[] = [
   {
     name: 'exports',
     paths: ['src/exports/'],
-    mayUse: [...foundation, 'config', 'audit', 'warehouse', 'balance', 'publish', 'report'],
+    mayUse: [...foundation, 'config', 'audit', 'storage', 'warehouse', 'balance', 'publish', 'report'],
   },
   {
     name: 'web',
@@ -137,7 +145,7 @@ export const parts: readonly Part[] = [
 /** Starts the parts, so it may use them all. */
 const starters = ['src/service/'];
 /** Files that only entry points use, apart from their types. */
-const readsConfig = ['src/config/config.ts', 'src/config/workgroup-settings.ts', 'src/config/load-config.ts'];
+const readsConfig = ['src/config/config.ts', 'src/config/workgroup-settings.ts', 'src/config/parse-yaml.ts'];
 /** Entry points may use everything. */
 const entryPoints = ['src/cli.ts', 'src/cli/'];
 
@@ -155,7 +163,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
-      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/'],
+      homes: ['src/warehouse/', 'src/publish/', 'src/report/', 'src/import/', 'src/backfill/', 'src/backup/'],
       types: [
         'src/rollup/',
         'src/correction/',
@@ -169,8 +177,8 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     lmdb: { homes: ['src/stream/log/lmdb-log.ts'] },
     'socket.io': { homes: ['src/stream/socket/stream-socket.ts'] },
     'socket.io-client': { homes: ['src/client/open-socket.ts', 'src/conformance/socket-client.ts'] },
-    undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/', 'src/exports/'] },
-    aws4fetch: { homes: ['src/exports/deliver-s3.ts'] },
+    undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/', 'src/exports/', 'src/storage/'] },
+    aws4fetch: { homes: ['src/storage/sign-s3.ts'] },
     'write-excel-file': { homes: ['src/exports/write-xlsx.ts'] },
     jose: { homes: ['src/access/'] },
     fastify: { homes: httpHomes },
@@ -182,7 +190,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'p-queue': { homes: ['src/lib/serial-lanes.ts', 'src/worker-rpc/', 'src/pipeline/'] },
     pino: { homes: ['src/lib/logger.ts'] },
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },
-    yaml: { homes: ['src/config/load-config.ts'] },
+    yaml: { homes: ['src/config/parse-yaml.ts'] },
     commander: { homes: ['src/cli/'] },
     preact: { homes: ['src/web/'] },
     vite: { homes: ['src/web/vite.config.ts'] },
@@ -323,12 +331,4 @@ export function findCircles(sources: readonly SourceFile[]): string[] {
   }
   for (const file of imports.keys()) visit(file);
   return circles;
-}
-
-/** Names that two files of the product share, so that nobody knows which one is meant. */
-export function findNamesakes(sources: readonly SourceFile[]): string[] {
-  const byName = Map.groupBy(sources, ({ path }) => posix.basename(path));
-  return [...byName.values()]
-    .filter((files) => files.length > 1)
-    .map((files) => files.map(({ path }) => path).join(' and '));
 }

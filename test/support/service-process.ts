@@ -7,8 +7,12 @@ import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-pro
 export type { ServiceProcess } from './up-process.ts';
 
 /** A service with this configuration in a folder of its own, not started yet; ended when the test has finished. */
-export async function createServiceProcess(input: ConfigInput, role?: ProcessRole): Promise<ServiceProcess> {
-  const service = await createUpProcess(tempDir(), input, role);
+export async function createServiceProcess(
+  input: ConfigInput,
+  role?: ProcessRole,
+  environment?: Record<string, string>,
+): Promise<ServiceProcess> {
+  const service = await createUpProcess(tempDir(), input, role, environment);
   onTestFinished(service.kill);
   return service;
 }

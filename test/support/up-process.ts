@@ -39,11 +39,18 @@ export async function createUpProcess(
   cwd: string,
   input: ConfigInput,
   role: ProcessRole = 'up',
+  environment: Record<string, string> = {},
 ): Promise<ServiceProcess> {
   const port = await freePort();
   writeFileSync(
     join(cwd, 'wattline.yaml'),
-    stringify({ ...input, http: { port, streamPort: port }, limits: { requestsPerMinute: 1_000_000 } }),
+    stringify({
+      ...input,
+      // Tests look at the views as soon as something is published.
+      pipeline: { currentEvery: '200ms', ...input.pipeline },
+      http: { port, streamPort: port },
+      limits: { requestsPerMinute: 1_000_000 },
+    }),
   );
   const config = loadConfig({ cwd, environment: {} });
   const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock });
@@ -73,7 +80,7 @@ export async function createUpProcess(
     async start() {
       const started = spawn(process.execPath, [...nodeOptions, cli, role, '--log-level', 'warn'], {
         cwd,
-        env: processEnvironment(),
+        env: processEnvironment(environment),
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       child = started;

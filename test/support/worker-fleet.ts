@@ -10,7 +10,7 @@ export interface JournalLine {
   atMs: number;
   pid: number;
   what: 'shard' | 'poll' | 'rollup' | 'publish' | 'maintain';
-  event: 'open' | 'close' | 'begin' | 'end';
+  event: 'open' | 'close' | 'hibernate' | 'begin' | 'end';
 }
 
 /** Worker processes of one test; whatever is left of them is ended with it. */
@@ -22,6 +22,10 @@ export interface WorkerFleet {
 export interface WorkerProcess {
   readonly pid: number;
   health(): Promise<WorkerHealth>;
+  /** The stream of a workgroup has news. */
+  news(workgroupId: string): void;
+  /** Asks for the shard as a request does. @returns whether it is open here */
+  wake(workgroupId: string): Promise<boolean>;
   /** Ends it as a crash does. */
   crash(): Promise<void>;
   /** Asks it to stop. @returns its exit code and how long it took */
@@ -39,6 +43,11 @@ export function createWorkerFleet(): WorkerFleet {
         pid: child.pid!,
         health: () => {
           child.send('health');
+          return answer(child);
+        },
+        news: (workgroupId) => void child.send(`news ${workgroupId}`),
+        wake: (workgroupId) => {
+          child.send(`wake ${workgroupId}`);
           return answer(child);
         },
         crash: () => end(child, 'SIGKILL').then(() => undefined),

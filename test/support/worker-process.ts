@@ -3,8 +3,9 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageName } from '../../jobs/stages.ts';
-import { startWorker } from '../../jobs/worker.ts';
+import { type RunningWorker, startWorker } from '../../jobs/worker.ts';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 
 export interface WorkerProcessOptions {
@@ -13,12 +14,16 @@ export interface WorkerProcessOptions {
   config: ConfigInput;
   leaseMs?: number;
   logLevel?: string;
+  /** Whether news reaches the shards, by the message `news <workgroup>`, so that they can hibernate; by default they are polled. */
+  hasNews?: boolean;
+  /** Workgroups that have nothing to do when the worker starts. */
+  idle?: string[];
   /** What a stage does beyond writing that it began and ended. */
   behaviour?: Partial<Record<StageName, 'wait-for-abort' | 'ignore-abort' | 'throw' | 'take-100ms'>>;
 }
 
 const options: WorkerProcessOptions = JSON.parse(process.argv[2] ?? '{}');
-const { journal, behaviour = {} } = options;
+const { journal, behaviour = {}, hasNews = false, idle = [] } = options;
 mkdirSync(journal, { recursive: true });
 
 function write(workgroupId: string, what: string): void {
@@ -46,14 +51,19 @@ function stage(name: StageName) {
         case undefined:
           break;
       }
+      // As if messages had landed.
+      if (name === 'poll') worker?.noteChange(workgroupId);
     } finally {
       write(workgroupId, `${name} end`);
     }
   };
 }
 
-const worker = await startWorker({
-  config: configSchema.parse(options.config),
+const config = configSchema.parse(options.config);
+let worker: RunningWorker | undefined;
+const started = await startWorker({
+  config,
+  workgroups: createWorkgroups(config),
   ...(options.leaseMs && { leaseMs: options.leaseMs }),
   logger: createLogger({ level: options.logLevel ?? 'silent' }),
   dependencies: {
@@ -66,11 +76,21 @@ const worker = await startWorker({
     },
     openShard: async (workgroupId) => write(workgroupId, 'shard open'),
     closeShard: async (workgroupId) => write(workgroupId, 'shard close'),
+    hasNews: () => hasNews,
+    assess: async (workgroupId) => (idle.includes(workgroupId) ? 'idle' : 'behind'),
+    mayHibernate: async () => true,
+    onHibernated: (workgroupId) => write(workgroupId, 'shard hibernate'),
   },
 });
-process.on('message', () => process.send?.(worker.health()));
+worker = started;
+process.on('message', async (message: string) => {
+  const [what, workgroupId = ''] = message.split(' ');
+  if (what === 'news') return started.noteNews(workgroupId);
+  if (what === 'wake') return process.send?.(await started.wake(workgroupId));
+  return process.send?.(started.health());
+});
 process.on('SIGTERM', async () => {
-  await worker.stop();
+  await started.stop();
   // A stage that heeds nothing is ended with its process; of anything else, nothing may keep the process alive.
   if (Object.values(behaviour).includes('ignore-abort')) process.exit(0);
   process.disconnect();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
-import { granularityOf, periodOf } from '../../src/upload/budget-rows.ts';
+import { granularityOf, parseBudgetPeriod } from '../../src/upload/budget-rows.ts';
 import { readBudgets, refusalOf } from './support.ts';
 
 const said = { options: { year: 2026, meter: 'PV', scenario: 'P50' } };
@@ -17,7 +17,7 @@ test.each([
   expect(row).toEqual({ line: 2, meter: 'PV', start, end, energyWh: 1_234_500, scenario: 'P90' });
 });
 
-test('a period can be said by its first and last day, and a scenario have any name', () => {
+test('a period can be given by its first and last day, and a scenario can have any name', () => {
   const [row] = readBudgets(
     'meter_code,period_start,period_end,energy_kwh,scenario\nPV,2026-04-01,2026-06-30,10,Bank case',
   );
@@ -56,7 +56,7 @@ test('mean power of hours adds up to days', () => {
   ]);
 });
 
-test('a year may stand beside its months', () => {
+test('a year may be in the same file as its months', () => {
   const rows = readBudgets(
     'meter_code,period,energy_kwh,scenario\nPV,2026,100,P50\nPV,2026-01,5,P50\nPV,2026-01-01,1,P50',
   );
@@ -137,10 +137,10 @@ test('the months of any year follow each other without a gap and add up to it', 
     fc.property(fc.integer({ min: 1970, max: 2098 }), (year) => {
       const months = Array.from(
         { length: 12 },
-        (_, month) => periodOf(`${year}-${String(month + 1).padStart(2, '0')}`)!,
+        (_, month) => parseBudgetPeriod(`${year}-${String(month + 1).padStart(2, '0')}`)!,
       );
-      expect(months[0]!.start).toBe(periodOf(String(year))!.start);
-      expect(months[11]!.end).toBe(periodOf(String(year))!.end);
+      expect(months[0]!.start).toBe(parseBudgetPeriod(String(year))!.start);
+      expect(months[11]!.end).toBe(parseBudgetPeriod(String(year))!.end);
       for (const [index, { start }] of months.slice(1).entries())
         expect(start).toBe(addDays(months[index]!.end, 1));
       expect(months.map(granularityOf)).toEqual(Array.from({ length: 12 }, () => 'month'));

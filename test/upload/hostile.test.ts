@@ -58,7 +58,7 @@ test('of two columns that could be the same thing neither is chosen', () => {
   expect(readMeters(text(`${header},energy_wh`, `${row},1000`), said)).toMatchObject([{ energyWh: 1000 }]);
 });
 
-test('what would steer a terminal is not shown', () => {
+test('control characters are not shown', () => {
   const refusals = refusalOf(() => readMeters(text(header, row.replace('GRID-1', '\u001b[2JX\u0007'))));
   expect(refusals).toEqual([expect.stringContaining('no meter has the code "\ufffd[2JX\ufffd"')]);
 });

@@ -53,7 +53,7 @@ test('semicolons, decimal commas and dates with dots are found out', () => {
   });
 });
 
-test('NDJSON and an array say the same as CSV', () => {
+test('NDJSON and a JSON array give the same rows as CSV', () => {
   const item = {
     meter_code: 'GRID-1',
     interval_start: '2026-01-01T00:00Z',
@@ -68,11 +68,11 @@ test('NDJSON and an array say the same as CSV', () => {
     expect({ ...readMeters(text, { format: 'json' })[0], line: 2 }).toEqual(expected);
 });
 
-test('a byte order mark is none of the first name', () => {
+test('a byte order mark is not part of the first column name', () => {
   expect(readMeters(`\uFEFF${heading}\nGRID-1,2026-01-01T00:00Z,2026-01-01T00:15Z,1`)).toHaveLength(1);
 });
 
-test('where only starts or only ends are given, the length of the intervals is said', () => {
+test('if only starts or only ends are given, the length of the intervals is an option', () => {
   const options = { interval: HOUR / 4 };
   const [ofStart] = readMeters('meter_code,interval_start,energy_kwh\nGRID-1,2026-01-01T00:15Z,1', {
     options,

@@ -63,7 +63,7 @@ test('Parquet is read with instants, local times and numbers of any type', async
   });
 });
 
-test('what is wrong with a row of Parquet is told by its number', async () => {
+test('errors of a Parquet file name the number of the row', async () => {
   const path = await parquetOf(
     "SELECT 'GRID-1' AS meter_code, make_timestamptz(n * 900000000) AS interval_start, make_timestamptz(n * 900000000 + 900000000) AS interval_end, CASE n WHEN 2 THEN -1 ELSE 1 END AS energy_kwh FROM range(1, 4) r(n)",
   );
@@ -80,7 +80,7 @@ test.each([
   await expect(read(fileOf(name, content))).rejects.toThrow(expected);
 });
 
-test('a file that is not there is named', async () => {
+test('the error for a missing file names it', async () => {
   await expect(read(join(tempDir(), 'a.csv'))).rejects.toThrow(
     /a.csv has a problem:\n.*cannot be read \(ENOENT\)/,
   );

@@ -7,9 +7,10 @@ import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { createAudit } from '../../src/audit/audit.ts';
 import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { HOUR_MS } from '../../src/lib/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { takeUpload } from '../../src/upload/take-upload.ts';
 import { type AskToTake, registerUploadRoutes } from '../../src/upload/upload-routes.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
@@ -39,7 +40,7 @@ async function openRoutes(instead?: AskToTake) {
         answer: await takeUpload(shard, request, { audit, clock, logger: silentLogger }),
       })),
     dataDir,
-    workgroups,
+    workgroups: createWorkgroups({ workgroups }),
     clock,
     logger: silentLogger,
   });
@@ -93,7 +94,7 @@ test('a budget is stored, its rows again are not, and both are answered', async 
   expect(staged()).toEqual([]);
 });
 
-test('meter data are stored with what the address says of them, and a dry run stores nothing', async () => {
+test('meter data are stored with the parameters of the URL, and a dry run stores nothing', async () => {
   const { put, shard } = await openRoutes();
   const body = 'time,value\n2026-05-01 00:00,100\n2026-05-02 00:00,150\n';
   const said = 'meter=PV&unit=kWh&timezone=Europe/Berlin';
@@ -133,7 +134,7 @@ test('a refusal lists the lines, and nothing is stored', async () => {
   expect(staged).toThrow(/ENOENT/);
 });
 
-test('what would cut a period in two is refused with its line', async () => {
+test('an upload that would cut a stored period is refused with its line', async () => {
   const { put, staged } = await openRoutes();
   const head = 'meter_code,period_start,period_end,energy_kwh,scenario';
   await put('budget-data', `${head}\nPV,2026-01-01,2026-03-31,10,P50`);
@@ -167,7 +168,7 @@ test('a parameter that is wrong is refused by its name', async () => {
   }
 });
 
-test('a parameter that is not known stores nothing, and says what is meant', async () => {
+test('an unknown parameter is refused with a suggestion', async () => {
   const { put, shard } = await openRoutes();
   for (const [query, message] of [
     ['dryrun=true', /^dryrun: is not a known parameter; is it dryRun\? This request takes timezone, unit, /],
@@ -201,7 +202,7 @@ test('other types and larger bodies are refused', async () => {
   });
 });
 
-test('where nobody has the warehouse open it says when to come again, and stores nothing', async () => {
+test('if no worker has the warehouse open, the answer has a Retry-After and nothing is stored', async () => {
   const { put, staged } = await openRoutes(async () => ({ kind: 'not-running' }));
   const { status, headers, body } = await put('budget-data', csv);
   expect([status, headers.get('retry-after'), body.error, body.retryable]).toEqual([
@@ -211,4 +212,45 @@ test('where nobody has the warehouse open it says when to come again, and stores
     true,
   ]);
   expect(staged()).toEqual([]);
+});
+
+test('a large body is read in a thread, so that other callers do not wait', async () => {
+  const { put, staged } = await openRoutes();
+  const startCsv = 'meter_code,period,energy_kwh,scenario\nPV,2026-05-01,1,P50\n';
+  await put('budget-data?dryRun=true', startCsv);
+  const bodies = ['a,'.repeat(1_000_000), `meter_code,${'c,'.repeat(900_000)}\n1`];
+  for (const body of bodies) {
+    const started = process.threadCpuUsage();
+    expect(await put('meter-data', body)).toMatchObject({ status: 400, body: { error: 'InvalidRequest' } });
+    const { user, system } = process.threadCpuUsage(started);
+    expect((user + system) / 1_000).toBeLessThan(300);
+  }
+  const rows = Array.from({ length: 2_000 }, (_, day) => {
+    const date = new Date(Date.UTC(2026, 0, 1) + day * DAY_MS).toISOString().slice(0, 10);
+    return `PV,${date},1,P50`;
+  });
+  const large = `meter_code,period,energy_kwh,scenario\n${rows.join('\n')}\n`;
+  expect(await put('budget-data', large)).toMatchObject({
+    status: 200,
+    body: { outcome: 'stored', stored: 2_000 },
+  });
+  expect(staged()).toEqual([]);
+});
+
+test('a workgroup has some waiting bodies, and further ones are told to come again', async () => {
+  const { put } = await openRoutes();
+  const body = 'a,'.repeat(20_000);
+  const answers = await Promise.all(Array.from({ length: 40 }, () => put('meter-data', body)));
+  const busy = answers.filter(({ status }) => status === 503);
+  expect(answers.filter(({ status }) => status === 400).length).toBe(40 - busy.length);
+  expect(busy.length).toBeGreaterThan(0);
+  expect(busy[0]!.headers.get('Retry-After')).toBe('2');
+});
+
+test('rows of empty cells are no table', async () => {
+  const { put } = await openRoutes();
+  expect(await put('meter-data', ',\n'.repeat(10))).toMatchObject({
+    status: 400,
+    body: { message: 'nothing was stored: is empty; its first line must name the columns' },
+  });
 });

@@ -63,7 +63,7 @@ async function withShard(
   }
 }
 
-test('what is uploaded otherwise later counts, under the next revision, and what it replaces is kept', () =>
+test('a later upload with another value counts under the next revision, and the replaced value is kept', () =>
   withShard(async ({ shard, store, current }) => {
     expect(await store(intervals(interval(0, 1, 100), interval(1, 1, 200)))).toMatchObject({
       kind: 'stored',
@@ -107,7 +107,7 @@ test('the same rows again do nothing, unless they are to count again', () =>
     expect(await current()).toEqual([[0, 1, 100, 'measured', 3]]);
   }));
 
-test('rows that say what is known already are not stored again', () =>
+test('rows with known values are not stored again', () =>
   withShard(async ({ store }) => {
     await store(intervals(interval(0, 1, 100), interval(1, 1, 200)));
     expect(await store(intervals(interval(0, 1, 100), interval(2, 1, 1)))).toMatchObject({
@@ -119,7 +119,7 @@ test('rows that say what is known already are not stored again', () =>
     });
   }));
 
-test('finer intervals replace a longer one where they cover all of it, and are refused where they would cut it', () =>
+test('finer intervals replace a longer one if they cover all of it, and are refused if they would cut it', () =>
   withShard(async ({ store, current }) => {
     await store(intervals(interval(0, 4, 400), interval(4, 4, 80)));
     const refused = await store(intervals(interval(0, 1, 100), interval(1, 1, 100)));
@@ -184,7 +184,7 @@ test('a meter is uploaded by its intervals or by its register, not by both', () 
     });
   }));
 
-test('budgets of several lengths stand beside each other, and of one length the later one counts', () =>
+test('budgets of several lengths can coexist, and of one length the later one counts', () =>
   withShard(async ({ shard, store }) => {
     await store(
       budgets(
@@ -229,7 +229,13 @@ test('the next generation of the lake has readings by month, budgets, meters and
         },
       ]),
     };
-    const options = { lakeDir, declared, clock: createTestClock(), logger: silentLogger };
+    const options = {
+      lakeDir,
+      declared,
+      currentEveryMs: 0,
+      clock: createTestClock(),
+      logger: silentLogger,
+    };
     await store(intervals(interval(1, 1, 10), interval(2, 1, 20)));
     await store(budgets(budget('2026-01-01', '2026-12-31', 1000)));
     expect(await publish(shard, options)).toMatchObject({ kind: 'published' });
@@ -266,7 +272,7 @@ test('the next generation of the lake has readings by month, budgets, meters and
     lake.closeSync();
   }));
 
-test('whatever is uploaded in whatever order, what counts of a register follows from its values and adds up to their growth', () =>
+test('after uploads in any order the energy of a register follows from its values and adds up to their growth', () =>
   withShard(async ({ shard, store }) => {
     let meter = 0;
     await fc.assert(
@@ -301,7 +307,7 @@ test('whatever is uploaded in whatever order, what counts of a register follows 
     );
   }));
 
-test('of uploads in any order what counts never overlaps, loses no time, and each instant has the energy of the last that said it', () =>
+test('after uploads in any order valid intervals never overlap, leave no gap, and have the energy of the last upload', () =>
   withShard(async ({ shard, store }) => {
     let meter = 0;
     // Consecutive intervals from an hour on, of these lengths; a length of 0 leaves an hour out.

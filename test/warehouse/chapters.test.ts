@@ -44,7 +44,7 @@ describe.each(folders)('sql/%s', (folder) => {
     expect([...statements.keys()].filter((name) => !isUsed(name))).toEqual([]);
   });
 
-  test('has statements whose names are snake_case and that begin with what they do', () => {
+  test('has statements with names in snake_case, and outside of the roll-up a comment on each', () => {
     const wrong = [...statements].filter(
       ([name, text]) =>
         !/^[a-z]+(_[a-z]+)*$/.test(name) ||
@@ -54,7 +54,7 @@ describe.each(folders)('sql/%s', (folder) => {
     expect(wrong.map(([name]) => name)).toEqual([]);
   });
 
-  test('consists of numbered chapters that say what they read, write and why', () => {
+  test('consists of numbered chapters whose headings have Reads, Writes and Why', () => {
     for (const file of globSync('*.sql', { cwd: join(root, 'sql', folder) })) {
       expect(file).toMatch(/^\d\d_[a-z_]+\.sql$/);
       const [heading] = readFileSync(join(root, 'sql', folder, file), 'utf8').split(/^-- name: /m);

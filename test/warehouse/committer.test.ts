@@ -43,7 +43,7 @@ async function count(connection: DuckDBConnection, table = 'message'): Promise<n
   return reader.getRows()[0]![0] as number;
 }
 
-describe('what DuckDB does, and landing is built around', () => {
+describe('behaviour of DuckDB that landing relies on', () => {
   test('rows that were appended and not flushed survive a rollback', async () => {
     const { connection } = await openFile();
     const appender = await connection.createAppender('name');

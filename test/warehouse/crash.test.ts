@@ -11,7 +11,7 @@ import { openTestShard } from './support.ts';
 const lastLanded = (events: Array<{ kind: string; nextOffset?: number }>) =>
   Math.max(0, ...events.filter(({ kind }) => kind === 'landed').map(({ nextOffset }) => nextOffset!));
 
-test('killed at any moment, every batch that was said to have landed is there once, and none in part', async () => {
+test('after kills at any moment, every acknowledged batch is stored once, and none in part', async () => {
   const path = join(tempDir(), 'acme.duckdb');
   let rounds = 0;
   let before = 0;

@@ -40,7 +40,7 @@ test.each([
   expect(await countOf(connection)).toBe(left);
 });
 
-test('no row is lost, in whatever order transactions insert none, few and many, and delete', async () => {
+test('no row is lost, in any order of transactions that insert no, few and many rows, and delete', async () => {
   const statement = fc.constantFrom(NONE, NONE, NONE, MANY, MANY, MANY, HALF, HALF, FEW, GONE, NEW, NEW_MANY);
   const transactions = fc.array(fc.array(statement, { minLength: 1, maxLength: 5 }), {
     minLength: 1,

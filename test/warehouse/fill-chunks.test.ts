@@ -105,7 +105,7 @@ test('every column arrives as it was, at the ends of its range and absent', asyn
   ]);
 });
 
-test('a UUID of any bits comes back as the text it was', async () => {
+test('a UUID of any bits is read back as the same text', async () => {
   const shard = await openTestShard();
   let next = 0n;
   await fc.assert(
@@ -135,7 +135,7 @@ test('a UUID of any bits comes back as the text it was', async () => {
   );
 });
 
-test('integers of 64 bits and doubles come back bit for bit', async () => {
+test('integers of 64 bits and doubles are read back bit for bit', async () => {
   const shard = await openTestShard();
   let next = 0n;
   const message = fc.record({
@@ -199,7 +199,7 @@ describe.each([1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 10_000, 100_000])(
   },
 );
 
-test('lists of no, one and a thousand fields stand side by side', async () => {
+test('lists of no, one and a thousand fields can be in one chunk', async () => {
   const shard = await openTestShard();
   const lengths = [0, 1, 1000, 0, 1000, 1, 0];
   const messages = Array.from({ length: 3_000 }, (_, row): PlainMessage => {
@@ -242,7 +242,7 @@ test('texts stay with their rows, and do not show again in a reused chunk', asyn
   ]);
 });
 
-test('columns that are views into a larger buffer are read from where they begin', async () => {
+test('columns that are views into a larger buffer are read from their start', async () => {
   const shard = await openTestShard();
   const columns = columnsOf(messagesFrom(10, 20));
   const shifted = new Uint32Array(columns.offset.length + 6);
@@ -258,7 +258,7 @@ test('columns that are views into a larger buffer are read from where they begin
   expect(row).toEqual({ n: 20n });
 });
 
-describe('what would make a copy run over the end of its memory is refused', () => {
+describe('a copy beyond the end of its memory is refused', () => {
   const filler = createChunkFiller();
 
   test('rows beyond the batch', () => {

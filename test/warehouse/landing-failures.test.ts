@@ -60,7 +60,7 @@ describe('when a write fails', () => {
       return batchOf(first, count, { columns: columnsOf(messages) });
     };
     await forbidTwice(shard);
-    await expect(shard.land(using(0, 20))).rejects.toThrow();
+    await expect(shard.land(using(0, 20))).rejects.toMatchObject({ code: 'WarehouseFailure' });
     expect(await rowsOf(shard, 'SELECT * FROM name')).toEqual([]);
     await shard.land(using(0, 5));
     expect(await rowsOf(shard, 'SELECT name FROM name')).toEqual([{ name: 'power_w' }]);

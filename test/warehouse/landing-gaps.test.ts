@@ -9,7 +9,7 @@ const upTo = (end: number) => Array.from({ length: end }, (_, index) => BigInt(i
 describe('gaps', () => {
   const gap = { reason: 'expired', from: 10n, to: 50n, fromTimeMs: 1, toTimeMs: undefined } as const;
 
-  test('a gap is recorded once however often it is reported, and what follows lands behind it', async () => {
+  test('a gap that is reported several times is recorded once, and later messages land behind it', async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
     expect(await shard.land(batchOf(50, 10))).toMatchObject({ kind: 'out-of-step', expectedOffset: 10n });
@@ -33,7 +33,7 @@ describe('gaps', () => {
     ]);
   });
 
-  test('a gap that comes with a batch is recorded with it, and both again change nothing', async () => {
+  test('a gap that arrives with a batch is recorded with it, and a repetition changes nothing', async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
     await shard.land(batchOf(50, 10, { gap }));
@@ -72,7 +72,7 @@ describe('gaps', () => {
   });
 });
 
-test('messages that a log still holds when it begins anew land once, those that look like them land too', async () => {
+test('messages that a log kept into its new epoch land once, and different messages at the same offsets land too', async () => {
   const path = join(tempDir(), 'acme.duckdb');
   const shard = await openTestShard({ path });
   await shard.land(batchOf(0, 30));

@@ -64,7 +64,7 @@ test('a batch lands with its ledger row, its names and the checkpoint', async ()
   ]);
 });
 
-test('what could not be decoded is kept with its bytes and its reason', async () => {
+test('messages that cannot be decoded are kept with bytes and reason', async () => {
   const shard = await openTestShard();
   const decoderBuffer = Uint8Array.of(9, 9, 1, 0, 255, 9);
   const rejected = [
@@ -151,7 +151,7 @@ test('a decoder may use its columns again as soon as it has been called the next
   expect(row).toEqual({ n: 18_000n });
 });
 
-test('only so many batches are decoded ahead of what has been committed', async () => {
+test('the number of batches that are decoded before a commit is limited', async () => {
   const shard = await openTestShard();
   let decoded = 0;
   let settled = 0;

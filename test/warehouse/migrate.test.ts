@@ -54,7 +54,7 @@ test('nothing of the schema is left in the write-ahead log', async () => {
   expect(existsSync(`${path}.wal`) ? statSync(`${path}.wal`).size : 0).toBe(0);
 });
 
-test('a migration that fails leaves nothing of itself and keeps those before it', async () => {
+test('a failing migration is rolled back, and the migrations before it stay', async () => {
   const connection = await openFile();
   const broken = migrations(
     'CREATE TABLE a (x INTEGER)',
@@ -67,7 +67,7 @@ test('a migration that fails leaves nothing of itself and keeps those before it'
   expect(await migrate(connection, { clock, path: 'file', migrations: mended })).toEqual([2]);
 });
 
-test('a file of a newer Wattline is refused with what to do, and is not touched', async () => {
+test('a file of a newer Wattline is refused with advice, and is not changed', async () => {
   const connection = await openFile();
   const known = migrations('CREATE TABLE a (x INTEGER)', 'CREATE TABLE b (x INTEGER)');
   await migrate(connection, { clock, path: '/data/acme.duckdb', migrations: known });

@@ -29,7 +29,7 @@ async function setUp() {
   };
 }
 
-test('transitions are published without what is said again, and each device has its last state', async () => {
+test('repeated device states are left out, and each device has its last state', async () => {
   const at = await setUp();
   await landStatuses(at.shard, 0, [
     [1, 'online', 'data received'],

@@ -50,14 +50,14 @@ describe('a batch of the same log', () => {
     });
   });
 
-  test('that lies before the checkpoint changes nothing and says so', () => {
+  test('that lies before the checkpoint changes nothing and is reported as known', () => {
     expect(plan(at(), batchOf(90, 10))).toEqual({
       kind: 'none',
       result: { kind: 'already-landed', nextOffset: 100n },
     });
   });
 
-  test('that overlaps the checkpoint lands only what is beyond it', () => {
+  test('that overlaps the checkpoint lands only the messages beyond it', () => {
     const planned = plan(at(), batchOf(95, 10));
     expect(landing(planned)).toEqual(numbers(100, 105));
     expect(planned.result).toMatchObject({ messages: 5, delivered: 5, nextOffset: 105n });
@@ -83,7 +83,7 @@ describe('a batch of the same log', () => {
     });
   });
 
-  test('that is empty and goes nowhere changes nothing', () => {
+  test('that is empty and does not move the position changes nothing', () => {
     expect(plan(at(), batchOf(100, 0)).kind).toBe('none');
   });
 
@@ -110,25 +110,25 @@ describe('a server that breaks the order', () => {
       nextOffset: BigInt(nextOffset),
     });
 
-  test('messages out of order land in order, and it is said', () => {
+  test('messages out of order land in order, and are counted', () => {
     const planned = plan(at(), broken([100, 103, 101, 102, 104], 105));
     expect(landing(planned)).toEqual(numbers(100, 105));
     expect(planned.result).toMatchObject({ outOfOrder: 2, messages: 5, nextOffset: 105n });
   });
 
-  test('a message that stands twice lands once', () => {
+  test('a repeated message lands once', () => {
     const planned = plan(at(), broken([100, 101, 101, 102], 103));
     expect(landing(planned)).toEqual([100, 101, 102]);
     expect(planned.result).toMatchObject({ repeated: 1 });
   });
 
-  test('an old offset among new ones is one that has landed', () => {
+  test('an old offset among new ones counts as landed', () => {
     const planned = plan(at(), broken([100, 12, 101], 102));
     expect(landing(planned)).toEqual([100, 101]);
     expect(planned.result).toMatchObject({ delivered: 1, outOfOrder: 1 });
   });
 
-  test('a wild offset does not poison the checkpoint: it lands when its turn comes', () => {
+  test('an offset far ahead does not move the checkpoint: its message lands when the log reaches it', () => {
     const first = plan(at(), broken([100, 4_000_000, 101], 102));
     expect(landing(first)).toEqual([100, 101]);
     expect(first).toMatchObject({
@@ -154,7 +154,7 @@ describe('messages that could not be read', () => {
     bytes: Uint8Array.of(1),
   });
 
-  test('go by the same bounds as others', () => {
+  test('are bounded by the same offsets as other messages', () => {
     const input = batchOf(95, 10, {
       columns: columnsOf(messagesFrom(95, 10), [97n, 103n, 9_999n, undefined].map(rejected)),
     });
@@ -162,7 +162,7 @@ describe('messages that could not be read', () => {
     expect(planned.result).toMatchObject({ quarantined: 2, delivered: 6, beyond: 1 });
   });
 
-  test('count for the position where no other message came', () => {
+  test('move the position if there is no other message', () => {
     const input = batchOf(100, 0, { columns: columnsOf([], [rejected(100n)]), nextOffset: 101n });
     expect(plan(at(), input)).toMatchObject({
       write: { after: { nextOffset: 101n, lastOffset: 100n } },
@@ -189,7 +189,7 @@ describe('a log that was recreated', () => {
 
   const restart = batchOf(5, 10, { logEpoch: 'log-2', gap: gapOf({ reason: 'recreated', to: 5n }) });
 
-  test('begins anew with a gap that says so: low offsets are new messages', () => {
+  test('begins a new log with a gap, and low offsets are new messages', () => {
     const planned = plan(at(), restart);
     expect(landing(planned)).toEqual(numbers(5, 15));
     expect(planned).toMatchObject({
@@ -197,7 +197,7 @@ describe('a log that was recreated', () => {
     });
   });
 
-  test('lands once, though the batch with the gap comes twice', () => {
+  test('lands once if the batch with the gap arrives twice', () => {
     const first = plan(at(), restart);
     const after = first.kind === 'write' ? first.write.after : undefined;
     expect(landing(plan(after, restart))).toEqual([]);
@@ -216,7 +216,7 @@ test('after a lost tail, offsets that are given anew are new messages', () => {
   expect(planned).toMatchObject({ write: { after: { nextOffset: 100n, lastOffset: 99n } } });
 });
 
-test('the epoch of a log is remembered once it is told, and kept when it is not', () => {
+test('the epoch of a log is stored when an answer has it, and kept when an answer lacks it', () => {
   const learnt = plan(at({ logEpoch: undefined }), batchOf(100, 0));
   expect(learnt).toMatchObject({ write: { after: { logEpoch: 'log-1' } } });
   const kept = plan(at(), batchOf(100, 1, { logEpoch: undefined }));
@@ -229,7 +229,7 @@ describe('a gap alone', () => {
     expect(write.after).toMatchObject({ nextOffset: 500n, lastOffset: 99n, batchId: 7 });
   });
 
-  test('does not move it back, nor when its end is not known', () => {
+  test('does not move it back, and does not move it if its end is unknown', () => {
     expect(planGap(at(), 'stream', gapOf({ to: 50n }), 'log-1', NOW_MS).after?.nextOffset).toBe(100n);
     expect(planGap(at(), 'stream', gapOf({ to: undefined }), 'log-1', NOW_MS).after?.nextOffset).toBe(100n);
   });
@@ -245,7 +245,7 @@ describe('a gap alone', () => {
   });
 });
 
-test('whatever is read again, and however it is cut, each message lands once and none is left out', () => {
+test('for any repeated reads and any division into batches, each message lands once', () => {
   const step = fc.record({
     back: fc.nat(20),
     count: fc.nat(15),

@@ -12,7 +12,7 @@ const leave = (connection: DuckDBConnection) =>
   connection.run('CREATE OR REPLACE TEMP TABLE left_over (a INTEGER)');
 const kept = { keep: () => true };
 
-test('a kept transaction finds the temporary tables of the one before; another one does not', async () => {
+test('a transaction on a kept connection finds the temporary tables of the one before, another connection does not', async () => {
   const shard = await openTestShard();
   await shard.transaction(leave, kept);
   expect(await shard.transaction(isLeft, kept)).toBe(true);
@@ -20,7 +20,7 @@ test('a kept transaction finds the temporary tables of the one before; another o
   expect(await shard.transaction(isLeft, kept)).toBe(true);
 });
 
-test('two kept transactions at a time have connections of their own', async () => {
+test('two concurrent transactions with kept connections have one each', async () => {
   const shard = await openTestShard();
   await shard.transaction(leave, kept);
   const found = await Promise.all([shard.transaction(isLeft, kept), shard.transaction(isLeft, kept)]);
@@ -43,7 +43,7 @@ test('after a failure, and after many uses, the next connection is a new one', a
   while (await shard.transaction(isLeft, kept)) expect(++uses).toBeLessThan(1_000);
 });
 
-test('only what is not quiet counts as a change', async () => {
+test('only transactions that are not quiet count as changes', async () => {
   const shard = await openTestShard();
   const before = shard.changes();
   await shard.transaction(async () => undefined, { isQuiet: true });

@@ -13,7 +13,7 @@ describe('an unlisted batch', () => {
     note: UnlistedBatch['note'] = async () => {},
   ) => batchOf(first, count, { origin: 'import:1', logEpoch: undefined, unlisted: { batchId, note } });
   const published = (shard: Shard) =>
-    shard.publishToLedger(async (connection) => {
+    shard.listBatches(async (connection) => {
       await connection.run(
         `INSERT INTO batch (batch_id, origin, message_count, quarantined_count, landed_at_ms)
          SELECT batch_id, 'import:1', count(*), 0, 0 FROM message WHERE batch_id > 1000 GROUP BY batch_id`,
@@ -80,12 +80,12 @@ describe('an unlisted batch', () => {
     expect(await shard.checkpoint('import:1')).toBeUndefined();
   });
 
-  test('is published between two batches, whatever comes meanwhile; one that cannot be leaves no trace', async () => {
+  test('is added to the ledger between two batches, also while others arrive; a failure leaves no trace', async () => {
     const shard = await openTestShard();
     await shard.land(unlisted(0, 5, 1_001));
     await shard.land(unlisted(5, 5, 1_002));
     const before = shard.land(() => batchOf(0, 10));
-    const failing = shard.publishToLedger(() => Promise.reject(new Error('not now')));
+    const failing = shard.listBatches(() => Promise.reject(new Error('not now')));
     const between = shard.land(() => batchOf(10, 10));
     const admitting = published(shard);
     const after = shard.land(() => batchOf(20, 10));
@@ -98,11 +98,11 @@ describe('an unlisted batch', () => {
     ]);
   });
 
-  test('being published refuses what is pushed without waiting for its turn', async () => {
+  test('refuses batches that are pushed out of turn while it is added to the ledger', async () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
     let pushed: unknown;
-    await shard.publishToLedger(async () => {
+    await shard.listBatches(async () => {
       pushed = await shard.land(batchOf(10, 10));
       return 1_002;
     });

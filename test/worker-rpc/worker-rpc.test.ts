@@ -54,7 +54,7 @@ describe('the owner of a warehouse', () => {
     }
   });
 
-  test('tells where it is only to whoever may read its files, and takes that back when it closes', async () => {
+  test('writes its address into a file for its own user only, and removes it when it closes', async () => {
     const dataDir = tempDir();
     const { control } = await startOwner(dataDir, ['acme', 'globex']);
     expect(statSync(fileOf(dataDir)).mode & 0o777).toBe(0o600);
@@ -75,7 +75,7 @@ describe('the owner of a warehouse', () => {
     expect(read(dataDir)).toEqual(later);
   });
 
-  test('finishes what it is answering before it ends', async () => {
+  test('finishes running requests before it ends', async () => {
     const dataDir = tempDir();
     const answering = Promise.withResolvers<unknown>();
     const asked = Promise.withResolvers<void>();
@@ -106,11 +106,11 @@ test('a running service answers while it owns the warehouse, and leaves nothing 
 });
 
 describe('nobody is asked', () => {
-  test('where no process has ever had the warehouse open', async () => {
+  test('if no process has ever had the warehouse open', async () => {
     expect(await createControl(tempDir()).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
   });
 
-  test('where the owner was killed, and again somebody where the next one has opened it', {
+  test('if the owner was killed, and no error after the next owner has opened it', {
     timeout: 60_000,
   }, async () => {
     const dataDir = tempDir();
@@ -138,7 +138,7 @@ describe('nobody is asked', () => {
     });
   });
 
-  test('where another process has taken the number of the dead one, and another server its port', async () => {
+  test('if another process has the pid of the dead owner, and another server its port', async () => {
     const dataDir = tempDir();
     const asked: string[] = [];
     const stranger = createServer((incoming, response) => {
@@ -176,7 +176,7 @@ describe('a failure', () => {
     expect(outcome.error).toMatchObject({ code: error.code, message: error.message });
   });
 
-  test('is told where the answer does not come in time', async () => {
+  test('is a timeout if the answer takes too long', async () => {
     const dataDir = tempDir();
     const answering = Promise.withResolvers<unknown>();
     await startServer(dataDir, () => answering.promise as never);
@@ -185,7 +185,7 @@ describe('a failure', () => {
     answering.resolve(undefined);
   });
 
-  test('is thrown where the asker gives up', async () => {
+  test('is thrown if the caller aborts', async () => {
     const dataDir = tempDir();
     const answering = Promise.withResolvers<unknown>();
     const asker = new AbortController();
@@ -198,7 +198,7 @@ describe('a failure', () => {
     answering.resolve(undefined);
   });
 
-  test('is told where more is asked at once than is answered at once', async () => {
+  test('is thrown if there are too many requests at once', async () => {
     const dataDir = tempDir();
     const answering = Promise.withResolvers<unknown>();
     let underWay = 0;
@@ -217,7 +217,7 @@ describe('a failure', () => {
   });
 });
 
-test('explaining is done one at a time; two may wait, and more are told to come back', async () => {
+test('one explanation runs at a time, two may wait, and more are refused with Retry-After', async () => {
   const dataDir = tempDir();
   const explaining = Promise.withResolvers<void>();
   const underWay = { now: 0, most: 0, all: 0 };

@@ -64,7 +64,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
     .description('list all backfills, newest first (accepts -w)')
     .action((_options: object, list: Command) =>
       withOwner(list, terminal, command.opts(), async ({ owner }) => {
-        const { describeList } = await import('./backfill-view.ts');
+        const { describeBackfills: describeList } = await import('./backfill-view.ts');
         const listed = await owner.ask('backfillList', undefined);
         printData(list, terminal, listed, (columnsMax, shown) => describeList(shown, columnsMax));
       }),
@@ -114,12 +114,13 @@ async function withOwner(
     // The command line is checked before anything is opened.
     if (command.name() === 'backfill') requestOf(options, workgroup);
     const { findOwner } = await import('../../service/find-owner.ts');
-    const { createUpstreams, httpUrl, withUpstreams } = await import('../../service/upstreams.ts');
+    const { createUpstreams, localUrl: httpUrl, withUpstreams } = await import('../../service/upstreams.ts');
     const { createAccess } = await import('../../access/access.ts');
+    const { createWorkgroups } = await import('../../config/workgroups.ts');
     const owner = await findOwner(config, workgroup, service, async (pipeline) => {
       const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: service.clock });
       const ownUrl = httpUrl(config.http.host, config.http.streamPort);
-      return withUpstreams(pipeline, createUpstreams(config, ownUrl, access).addressOf);
+      return withUpstreams(pipeline, createUpstreams(createWorkgroups(config), ownUrl, access).addressOf);
     });
     try {
       await work({ owner, workgroup, service });
@@ -135,8 +136,8 @@ async function runAndPrint(
   owner: WarehouseOwner,
   request: BackfillRequest,
 ): Promise<void> {
-  const { runBackfill } = await import('./backfill-run.ts');
-  const { createBackfillView, describeOutcome } = await import('./backfill-view.ts');
+  const { superviseBackfill: runBackfill } = await import('./backfill-run.ts');
+  const { createBackfillView, describeBackfillOutcome: describeOutcome } = await import('./backfill-view.ts');
   const view = createBackfillView(terminal, () => performance.now());
   try {
     const outcome = await runBackfill({ owner, request, signal, onProgress: view.show });

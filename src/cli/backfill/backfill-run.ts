@@ -10,10 +10,10 @@ export interface BackfillRunOptions {
   owner: WarehouseOwner;
   request: BackfillRequest;
   signal: AbortSignal;
-  onProgress(progress: RunProgress): void;
+  onProgress(progress: BackfillRunProgress): void;
 }
 
-export type RunProgress =
+export type BackfillRunProgress =
   | { kind: 'reading'; progress: Told<BackfillProgress> }
   /** Landed messages are being rolled up (`part` of them is) or published. */
   | { kind: 'after'; part: number };
@@ -21,7 +21,7 @@ export type RunProgress =
 const POLL_MS = 200;
 
 /** Runs a backfill. Returns once its energy is rolled up and published. */
-export async function runBackfill(options: BackfillRunOptions): Promise<Told<BackfillOutcome>> {
+export async function superviseBackfill(options: BackfillRunOptions): Promise<Told<BackfillOutcome>> {
   const { owner, request, signal, onProgress } = options;
   const state = () => owner.ask('backfillState', undefined);
   const stop = () => void owner.ask('backfillStop', undefined).catch(() => undefined);

@@ -7,27 +7,32 @@ import type { Terminal } from '../../service/terminal.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
 import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
-import { bar, createLineView, duration, followUpText, percent } from '../terminal/progress-view.ts';
-import type { RunProgress } from './backfill-run.ts';
+import { bar, createLineView, followUpText, formatSeconds, wholePercent } from '../terminal/progress-view.ts';
+import type { BackfillRunProgress } from './backfill-run.ts';
 
 /** Shows the progress of a backfill. */
 export function createBackfillView(terminal: Terminal, now: () => number) {
   const view = createLineView(terminal, now);
   let started: { atMs: number; part: number } | undefined;
 
-  function text(run: RunProgress): string {
+  function text(run: BackfillRunProgress): string {
     if (run.kind === 'after') return followUpText(run.part);
     const { progress } = run;
     if (progress.backfillId === undefined) return 'asking for the available messages';
     // The speed counts only what this run has read.
     started ??= { atMs: now(), part: progress.part };
-    return describeProgress(progress, started.part, (now() - started.atMs) / 1000, terminal.isInteractive);
+    return describeBackfillProgress(
+      progress,
+      started.part,
+      (now() - started.atMs) / 1000,
+      terminal.isInteractive,
+    );
   }
 
-  return { show: (run: RunProgress) => view.show(text(run)), clear: view.clear };
+  return { show: (run: BackfillRunProgress) => view.show(text(run)), clear: view.clear };
 }
 
-export function describeProgress(
+export function describeBackfillProgress(
   { backfillId, part, messagesRead, messagesLanded }: Told<BackfillProgress>,
   partBefore: number,
   seconds: number,
@@ -35,13 +40,16 @@ export function describeProgress(
 ): string {
   const words = [`backfill ${backfillId}`];
   if (withBar) words.push(bar(part));
-  words.push(percent(part), `${formatCount(messagesRead)} messages read, ${formatCount(messagesLanded)} new`);
+  words.push(
+    wholePercent(part),
+    `${formatCount(messagesRead)} messages read, ${formatCount(messagesLanded)} new`,
+  );
   if (seconds > 0) words.push(`${formatCount(Math.round(messagesRead / seconds))}/s`);
-  if (part > partBefore) words.push(`${duration((seconds * (1 - part)) / (part - partBefore))} left`);
+  if (part > partBefore) words.push(`${formatSeconds((seconds * (1 - part)) / (part - partBefore))} left`);
   return words.join('  ');
 }
 
-export function describeOutcome(outcome: Told<BackfillOutcome>): string {
+export function describeBackfillOutcome(outcome: Told<BackfillOutcome>): string {
   const { backfillId, messagesRead, messagesLanded, gapsFilled, notes, resumed } = outcome;
   const words = [
     `backfill ${backfillId}: ${formatCount(messagesRead)} messages read, ${formatCount(messagesLanded)} of them new`,
@@ -80,7 +88,7 @@ export function describePlan(plan: Told<BackfillPlan>): string {
   return `${table}${formatCount(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
 }
 
-export function describeList(listed: ReadonlyArray<Told<ListedBackfill>>, columnsMax: number): string {
+export function describeBackfills(listed: ReadonlyArray<Told<ListedBackfill>>, columnsMax: number): string {
   if (listed.length === 0) return 'no backfill yet\n';
   return formatTable(
     [

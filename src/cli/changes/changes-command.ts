@@ -40,7 +40,11 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
       const workgroup = chooseWorkgroup(config, options.workgroup);
       const { lakeFolder } = await import('../../pipeline/assignment.ts');
       const { openLakeReader } = await import('../../report/lake-reader.ts');
-      const { changeBound, readDayChanges, totalsOf } = await import('../../report/day-changes.ts');
+      const {
+        changeBound,
+        readDayChanges,
+        totalChanges: totalsOf,
+      } = await import('../../report/day-changes.ts');
       const boundOf = (text: string, name: 'since' | 'until'): UtcMs => {
         const ms = changeBound(text, workgroup.timezone, name);
         if (ms !== undefined) return ms;

@@ -15,9 +15,9 @@ import { runWithoutConfig } from '../run-service.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import {
   type ConformanceSummary,
+  describeConformance,
   describeFinding,
   describeRule,
-  describeSummary,
   findingData,
 } from './conformance-view.ts';
 
@@ -100,7 +100,7 @@ async function check(
   }
   const summary = summarize(findings, performance.now() - startedMs);
   const data = { ...summary, rules: findings.map((finding) => findingData(finding, shownAs)) };
-  printData(command, terminal, data, () => describeSummary(summary));
+  printData(command, terminal, data, () => describeConformance(summary));
   if (summary.failed > 0)
     throw new TerminalError('NotConforming', `${target.url} breaks ${summary.failed} of the rules`);
   if (findings.length < rules.length)

@@ -56,6 +56,6 @@ export interface ConformanceSummary {
   seconds: number;
 }
 
-export function describeSummary({ passed, failed, skipped, seconds }: ConformanceSummary): string {
+export function describeConformance({ passed, failed, skipped, seconds }: ConformanceSummary): string {
   return `\n${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s\n`;
 }

@@ -151,8 +151,8 @@ function store(
   return runTask(command, terminal, async (config, service) => {
     const { correctionRequestSchema } = await import('../../correction/correction-request.ts');
     const { inWords } = await import('../../lib/input-words.ts');
-    const { zodProblems } = await import('../../config/load-config.ts');
-    const { describeOutcome } = await import('./correct-view.ts');
+    const { zodProblems } = await import('../../config/zod-problems.ts');
+    const { describeCorrectionOutcome: describeOutcome } = await import('./correct-view.ts');
     const { localActor } = await import('../../audit/local-actor.ts');
     const { findOwner } = await import('../../service/find-owner.ts');
     const workgroup = chooseWorkgroup(config, options.workgroup);
@@ -202,7 +202,7 @@ function addList(group: Command, terminal: Terminal): void {
     .addHelpText('after', listHelp)
     .action((options: ListOptions) =>
       runTask(command, terminal, async (config, service) => {
-        const { describeList } = await import('./correct-view.ts');
+        const { describeCorrections: describeList } = await import('./correct-view.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
         const corrections = await list(config, workgroup, options, service);
         printData(command, terminal, corrections, (columnsMax, shown) =>
@@ -219,7 +219,7 @@ async function list(
   { clock }: Service,
 ): Promise<ListedCorrection[]> {
   const { askOrRead } = await import('../../service/ask-or-read.ts');
-  const { dayOf } = await import('./correct-input.ts');
+  const { parseDay: dayOf } = await import('./correct-input.ts');
   const query = {
     limit: ROWS_MAX,
     inForce: options.inForce ?? false,

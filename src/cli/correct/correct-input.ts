@@ -27,7 +27,7 @@ export function stretchOf(
   if (day !== undefined) {
     if (from !== undefined || to !== undefined)
       throw commandLineError('--day', 'cannot be combined with --from and --to');
-    const { startMs, endMs } = dayBounds(dayOf(day), dayOf(day), timezone)[0]!;
+    const { startMs, endMs } = dayBounds(parseDay(day), parseDay(day), timezone)[0]!;
     if (endMs <= startMs) throw commandLineError('--day', `the day ${day} does not exist in ${timezone}`);
     return { fromMs: startMs, toMs: endMs };
   }
@@ -39,7 +39,7 @@ export function stretchOf(
   return { fromMs: instantOf('--from', from, timezone), toMs: instantOf('--to', to, timezone) };
 }
 
-export function dayOf(text: string): LocalDate {
+export function parseDay(text: string): LocalDate {
   if (isLocalDate(text)) return text;
   throw commandLineError('--day', `"${text}" is not an existing day; write it as 2026-05-17`);
 }

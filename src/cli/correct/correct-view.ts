@@ -7,7 +7,7 @@ import { type Column, formatTable } from '../terminal/format-table.ts';
 type Named = Pick<WorkgroupConfig, 'devices' | 'timezone'>;
 
 /** The stored correction, and the days that it changed. */
-export function describeOutcome(
+export function describeCorrectionOutcome(
   { outcome, correction }: CorrectOutcome,
   workgroup: Named,
   columnsMax: number,
@@ -80,7 +80,7 @@ function describeDays({ days, dayCount }: ListedCorrection, workgroup: Named, co
   return dayCount > days.length ? `${table}... and ${dayCount - days.length} more days\n` : table;
 }
 
-export function describeList(
+export function describeCorrections(
   corrections: readonly ListedCorrection[],
   workgroup: Named,
   columnsMax: number,

@@ -15,7 +15,7 @@ import { inTempFolder } from '../temp-folder.ts';
 import { printData } from '../terminal/output.ts';
 import { settled } from './demo-days.ts';
 import type { DemoSummary } from './demo-view.ts';
-import { type DemoState, describeStart, describeState, describeSummary } from './demo-view.ts';
+import { type DemoState, describeDemo, describeStart, describeState } from './demo-view.ts';
 
 const WORKGROUP = 'demo';
 const DAYS_BACK = 2;
@@ -49,7 +49,7 @@ export function addDemoCommand(program: Command, terminal: Terminal): void {
         service,
         isQuiet ? () => undefined : (text) => terminal.out(text),
       );
-      printData(command, terminal, summary, () => describeSummary(summary));
+      printData(command, terminal, summary, () => describeDemo(summary));
     }),
   );
 }

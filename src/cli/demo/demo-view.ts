@@ -62,7 +62,7 @@ const columns = [
   { title: 'Wh', value: ([, wh]: [string, number]) => formatCount(wh), align: 'right' as const },
 ];
 
-export function describeSummary({ seconds, sent, landed, generation, days }: DemoSummary): string {
+export function describeDemo({ seconds, sent, landed, generation, days }: DemoSummary): string {
   const lines = days.map(({ day, series, reportedWh, generatedWh, different }) => {
     const verdict =
       different.length === 0 ? 'equal' : `${different.length} series differ: ${different.join('; ')}`;

@@ -1,5 +1,11 @@
 import { sumText } from '../../explain/describe-device.ts';
-import { clockOf, counted, nearestText, plainDuration, plainNumber } from '../../explain/explain-words.ts';
+import {
+  counted,
+  nearestText,
+  plainDuration,
+  plainNumber,
+  timeOfDayFormat,
+} from '../../explain/explain-words.ts';
 import type {
   DeviceTold,
   Explained,
@@ -32,7 +38,7 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
 }
 
 function atOf({ day, timezone }: Explained): At {
-  const clock = clockOf(day, timezone);
+  const clock = timeOfDayFormat(day, timezone);
   const at = (time: string) => clock(Date.parse(time));
   return Object.assign(at, {
     toSecond: (time: string) => clock(Math.floor(Date.parse(time) / SECOND_MS) * SECOND_MS),

@@ -1,5 +1,5 @@
 import { counted, plainNumber } from '../../explain/explain-words.ts';
-import type { ExplainedSource, Reading } from '../../explain/explained-schema.ts';
+import type { ExplainedReading, ExplainedSource } from '../../explain/explained-schema.ts';
 import { type Column, formatTable } from '../terminal/format-table.ts';
 
 /** How a page writes instants: as local time of its day, and with seconds for the time of processing. */
@@ -52,7 +52,7 @@ export function describeReadings(one: ExplainedSource, at: At, options: ViewOpti
   const { readings, readingsLeftOut, boundaries } = one;
   if (readings.length === 0) return '';
   const turns = turningTimes(one);
-  const sort = ({ fate, reason, batch }: Reading) => `${fate} ${reason} ${batch}`;
+  const sort = ({ fate, reason, batch }: ExplainedReading) => `${fate} ${reason} ${batch}`;
   const rows = elide(
     readings,
     (reading, index) => {
@@ -67,10 +67,10 @@ export function describeReadings(one: ExplainedSource, at: At, options: ViewOpti
     },
     options,
   );
-  const of = (value: (reading: Reading) => string) => (row: Row<Reading>) =>
+  const of = (value: (reading: ExplainedReading) => string) => (row: Row<ExplainedReading>) =>
     row.kind === 'item' ? value(row.item) : '';
   const isOneBatch = readings.every(({ batch }) => batch === readings[0]!.batch);
-  const columns: Array<Column<Row<Reading>>> = [
+  const columns: Array<Column<Row<ExplainedReading>>> = [
     { title: 'Time', value: (row) => (row.kind === 'item' ? at(row.item.time) : '...') },
     {
       title: boundaries ? 'Wh' : unitOf(one),
@@ -109,7 +109,7 @@ function turningTimes({ events, segments, boundaries }: ExplainedSource): Readon
   ]);
 }
 
-function fateOf({ fate, reason }: Reading): string {
+function fateOf({ fate, reason }: ExplainedReading): string {
   return [fate === 'used' ? '' : fate, reason?.replaceAll('_', ' ') ?? ''].filter(Boolean).join(': ');
 }
 
@@ -118,6 +118,6 @@ function sent(text: string | null): string {
   return text === null ? '-' : JSON.stringify(text);
 }
 
-function landed({ landedAt, batch }: Reading, at: At): string {
+function landed({ landedAt, batch }: ExplainedReading, at: At): string {
   return `${landedAt ? at.toSecond(landedAt) : '?'}, batch ${batch}`;
 }

@@ -1,6 +1,6 @@
 import type { ExportConfig } from '../../config/export-settings.ts';
 import type { Exports } from '../../exports/create-exports.ts';
-import { afterFailure, type ExportLedger, type ExportRun, runName } from '../../exports/export-ledger.ts';
+import { type ExportLedger, type ExportRun, retryAdvice, runName } from '../../exports/export-ledger.ts';
 import { nextCronInstant, parseCron } from '../../lib/cron.ts';
 import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
 import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
@@ -180,7 +180,7 @@ function remarkOn({ outdated, lastError, state }: ExportRun): string {
 }
 
 function retryOf(run: ExportRun): string {
-  const next = afterFailure(run);
+  const next = retryAdvice(run);
   return next === undefined ? '' : `; ${next}`;
 }
 

@@ -14,10 +14,10 @@ export interface ImportRunOptions {
   table: string;
   mapping: Mapping;
   signal: AbortSignal;
-  onProgress(progress: RunProgress): void;
+  onProgress(progress: ImportRunProgress): void;
 }
 
-export type RunProgress =
+export type ImportRunProgress =
   | { kind: 'file'; path: string; progress: Told<ImportProgress> }
   /** Landed rows are being rolled up (`part` of them is) or published. */
   | { kind: 'after'; part: number };

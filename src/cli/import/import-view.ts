@@ -8,20 +8,20 @@ import { formatInstant } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
 import { formatTable } from '../terminal/format-table.ts';
-import { bar, createLineView, duration, followUpText, percent } from '../terminal/progress-view.ts';
-import type { ImportedFile, RunProgress } from './import-run.ts';
+import { bar, createLineView, followUpText, formatSeconds, wholePercent } from '../terminal/progress-view.ts';
+import type { ImportedFile, ImportRunProgress } from './import-run.ts';
 
 /** Shows the progress of an import. */
 export function createProgressView(terminal: Terminal, now: () => number) {
   const view = createLineView(terminal, now);
   const startedMs = new Map<string, number>();
 
-  function text(progress: RunProgress): string {
+  function text(progress: ImportRunProgress): string {
     if (progress.kind === 'after') return followUpText(progress.part);
     const key = `${progress.path} ${progress.progress.phase}`;
     const started = startedMs.get(key) ?? now();
     startedMs.set(key, started);
-    return describeProgress(
+    return describeImportProgress(
       basename(progress.path),
       progress.progress,
       (now() - started) / 1000,
@@ -30,12 +30,12 @@ export function createProgressView(terminal: Terminal, now: () => number) {
   }
 
   return {
-    show: (progress: RunProgress) => view.show(text(progress)),
+    show: (progress: ImportRunProgress) => view.show(text(progress)),
     clear: view.clear,
   };
 }
 
-export function describeProgress(
+export function describeImportProgress(
   name: string,
   progress: Told<ImportProgress>,
   seconds: number,
@@ -46,12 +46,12 @@ export function describeProgress(
     phase === 'checking' ? ratio(bytesChecked, fileBytes) : rowsExpected && ratio(rowsRead, rowsExpected);
   const words = [name];
   if (withBar && part !== undefined) words.push(bar(part));
-  if (part !== undefined) words.push(percent(part));
+  if (part !== undefined) words.push(wholePercent(part));
   if (phase === 'checking') words.push('computing the checksum of the file');
   else {
     const rate = seconds > 0 ? rowsRead / seconds : 0;
     words.push(`${rowsRead.toLocaleString('en')} rows`, `${Math.round(rate).toLocaleString('en')}/s`);
-    if (rowsExpected && rate > 0) words.push(`${duration((rowsExpected - rowsRead) / rate)} left`);
+    if (rowsExpected && rate > 0) words.push(`${formatSeconds((rowsExpected - rowsRead) / rate)} left`);
     if (rowsRejected > 0) words.push(`${rowsRejected.toLocaleString('en')} rejected`);
   }
   return words.join('  ');

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Document, isMap, isScalar, parse } from 'yaml';
 import type { WorkgroupConfig } from '../../config/config.ts';
-import { zodProblems } from '../../config/load-config.ts';
+import { zodProblems } from '../../config/zod-problems.ts';
 import { checkWhole } from '../../import/content-hash.ts';
 import { type Guess, guessFile } from '../../import/guess-file.ts';
 import type { Reason } from '../../import/guess-reasons.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { WorkgroupConfig } from '../../config/config.ts';
-import { zodProblems } from '../../config/load-config.ts';
 import { workgroupSchema } from '../../config/workgroup-settings.ts';
+import { zodProblems } from '../../config/zod-problems.ts';
 import { InputError } from '../../lib/errors.ts';
 import { inWords } from '../../lib/input-words.ts';
 import type { ParsedCase } from './balance-case-schema.ts';
@@ -17,7 +17,7 @@ interface CaseDevice {
   peakPower?: Array<{ kWp: number; from?: string | undefined }> | undefined;
 }
 
-export function devicesOf(one: ParsedCase, idOf: Map<string, string>): CaseDevice[] {
+export function caseDevicesOf(one: ParsedCase, idOf: Map<string, string>): CaseDevice[] {
   const described = new Map(
     one.devices.flatMap(({ id, name, ...rest }) => {
       const known = [name, id].find((text) => text !== undefined && idOf.has(text));

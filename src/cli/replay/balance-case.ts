@@ -1,5 +1,5 @@
 import type { WorkgroupConfig } from '../../config/config.ts';
-import { zodProblems } from '../../config/load-config.ts';
+import { zodProblems } from '../../config/zod-problems.ts';
 import { InputError, type Problem } from '../../lib/errors.ts';
 import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';
 import {
@@ -15,7 +15,7 @@ import type { SourceRole } from '../../roles/role.ts';
 import { includesDay } from '../../roles/role-dates.ts';
 import type { PeakDevices } from '../../roles/role-rows.ts';
 import { balanceCaseSchema, knownKeys, type ParsedCase } from './balance-case-schema.ts';
-import { devicesOf, idOfName, workgroupOf } from './balance-case-workgroup.ts';
+import { caseDevicesOf, idOfName, workgroupOf } from './balance-case-workgroup.ts';
 
 /** The energy of sources by interval, with their roles. A balance is computed from it without readings. */
 export interface BalanceCase {
@@ -98,7 +98,7 @@ export function readBalanceCase(file: string, item: unknown, index: number): Bal
         message: `asks for ${intervals} intervals of sources, at most ${VALUES_MAX} are possible`,
       },
     ]);
-  const devices = devicesOf(one, idOf);
+  const devices = caseDevicesOf(one, idOf);
   return {
     name,
     workgroup: workgroupOf(where, one, devices),

@@ -26,7 +26,7 @@ const known = {
  * @param fields that the energy streams read. A file without any of them has no energy.
  * @throws InputError with the file and the line
  */
-export async function* readCsv(path: string, fields: readonly string[]): AsyncGenerator<CsvReading> {
+export async function* readCaseCsv(path: string, fields: readonly string[]): AsyncGenerator<CsvReading> {
   const bytes: Readable = createReadStream(path);
   const text = path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes;
   let hasColumns = false;

@@ -2,14 +2,14 @@ import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { WorkgroupConfig } from '../../config/config.ts';
-import { zodProblems } from '../../config/load-config.ts';
 import { workgroupSchema } from '../../config/workgroup-settings.ts';
+import { zodProblems } from '../../config/zod-problems.ts';
 import { type FieldValue, fieldValueSchema } from '../../contract/messages.ts';
 import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';
 import { parseInstant, type UtcMs } from '../../lib/time.ts';
 import { type BalanceCase, isBalanceCase, readBalanceCase } from './balance-case.ts';
-import { badInstant, readCsv } from './read-case-csv.ts';
+import { badInstant, readCaseCsv } from './read-case-csv.ts';
 
 /** A reading of a case, as a device sends it. */
 export interface CaseReading {
@@ -88,7 +88,7 @@ async function readFolder(folder: string): Promise<ReplayCase> {
     name,
     workgroup,
     async *readings() {
-      for await (const { deviceId = LONE_DEVICE, source = null, ...reading } of readCsv(path, fields))
+      for await (const { deviceId = LONE_DEVICE, source = null, ...reading } of readCaseCsv(path, fields))
         yield { table, device: deviceId, source, ...reading };
     },
   };

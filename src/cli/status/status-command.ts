@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
-import { configWarnings } from '../../config/config-warnings.ts';
+import { workgroupWarnings } from '../../config/config-warnings.ts';
+import { settingPlace } from '../../config/workgroup-place.ts';
 import { openLedger } from '../../exports/export-ledger.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import {
@@ -22,12 +23,15 @@ import {
   type WorkgroupStatus,
 } from '../../pipeline/workgroup-status.ts';
 import type { Terminal } from '../../service/terminal.ts';
+import { hasLivingWorker } from '../../worker-rpc/worker-rpc.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { type ExportState, exportNotes, exportState } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
 import { FAILING_CODE } from '../terminal/exit-codes.ts';
 import { formatTable } from '../terminal/format-table.ts';
-import { printData } from '../terminal/output.ts';
+import { printData, printNote } from '../terminal/output.ts';
+import { countBacklogs } from './status-backlog.ts';
+import { askConfigStates, describeConfigStates, streamUrl } from './status-config.ts';
 import {
   describeImport,
   describeNewestImport,
@@ -37,13 +41,14 @@ import {
   listNewestImports,
 } from './status-imports.ts';
 import { withLag } from './status-lag.ts';
+import { storageTroubles } from './status-storage.ts';
 
 /** The status that a worker wrote, and whether it still writes. */
 interface ListedStatus extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
   imports: ListedImport[];
   /** The newest finished imports, and their effect. */
   newestImports: ListedNewestImport[];
-  state: 'running' | 'stopped' | 'failing' | 'never run';
+  state: 'running' | 'hibernated' | 'stopped' | 'failing' | 'never run';
   /** The largest lag of the stages. The lag of a failing stage grows since its last success. */
   lagSeconds?: number | undefined;
   troubles: Trouble[];
@@ -75,7 +80,10 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
           describeDevices(shown, chosen, columnsMax),
         );
       }
-      const statuses = await listStatuses(config, systemClock.now(), workgroup);
+      const processes = await askConfigStates(config.dataDir);
+      for (const note of describeConfigStates(processes)) printNote(command, terminal, note);
+      const listed = await listStatuses(config, systemClock.now(), workgroup);
+      const statuses = await withBacklogs(config, listed, streamUrl(processes), systemClock.now());
       printData(command, terminal, statuses, (columnsMax, shown) =>
         describe(shown, systemClock.now(), columnsMax),
       );
@@ -113,25 +121,33 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       newest.set(id, await listNewestImports(config, workgroup));
     } catch (error) {
       // A problem with one warehouse does not hide the others.
-      if (!(error instanceof TerminalError)) throw error;
+      if (!(error instanceof TerminalError || isHeld(error))) throw error;
       unreadable.set(id, notOpen(id, error, nowMs));
       imports.set(id, []);
       newest.set(id, []);
     }
   }
-  const isEmpty = (id: string) => imports.get(id)!.length === 0 && newest.get(id)!.length === 0;
+  const storage = new Map(chosen.map(({ id }) => [id, storageTroubles(config, id, nowMs)]));
+  const isEmpty = (id: string) => [imports, newest, storage].every((found) => found.get(id)!.length === 0);
   if (chosen.every(({ id }) => !written.has(id) && !unreadable.has(id) && isEmpty(id))) {
     throw new TransientError(
       'NothingRuns',
       `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
     );
   }
+  const warningsOf = (workgroupId: string) => {
+    const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
+    const workgroup = config.workgroups[index]!;
+    return workgroupWarnings(workgroup).map(({ path, message }) => ({
+      path: settingPlace(workgroup, index, path),
+      message,
+    }));
+  };
   return chosen.map(({ id: workgroupId }) => {
     const status = written.get(workgroupId);
     const open = imports.get(workgroupId)!;
     const newestImports = newest.get(workgroupId)!;
-    const place = `workgroups.${config.workgroups.findIndex(({ id }) => id === workgroupId)}.`;
-    const warnings = configWarnings(config).filter(({ path }) => path.startsWith(place));
+    const warnings = warningsOf(workgroupId);
     const exports = config.exports
       .filter(({ workgroup }) => workgroup === workgroupId)
       .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));
@@ -142,14 +158,17 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
         newestImports,
         exports,
         problems: warnings,
-        troubles: [unreadable.get(workgroupId) ?? []].flat(),
+        troubles: [...storage.get(workgroupId)!, ...[unreadable.get(workgroupId) ?? []].flat()],
         state: 'never run',
       };
     }
-    const isRunning = isFresh(status, nowMs);
+    const isHibernated = status.isHibernated === true && hasLivingWorker(config.dataDir);
+    const isRunning = isFresh(status, nowMs) || isHibernated;
     // The last state of a stopped worker is not current.
     const own = isRunning ? (status.troubles ?? []) : [];
-    const troubles = own.length > 0 ? own : [unreadable.get(workgroupId) ?? []].flat();
+    // A stopped process has written that everything is well.
+    const opening = [...own, ...(own.length > 0 ? [] : [unreadable.get(workgroupId) ?? []].flat())];
+    const troubles = [...storage.get(workgroupId)!, ...opening];
     const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
     return {
       ...status,
@@ -159,13 +178,47 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
       newestImports,
       exports,
       problems: [...status.problems, ...warnings],
-      state: isRunning ? (isFailing ? 'failing' : 'running') : 'stopped',
+      state: !isRunning ? 'stopped' : isFailing ? 'failing' : isHibernated ? 'hibernated' : 'running',
     };
   });
 }
 
+/** Replaces the lag of workgroups that do not run, or fail, by what their streams say. Unknown if they cannot be asked. */
+async function withBacklogs(
+  config: Config,
+  statuses: readonly ListedStatus[],
+  ownUrl: string | undefined,
+  nowMs: UtcMs,
+): Promise<ListedStatus[]> {
+  const doubtful = statuses.filter(({ state }) => state !== 'running');
+  const backlogs = await countBacklogs(config, doubtful, ownUrl);
+  return statuses.map((status) => {
+    if (status.state === 'running') return status;
+    const messages = backlogs.get(status.workgroupId);
+    const { poll, state } = status;
+    if (messages === undefined) {
+      if (state === 'failing') return status;
+      return {
+        ...status,
+        poll: { ...poll, lagMessages: undefined, lagSeconds: undefined },
+        lagSeconds: undefined,
+      };
+    }
+    const behindMs =
+      poll.lastSuccessAtMs === undefined ? undefined : Math.max(0, nowMs - poll.lastSuccessAtMs);
+    const pollSeconds = messages === 0 ? 0 : behindMs && Math.round(behindMs / SECOND_MS);
+    const lagSeconds = state === 'failing' && messages === 0 ? status.lagSeconds : pollSeconds;
+    return { ...status, poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds }, lagSeconds };
+  });
+}
+
+/** True if another process has the data and does not answer. */
+function isHeld(error: unknown): error is TransientError {
+  return error instanceof TransientError && (error.code === 'NoAnswer' || error.code === 'WarehouseLocked');
+}
+
 /** Data that cannot be opened, if no worker reports it. */
-function notOpen(workgroupId: string, error: TerminalError, nowMs: UtcMs): Trouble {
+function notOpen(workgroupId: string, error: TerminalError | TransientError, nowMs: UtcMs): Trouble {
   const { message } = tellFailure(error);
   return { workgroupId, stage: 'open', state: 'not-open', sinceMs: nowMs, message };
 }
@@ -236,7 +289,9 @@ function inWords(ms: number): string {
 
 const help = `
 Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
-stage fails, it is the time since its last success. State is "stopped" if no worker has written for half a minute. By is how the stream was
+stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if no worker has
+written for half a minute, and "hibernated" if its warehouse is closed because there is nothing to do: a message, a request or a schedule opens it.
+By is how the stream was
 last read: over REST, or over a socket (upstream.transport).
 
 A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage fails if it has failed for minutes, is due

@@ -5,20 +5,20 @@ import { TransientError } from '../../lib/errors.ts';
 import { formatInstant, SECOND_MS, systemClock } from '../../lib/time.ts';
 import { assignmentOf } from '../../pipeline/assignment.ts';
 import { importsClosed, importsNewestClosed } from '../../pipeline/offline-operations.ts';
-import type { OpenImport } from '../../warehouse/shard-status.ts';
+import type { UnfinishedImport } from '../../warehouse/shard-status.ts';
 import type { Told } from '../../worker-rpc/rpc-wire.ts';
 import { createControl } from '../../worker-rpc/worker-rpc.ts';
 import { newsOfImport } from '../import/import-news.ts';
 import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
 
 /** An unfinished import, and whether a process works on it. */
-export interface ListedImport extends Told<OpenImport> {
+export interface ListedImport extends Told<UnfinishedImport> {
   /** The service works on it, or another process that has the warehouse open. */
   isUnderWay: boolean;
 }
 
-/** A process that does not answer in this time is busy. */
-const ANSWER_MS = 5 * SECOND_MS;
+/** A process that does not answer in this time is busy. A workgroup that hibernates stays closed. */
+const ASKED = { withinMs: 5 * SECOND_MS, wake: false };
 
 /**
  * The unfinished imports of a workgroup, from the process that has the warehouse open, or else from the warehouse.
@@ -27,13 +27,13 @@ const ANSWER_MS = 5 * SECOND_MS;
 export async function listImports(
   config: Config,
   workgroup: WorkgroupConfig,
-  written: readonly OpenImport[],
+  written: readonly UnfinishedImport[],
 ): Promise<ListedImport[]> {
   const control = createControl(config.dataDir);
-  const asked = await control.ask(workgroup.id, 'status', undefined, { withinMs: ANSWER_MS });
+  const asked = await control.ask(workgroup.id, 'status', undefined, ASKED);
   switch (asked.kind) {
     case 'answer': {
-      const state = await control.ask(workgroup.id, 'importState', undefined, { withinMs: ANSWER_MS });
+      const state = await control.ask(workgroup.id, 'importState', undefined, ASKED);
       const path = state.kind === 'answer' && state.answer.kind === 'running' ? state.answer.path : undefined;
       return asked.answer.imports.map((one) => ({
         ...one,
@@ -79,7 +79,7 @@ export async function listNewestImports(
 
 async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise<LandedImport[]> {
   const control = createControl(config.dataDir);
-  const asked = await control.ask(workgroup.id, 'importsNewest', undefined, { withinMs: ANSWER_MS });
+  const asked = await control.ask(workgroup.id, 'importsNewest', undefined, ASKED);
   if (asked.kind === 'answer') return asked.answer;
   if (asked.kind === 'failed') return [];
   const assignment = assignmentOf(config, workgroup);
@@ -91,7 +91,7 @@ async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise
   }
 }
 
-function heldBySomebody(written: readonly OpenImport[]): ListedImport[] {
+function heldBySomebody(written: readonly UnfinishedImport[]): ListedImport[] {
   return written.map((one) => ({ ...one, isUnderWay: one.state === 'landing' }));
 }
 

@@ -26,7 +26,7 @@ export function createLineView(terminal: Terminal, now: () => number) {
 }
 
 export function followUpText(part: number): string {
-  return part < 1 ? `rolling up and publishing ${percent(part)}` : 'rolled up, publishing';
+  return part < 1 ? `rolling up and publishing ${wholePercent(part)}` : 'rolled up, publishing';
 }
 
 export function bar(part: number): string {
@@ -34,11 +34,11 @@ export function bar(part: number): string {
   return `[${'#'.repeat(full)}${'.'.repeat(BAR_CHARACTERS - full)}]`;
 }
 
-export function percent(part: number): string {
+export function wholePercent(part: number): string {
   return `${Math.floor(part * 100)} %`;
 }
 
-export function duration(seconds: number): string {
+export function formatSeconds(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   return whole < 90 ? `${whole} s` : `${Math.round(whole / 60)} min`;
 }

@@ -134,7 +134,7 @@ async function put(
 /** @throws InputError with all problems of the options */
 async function saidOf(options: PutOptions): Promise<UploadOptions> {
   const { parseColumnOption, uploadOptionsSchema } = await import('../../upload/upload-options.ts');
-  const { zodProblems } = await import('../../config/load-config.ts');
+  const { zodProblems } = await import('../../config/zod-problems.ts');
   const { columnRoles } = await import('../../upload/find-columns.ts');
   const parsed = uploadOptionsSchema.safeParse(options, inWords);
   const problems = parsed.success

@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads';
 import type { EncodedBatch } from '../../contract/encode-messages.ts';
 import { StreamError, type StreamErrorCode, type StreamErrorDetails } from '../../contract/stream-errors.ts';
+import { createFairThreads } from '../../lib/fair-threads.ts';
 import { siblingModule } from '../../lib/sibling-module.ts';
 import { copyBody, type IngestRequest, rebuildBody } from './encode-body.ts';
 
@@ -29,55 +29,12 @@ const REBUILT_HERE_BYTES_MAX = 48 * 1024;
 const COPIED_HERE_BYTES_MAX = 1024 * 1024;
 const THREADS_MAX = 2;
 
-interface Job {
-  request: IngestRequest;
-  owner: string;
-  resolve(batch: EncodedBatch): void;
-  reject(error: unknown): void;
-}
-
 export function createBodyEncoder(): BodyEncoder {
-  const threads = new Map<Worker, Job | undefined>();
-  const waiting: Job[] = [];
-
-  const finish = (thread: Worker): Job | undefined => {
-    const job = threads.get(thread);
-    if (threads.has(thread)) threads.set(thread, undefined);
-    return job;
-  };
-  const start = (): Worker => {
-    const thread = new Worker(siblingModule('encode-thread', import.meta.url));
-    thread.unref();
-    thread.on('message', (answer: ThreadAnswer) => {
-      const job = finish(thread);
-      if (answer.kind === 'batch') job?.resolve(batchOf(answer));
-      else job?.reject(new StreamError(answer.code, answer.message, answer.details));
-      next();
-    });
-    thread.on('error', (error) => finish(thread)?.reject(error));
-    thread.on('exit', () => {
-      finish(thread)?.reject(new Error('the thread that reads bodies has ended'));
-      threads.delete(thread);
-      next();
-    });
-    threads.set(thread, undefined);
-    return thread;
-  };
-  const idleThread = (): Worker | undefined => {
-    for (const [thread, job] of threads) if (job === undefined) return thread;
-    return threads.size < THREADS_MAX ? start() : undefined;
-  };
-  const next = () => {
-    const busy = new Set([...threads.values()].map((job) => job?.owner));
-    const index = waiting.findIndex(({ owner }) => !busy.has(owner));
-    if (index < 0) return;
-    const thread = idleThread();
-    if (thread === undefined) return;
-    const [job] = waiting.splice(index, 1);
-    threads.set(thread, job);
-    thread.postMessage(job!.request);
-  };
-
+  const threads = createFairThreads<IngestRequest, ThreadAnswer>({
+    module: siblingModule('encode-thread', import.meta.url),
+    threadsMax: THREADS_MAX,
+    closed: () => new StreamError('Draining', 'the service is shutting down'),
+  });
   return {
     async encode(request, owner) {
       const { length } = request.body;
@@ -86,16 +43,11 @@ export function createBodyEncoder(): BodyEncoder {
         if (copied !== undefined) return copied;
       }
       if (length <= REBUILT_HERE_BYTES_MAX) return rebuildBody(request);
-      return new Promise((resolve, reject) => {
-        waiting.push({ request, owner, resolve, reject });
-        next();
-      });
+      const answer = await threads.run(request, owner);
+      if (answer.kind === 'batch') return batchOf(answer);
+      throw new StreamError(answer.code, answer.message, answer.details);
     },
-    async close() {
-      for (const { reject } of waiting.splice(0))
-        reject(new StreamError('Draining', 'the service is shutting down'));
-      await Promise.all([...threads.keys()].map((thread) => thread.terminate()));
-    },
+    close: threads.close,
   };
 }
 

@@ -2,7 +2,7 @@ import type { EncodedBatch } from '../../contract/encode-messages.ts';
 import { type Offset, offsetMs } from '../../contract/offset.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
-import { errorMessage } from '../../lib/errors.ts';
+import { errorMessage, TransientError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock, UtcMs } from '../../lib/time.ts';
 import { messagesPerChunkMax } from './chunk.ts';
@@ -82,8 +82,9 @@ export function createAppendQueue(options: AppendQueueOptions) {
       );
     } catch (cause) {
       logger.error({ messages: countOf(group), error: errorMessage(cause) }, 'stream.append-failed');
+      const reason = cause instanceof TransientError && cause.code === 'DiskFull' ? `: ${cause.message}` : '';
       for (const entry of group)
-        entry.reject(unavailable('the messages could not be stored safely; send them again', cause));
+        entry.reject(unavailable(`the messages could not be stored safely${reason}; send them again`, cause));
       return;
     }
     if (first === 'outdated') {

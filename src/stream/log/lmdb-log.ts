@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Offset } from '../../contract/offset.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
+import { checkLmdbFile } from './check-lmdb-file.ts';
 import { openChunk, openSpan } from './chunk.ts';
 import type { ChunkStore, StoreTail } from './chunk-store.ts';
+import type { LogHead as LogEnd } from './idle-closing-log.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
 
@@ -32,10 +35,34 @@ const FORMAT = 1;
  * folder.
  *
  * If a second process opens the same log, the first process can append no more.
- * @throws TerminalError if a later version has written the log
+ * @throws TerminalError if a later version has written the log, or if the file is damaged
  */
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
+  checkLmdbFile(options.path);
   return createSequencedLog(openLmdbStore(options.path, options.freeBytes ?? freeBytesOnDisk), options);
+}
+
+/**
+ * Reads the end of a log that is not open in this process. It does not take the log over.
+ * @returns undefined if there is no log yet
+ */
+export async function readLmdbHead(path: string): Promise<LogEnd | undefined> {
+  if (!existsSync(join(path, 'data.mdb'))) return undefined;
+  const environment = open({ path, mapSize: MAP_BYTES, readOnly: true });
+  try {
+    const heads: Database<LogHead, string> = environment.openDB('head', { encoding: 'json' });
+    const head = heads.get(HEAD_KEY);
+    if (head === undefined) return undefined;
+    const chunks: Database<Buffer, Buffer> = environment.openDB('chunks', {
+      encoding: 'binary',
+      keyEncoding: 'binary',
+    });
+    const { lastOffset, trimmedThrough } = readTail(chunks, head);
+    const next = lastOffset === undefined ? 0n : lastOffset + 1n;
+    return { epoch: head.epoch, next, isEmpty: lastOffset === trimmedThrough };
+  } finally {
+    await environment.close();
+  }
 }
 
 /** The log's own data, under one key. */
@@ -82,8 +109,8 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
   const write = async (freeBytesMin: number, action: () => void): Promise<void> => {
     const free = freeBytes(path);
     if (free < freeBytesMin)
-      throw new TransientError('DiskFull', `only ${free} bytes are left on the disk of the log`, {
-        details: { freeBytes: free, freeBytesMin },
+      throw new TransientError('DiskFull', diskFullWords(path, free), {
+        details: { path, freeBytes: free, freeBytesMin },
       });
     let owned: boolean;
     try {
@@ -203,7 +230,15 @@ function keyOf(offset: Offset): Buffer {
   return key;
 }
 
-function freeBytesOnDisk(path: string): number {
+/** The problem and what to do. Also for `status`, which names the same disk. */
+export function diskFullWords(path: string, freeBytes: number): string {
+  return `the disk of ${path} is full (${Math.floor(freeBytes / 1024 ** 2)} MiB are free, and the log of the stream needs ${FREE_BYTES_MIN.append / 1024 ** 2}); free some space, then the service continues by itself`;
+}
+
+/** The log refuses messages if its disk has fewer free bytes. */
+export const appendBytesMin: number = FREE_BYTES_MIN.append;
+
+export function freeBytesOnDisk(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;
 }

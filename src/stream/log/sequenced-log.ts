@@ -1,4 +1,4 @@
-import { laterOffset, nextOffset, type Offset, offsetOf } from '../../contract/offset.ts';
+import { laterOffset, nextOffset, type Offset, offsetMs, offsetOf } from '../../contract/offset.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
@@ -7,6 +7,7 @@ import { type Chunk, type ChunkSpan, joinChunk } from './chunk.ts';
 import { createChunkCache } from './chunk-cache.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { readChunks } from './read-chunks.ts';
+import { createRetentionClock } from './retention-clock.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from './stream-log.ts';
 import { createWaiters } from './waiters.ts';
 
@@ -20,7 +21,7 @@ export interface LogOptions {
 
 /** Creates a log whose offsets this process assigns, on top of a store of chunks. */
 export function createSequencedLog(store: ChunkStore, options: LogOptions): StreamLog {
-  const { clock, retentionMs } = options;
+  const { clock } = options;
   const cache = createChunkCache(options.cacheBytesMax);
   const waiters = createWaiters();
   const { epoch } = store;
@@ -29,6 +30,8 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 
   const tail = store.tail();
   let lastOffset = tail.lastOffset;
+  const newestMs = lastOffset === undefined ? undefined : offsetMs(lastOffset);
+  const retention = createRetentionClock({ ...options, newestMs });
   /** The newest message that cannot be read any more, and the oldest chunk that can. */
   let goneThrough = tail.trimmedThrough;
   let oldest = store.spanFrom(goneThrough === undefined ? 0n : goneThrough + 1n);
@@ -44,6 +47,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     logger: options.logger,
     async store(batches, nowMs, readTo) {
       if (readTo !== undefined && announcedTo !== undefined && announcedTo >= readTo) return 'outdated';
+      retention.floorMs();
       const first = nextOffset(lastGiven, nowMs);
       let chunk: Chunk | undefined;
       try {
@@ -100,7 +104,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     const trimmed = store.tail().trimmedThrough;
     if (trimmed !== undefined)
       goneThrough = goneThrough === undefined ? trimmed : laterOffset(goneThrough, trimmed);
-    let floor = offsetOf(Math.max(0, clock.now() - retentionMs));
+    let floor = offsetOf(Math.max(0, retention.floorMs()));
     if (goneThrough !== undefined) floor = laterOffset(floor, goneThrough + 1n);
     while (oldest !== undefined && oldest.lastOffset < floor) {
       goneThrough = oldest.lastOffset;

@@ -4,7 +4,7 @@ import { laterOffset, type Offset } from '../../contract/offset.ts';
 import { serviceLimits } from '../../contract/service-limits.ts';
 import { errorMessage } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../../lib/time.ts';
+import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 import { chunksFrom } from '../log/stored-messages.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import { createPresence } from './presence.ts';
@@ -49,7 +49,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   const presence = createPresence(timeoutMs, stored?.devices, devicesMax);
   let position: Offset = stored?.epoch === epoch ? stored.position : 0n;
   let savedPosition = position;
-  let savedAtMs = clock.now();
+  let savedAtMs = elapsedOf(clock);
   let lookedAtMs = clock.now();
   /** After an interruption all devices get their full time again, because nothing could be received meanwhile. */
   let listeningSinceMs: UtcMs = clock.now();
@@ -83,7 +83,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
     if (position === savedPosition) return;
     await writePresence(path, { epoch, position, devices: [...presence.devices()] });
     savedPosition = position;
-    savedAtMs = clock.now();
+    savedAtMs = elapsedOf(clock);
   };
 
   return {
@@ -103,7 +103,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
         }
         await follow();
       }
-      if (clock.now() - savedAtMs >= SAVE_EVERY_MS) await save();
+      if (elapsedOf(clock) - savedAtMs >= SAVE_EVERY_MS) await save();
     },
     save,
   };

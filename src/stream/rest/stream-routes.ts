@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Access } from '../../access/access.ts';
-import { admit, type Gate } from '../../access/admit.ts';
+import { admit, devicesNow, type Gate } from '../../access/admit.ts';
 import type { Authorization } from '../../access/authorize.ts';
 import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
@@ -98,7 +98,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         ),
       },
       async (request, reply) => {
-        const { tableName } = request.params as Address;
+        const { workgroupId, tableName } = request.params as Address;
         const { devices, log, grant } = guarded(request);
         const table = tableName === WILDCARD_TABLE ? undefined : parseTable(tableName);
         const { start, limit } = parseReadQuery(request.query as Query);
@@ -115,7 +115,13 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
             filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
           },
           gone.signal,
-          { expiresAtMs: grant.expiresAtMs, recheck: () => options.access.recheck(grant) },
+          {
+            expiresAtMs: grant.expiresAtMs,
+            recheck() {
+              options.access.recheck(grant);
+              return devices === devicesNow(options, grant, workgroupId, ['search:read']);
+            },
+          },
         );
         if (waitMs !== undefined) reply.header('Preference-Applied', `wait=${waitMs / SECOND_MS}`);
         reply.header('Stream-Lag-Messages', String(await log.countFrom(answer.nextOffset)));

@@ -7,6 +7,7 @@ import type { FrameSource } from './socket-frames.ts';
 export interface ConnectionContext {
   workgroupId: string;
   grant: Grant;
+  /** Changes when the device groups of the workgroup change. */
   devices: Authorization['devices'];
   /** True if the token may read audit messages. */
   seesAudit: boolean;

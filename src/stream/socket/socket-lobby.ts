@@ -34,6 +34,8 @@ export interface Lobby {
   opened(request: IncomingMessage, connection: LobbyConnection): void;
   /** Called when the connection has authenticated. It waits no longer. */
   letIn(request: IncomingMessage): void;
+  /** True until the connection has authenticated. */
+  isWaiting(request: IncomingMessage): boolean;
   readonly size: number;
 }
 
@@ -85,6 +87,7 @@ export function createLobby(options: LobbyOptions): Lobby {
       connection.once('close', () => leave(request));
     },
     letIn: (request) => void leave(request),
+    isWaiting: (request) => places.has(request),
     get size() {
       return places.size;
     },

@@ -62,12 +62,14 @@ export function createSession(
         'RateLimited',
         `a connection has at most ${subscriptionsMax} subscriptions: stop one, or open another connection`,
       );
+    filterOf(table, context);
     const subscription = createSubscription({
       ...options,
       requestId,
       connection,
       source: context,
-      filter: filterOf(table, context),
+      // The devices of the token can change.
+      filterNow: () => filterOf(table, context),
       limit,
       logger,
       onEnd: () => subscriptions.delete(requestId),

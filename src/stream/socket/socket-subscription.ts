@@ -19,7 +19,8 @@ export interface SubscriptionOptions {
   connection: SocketConnection;
   /** The log that is read, and its frames. */
   source: Pick<ConnectionContext, 'log' | 'frames'>;
-  filter: ReadFilter;
+  /** The messages that the client may see now. */
+  filterNow: () => ReadFilter;
   limit: number;
   retentionMs: number;
   clock: Clock;
@@ -51,7 +52,7 @@ const READ_ATTEMPTS_MAX = 10;
 const READ_AGAIN_MS = 1_000;
 
 export function createSubscription(options: SubscriptionOptions): Subscription {
-  const { requestId, connection, filter, limit, startTimer, logger } = options;
+  const { requestId, connection, filterNow, limit, startTimer, logger } = options;
   const { log, frames } = options.source;
   const flowControl = createFlowControl({
     connection,
@@ -121,7 +122,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   /** Reads a frame and pins the cursor to an offset, because the client gets its start before the first frame. */
   const readFrame = (from: ReadCursor) => async (at: Offset | 'oldest') => {
     const offset = at === 'oldest' ? (await log.bounds()).earliest : at;
-    const frame = await frames.read({ from: offset, limit, filter });
+    const frame = await frames.read({ from: offset, limit, filter: filterNow() });
     if (frame.kind === 'batch') from.moveTo(offset);
     return frame;
   };

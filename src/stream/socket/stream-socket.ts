@@ -4,14 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type ExtendedError, Server, type Socket } from 'socket.io';
 import type { Access } from '../../access/access.ts';
+import { devicesNow } from '../../access/admit.ts';
 import { serviceLimits } from '../../contract/service-limits.ts';
 import { SOCKET_PATH } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
-import { endWithError } from '../../http/http-server.ts';
+import { endWithError, hostProblem } from '../../http/http-server.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
+import { limitPackets, type PacketConnection } from './limit-packets.ts';
 import { createQuota } from './per-owner-quota.ts';
 import { createSocketAdmission, type SocketAdmissionOptions } from './socket-admission.ts';
 import type { ConnectionContext } from './socket-connection.ts';
@@ -62,12 +64,14 @@ const CONNECT_MORE_MS = 5 * SECOND_MS;
 /** A slow reader needs time for a ping, because data before it must be read first. */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
-/** A connection ends within this time after its token has expired or was revoked. */
+/** A connection ends within this time after its token has expired or was revoked. Changed device groups hold after this time. */
 const RECHECK_MS = SECOND_MS;
 /** On shutdown, clients get this time to receive their last events, and then to close. */
 const LEAVE_MS = 2 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 
+/** engine.io adds the parsed query. */
+type EngineRequest = IncomingMessage & { _query: Record<string, unknown> };
 type Events = Record<string, (...args: unknown[]) => void>;
 type StreamSocketServer = Server<Events, Events, Record<string, never>, { context: ConnectionContext }>;
 type ClientSocket = Socket<Events, Events, Record<string, never>, { context: ConnectionContext }>;
@@ -94,7 +98,13 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     countInside: () => sessions.size,
     startTimer,
   });
-  const server = openServer(app, path, lobby, limits.authenticationMsMax + CONNECT_MORE_MS);
+  /** Ids of connections of engine.io. */
+  const authenticatedIds = new Set<unknown>();
+  const server = openServer(app, path, {
+    lobby,
+    authenticatedIds,
+    connectMsMax: limits.authenticationMsMax + CONNECT_MORE_MS,
+  });
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {
     // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler would end the
@@ -134,6 +144,11 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     });
     sessions.set(socket, session);
     lobby.letIn(socket.conn.request);
+    app.connectionLimit.keep(socket.conn.request.socket);
+    // The types of engine.io hide the id.
+    const { id } = socket.conn as unknown as { id: string };
+    authenticatedIds.add(id);
+    socket.conn.once('close', () => authenticatedIds.delete(id));
     logger.debug({ workgroup: workgroupId, sockets: sessions.size }, 'socket.connected');
     socket.onAny((event: string, ...args: unknown[]) => session.receive(event, args));
     socket.on('disconnect', (reason) => {
@@ -146,8 +161,10 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   });
 
   const recheck = async (socket: ClientSocket, session: Session) => {
+    const { context } = socket.data;
     try {
-      access.recheck(socket.data.context.grant);
+      access.recheck(context.grant);
+      context.devices = devicesNow(options, context.grant, context.workgroupId, ['search:read']);
     } catch (cause) {
       const error = socketError(cause, logger);
       await session.stop(error.code === 'InvalidToken' ? 'token_expired' : 'server_draining', error);
@@ -185,8 +202,11 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
 function openServer(
   app: FastifyInstance,
   path: string,
-  lobby: Lobby,
-  connectMsMax: number,
+  {
+    lobby,
+    authenticatedIds,
+    connectMsMax,
+  }: { lobby: Lobby; authenticatedIds: ReadonlySet<unknown>; connectMsMax: number },
 ): StreamSocketServer {
   const server: StreamSocketServer = new Server({
     path,
@@ -205,8 +225,19 @@ function openServer(
     },
   });
   server.attach(app.server);
-  server.engine.on('connection', (connection: LobbyConnection & { request: IncomingMessage }) =>
-    lobby.opened(connection.request, connection),
+  // Fastify does not see these requests.
+  server.engine.use((request: EngineRequest, _response: unknown, next: (error?: Error) => void) => {
+    const problem = hostProblem(request);
+    // Each poll may use another connection.
+    if (authenticatedIds.has(request._query.sid)) app.connectionLimit.keep(request.socket);
+    next(problem === undefined ? undefined : new Error(problem));
+  });
+  server.engine.on(
+    'connection',
+    (connection: LobbyConnection & PacketConnection & { request: IncomingMessage }) => {
+      lobby.opened(connection.request, connection);
+      limitPackets(connection, () => lobby.isWaiting(connection.request));
+    },
   );
   server.engine.on('headers', (headers: Record<string, string>) => {
     headers['X-Content-Type-Options'] = 'nosniff';

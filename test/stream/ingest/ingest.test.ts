@@ -48,7 +48,7 @@ const jsonItem = (changes = {}) => ({
   ...changes,
 });
 
-describe('what is accepted', () => {
+describe('bodies that are accepted', () => {
   test('CBOR, JSON and NDJSON of the same items store the same messages', async () => {
     const { post, stored } = await setUp();
     const items = telemetry(3);
@@ -130,7 +130,7 @@ describe('what is accepted', () => {
   });
 });
 
-describe('what is refused, whole', () => {
+describe('bodies that are refused as a whole', () => {
   test('a bad item refuses its whole request, and every bad item is listed', async () => {
     const { post, stored } = await setUp();
     const items = [jsonItem(), jsonItem({ device: 'x' }), jsonItem(), jsonItem({ data: { p: [], q: {} } })];

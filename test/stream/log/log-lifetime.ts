@@ -101,6 +101,40 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       expect(await log.countFrom(0n)).toBe(2);
     });
 
+    test('a clock that jumps forward expires no message before its time, and then the new time counts', async () => {
+      const { clock, log } = await setUp();
+      const before = await log.append(telemetryBatch(3));
+      await log.trim();
+      clock.set(clock.now() + 10 * RETENTION_MS);
+      const after = await log.append(telemetryBatch(2));
+      expect(after.firstOffset).toBeGreaterThan(before.lastOffset);
+      await clock.advance(RETENTION_MS - 1);
+      await log.trim();
+      expect(await readFrom(log, before.firstOffset)).toMatchObject({ count: 5 });
+      await clock.advance(2);
+      await log.trim();
+      expect(await log.bounds()).toMatchObject({ earliest: after.lastOffset + 1n });
+      await log.append(telemetryBatch(1));
+      await clock.advance(RETENTION_MS + 1);
+      expect(await readFrom(log, 'oldest')).toMatchObject({ count: 0 });
+    });
+
+    test('messages after a clock that was set back are served for their full retention', async () => {
+      const { clock, log } = await setUp();
+      const before = await log.append(telemetryBatch(1));
+      await log.trim();
+      clock.set(clock.now() - 10 * RETENTION_MS);
+      await log.append(telemetryBatch(1));
+      for (let round = 0; round < 4; round++) {
+        await clock.advance(RETENTION_MS / 2);
+        await log.trim();
+        const { firstOffset, lastOffset } = await log.append(telemetryBatch(1));
+        expect(firstOffset).toBeGreaterThan(before.lastOffset);
+        await log.trim();
+        expect(await readFrom(log, lastOffset)).toMatchObject({ count: 1 });
+      }
+    });
+
     test('offsets continue after everything was trimmed', async () => {
       const { clock, log } = await setUp();
       const { lastOffset } = await log.append(telemetryBatch(3));
@@ -190,6 +224,20 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       clock.set(TEST_START_MS - 3_600_000);
       const again = await reopen();
       expect((await again.append(telemetryBatch(1))).firstOffset).toBe(lastOffset + 1n);
+    });
+
+    test('a clock that is wrong at the start expires no message that nobody has read', async () => {
+      const { clock, log, reopen } = await setUp();
+      const { firstOffset } = await log.append(telemetryBatch(3));
+      clock.set(clock.now() + 10 * RETENTION_MS);
+      const again = await reopen();
+      await again.trim();
+      expect(await readFrom(again, firstOffset)).toMatchObject({ count: 3 });
+      await clock.advance(RETENTION_MS - 1);
+      await again.trim();
+      expect(await readFrom(again, firstOffset)).toMatchObject({ count: 3 });
+      await clock.advance(2);
+      expect(await rawRead(again, firstOffset)).toMatchObject({ kind: 'expired' });
     });
 
     test('trimmed messages stay trimmed and offsets continue after them', async () => {

@@ -277,7 +277,7 @@ describe('where a read starts', () => {
     await settle();
     const gone: StreamLog = log;
     const appended = gone.append(telemetryBatch(2));
-    clock.set(clock.now() + RETENTION_MS + 5_000);
+    clock.leap(RETENTION_MS + 5_000);
     await appended;
     await log.trim();
     await settle();
@@ -291,7 +291,7 @@ describe('where a read starts', () => {
     await log.append(telemetryBatch(2));
     const held = start({ start: { kind: 'offset', offset: 0n }, limit: 10 });
     await settle();
-    await Promise.all([log.append(telemetryBatch(2)), clock.set(clock.now() + RETENTION_MS + 5_000)]);
+    await Promise.all([log.append(telemetryBatch(2)), clock.leap(RETENTION_MS + 5_000)]);
     await settle();
     expect(held.answer).toMatchObject({ count: 2, upToDate: false });
     const following = start({ start: { kind: 'offset', offset: held.answer!.nextOffset } });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect as connectTcp } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -31,6 +32,11 @@ function getFrom(localAddress: string, url: string): Promise<number> {
       .on('error', reject)
       .end();
   });
+}
+
+async function handshakeOf(baseUrl: string): Promise<string> {
+  const answer = await fetch(`${baseUrl}${HANDSHAKE}`);
+  return JSON.parse((await answer.text()).slice(1)).sid;
 }
 
 describe('connections that have not authenticated', () => {
@@ -92,6 +98,64 @@ describe('connections that have not authenticated', () => {
     await Promise.all(closed);
     expect(await getFrom('127.0.0.1', `${baseUrl}${HANDSHAKE}`)).toBe(200);
     expect(reader.socket.connected).toBe(true);
+  });
+
+  test('are closed if they send many packets', async () => {
+    const { baseUrl, socket } = await setUp();
+    for (const packet of ['40{"token":"x"}', '40/elsewhere,', '41']) {
+      const sid = await handshakeOf(baseUrl);
+      const body = new Array(100).fill(packet).join('\x1e');
+      await fetch(`${baseUrl}${HANDSHAKE}&sid=${sid}`, { method: 'POST', body });
+      // The next poll may still bring the end of the connection.
+      await fetch(`${baseUrl}${HANDSHAKE}&sid=${sid}`);
+      expect((await fetch(`${baseUrl}${HANDSHAKE}&sid=${sid}`)).status).toBe(400);
+    }
+    expect(socket.counts()).toMatchObject({ sockets: 0, waiting: 0 });
+  });
+
+  test('are closed after authentication, too, if they open many namespaces', async () => {
+    const { baseUrl, socket, tokenText } = await setUp();
+    const raw = await openRawWith(baseUrl, tokenText);
+    for (let number = 0; number < 10; number++) raw.send(`40/elsewhere${number},`);
+    await until('it is closed', () => socket.counts().sockets === 0, 10_000);
+  });
+
+  test('are closed after authentication, too, if they send many packets at once', async () => {
+    const { baseUrl, socket, tokenText } = await setUp();
+    const raw = await openRawWith(baseUrl, tokenText);
+    const ended = new Promise((resolve) => raw.once('close', resolve));
+    for (let number = 0; number < 128; number++) raw.send('43[]');
+    raw.send('42["stream:latest",{}]');
+    await once(raw, 'message');
+    const sid = await handshakeOf(baseUrl);
+    const url = `${baseUrl}${HANDSHAKE}&sid=${sid}`;
+    await fetch(url, { method: 'POST', body: `40${JSON.stringify({ token: tokenText })}` });
+    await fetch(url);
+    expect(socket.counts().sockets).toBe(2);
+    await fetch(url, { method: 'POST', body: new Array(5_000).fill('43[]').join('\x1e') });
+    await until('it is closed', () => socket.counts().sockets === 1);
+    raw.close();
+    await ended;
+  });
+
+  test('with several Host headers are refused, with any transport', async () => {
+    const { baseUrl, socket } = await setUp();
+    const { port, hostname } = new URL(baseUrl);
+    const upgrade =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n';
+    for (const [transport, more] of [
+      ['polling', ''],
+      ['websocket', upgrade],
+    ]) {
+      const raw = connectTcp(Number(port), hostname);
+      onTestFinished(() => void raw.destroy());
+      raw.write(
+        `GET ${SOCKET_PATH}/?EIO=4&transport=${transport} HTTP/1.1\r\nHost: a\r\nHost: b\r\n${more}\r\n`,
+      );
+      const [bytes] = await once(raw, 'data');
+      expect(String(bytes)).toMatch(/^HTTP\/1.1 400 /);
+    }
+    expect(socket.counts()).toMatchObject({ sockets: 0, waiting: 0 });
   });
 
   test('cannot return by leaving the namespace and keeping the connection', async () => {

@@ -448,9 +448,9 @@ describe('a faulty client', () => {
     const raw = await openRawWith(baseUrl, tokenText);
     let answers = 0;
     raw.on('message', () => answers++);
-    for (let number = 0; number < 5_000; number++)
+    for (let number = 0; number < 400; number++)
       raw.send(`42${JSON.stringify([socketEvents.subscribe, request()])}`);
-    await until('all are answered', () => answers >= 5_000);
+    await until('all are answered', () => answers >= 400);
     expect(socket.counts().subscriptions).toBe(32);
     raw.terminate();
     await until('all are gone', () => socket.counts().subscriptions === 0);

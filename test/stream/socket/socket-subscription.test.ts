@@ -276,7 +276,7 @@ describe('a subscription', () => {
     expect(nextOffset).toBe((await log.bounds()).next);
   });
 
-  test('is told at once that the log has a new epoch, and gets no message of before again', async () => {
+  test('gets a new epoch of the log at once, and no earlier message again', async () => {
     const clock = createTestClock();
     let changed = Promise.withResolvers<void>();
     let lost = false;

@@ -15,7 +15,7 @@ export function findBrowser(): Browser | undefined {
   if (named) return { path: named, libraryPath: undefined };
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattline', 'browser');
   const fetched = join(cache, 'usr/lib/chromium/chromium-headless-shell');
-  if (existsSync(fetched)) {
+  if (existsSync(join(cache, 'complete'))) {
     const folders = globSync('**/*.so*', { cwd: cache }).map((file) => dirname(join(cache, file)));
     return { path: fetched, libraryPath: [...new Set(folders)].join(':') };
   }

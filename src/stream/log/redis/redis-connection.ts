@@ -26,6 +26,13 @@ export interface RedisConnection {
    * @throws TransientError as `run` does
    */
   values(keys: readonly string[]): Promise<Array<Buffer | null>>;
+  /**
+   * Some fields of a hash; null if a field does not exist.
+   * @throws TransientError as `run` does
+   */
+  fields(key: string, names: readonly string[]): Promise<Array<string | null>>;
+  /** Subscribes to all channels that match a pattern, until the connection closes. News can be lost when it breaks. */
+  subscribePattern(pattern: string, listener: (channel: string) => void): Promise<void>;
   /** Subscribes to a channel. News can be lost when the connection breaks. Returns a function that unsubscribes. */
   subscribe(channel: string, listener: (news: string) => void): Promise<() => Promise<void>>;
   /**
@@ -115,6 +122,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     });
   }
   const readyListeners = new Set<() => void>();
+  const patternListeners = new Map<string, (channel: string) => void>();
   const channelListeners = new Map<string, (news: string) => void>();
   const tellReady = () => {
     for (const listener of readyListeners) listener();
@@ -154,9 +162,13 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   });
   news.on('ready', () => {
     const channels = [...channelListeners.keys()];
-    if (channels.length === 0) return tellReady();
-    news.subscribe(...channels).then(tellReady, () => undefined);
+    const patterns = [...patternListeners.keys()];
+    Promise.all([
+      channels.length > 0 && news.subscribe(...channels),
+      patterns.length > 0 && news.psubscribe(...patterns),
+    ]).then(tellReady, () => undefined);
   });
+  news.on('pmessage', (pattern, channel) => patternListeners.get(pattern)?.(channel));
   news.on('message', (channel, message) => channelListeners.get(channel)?.(message));
 
   const call = async (
@@ -212,6 +224,13 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     },
     values: (keys) =>
       keys.length === 0 ? Promise.resolve([]) : attempt(() => commands.mgetBuffer([...keys])),
+    fields: (key, names) => attempt(() => commands.hmget(key, ...names)),
+    async subscribePattern(pattern, listener) {
+      patternListeners.set(pattern, listener);
+      await news.psubscribe(pattern).catch((error) => {
+        throw isReply(error) ? refused(error) : error;
+      });
+    },
     async subscribe(channel, listener) {
       channelListeners.set(channel, listener);
       await news.subscribe(channel).catch((error) => {

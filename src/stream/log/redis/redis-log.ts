@@ -1,4 +1,4 @@
-import { laterOffset, type Offset, offsetOf } from '../../../contract/offset.ts';
+import { laterOffset, type Offset, offsetMs, offsetOf } from '../../../contract/offset.ts';
 import { StreamError } from '../../../contract/stream-errors.ts';
 import { limits } from '../../../contract/wire-limits.ts';
 import { oneAtATime } from '../../../lib/one-at-a-time.ts';
@@ -7,6 +7,7 @@ import { type StartTimer, startSystemTimer } from '../../../lib/timer.ts';
 import { createAppendQueue } from '../append-queue.ts';
 import type { ChunkSpan } from '../chunk.ts';
 import { readChunks } from '../read-chunks.ts';
+import { createRetentionClock } from '../retention-clock.ts';
 import type { LogOptions } from '../sequenced-log.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from '../stream-log.ts';
 import { createWaiters } from '../waiters.ts';
@@ -31,15 +32,15 @@ const MESSAGES_WANTED_FILTERED = 20_000;
  * Opens the log of a workgroup in Redis, and creates it if needed. Any number of processes append and read. One script
  * in Redis assigns the offsets and stores the messages, so all processes see one order.
  *
- * Offsets use the clock of the process that appends. Retention and timestamps use it too. If a clock is behind or steps
- * back, the last offset in Redis counts instead.
+ * Offsets use the clock of the process that appends. Timestamps use it too. If a clock is behind or steps back, the last
+ * offset in Redis counts instead. Each process has its own `RetentionClock`.
  *
  * Messages before the end come from memory. A read that reaches the end asks Redis for more. So every process can read
  * a message as soon as one process has acknowledged it.
  * @throws TransientError if Redis cannot be reached, TerminalError if a later version has written the log
  */
 export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog> {
-  const { redis, clock, retentionMs, logger, startTimer = startSystemTimer } = options;
+  const { redis, clock, logger, startTimer = startSystemTimer } = options;
   const waiters = createWaiters();
   /**
    * The newest message that cannot be read any more. `oldest` is the oldest chunk that can: `none` if there is none,
@@ -51,12 +52,15 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   let closed = false;
 
   const store = await openRedisStore(options);
+  const { lastOffset } = store.known;
+  const newestMs = lastOffset === undefined ? undefined : offsetMs(lastOffset);
+  const retention = createRetentionClock({ ...options, newestMs });
   const chunks = createRedisChunks({ ...options, store });
 
   const next = (): Offset => (store.known.lastOffset === undefined ? 0n : store.known.lastOffset + 1n);
 
   const floorNow = (): Offset => {
-    const floor = offsetOf(Math.max(0, clock.now() - retentionMs));
+    const floor = offsetOf(Math.max(0, retention.floorMs()));
     return goneThrough === undefined ? floor : laterOffset(floor, goneThrough + 1n);
   };
   const gone = (through: Offset | undefined) => {
@@ -138,6 +142,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     clock,
     logger,
     async store(batches, nowMs, readTo) {
+      retention.floorMs();
       const chunk = await store.append(batches, nowMs, readTo);
       if (chunk === 'outdated') return chunk;
       chunks.add(chunk);

@@ -1,0 +1,119 @@
+import type { OwnedShards } from './owned-shards.ts';
+import type { Shard } from './start-shard.ts';
+
+/** The workgroups that need an open shard, and how many are open at the same time. */
+export interface ShardDemand {
+  /**
+   * Asks for the shard of a workgroup. It is opened as soon as there is room.
+   * @param isBrief true if it is needed for a moment only: for a job, and not for news or a request
+   */
+  want(workgroupId: string, isBrief?: boolean): void;
+  /** Asks for the shard and waits. @returns undefined if another worker has it or if it cannot be opened now */
+  wake(workgroupId: string): Promise<Shard | undefined>;
+  /** True if the shard was asked for and is not open yet. */
+  isWanted(workgroupId: string): boolean;
+  wanted(): string[];
+  isBrief(workgroupId: string): boolean;
+  /** Another worker has the shard. */
+  drop(workgroupId: string): void;
+  /** Opens shards that were asked for. To be called when something has changed, and regularly. */
+  pump(): void;
+  /** Opens no more shards. */
+  stop(): void;
+}
+
+export interface ShardDemandOptions {
+  ownedShards: OwnedShards;
+  /** False while this worker has its share of the shards, or while the store may not know the leases of other workers. */
+  mayTakeMore(): boolean;
+  /** True if there is room for another open shard. Otherwise it makes room, which takes some time. */
+  hasRoom(): boolean;
+}
+
+interface Wanted {
+  isBrief: boolean;
+  waiters: Array<(shard: Shard | undefined) => void>;
+}
+
+/** Opening a shard takes some 100 ms of CPU time, most of it in one thread. */
+const OPENINGS_MAX = 4;
+
+export function createShardDemand(options: ShardDemandOptions): ShardDemand {
+  const { ownedShards, mayTakeMore, hasRoom } = options;
+  const wanted = new Map<string, Wanted>();
+  let isPumping = false;
+  let isPumpedAgain = false;
+  let isStopped = false;
+
+  function entryOf(workgroupId: string, isBrief: boolean): Wanted {
+    const entry = wanted.get(workgroupId) ?? { isBrief, waiters: [] };
+    entry.isBrief &&= isBrief;
+    wanted.set(workgroupId, entry);
+    return entry;
+  }
+
+  function settle(workgroupId: string, shard: Shard | undefined, isDone = true): void {
+    const entry = wanted.get(workgroupId);
+    if (isDone) wanted.delete(workgroupId);
+    for (const answer of entry?.waiters.splice(0) ?? []) answer(shard);
+  }
+
+  /** Callers that wait come first. */
+  const inOrder = () => [...wanted].toSorted(([, a], [, b]) => b.waiters.length - a.waiters.length);
+
+  async function openWanted(): Promise<void> {
+    for (const [workgroupId, { isBrief, waiters }] of inOrder()) {
+      const shard = ownedShards.find(workgroupId);
+      if (shard) {
+        if (!isBrief) shard.noteNews();
+        settle(workgroupId, shard);
+      } else if (ownedShards.has(workgroupId)) {
+        // It is being opened or closed. Both call pump at the end.
+      } else if (!ownedShards.mayTake(workgroupId)) settle(workgroupId, undefined, false);
+      else if (isStopped || ownedShards.opening() >= OPENINGS_MAX) return;
+      else if (waiters.length === 0 && !mayTakeMore()) return;
+      else if (!hasRoom()) return;
+      else if (await ownedShards.take(workgroupId)) void ownedShards.opened(workgroupId).finally(pump);
+      // Another worker has it.
+      else settle(workgroupId, undefined);
+    }
+  }
+
+  function pump(): void {
+    isPumpedAgain = true;
+    if (isPumping) return;
+    isPumping = true;
+    void (async () => {
+      while (isPumpedAgain) {
+        isPumpedAgain = false;
+        // If the store does not answer, the next round tries again.
+        await openWanted().catch(() => undefined);
+      }
+      isPumping = false;
+    })();
+  }
+
+  return {
+    want(workgroupId, isBrief = false) {
+      entryOf(workgroupId, isBrief);
+      pump();
+    },
+    wake(workgroupId) {
+      const shard = ownedShards.find(workgroupId);
+      if (shard) return Promise.resolve(shard);
+      const { promise, resolve } = Promise.withResolvers<Shard | undefined>();
+      entryOf(workgroupId, false).waiters.push(resolve);
+      pump();
+      return promise;
+    },
+    isWanted: (workgroupId) => wanted.has(workgroupId),
+    wanted: () => [...wanted.keys()],
+    isBrief: (workgroupId) => wanted.get(workgroupId)?.isBrief ?? false,
+    drop: (workgroupId) => settle(workgroupId, undefined),
+    pump,
+    stop() {
+      isStopped = true;
+      for (const workgroupId of [...wanted.keys()]) settle(workgroupId, undefined);
+    },
+  };
+}

@@ -1,0 +1,90 @@
+import type { OwnedShards } from './owned-shards.ts';
+
+/** Bounds the number of open shards: idle shards hibernate, and if all are busy, they take turns. */
+export interface ShardRoom {
+  /** True if another shard may be opened. Otherwise the shard that was idle for longest closes. */
+  hasRoom(): boolean;
+  /** Lets shards hibernate that are idle for long enough. */
+  tend(): void;
+  stop(): void;
+}
+
+export interface ShardRoomOptions {
+  ownedShards: OwnedShards;
+  openMax: number;
+  hibernateAfterMs: number;
+  /** False for a shard that nothing can wake. It stays open. */
+  mayHibernate(workgroupId: string): boolean;
+  /** A busy shard was closed. It must be opened again later. */
+  onMadeRoom(workgroupId: string): void;
+  /** There may be room now. */
+  onRoom(): void;
+}
+
+/** Hibernating a shard publishes what is left, so only a few do it at the same time. */
+const HIBERNATING_MAX = 4;
+/** A busy shard stays open for this long before it makes room for another one. */
+const TURN_MS = 15_000;
+
+export function createShardRoom(options: ShardRoomOptions): ShardRoom {
+  const { ownedShards, openMax, hibernateAfterMs, mayHibernate, onMadeRoom, onRoom } = options;
+  const hibernating = new Set<string>();
+  /** When each shard was first seen as open. */
+  const openSinceMs = new Map<string, number>();
+  let isStopped = false;
+
+  /** Shards that can hibernate. The one that was idle for longest comes first, then those that are busy, the oldest first. */
+  const candidates = () =>
+    ownedShards
+      .owned()
+      .filter(({ workgroupId }) => mayHibernate(workgroupId) && !hibernating.has(workgroupId))
+      .toSorted((a, b) => b.idleMs() - a.idleMs());
+
+  function hibernate(workgroupId: string, isForced: boolean): void {
+    hibernating.add(workgroupId);
+    void ownedShards
+      .hibernate(workgroupId)
+      .catch(() => false)
+      .then(async (hibernates) => {
+        if (hibernates || !isForced || isStopped) return;
+        ownedShards.giveUp(workgroupId, 'makes-room');
+        await ownedShards.opened(workgroupId);
+        onMadeRoom(workgroupId);
+      })
+      .finally(() => {
+        hibernating.delete(workgroupId);
+        onRoom();
+      });
+  }
+
+  return {
+    hasRoom() {
+      if (ownedShards.kept().length < openMax) return true;
+      if (hibernating.size > 0) return false;
+      const [first] = candidates();
+      // Only shards that nothing can wake are open.
+      if (!first)
+        return (
+          ownedShards.owned().length === 0 ||
+          !ownedShards.owned().some(({ workgroupId }) => mayHibernate(workgroupId))
+        );
+      const isIdle = first.idleMs() > 0;
+      const turnEndsMs = (openSinceMs.get(first.workgroupId) ?? performance.now()) + TURN_MS;
+      if (isIdle || performance.now() >= turnEndsMs) hibernate(first.workgroupId, true);
+      return false;
+    },
+    tend() {
+      const open = ownedShards.owned();
+      const ids = new Set(open.map(({ workgroupId }) => workgroupId));
+      for (const id of openSinceMs.keys()) if (!ids.has(id)) openSinceMs.delete(id);
+      for (const id of ids) if (!openSinceMs.has(id)) openSinceMs.set(id, performance.now());
+      for (const shard of candidates()) {
+        if (hibernating.size >= HIBERNATING_MAX || shard.idleMs() < hibernateAfterMs) return;
+        hibernate(shard.workgroupId, false);
+      }
+    },
+    stop() {
+      isStopped = true;
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { Logger } from '../src/lib/logger.ts';
+import { createSerialLanes } from '../src/lib/serial-lanes.ts';
+import { type Clock, MINUTE_MS } from '../src/lib/time.ts';
+import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
+import { withTimeout } from '../src/lib/with-timeout.ts';
+import { stageTable } from './job-table.ts';
+import { type AfterRun, createPacedRun, type PacedRun } from './paced-run.ts';
+import { runStage } from './run-stage.ts';
+import { createProgress, type StageHealth } from './stage-health.ts';
+import type { StageName, StagePace, StageResult, Stages } from './stages.ts';
+
+/** A stage can find that another worker has its shard, or that it is not open. */
+export type LossReason = 'stale-owner' | 'shard-ended';
+
+/** A shard that this worker owns, and the loop that works on it. */
+export interface Shard {
+  readonly workgroupId: string;
+  health(): StageHealth[];
+  /** The stream may have new messages. */
+  noteNews(): void;
+  /** Data was stored, so it must be rolled up and published. */
+  noteChange(): void;
+  /** A job of a stage is due. */
+  noteDue(stage: StageName): void;
+  /** Somebody asked something of the shard, so it stays open for a while. */
+  noteUse(): void;
+  /** The time since the last news, change or use. 0 while work is asked for, under way or failing. */
+  idleMs(): number;
+  /** Rolls up and publishes what time alone has changed. @returns false if it failed or if there is news */
+  settle(): Promise<boolean>;
+  /** Begins no more runs, aborts the current ones, and waits for at most `withinMs`. */
+  stop(withinMs: number): Promise<'stopped' | 'abandoned'>;
+}
+
+export interface ShardOptions {
+  workgroupId: string;
+  paces: readonly StagePace[];
+  stages: Stages;
+  clock: Clock;
+  logger: Logger;
+  /** The shard was opened for a job, and not for news. It is idle as soon as the job is done. */
+  isBrief?: boolean;
+  startTimer?: StartTimer;
+  /** Called when a stage finds that the shard can no longer be worked on. */
+  onLost: (reason: LossReason) => void;
+}
+
+/**
+ * Starts the loop of a shard. News of the stream asks for `poll`, landed messages ask for `rollup`, and a roll-up asks for `publish`. Each stage also
+ * runs without being asked, but seldom. All stages run once at the beginning, `maintain` a little later.
+ */
+export function startShard(options: ShardOptions): Shard {
+  const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
+  const progress = createProgress(paces, {
+    clock,
+    timeLimitMs: (stage) => stageTable[stage].timeLimitMs,
+  });
+  const lanes = createSerialLanes();
+  const stopping = new AbortController();
+  const laterTimers = new Map<StageName, () => void>();
+  const running = new Set<Promise<unknown>>();
+  let usedAtMs = options.isBrief ? Number.NEGATIVE_INFINITY : clock.now();
+  /** Grows with everything that can make the shard busy. */
+  let uses = 0;
+
+  async function runOnce(stage: StageName): Promise<AfterRun> {
+    progress.tick(stage);
+    try {
+      let result: unknown;
+      await lanes.run(stageTable[stage].lane, stage, async () => {
+        const run = { stages, workgroupId, progress, logger };
+        result = await runStage(stageTable[stage], run, stopping.signal);
+      });
+      if (stage === 'rollup') runs.get('publish')?.want();
+      const { more, againInMs } = (result as StageResult | undefined) ?? {};
+      if (againInMs !== undefined) later(stage, againInMs);
+      return more ? 'again' : 'done';
+    } catch (error) {
+      const reason = lossReason(error);
+      if (reason) onLost(reason);
+      return { waitMs: progress.backOffMs(stage) };
+    }
+  }
+
+  function later(stage: StageName, inMs: number): void {
+    laterTimers.get(stage)?.();
+    laterTimers.set(
+      stage,
+      startTimer(inMs, () => runs.get(stage)?.want()),
+    );
+  }
+
+  function track<Result>(work: Promise<Result>): Promise<Result> {
+    running.add(work);
+    void work.catch(() => undefined).finally(() => running.delete(work));
+    return work;
+  }
+
+  const runs = new Map<StageName, PacedRun>(
+    paces.map(({ stage, leastMs, everyMs }) => {
+      const run = () => track(runOnce(stage));
+      // Opening a shard is work enough.
+      const firstAfterMs = stage === 'maintain' ? Math.min(everyMs, MINUTE_MS) : 0;
+      const pace = { leastMs, everyMs, firstAfterMs, run, nowMs: () => clock.now() };
+      return [stage, createPacedRun({ ...pace, startTimer })];
+    }),
+  );
+
+  function use(): void {
+    uses += 1;
+    usedAtMs = clock.now();
+  }
+
+  const isBusy = () =>
+    [...runs.values()].some((run) => run.isBusy()) || progress.health().some(({ failures }) => failures > 0);
+
+  return {
+    workgroupId,
+    health: progress.health,
+    noteNews() {
+      use();
+      runs.get('poll')?.want();
+    },
+    noteChange() {
+      use();
+      runs.get('rollup')?.want();
+    },
+    noteDue(stage) {
+      runs.get(stage)?.want();
+    },
+    noteUse: use,
+    idleMs: () => (isBusy() ? 0 : clock.now() - usedAtMs),
+    async settle() {
+      const before = uses;
+      for (const stage of ['rollup', 'publish'] as const) {
+        if (typeof (await track(runOnce(stage))) === 'object') return false;
+      }
+      return uses === before && !stopping.signal.aborted;
+    },
+    async stop(withinMs) {
+      for (const run of runs.values()) run.stop();
+      for (const stopTimer of laterTimers.values()) stopTimer();
+      stopping.abort(new Error('the worker stops'));
+      const ended = await withTimeout(Promise.allSettled(running), withinMs);
+      return ended === 'late' ? 'abandoned' : 'stopped';
+    },
+  };
+}
+
+/** Compares codes, because classes do not survive between threads. */
+function lossReason(error: unknown): LossReason | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined;
+  if (error.code === 'StaleOwner') return 'stale-owner';
+  return error.code === 'ShardNotOpen' || error.code === 'PipelineEnded' ? 'shard-ended' : undefined;
+}

@@ -1,0 +1,186 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { hashFile } from '../lib/durable-files.ts';
+import { errorCode, errorMessage, TerminalError } from '../lib/errors.ts';
+import type { Clock } from '../lib/time.ts';
+import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
+
+/** The folders of a data folder that are not in a warehouse or a lake. The last one has secrets. */
+export const stateFolders = ['audit', 'exports'] as const;
+export const SECRET_FOLDER = 'access';
+
+const manifestSchema = z.strictObject({
+  format: z.literal(1),
+  createdAtMs: z.number().int(),
+  files: z.array(
+    z.strictObject({
+      /** Below the data folder. */
+      path: z
+        .string()
+        .regex(/^(audit|exports|access)(\/[^/\\]+)+$/)
+        .refine((path) => !/(^|\/)\.{1,2}(\/|$)/.test(path)),
+      bytes: z.number().int().min(0),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      mode: z.number().int().min(0).max(0o777),
+    }),
+  ),
+});
+type Manifest = z.output<typeof manifestSchema>;
+
+export interface BackupStateOptions {
+  store: ObjectStore;
+  dataDir: string;
+  withSecrets: boolean;
+  /** Files are copied there first, because they can grow. It is deleted at the end. */
+  stagingDir: string;
+  clock: Clock;
+  signal?: AbortSignal;
+}
+
+/**
+ * Stores the small files beside warehouses and lakes: the export ledger with its waiting files, the spool of the audit log and, if asked, keys and tokens.
+ * The manifest is stored at the end. Equal content is stored once.
+ */
+export async function backupState(options: BackupStateOptions): Promise<{ files: number; copied: number }> {
+  const { store, dataDir, withSecrets, stagingDir, clock, signal } = options;
+  await mkdir(stagingDir, { recursive: true });
+  try {
+    const files: Manifest['files'] = [];
+    const stored = new Set<string>();
+    for await (const { key } of store.list('objects/')) stored.add(key);
+    let copied = 0;
+    for (const path of await filesBelow(dataDir, [
+      ...stateFolders,
+      ...(withSecrets ? [SECRET_FOLDER] : []),
+    ])) {
+      signal?.throwIfAborted();
+      const staged = join(stagingDir, 'state');
+      try {
+        await copyFile(join(dataDir, path), staged);
+      } catch (error) {
+        // A delivered file of an export was deleted meanwhile.
+        if (errorCode(error) === 'ENOENT') continue;
+        throw error;
+      }
+      const [{ size, mode }, sha256] = await Promise.all([stat(join(staged)), hashFile(staged)]);
+      const key = objectKey(sha256);
+      if (!stored.has(key)) {
+        await store.put(key, { path: staged, bytes: size, sha256 }, signal);
+        stored.add(key);
+        copied++;
+      }
+      files.push({ path, bytes: size, sha256, mode: mode & 0o777 });
+      await rm(staged);
+    }
+    const manifest: Manifest = { format: 1, createdAtMs: clock.now(), files };
+    const name = `${String(manifest.createdAtMs).padStart(15, '0')}-${randomBytes(8).toString('hex')}`;
+    await store.createKey(`manifests/${name}.json`, Buffer.from(`${JSON.stringify(manifest)}\n`), signal);
+    return { files: files.length, copied };
+  } finally {
+    await rm(stagingDir, { recursive: true, force: true });
+  }
+}
+
+export interface RestoreStateOptions {
+  store: ObjectStore;
+  dataDir: string;
+  /** The time of the restored data. The state that was stored with it or after it is used. */
+  atMs: number;
+  signal?: AbortSignal;
+}
+
+/** Restores the files of the state that do not exist. Existing files stay as they are. */
+export async function restoreState({
+  store,
+  dataDir,
+  atMs,
+  signal,
+}: RestoreStateOptions): Promise<{ restored: number; kept: number }> {
+  const manifest = await findManifest(store, atMs);
+  let restored = 0;
+  let kept = 0;
+  for (const { path, mode, ...expected } of manifest?.files ?? []) {
+    const target = join(dataDir, path);
+    if (await stat(target).catch(() => undefined)) {
+      kept++;
+      continue;
+    }
+    if (!(await store.download(objectKey(expected.sha256), target, expected, signal)))
+      throw new TerminalError(
+        'ObjectMissing',
+        `${store.address}/${objectKey(expected.sha256)} does not exist`,
+      );
+    await chmod(target, mode);
+    restored++;
+  }
+  return { restored, kept };
+}
+
+/** Checks every file of every stored state. @returns the number of sound files, and what is broken */
+export async function verifyState(
+  store: ObjectStore,
+  signal?: AbortSignal,
+): Promise<{ files: number; broken: Array<{ key: string; why: string }> }> {
+  const broken: Array<{ key: string; why: string }> = [];
+  const sound = new Set<string>();
+  for await (const { key } of store.list('manifests/')) {
+    try {
+      for (const { sha256 } of (await readManifest(store, key)).files) {
+        if (sound.has(sha256)) continue;
+        const bytes = await store.get(objectKey(sha256), {
+          bytesMax: 2 ** 31 - 1,
+          ...(signal && { signal }),
+        });
+        if (bytes === undefined) throw damagedObject(store.address, objectKey(sha256), 'it does not exist');
+        if (createHash('sha256').update(bytes).digest('hex') !== sha256)
+          throw damagedObject(store.address, objectKey(sha256), 'its SHA-256 is not its name');
+        sound.add(sha256);
+      }
+    } catch (error) {
+      if (!(error instanceof TerminalError)) throw error;
+      broken.push({ key: `state/${key}`, why: errorMessage(error) });
+    }
+  }
+  return { files: sound.size, broken };
+}
+
+/** The first state that was stored at or after a time, or the newest one. */
+async function findManifest(store: ObjectStore, atMs: number): Promise<Manifest | undefined> {
+  let found: string | undefined;
+  for await (const { key } of store.list('manifests/')) {
+    found = key;
+    if (Number(key.slice('manifests/'.length).slice(0, 15)) >= atMs) break;
+  }
+  return found === undefined ? undefined : readManifest(store, found);
+}
+
+async function readManifest(store: ObjectStore, key: string): Promise<Manifest> {
+  try {
+    return manifestSchema.parse(JSON.parse(((await store.get(key)) ?? Buffer.alloc(0)).toString('utf8')));
+  } catch (error) {
+    if (error instanceof TerminalError) throw error;
+    throw damagedObject(store.address, key, 'it cannot be read');
+  }
+}
+
+function objectKey(sha256: string): string {
+  return `objects/${sha256}`;
+}
+
+async function filesBelow(dataDir: string, folders: readonly string[]): Promise<string[]> {
+  const paths: string[] = [];
+  for (const folder of folders) {
+    const entries = await readdir(join(dataDir, folder), { recursive: true, withFileTypes: true }).catch(
+      (error: unknown) => {
+        if (errorCode(error) === 'ENOENT') return [];
+        throw error;
+      },
+    );
+    for (const entry of entries)
+      if (entry.isFile() && !entry.name.endsWith('.draft'))
+        paths.push(join(entry.parentPath, entry.name).slice(join(dataDir).length + 1));
+  }
+  return paths.sort();
+}

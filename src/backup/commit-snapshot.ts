@@ -1,0 +1,101 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode, TransientError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { type Clock, HOUR_MS } from '../lib/time.ts';
+import { type Commit, isFormatOne } from '../publish/commit-schema.ts';
+import { createCommit, isPublishConflict, listSequences, readCommit } from '../publish/lake-commit.ts';
+import { planCommit, storePublication } from '../publish/lake-guard.ts';
+import { type LakePaths, newNonce, uniqueName } from '../publish/lake-layout.ts';
+import { adoptCommit, forgetLake, openLake } from '../publish/open-lake.ts';
+import type { PublishShard } from '../publish/publish-shard.ts';
+import { packsOf, takeSnapshot } from '../snapshot/take-snapshot.ts';
+import { createFolderStore } from '../storage/folder-store.ts';
+import type { Shard } from '../warehouse/shard.ts';
+
+export interface CommitSnapshotOptions {
+  lakeDir: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * Adds a generation with the same files and a snapshot of the warehouse. Does nothing if the newest generation has a snapshot. The warehouse stores the
+ * nonce of the generation before the snapshot is taken, so the restored warehouse and the generation know each other.
+ *
+ * The caller must not publish at the same time.
+ * @returns the newest generation, which has a snapshot
+ * @throws TransientError `NothingPublished`, or if the warehouse is busy; and as openLake does
+ */
+export async function commitSnapshot(
+  shard: PublishShard & Pick<Shard, 'readFrozen'>,
+  options: CommitSnapshotOptions,
+): Promise<Commit & Required<Pick<Commit, 'snapshot'>>> {
+  const { clock, logger } = options;
+  const lake = await openLake(shard, options);
+  const { head, paths } = lake;
+  if (!head)
+    throw new TransientError('NothingPublished', `workgroup ${shard.workgroupId} has published nothing yet`);
+  if (head.snapshot) return { ...head, snapshot: head.snapshot };
+  const store = createFolderStore(paths.root);
+  const sequence = head.sequence + 1;
+  const planned = { sequence, nonce: newNonce() };
+  await planCommit(shard, planned);
+  const previous = await newestSnapshot(paths, head.sequence);
+  const key = `snapshots/${uniqueName(sequence)}.pack`;
+  const { pack, bytes, sha256, fileBytes } = await takeSnapshot(shard, {
+    store,
+    key,
+    previous,
+    stagingDir: paths.staging,
+    logger,
+  });
+  const snapshot = { pack, bytes, sha256, fileBytes };
+  const commit = { ...head, ...planned, createdAtMs: clock.now(), ownerEpoch: String(shard.epoch), snapshot };
+  try {
+    await createCommit(paths, commit);
+  } catch (error) {
+    forgetLake(shard, lake);
+    if (isPublishConflict(error)) await store.remove(key);
+    throw error;
+  }
+  adoptCommit(lake, commit);
+  await shard.transaction((connection) => storePublication(connection, 'published', commit), {
+    isQuiet: true,
+  });
+  await removeUnusedPacks(paths, clock.now());
+  return commit;
+}
+
+/** The snapshot of the newest generation that has one. */
+async function newestSnapshot(paths: LakePaths, head: number): Promise<Commit['snapshot']> {
+  for (const sequence of (await listSequences(paths)).reverse()) {
+    if (sequence > head) continue;
+    const commit = await readCommit(paths, sequence);
+    if (commit && !isFormatOne(commit) && commit.snapshot) return commit.snapshot;
+  }
+  return undefined;
+}
+
+/** Deletes the packs that no generation needs, once they are an hour old. */
+async function removeUnusedPacks(paths: LakePaths, nowMs: number): Promise<void> {
+  const store = createFolderStore(paths.root);
+  const folder = join(paths.root, 'snapshots');
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const old: string[] = [];
+  for (const name of names) {
+    const found = await stat(join(folder, name)).catch(() => undefined);
+    if (found && nowMs - found.mtimeMs > HOUR_MS) old.push(name);
+  }
+  if (old.length === 0) return;
+  const needed = new Set<string>();
+  for (const sequence of await listSequences(paths)) {
+    const commit = await readCommit(paths, sequence);
+    if (!commit || isFormatOne(commit) || !commit.snapshot) continue;
+    for (const { key } of await packsOf(store, commit.snapshot)) needed.add(key);
+  }
+  for (const name of old) if (!needed.has(`snapshots/${name}`)) await rm(join(folder, name), { force: true });
+}

@@ -1,0 +1,132 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { syncPath } from '../lib/durable-files.ts';
+import { TerminalError } from '../lib/errors.ts';
+import type { Clock } from '../lib/time.ts';
+import { commitText } from '../publish/lake-commit.ts';
+import { readPublication } from '../publish/lake-guard.ts';
+import { commitKey, fileKey } from '../publish/lake-layout.ts';
+import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
+import { unpack } from '../snapshot/unpack.ts';
+import { createFolderStore } from '../storage/folder-store.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { readShard } from '../warehouse/read-shard.ts';
+import type { RestorableCommit } from './stored-commits.ts';
+
+export interface RestoreLakeOptions {
+  source: ObjectStore;
+  commit: RestorableCommit;
+  /** The warehouse file to restore. */
+  warehousePath: string;
+  /** The folder of the workgroup's lake to restore. */
+  root: string;
+  /** Moves existing data away. Without it existing data is an error. */
+  force: boolean;
+  clock: Clock;
+  onProgress?: (progress: { doneBytes: number; allBytes: number }) => void;
+  signal?: AbortSignal;
+}
+
+export interface RestoredLake {
+  files: number;
+  bytes: number;
+  /** Where data was before. It was moved, not deleted. */
+  movedAway: string[];
+}
+
+/**
+ * Restores lake and warehouse of one commit. Everything is checked by SHA-256 beside the target, and moved into place at the end. No process may have
+ * the warehouse open.
+ * @throws TerminalError `DataExists` without `force`, `ObjectDamaged`, `ObjectMissing`; then nothing has changed
+ */
+export async function restoreLake(options: RestoreLakeOptions): Promise<RestoredLake> {
+  const { warehousePath, root, force, clock, signal } = options;
+  const existing = [warehousePath, `${warehousePath}.wal`, root].filter((path) => existsSync(path));
+  const isEmptyLake = async () => (await readdir(root)).length === 0;
+  if (
+    existing.length > 0 &&
+    !force &&
+    !(existing.length === 1 && existing[0] === root && (await isEmptyLake()))
+  )
+    throw new TerminalError(
+      'DataExists',
+      `there is data already: ${existing.join(', ')}. Nothing was restored. With --force it is moved away first, and kept`,
+    );
+  const draftRoot = `${root}.restoring`;
+  const draftWarehouse = `${warehousePath}.restored`;
+  for (const draft of [draftRoot, draftWarehouse]) await rm(draft, { recursive: true, force: true });
+  try {
+    const restored = await restoreBeside(options, draftRoot, draftWarehouse);
+    signal?.throwIfAborted();
+    const suffix = `before-restore-${new Date(clock.now()).toISOString().replaceAll(':', '').slice(0, 17)}`;
+    const movedAway: string[] = [];
+    for (const path of existing) {
+      const away = freeName(path.endsWith('.wal') ? `${warehousePath}.${suffix}.wal` : `${path}.${suffix}`);
+      await rename(path, away);
+      movedAway.push(away);
+    }
+    // The warehouse first: a warehouse without a lake refuses to publish, and a lake without a warehouse would look like a new one.
+    await rename(draftWarehouse, warehousePath);
+    await rename(draftRoot, root);
+    for (const path of [warehousePath, root]) await syncPath(dirname(path));
+    return { ...restored, movedAway };
+  } finally {
+    for (const draft of [draftRoot, draftWarehouse]) await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function restoreBeside(
+  { source, commit, onProgress, signal, clock }: RestoreLakeOptions,
+  draftRoot: string,
+  draftWarehouse: string,
+): Promise<Pick<RestoredLake, 'files' | 'bytes'>> {
+  const objects = [
+    ...commit.files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
+    ...(await packsOf(source, commit.snapshot, signal)),
+  ];
+  const allBytes = objects.reduce((sum, { bytes }) => sum + bytes, 0);
+  let doneBytes = 0;
+  await mkdir(draftRoot, { recursive: true });
+  for (const { key, ...expected } of objects) {
+    signal?.throwIfAborted();
+    if (!(await source.download(key, join(draftRoot, key), expected, signal)))
+      throw new TerminalError(
+        'ObjectMissing',
+        `${source.address}/${key} does not exist, but commit ${commit.sequence} needs it; restore another commit with --at`,
+      );
+    doneBytes += expected.bytes;
+    onProgress?.({ doneBytes, allBytes });
+  }
+  const local = createFolderStore(draftRoot);
+  await mkdir(dirname(draftWarehouse), { recursive: true });
+  const { snapshot } = commit;
+  const pack = packObject(snapshot);
+  await unpack(local, {
+    pack,
+    fileBytes: snapshot.fileBytes,
+    path: draftWarehouse,
+    ...(signal && { signal }),
+  });
+  await checkWarehouse(draftWarehouse, commit, clock);
+  await local.createKey(commitKey(commit.sequence), Buffer.from(commitText(commit)));
+  return { files: commit.files.length, bytes: allBytes };
+}
+
+/** Opens a restored warehouse and checks that it and the commit belong together. @throws TerminalError if not */
+export async function checkWarehouse(path: string, commit: RestorableCommit, clock: Clock): Promise<void> {
+  const options = { path, workgroupId: commit.workgroupId, memoryMegabytes: 256, threads: 1, clock };
+  const publication = await readShard(options, readPublication);
+  if (publication.planned_nonce === commit.nonce && publication.created_at_ms === commit.warehouseCreatedAtMs)
+    return;
+  throw new TerminalError(
+    'SnapshotForeign',
+    `the snapshot ${commit.snapshot.pack} does not belong to commit ${commit.sequence} of ${commit.workgroupId}; restore another commit with --at`,
+  );
+}
+
+function freeName(wanted: string): string {
+  let name = wanted;
+  for (let count = 2; existsSync(name); count++) name = `${wanted}-${count}`;
+  return name;
+}

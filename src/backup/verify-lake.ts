@@ -1,0 +1,180 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
+import type { Clock } from '../lib/time.ts';
+import { isFormatOne, type LakeFile } from '../publish/commit-schema.ts';
+import { fileKey } from '../publish/lake-layout.ts';
+import { totalsOf } from '../publish/publish.ts';
+import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
+import { unpack } from '../snapshot/unpack.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { query } from '../warehouse/query.ts';
+import { checkWarehouse } from './restore-lake.ts';
+import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences } from './stored-commits.ts';
+
+export interface VerifyLakeOptions {
+  store: ObjectStore;
+  /** For one file and one warehouse at a time. It is deleted at the end. */
+  stagingDir: string;
+  clock: Clock;
+  onProgress?: (what: string) => void;
+  signal?: AbortSignal;
+}
+
+export interface VerifiedLake {
+  /** What is sound. */
+  commits: number;
+  files: number;
+  packs: number;
+  snapshots: number;
+  bytes: number;
+  /** The newest commit that can be restored. Undefined if there is none. */
+  restorable: { sequence: number; createdAtMs: number } | undefined;
+  broken: Broken[];
+}
+
+export interface Broken {
+  key: string;
+  why: string;
+}
+
+/**
+ * Reads everything in a lake or a backup of one workgroup: each commit, each file with its SHA-256, its rows and its energy, and each snapshot with the
+ * SHA-256 of each block. The newest snapshot is opened as a warehouse. Damage is collected, not thrown.
+ * @throws TransientError if the store does not answer
+ */
+export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLake> {
+  const { store, stagingDir, signal } = options;
+  const found: VerifiedLake = {
+    commits: 0,
+    files: 0,
+    packs: 0,
+    snapshots: 0,
+    bytes: 0,
+    restorable: undefined,
+    broken: [],
+  };
+  /** True if `work` has found the object sound. `commits` name it. */
+  const check = async (key: string, work: () => Promise<void>, commits?: number[]): Promise<boolean> => {
+    signal?.throwIfAborted();
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof TerminalError)) throw error;
+      // Retention has deleted the commits meanwhile, and the object with them.
+      if (commits && !(await storedSequences(store, signal)).some((one) => commits.includes(one)))
+        return false;
+      found.broken.push({ key, why: errorMessage(error).split('\n', 1)[0]! });
+      return false;
+    }
+  };
+  await mkdir(stagingDir, { recursive: true });
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1', memory_limit: '512MiB' });
+  const connection = await instance.connect();
+  try {
+    const files = new Map<string, { file: LakeFile; commits: number[] }>();
+    const snapshots: RestorableCommit[] = [];
+    for (const sequence of await storedSequences(store, signal)) {
+      const key = `commits/${sequence}`;
+      const isSound = await check(key, async () => {
+        const commit = await readStoredCommit(store, sequence, signal);
+        // Deleted by retention meanwhile.
+        if (!commit || isFormatOne(commit)) return;
+        const totals = totalsOf(commit.files);
+        if (
+          totals.messages !== commit.totals.messages ||
+          totals.dailyEnergyWh !== commit.totals.dailyEnergyWh
+        )
+          throw broken(`the totals of commit ${sequence} are not those of its files`);
+        for (const file of commit.files) {
+          const known = files.get(fileKey(file));
+          if (known && known.file.sha256 !== file.sha256)
+            throw broken(`commit ${sequence} notes another SHA-256 of ${fileKey(file)} than an earlier one`);
+          if (known) known.commits.push(sequence);
+          else files.set(fileKey(file), { file, commits: [sequence] });
+        }
+        if (isRestorable(commit)) snapshots.push(commit);
+      });
+      if (isSound) found.commits++;
+    }
+    const soundFiles = new Set<string>();
+    for (const [key, { file, commits }] of files) {
+      options.onProgress?.(key);
+      const isSound = await check(key, () => verifyFile(options, connection, key, file), commits);
+      if (!isSound) continue;
+      soundFiles.add(key);
+      found.bytes += file.bytes;
+    }
+    found.files = soundFiles.size;
+    const soundPacks = new Map<string, number>();
+    for (const [at, commit] of snapshots.toReversed().entries()) {
+      options.onProgress?.(commit.snapshot.pack);
+      const isSound = await check(commit.snapshot.pack, async () => {
+        await verifySnapshot(options, commit, at === 0);
+        for (const { key, bytes } of await packsOf(store, commit.snapshot, signal))
+          soundPacks.set(key, bytes);
+      }, [commit.sequence]);
+      if (!isSound) continue;
+      found.snapshots++;
+      if (commit.files.every((file) => soundFiles.has(fileKey(file))))
+        found.restorable ??= { sequence: commit.sequence, createdAtMs: commit.createdAtMs };
+    }
+    found.packs = soundPacks.size;
+    for (const bytes of soundPacks.values()) found.bytes += bytes;
+    return found;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+    await rm(stagingDir, { recursive: true, force: true });
+  }
+}
+
+async function verifyFile(
+  { store, stagingDir, signal }: VerifyLakeOptions,
+  connection: Parameters<typeof query>[0],
+  key: string,
+  file: LakeFile,
+): Promise<void> {
+  const path = join(stagingDir, 'file.parquet');
+  try {
+    if (!(await store.download(key, path, file, signal)))
+      throw broken('it does not exist, but a commit names it');
+    const [counted] = await query<{ row_count: number }>(connection, 'publish/verify_file', { path });
+    if (counted!.row_count !== file.rows)
+      throw broken(`it has ${counted!.row_count} rows instead of the noted ${file.rows}`);
+    if (file.energyWh === undefined) return;
+    const [energy] = await query<{ energy_wh: number }>(connection, 'publish/sum_file_energy', { path });
+    // Beyond 2^53 the last digits of a sum depend on the order.
+    if (Math.abs(energy!.energy_wh - file.energyWh) > Math.abs(file.energyWh) * 1e-12)
+      throw broken(`it has ${energy!.energy_wh} Wh instead of the noted ${file.energyWh}`);
+  } catch (error) {
+    if (
+      error instanceof Error &&
+      /Invalid Input Error|IO Error|Parquet/.test(error.message) &&
+      !(error instanceof TerminalError)
+    )
+      throw broken(`it cannot be read (${errorMessage(error).split('\n', 1)[0]})`);
+    throw error;
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function verifySnapshot(
+  { store, stagingDir, clock, signal }: VerifyLakeOptions,
+  commit: RestorableCommit,
+  isOpened: boolean,
+): Promise<void> {
+  const { snapshot } = commit;
+  const path = join(stagingDir, `${commit.workgroupId}.duckdb`);
+  const options = { pack: packObject(snapshot), fileBytes: snapshot.fileBytes, ...(signal && { signal }) };
+  await unpack(store, isOpened ? { ...options, path } : options);
+  if (isOpened) await checkWarehouse(path, commit, clock);
+  await rm(path, { force: true });
+}
+
+function broken(what: string): TerminalError {
+  return new TerminalError('ObjectDamaged', what);
+}

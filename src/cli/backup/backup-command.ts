@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { BackedUpLake } from '../../backup/backup-lake.ts';
+import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import { TransientError } from '../../lib/errors.ts';
+import { MINUTE_MS } from '../../lib/time.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
+import { chooseWorkgroup } from '../choose-workgroup.ts';
+import { runTask } from '../run-service.ts';
+import { formatCount } from '../terminal/format-numbers.ts';
+import { formatTable } from '../terminal/format-table.ts';
+import { printData } from '../terminal/output.ts';
+import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
+import { choosePlace, type Place } from './choose-place.ts';
+import { formatMegabytes, formatMoment } from './format-bytes.ts';
+
+interface Options {
+  workgroup?: string;
+  withSecrets?: boolean;
+}
+
+export const ALL_WORKGROUPS_OPTION = [
+  '-w, --workgroup <id>',
+  'only this workgroup (default: all that are configured)',
+] as const;
+
+export function addBackupCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('backup')
+    .description('copy warehouses and lakes to a folder or a bucket, also while the service runs')
+    .argument('[place]', 'a folder, or s3://bucket/prefix (default: storage.s3 of the configuration)')
+    .option(...ALL_WORKGROUPS_OPTION)
+    .option('--with-secrets', 'copy the signing keys and the list of tokens too')
+    .addHelpText('after', help)
+    .action((place: string | undefined, options: Options) =>
+      runTask(command, terminal, (config, service) =>
+        backupAll(command, config, service, choosePlace(config, terminal, place), options),
+      ),
+    );
+}
+
+/** The workgroups of a command: the named one, or all. */
+export function chosenWorkgroups(config: Config, id: string | undefined): WorkgroupConfig[] {
+  return id === undefined && config.workgroups.length > 0 ? config.workgroups : [chooseWorkgroup(config, id)];
+}
+
+async function backupAll(
+  command: Command,
+  config: Config,
+  service: Service,
+  place: Place,
+  { workgroup, withSecrets = false }: Options,
+): Promise<void> {
+  const { terminal, clock, signal } = service;
+  const { backupState } = await import('../../backup/backup-state.ts');
+  const { probeStore } = await import('../../storage/probe-store.ts');
+  const chosen = chosenWorkgroups(config, workgroup);
+  await probeStore(place.state, signal);
+  const workgroups: Array<BackedUpLake & { workgroup: string }> = [];
+  const unpublished: string[] = [];
+  for (const one of chosen) {
+    const done = await backupOne(config, service, place, one);
+    if (done === undefined) unpublished.push(one.id);
+    else workgroups.push({ workgroup: one.id, ...done });
+  }
+  const stagingDir = join(config.dataDir, 'backup', randomUUID());
+  const options = { store: place.state, dataDir: config.dataDir, withSecrets, stagingDir, clock, signal };
+  const state = await backupState(options);
+  printData(
+    command,
+    terminal,
+    { place: place.name, workgroups, unpublished, state, withSecrets },
+    (columnsMax, shown) =>
+      [
+        formatTable(
+          [
+            { title: 'workgroup', value: (row) => row.workgroup },
+            { title: 'commit', value: (row) => formatCount(row.sequence), align: 'right' },
+            { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
+            { title: 'objects', value: (row) => formatCount(row.objects), align: 'right' },
+            { title: 'MB', value: (row) => formatMegabytes(row.bytes), align: 'right' },
+            {
+              title: 'copied now',
+              value: (row) => (row.isUnchanged ? 'nothing, it is there' : formatCount(row.copied)),
+              align: 'right',
+            },
+            { title: 'MB', value: (row) => formatMegabytes(row.copiedBytes), align: 'right' },
+          ],
+          shown.workgroups,
+          columnsMax,
+        ),
+        `\n${formatCount(shown.state.files)} files of exports${withSecrets ? ', audit and access' : ' and audit'} are in the backup.\n`,
+        ...shown.unpublished.map((id) => `${id} is not in the backup: nothing of it was published yet.\n`),
+        withSecrets
+          ? `The backup has signing keys: whoever can read ${shown.place} can make tokens.\n`
+          : 'Keys, tokens and the configuration are not in the backup (see --with-secrets).\n',
+      ].join(''),
+  );
+}
+
+/** @returns undefined if nothing of the workgroup was published yet */
+async function backupOne(
+  config: Config,
+  service: Service,
+  place: Place,
+  workgroup: WorkgroupConfig,
+): Promise<BackedUpLake | undefined> {
+  const { terminal, signal } = service;
+  const { findOwner } = await import('../../service/find-owner.ts');
+  const { backupLake } = await import('../../backup/backup-lake.ts');
+  const { lakePaths } = await import('../../publish/lake-layout.ts');
+  const { lakeFolder } = await import('../../pipeline/assignment.ts');
+  const view = createLineView(terminal, () => performance.now());
+  const owner = await findOwner(config, workgroup, service);
+  try {
+    view.show(`${workgroup.id}: taking a snapshot`);
+    while (await owner.followUp()) signal.throwIfAborted();
+    const { sequence } = await owner.ask('snapshot', undefined, { signal, withinMs: SNAPSHOT_MS_MAX });
+    return await backupLake({
+      root: lakePaths(lakeFolder(config), workgroup.id).root,
+      sequence,
+      target: place.of(workgroup.id),
+      stagingDir: join(config.dataDir, 'backup', randomUUID()),
+      signal,
+      onProgress: ({ doneBytes, allBytes }) =>
+        view.show(
+          `${workgroup.id}: ${bar(doneBytes / allBytes)} ${wholePercent(doneBytes / allBytes)} of ${formatMegabytes(allBytes)} MB`,
+        ),
+    });
+  } catch (error) {
+    if (error instanceof TransientError && error.code === 'NothingPublished') return undefined;
+    throw error;
+  } finally {
+    view.clear();
+    await owner.close();
+  }
+}
+
+const SNAPSHOT_MS_MAX = 60 * MINUTE_MS;
+
+const help = `
+Copies what the place lacks, and at the end a small document that names everything: the commit. If the command is interrupted, the place has its
+earlier commits, and the next backup copies the rest. A running service goes on; it only waits while a checkpoint is made, less than a second
+usually. Without a service the command opens the warehouses itself.
+
+In the backup: measured data, energy, corrections, uploads, imports and the lake of each workgroup, the state of exports, and audit entries that
+are not in the log yet. Not in the backup: the messages of the last hour in the stream that have not landed, the configuration, and, without
+--with-secrets, keys and tokens.
+
+Keys of a bucket come from storage.s3 of the configuration, or from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+
+Examples:
+  wattline backup /mnt/backup/wattline
+  wattline backup s3://energy-backup/site-a --workgroup home
+  wattline backup --json`;

@@ -1,0 +1,193 @@
+import type { Command } from 'commander';
+import type { RestoredLake } from '../../backup/restore-lake.ts';
+import { parseAt, type RestorableCommit, type RestorePoint } from '../../backup/stored-commits.ts';
+import type { Config } from '../../config/config.ts';
+import { TerminalError, TransientError } from '../../lib/errors.ts';
+import { lakeFolder, warehouseFile } from '../../pipeline/assignment.ts';
+import type { Service } from '../../service/service.ts';
+import type { Terminal } from '../../service/terminal.ts';
+import { runTask } from '../run-service.ts';
+import { formatCount } from '../terminal/format-numbers.ts';
+import { formatTable } from '../terminal/format-table.ts';
+import { printData } from '../terminal/output.ts';
+import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
+import { ALL_WORKGROUPS_OPTION, chosenWorkgroups } from './backup-command.ts';
+import { choosePlace, type Place } from './choose-place.ts';
+import { formatMegabytes, formatMoment } from './format-bytes.ts';
+
+interface Options {
+  workgroup?: string;
+  at?: string;
+  force?: boolean;
+}
+
+interface Restored extends RestoredLake {
+  workgroup: string;
+  sequence: number;
+  createdAtMs: number;
+  /** The commit that was asked for, if it has no snapshot and an older one was restored. */
+  asked?: number;
+}
+
+export function addRestoreCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('restore')
+    .description('bring warehouses and lakes back from a backup')
+    .argument('[place]', 'a folder, or s3://bucket/prefix (default: storage.s3 of the configuration)')
+    .option(...ALL_WORKGROUPS_OPTION)
+    .option(
+      '--at <commit or time>',
+      'the number of a commit, or a time such as 2026-11-22T18:00:00Z (default: the newest)',
+    )
+    .option('--force', 'move existing data away; it is kept beside the restored data')
+    .addHelpText('after', help)
+    .action((place: string | undefined, options: Options) =>
+      runTask(command, terminal, (config, service) =>
+        restoreAll(command, config, service, choosePlace(config, terminal, place), options),
+      ),
+    );
+}
+
+async function restoreAll(
+  command: Command,
+  config: Config,
+  service: Service,
+  place: Place,
+  options: Options,
+): Promise<void> {
+  const { holdRoles } = await import('../../service/hold-roles.ts');
+  const { restoreState } = await import('../../backup/backup-state.ts');
+  const at = parseAt(options.at);
+  const chosen = chosenWorkgroups(config, options.workgroup);
+  const release = await holdRoles(config, ['stream', 'worker'], service.clock);
+  try {
+    const ids = chosen.map(({ id }) => id);
+    const { found, missing } = await findAll(config, service, place, ids, at);
+    const workgroups: Restored[] = [];
+    for (const one of found)
+      workgroups.push(await restoreOne(config, service, place, one, options.force ?? false));
+    const atMs = Math.max(...workgroups.map(({ createdAtMs }) => createdAtMs));
+    const state = await restoreState({
+      store: place.state,
+      dataDir: config.dataDir,
+      atMs,
+      signal: service.signal,
+    });
+    printData(
+      command,
+      service.terminal,
+      { place: place.name, workgroups, missing, state },
+      (columnsMax, shown) =>
+        [
+          formatTable(
+            [
+              { title: 'workgroup', value: (row) => row.workgroup },
+              { title: 'commit', value: (row) => formatCount(row.sequence), align: 'right' },
+              { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
+              { title: 'files', value: (row) => formatCount(row.files), align: 'right' },
+              { title: 'MB', value: (row) => formatMegabytes(row.bytes), align: 'right' },
+            ],
+            shown.workgroups,
+            columnsMax,
+          ),
+          ...shown.workgroups.flatMap(notesOf),
+          ...shown.missing.map((id) => `${id}: the place has no backup of it.\n`),
+          `\n${formatCount(shown.state.restored)} files of exports, audit and access were restored, and ${formatCount(shown.state.kept)} existing ones were left.\n`,
+          'Start the service: it continues reading the stream where the restored data ends.\n',
+        ].join(''),
+    );
+  } finally {
+    await release();
+  }
+}
+
+function notesOf({ workgroup, asked, sequence, movedAway }: Restored): string[] {
+  return [
+    ...(asked === undefined
+      ? []
+      : [
+          `${workgroup}: commit ${asked} has no snapshot, so commit ${sequence} before it was restored, with its lake.\n`,
+        ]),
+    ...movedAway.map((path) => `${workgroup}: the data before is kept in ${path}\n`),
+  ];
+}
+
+/** The commit of each workgroup. Nothing is restored before all are known. @throws TerminalError `NothingToRestore` if there is none at all */
+async function findAll(
+  config: Config,
+  { signal }: Service,
+  place: Place,
+  ids: readonly string[],
+  at: RestorePoint,
+): Promise<{ found: Found[]; missing: string[] }> {
+  const { findRestorable } = await import('../../backup/stored-commits.ts');
+  const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
+  const found: Found[] = [];
+  const missing: string[] = [];
+  let failure: unknown;
+  for (const workgroup of ids) {
+    if (await createControl(config.dataDir).reaches(workgroup))
+      throw new TransientError(
+        'ServiceRuns',
+        `the service has the warehouse of ${workgroup} open; stop it, then restore`,
+      );
+    try {
+      found.push({ workgroup, ...(await findRestorable(place.of(workgroup), at, signal)) });
+    } catch (error) {
+      if (!(error instanceof TerminalError && error.code === 'NothingToRestore')) throw error;
+      failure ??= error;
+      missing.push(workgroup);
+    }
+  }
+  if (found.length === 0) throw failure;
+  return { found, missing };
+}
+
+interface Found {
+  workgroup: string;
+  commit: RestorableCommit;
+  asked: number | undefined;
+}
+
+async function restoreOne(
+  config: Config,
+  service: Service,
+  place: Place,
+  { workgroup, commit, asked }: Found,
+  force: boolean,
+): Promise<Restored> {
+  const { clock, signal, terminal } = service;
+  const { restoreLake } = await import('../../backup/restore-lake.ts');
+  const { lakePaths } = await import('../../publish/lake-layout.ts');
+  const view = createLineView(terminal, () => performance.now());
+  try {
+    const restored = await restoreLake({
+      source: place.of(workgroup),
+      commit,
+      warehousePath: warehouseFile(config.dataDir, workgroup),
+      root: lakePaths(lakeFolder(config), workgroup).root,
+      force,
+      clock,
+      signal,
+      onProgress: ({ doneBytes, allBytes }) =>
+        view.show(
+          `${workgroup}: ${bar(doneBytes / allBytes)} ${wholePercent(doneBytes / allBytes)} of ${formatMegabytes(allBytes)} MB`,
+        ),
+    });
+    const { sequence, createdAtMs } = commit;
+    return { workgroup, sequence, createdAtMs, ...(asked !== undefined && { asked }), ...restored };
+  } finally {
+    view.clear();
+  }
+}
+
+const help = `
+Restores warehouse and lake of one commit together. Every file is checked by its SHA-256 beside the old data, and moved into place at the end, so an
+interrupted or refused restore changes nothing. The service must not run. It continues afterwards from where the restored data ends: the stream
+still has the messages of the last hour (stream.retention), and what it no longer has is reported as a gap.
+
+--at restores the newest commit with a snapshot that is not later. The state of exports and of the audit log is restored if it does not exist.
+
+Examples:
+  wattline restore /mnt/backup/wattline
+  wattline restore s3://energy-backup/site-a --at 2026-11-22T18:00:00Z --force`;

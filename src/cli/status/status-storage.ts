@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { errorMessage } from '../../lib/errors.ts';
+import { describeProcess, processFacts } from '../../lib/process-facts.ts';
+import type { UtcMs } from '../../lib/time.ts';
+import type { Trouble } from '../../pipeline/trouble.ts';
+import { checkLmdbFile } from '../../stream/log/check-lmdb-file.ts';
+import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../../stream/log/lmdb-log.ts';
+import { readControlFile } from '../../worker-rpc/rpc-file.ts';
+
+/**
+ * The problems of the disk, of the log and of the owner of a workgroup. They are looked up now, because a process with a full disk cannot write
+ * its status, and a stopped one does not know it.
+ */
+export function storageTroubles({ dataDir, stream }: Config, workgroupId: string, nowMs: UtcMs): Trouble[] {
+  const common = { workgroupId, sinceMs: nowMs };
+  const messages: string[] = [];
+  const folder = join(dataDir, 'stream');
+  if (stream.log === 'lmdb' && existsSync(folder)) {
+    const freeBytes = freeBytesOnDisk(folder);
+    if (freeBytes < appendBytesMin) messages.push(diskFullWords(folder, freeBytes));
+    try {
+      checkLmdbFile(join(folder, workgroupId));
+    } catch (error) {
+      messages.push(errorMessage(error));
+    }
+  }
+  const owner = readControlFile(dataDir, workgroupId);
+  const held =
+    owner && processFacts(owner.pid)?.isStopped ? [`the data are held by ${describeProcess(owner.pid)}`] : [];
+  return [
+    ...messages.map((message) => ({
+      ...common,
+      stage: 'store' as const,
+      state: 'failing' as const,
+      message,
+    })),
+    ...held.map((message) => ({ ...common, stage: 'open' as const, state: 'not-open' as const, message })),
+  ];
+}

@@ -1,0 +1,186 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { InputError, type Problem } from '../lib/errors.ts';
+import { inWords } from '../lib/input-words.ts';
+import { type Config, exportsCheck, mainSchema } from './config.ts';
+import { parseYaml } from './parse-yaml.ts';
+import { type Environment, resolveReferences } from './resolve-references.ts';
+import { withAwsVariables } from './storage-settings.ts';
+import { createWorkgroupFiles, type WorkgroupFile } from './workgroup-files.ts';
+import { zodProblems } from './zod-problems.ts';
+
+export interface LoadOptions {
+  /** The file. Default: `wattline.yaml` in `cwd`, if it exists. */
+  path?: string | undefined;
+  cwd: string;
+  environment: Environment;
+}
+
+/** Reads one configuration again and again. Files of workgroups that have not changed are not parsed again. */
+export interface ConfigLoader {
+  /** @throws InputError with all problems and their paths */
+  load(): Config;
+  /** Like `load`, but other work runs in between. */
+  reload(): Promise<Config>;
+}
+
+/** Environment variables that override the file. */
+const environmentPaths: Readonly<Record<string, readonly string[]>> = {
+  WATTLINE_DATA_DIR: ['dataDir'],
+  WATTLINE_LOG_LEVEL: ['logLevel'],
+  WATTLINE_HOST: ['http', 'host'],
+  WATTLINE_PORT: ['http', 'port'],
+  WATTLINE_STREAM_PORT: ['http', 'streamPort'],
+  WATTLINE_REPORT_PORT: ['http', 'reportPort'],
+  WATTLINE_STREAM_LOG: ['stream', 'log'],
+  WATTLINE_STREAM_REDIS_URL: ['stream', 'redisUrl'],
+  WATTLINE_QUEUE_BACKEND: ['queue', 'backend'],
+  WATTLINE_REDIS_URL: ['queue', 'redisUrl'],
+  WATTLINE_JWKS_FILE: ['access', 'jwksFile'],
+};
+
+/** The folder beside the configuration that is read without a setting. */
+const WORKGROUPS_FOLDER = 'workgroups.d';
+/** A reload gives other work a turn after this time. */
+const TURN_MS = 10;
+
+/**
+ * The configuration: the file, the files of workgroups, then the environment, then the defaults. Relative paths start at the folder of the
+ * file that names them.
+ */
+export function createConfigLoader(options: LoadOptions): ConfigLoader {
+  const files = createWorkgroupFiles();
+  const path = resolve(options.cwd, options.path ?? 'wattline.yaml');
+  const base = dirname(path);
+  const absolute = (file: string) => (isAbsolute(file) ? file : join(base, file));
+
+  function* steps(): Generator<undefined, Config> {
+    const problems: Problem[] = [];
+    const raw = options.path !== undefined || existsSync(path) ? readMain(path, problems) : {};
+    const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
+    if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
+    addAwsVariables(resolved, options.environment);
+    const parsed = mainSchema.safeParse(resolved, inWords);
+    if (!parsed.success) {
+      // A missing reference is reported once, not again for the empty text in its place.
+      const reported = new Set(problems.map((problem) => problem.path));
+      problems.push(...zodProblems(parsed.error).filter((problem) => !reported.has(problem.path)));
+    }
+    const settings: Record<string, unknown> = isSettings(resolved) ? resolved : {};
+    const folder = typeof settings.workgroupsDir === 'string' ? settings.workgroupsDir : undefined;
+    const shownAs = folder ?? WORKGROUPS_FOLDER;
+    const more = yield* files.read(absolute(shownAs), shownAs, options.environment);
+    if (more === undefined && folder !== undefined)
+      problems.push({ path: 'workgroupsDir', message: `the folder ${absolute(folder)} does not exist` });
+    problems.push(...checkTogether(settings, more ?? []));
+    if (problems.length > 0 || !parsed.success) throw new InputError(`the configuration ${path}`, problems);
+    const config = parsed.data;
+    return {
+      ...config,
+      dataDir: absolute(config.dataDir),
+      access: {
+        ...config.access,
+        ...(config.access.jwksFile && { jwksFile: absolute(config.access.jwksFile) }),
+      },
+      workgroups: [...config.workgroups, ...(more ?? []).flatMap(({ workgroups }) => workgroups)],
+      exports: config.exports.map(({ destination, ...rest }) => ({
+        ...rest,
+        destination: {
+          ...destination,
+          ...(destination.folder && { folder: absolute(destination.folder) }),
+        },
+      })),
+    };
+  }
+
+  return {
+    load() {
+      const loading = steps();
+      for (;;) {
+        const step = loading.next();
+        if (step.done) return step.value;
+      }
+    },
+    async reload() {
+      const loading = steps();
+      for (let turnAtMs = performance.now() + TURN_MS; ; ) {
+        const step = loading.next();
+        if (step.done) return step.value;
+        if (performance.now() < turnAtMs) continue;
+        await nextTurn();
+        turnAtMs = performance.now() + TURN_MS;
+      }
+    },
+  };
+}
+
+function readMain(path: string, problems: Problem[]): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const message = `cannot be read (${(error as NodeJS.ErrnoException).code}); name another with --config`;
+    throw new InputError(`the configuration ${path}`, [{ path: '', message }]);
+  }
+  const parsed = parseYaml(text);
+  if ('value' in parsed) return parsed.value;
+  problems.push(parsed.problem);
+  return {};
+}
+
+/** The problems of the files, and problems between settings of several files. */
+function checkTogether(settings: Record<string, unknown>, files: readonly WorkgroupFile[]): Problem[] {
+  const own = Array.isArray(settings.workgroups) ? settings.workgroups : [];
+  const places = new Map<string, string>();
+  // Ids of the main file alone are checked by its schema.
+  for (const id of own.flatMap(idOf)) places.set(id.toLowerCase(), 'workgroups of the main file');
+  const doubled = files.flatMap(({ name, raw }) =>
+    raw.flatMap((one) => {
+      const [id] = idOf(one);
+      if (id === undefined) return [];
+      const other = places.get(id.toLowerCase());
+      if (other === undefined) {
+        places.set(id.toLowerCase(), name);
+        return [];
+      }
+      const message = `"${id}" is used twice; the other is in ${other}`;
+      return [{ path: `${name}: id`, message }];
+    }),
+  );
+  const { exports } = settings;
+  const all = { exports, workgroups: [...own, ...files.flatMap(({ raw }) => raw)] };
+  const checked = exports === undefined ? undefined : exportsCheck.safeParse(all, inWords);
+  return [
+    ...files.flatMap(({ problems }) => problems),
+    ...doubled,
+    ...(checked?.error ? zodProblems(checked.error) : []),
+  ];
+}
+
+function idOf(workgroup: unknown): string[] {
+  const id = isSettings(workgroup) ? workgroup.id : undefined;
+  return typeof id === 'string' ? [id] : [];
+}
+
+function isSettings(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function applyEnvironment(config: Record<string, unknown>, environment: Environment): void {
+  for (const [name, path] of Object.entries(environmentPaths)) {
+    const value = environment[name];
+    if (value === undefined) continue;
+    let section: unknown = config;
+    for (const key of path.slice(0, -1)) {
+      if (isSettings(section)) section = section[key] ??= {};
+    }
+    // The schema reports a section of another type.
+    if (isSettings(section)) section[path.at(-1)!] = value;
+  }
+}
+
+function addAwsVariables(config: unknown, environment: Environment): void {
+  const storage = isSettings(config) ? config.storage : undefined;
+  if (isSettings(storage) && isSettings(storage.s3)) storage.s3 = withAwsVariables(storage.s3, environment);
+}

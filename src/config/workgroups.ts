@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Config, WorkgroupConfig } from './config.ts';
+import type { ExportConfig } from './export-settings.ts';
+
+/** The configured workgroups. They can change while a process runs, so a part of the service asks again instead of keeping them. */
+export interface Workgroups {
+  /** Undefined if no workgroup with this id is configured. The same object is returned until the workgroup changes. */
+  get(id: string): WorkgroupConfig | undefined;
+  /** In the order of the configuration. */
+  list(): readonly WorkgroupConfig[];
+  /** The exports of a workgroup. Empty for an unknown workgroup. */
+  exportsOf(id: string): readonly ExportConfig[];
+  /**
+   * Calls the listener after each change. `get` and `list` already return the new workgroups then.
+   * @returns removes the listener
+   */
+  onChange(listener: (change: WorkgroupsChange) => void): () => void;
+}
+
+/** Unchanged workgroups are in no list. */
+export interface WorkgroupsChange {
+  added: readonly WorkgroupConfig[];
+  /** Workgroups with other settings or other exports. */
+  changed: ReadonlyArray<{ before: WorkgroupConfig; after: WorkgroupConfig }>;
+  removed: readonly WorkgroupConfig[];
+}
+
+export interface ReloadableWorkgroups extends Workgroups {
+  /** Replaces all workgroups and calls the listeners if something has changed. Errors of a listener are thrown after all were called. */
+  replace(settings: WorkgroupSettings): WorkgroupsChange;
+}
+
+export type WorkgroupSettings = Pick<Config, 'workgroups'> & Partial<Pick<Config, 'exports'>>;
+
+/** The workgroups of a configuration. They stay the same until `replace` is called. */
+export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgroups {
+  const listeners = new Set<(change: WorkgroupsChange) => void>();
+  let current = indexOf(settings);
+
+  return {
+    get: (id) => current.byId.get(id),
+    list: () => current.list,
+    exportsOf: (id) => current.exports.get(id) ?? [],
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    replace(next) {
+      const before = current;
+      current = indexOf({ ...next, workgroups: next.workgroups.map((one) => keepSame(before, one)) });
+      const change = changeBetween(before, current);
+      if (change.added.length + change.changed.length + change.removed.length === 0) return change;
+      const errors: unknown[] = [];
+      for (const listener of [...listeners]) {
+        try {
+          listener(change);
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+      if (errors.length > 0) throw errors[0];
+      return change;
+    },
+  };
+}
+
+/** True if the change concerns the work on the data. Device groups and the time-out of devices only concern the stream. */
+export function needsReopening({ before, after }: WorkgroupsChange['changed'][number]): boolean {
+  // The same workgroup has changed if its exports have.
+  if (before === after) return true;
+  const unheeded = { deviceGroups: {}, deviceTimeout: undefined };
+  return !isDeepStrictEqual({ ...before, ...unheeded }, { ...after, ...unheeded });
+}
+
+interface Index {
+  list: readonly WorkgroupConfig[];
+  byId: ReadonlyMap<string, WorkgroupConfig>;
+  exports: ReadonlyMap<string, readonly ExportConfig[]>;
+}
+
+function indexOf({ workgroups, exports = [] }: WorkgroupSettings): Index {
+  return {
+    list: workgroups,
+    byId: new Map(workgroups.map((one) => [one.id, one])),
+    exports: Map.groupBy(exports, ({ workgroup }) => workgroup),
+  };
+}
+
+/** The object of an unchanged workgroup stays the same, because caches use it as a key. */
+function keepSame({ byId }: Index, workgroup: WorkgroupConfig): WorkgroupConfig {
+  const before = byId.get(workgroup.id);
+  return before && isDeepStrictEqual(before, workgroup) ? before : workgroup;
+}
+
+function changeBetween(before: Index, after: Index): WorkgroupsChange {
+  return {
+    added: after.list.filter(({ id }) => !before.byId.has(id)),
+    changed: after.list.flatMap((one) => {
+      const old = before.byId.get(one.id);
+      if (!old) return [];
+      const isSame = old === one && isDeepStrictEqual(before.exports.get(one.id), after.exports.get(one.id));
+      return isSame ? [] : [{ before: old, after: one }];
+    }),
+    removed: before.list.filter(({ id }) => !after.byId.has(id)),
+  };
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { replaceFile, syncFolder } from '../lib/durable-files.ts';
+import { programVersion } from '../lib/program-version.ts';
+import { localDateOf, type UtcMs } from '../lib/time.ts';
+import { type Assignment, warehousePath } from './assignment.ts';
+
+/** Says that a warehouse was closed with nothing to do. It is a file beside the warehouse, and does not exist while the warehouse is open. */
+const markerSchema = z.strictObject({
+  /** The end of the stream, which the warehouse has completely. */
+  logEpoch: z.string(),
+  nextOffset: z.string(),
+  /** A hash of the settings with which everything was computed. */
+  settings: z.string(),
+  /** Size of the warehouse. A replaced file usually has another one. */
+  warehouseBytes: z.number(),
+  closedAtMs: z.number(),
+});
+type IdleMarker = z.infer<typeof markerSchema>;
+
+/** The end of a stream. */
+export interface StreamEnd {
+  epoch: string;
+  next: bigint;
+}
+
+/** Writes the marker of a warehouse that was closed. */
+export function writeIdleMarker(assignment: Assignment, end: StreamEnd, nowMs: UtcMs): void {
+  const marker: IdleMarker = {
+    logEpoch: end.epoch,
+    nextOffset: String(end.next),
+    settings: settingsHash(assignment),
+    warehouseBytes: bytesOf(assignment) ?? 0,
+    closedAtMs: nowMs,
+  };
+  replaceFile(markerPath(assignment), JSON.stringify(marker));
+}
+
+/** Removes the marker durably. To be called before the warehouse is opened. */
+export function removeIdleMarker(assignment: Assignment): void {
+  const path = markerPath(assignment);
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return;
+  rmSync(path, { force: true });
+  syncFolder(dirname(path));
+}
+
+/**
+ * The state of a closed warehouse.
+ * - `idle`: it has everything of the stream, and everything was computed and published
+ * - `behind`: there are newer messages, it was not closed cleanly, or the settings or the day have changed
+ * - `new`: there is no warehouse, and no message either
+ * @param end the end of the stream; undefined if there is no stream yet
+ */
+export function assessWarehouse(
+  assignment: Assignment,
+  end: (StreamEnd & { isEmpty: boolean }) | undefined,
+  nowMs: UtcMs,
+): 'idle' | 'behind' | 'new' {
+  const bytes = bytesOf(assignment);
+  if (bytes === undefined) return end === undefined || end.isEmpty ? 'new' : 'behind';
+  const marker = readMarker(assignment);
+  if (!marker || marker.warehouseBytes !== bytes || marker.settings !== settingsHash(assignment))
+    return 'behind';
+  const { timezone } = assignment.workgroup;
+  const isSameDay = localDateOf(marker.closedAtMs, timezone) === localDateOf(nowMs, timezone);
+  const isAtEnd =
+    end === undefined
+      ? marker.nextOffset === '0'
+      : marker.logEpoch === end.epoch && marker.nextOffset === String(end.next);
+  return isSameDay && isAtEnd ? 'idle' : 'behind';
+}
+
+function readMarker(assignment: Assignment): IdleMarker | undefined {
+  try {
+    return markerSchema.parse(JSON.parse(readFileSync(markerPath(assignment), 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+function markerPath(assignment: Assignment): string {
+  return `${warehousePath(assignment)}.idle.json`;
+}
+
+function bytesOf(assignment: Assignment): number | undefined {
+  return statSync(warehousePath(assignment), { throwIfNoEntry: false })?.size;
+}
+
+function settingsHash({ workgroup, pipeline, limits }: Assignment): string {
+  const { hibernateAfter: _, openShardsMax: __, ...computing } = pipeline;
+  return createHash('sha256')
+    .update(JSON.stringify([programVersion, workgroup, computing, limits]))
+    .digest('hex');
+}

@@ -1,0 +1,114 @@
+import { existsSync, statSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TerminalError } from '../lib/errors.ts';
+import type { Clock, UtcMs } from '../lib/time.ts';
+import { type Commit, isFormatOne } from './commit-schema.ts';
+import { readHead } from './lake-commit.ts';
+import {
+  NEW_LAKE_FILE,
+  readPublication,
+  refuseOtherWarehouse,
+  refuseStaleOwner,
+  storePublication,
+} from './lake-guard.ts';
+import { commitPath, type LakePaths, lakePaths } from './lake-layout.ts';
+import { migrateLake } from './migrate-lake.ts';
+import type { PublishShard } from './publish-shard.ts';
+import { createRetained, type Retained } from './retained.ts';
+import type { Trees } from './trees.ts';
+
+/** The lake of a shard, as its owner has it in memory. The owner is its only writer, so reading it again and again is not needed. */
+export interface OpenLake {
+  readonly paths: LakePaths;
+  /** The newest generation. Undefined if nothing was published. */
+  head: Commit | undefined;
+  /** The old generations and the files that only they name. */
+  readonly retained: Retained;
+  /** The folders for people. */
+  readonly trees: Trees;
+  /** When retention has last searched the folders for files of crashes. */
+  searchedAtMs: UtcMs | undefined;
+  /** The identity of the warehouse file. */
+  readonly warehouseInode: number | undefined;
+}
+
+const opened = new WeakMap<PublishShard, Map<string, Promise<OpenLake>>>();
+
+/**
+ * Opens the lake of a shard, or returns it if it is open. Checks that lake and warehouse belong together, and migrates a lake of an older format.
+ * @throws StaleOwnerError if another worker has published
+ * @throws TerminalError if lake and warehouse do not belong together, or if one of them was deleted
+ */
+export async function openLake(
+  shard: PublishShard,
+  options: { lakeDir: string; clock: Clock },
+): Promise<OpenLake> {
+  const paths = lakePaths(options.lakeDir, shard.workgroupId);
+  const lakes = opened.get(shard) ?? new Map<string, Promise<OpenLake>>();
+  opened.set(shard, lakes);
+  const known = await lakes.get(paths.root);
+  if (known) {
+    refuseLostWarehouse(shard, known);
+    if (isThere(paths, known.head)) return known;
+    lakes.delete(paths.root);
+  }
+  let opening = lakes.get(paths.root);
+  if (!opening) {
+    opening = prepare(shard, paths, options.clock);
+    lakes.set(paths.root, opening);
+    opening.catch(() => lakes.delete(paths.root));
+  }
+  return opening;
+}
+
+/** Forgets what is in memory, after a failure that can have created a commit. The next `openLake` reads the lake again. */
+export function forgetLake(shard: PublishShard, { paths }: OpenLake): void {
+  opened.get(shard)?.delete(paths.root);
+}
+
+/** Makes a commit that was created the head. */
+export function adoptCommit(lake: OpenLake, commit: Commit): void {
+  lake.retained.add(lake.head, commit);
+  lake.head = commit;
+}
+
+async function prepare(shard: PublishShard, paths: LakePaths, clock: Clock): Promise<OpenLake> {
+  const stored = await readHead(paths);
+  refuseStaleOwner(stored, shard);
+  const publication = await shard.transaction(readPublication, { isQuiet: true });
+  refuseOtherWarehouse(stored, publication, paths, shard.workgroupId);
+  for (const folder of [paths.files, paths.commits, paths.analytics, paths.trees, paths.staging])
+    await mkdir(folder, { recursive: true });
+  const head = stored && isFormatOne(stored) ? await migrateLake(shard, paths, stored, clock.now()) : stored;
+  if (head) await rm(join(paths.root, NEW_LAKE_FILE), { force: true });
+  if (head && head === stored && head.nonce !== publication.published_nonce) {
+    // A crash after the commit was created: it is the planned one. Later ones can be planned only after this is stored.
+    await shard.transaction((connection) => storePublication(connection, 'published', head), {
+      isQuiet: true,
+    });
+  }
+  return {
+    paths,
+    head,
+    retained: createRetained(),
+    searchedAtMs: undefined,
+    trees: { renewedAtMs: undefined, known: new Map() },
+    warehouseInode: statSync(shard.path, { throwIfNoEntry: false })?.ino,
+  };
+}
+
+function refuseLostWarehouse(shard: PublishShard, lake: OpenLake): void {
+  if (statSync(shard.path, { throwIfNoEntry: false })?.ino === lake.warehouseInode) return;
+  throw new TerminalError(
+    'WarehouseMissing',
+    `the warehouse of workgroup ${shard.workgroupId} was deleted or replaced while it was open: ${shard.path}. Nothing was published. Stop the worker, restore warehouse and lake from a backup with "wattline restore", and start it again`,
+    { details: { workgroupId: shard.workgroupId, path: shard.path } },
+  );
+}
+
+/** True if the lake on the disk is the one in memory. A few calls, whatever its size. */
+function isThere(paths: LakePaths, head: Commit | undefined): boolean {
+  if (head) return existsSync(commitPath(paths, head.sequence));
+  return existsSync(paths.commits) && !existsSync(commitPath(paths, 1));
+}

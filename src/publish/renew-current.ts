@@ -1,0 +1,62 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode } from '../lib/errors.ts';
+import { type Clock, MINUTE_MS } from '../lib/time.ts';
+import { writeAnalytics } from './analytics.ts';
+import { readCurrent } from './lake-commit.ts';
+import { analyticsPath, type LakePaths } from './lake-layout.ts';
+import { openLake } from './open-lake.ts';
+import type { PublishShard } from './publish-shard.ts';
+import { pointCurrent } from './trees.ts';
+
+export interface RenewOptions {
+  lakeDir: string;
+  /** `current` and `analytics/` follow the newest generation at most once in this time. Default: a minute. */
+  currentEveryMs?: number;
+  /** True to renew at once, as before a shard closes. */
+  isFinal?: boolean;
+  clock: Clock;
+}
+
+export interface RenewResult {
+  /** When `current` must be renewed, from now (ms). Undefined if it shows the newest generation. */
+  dueInMs: number | undefined;
+}
+
+/**
+ * Makes `current` and `analytics/` show the newest generation, if the last renewal is long enough ago. Reports do not need it, because they read
+ * commits. If it returns a time, call it again then: a publication that comes later does not have to exist.
+ * @throws as openLake does
+ */
+export async function renewCurrent(shard: PublishShard, options: RenewOptions): Promise<RenewResult> {
+  const { clock, currentEveryMs = MINUTE_MS, isFinal = false } = options;
+  const lake = await openLake(shard, options);
+  const { paths, head, trees } = lake;
+  if (!head || (await isCurrent(paths, head.sequence))) return { dueInMs: undefined };
+  if (trees.renewedAtMs !== undefined && !isFinal) {
+    const elapsedMs = clock.now() - trees.renewedAtMs;
+    // A clock that was set back must not delay the renewal.
+    if (elapsedMs >= 0 && elapsedMs < currentEveryMs) return { dueInMs: currentEveryMs - elapsedMs };
+  }
+  const atMs = clock.now();
+  if (!(await exists(analyticsPath(paths, head.sequence)))) await writeAnalytics(shard, paths, head);
+  await pointCurrent(paths, trees, head);
+  trees.renewedAtMs = atMs;
+  return { dueInMs: undefined };
+}
+
+async function isCurrent(paths: LakePaths, sequence: number): Promise<boolean> {
+  if ((await readCurrent(paths)) !== sequence) return false;
+  const files = [analyticsPath(paths, sequence), join(paths.current, 'analytics.duckdb')];
+  return (await Promise.all(files.map(exists))).every(Boolean);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    (error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}

@@ -1,0 +1,90 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { errorCode } from '../lib/errors.ts';
+import { MINUTE_MS } from '../lib/time.ts';
+import type { StoredCommit } from '../publish/commit-schema.ts';
+import { listSequences, readCommit } from '../publish/lake-commit.ts';
+import { commitPath, type LakePaths, parseSequence } from '../publish/lake-layout.ts';
+
+/** A commit, and when it was seen as the newest one (monotonic, ms). */
+export interface SeenCommit {
+  commit: StoredCommit;
+  seenAtMs: number;
+}
+
+/**
+ * Within this time after a commit was the newest, its followers are still there, because retention keeps each commit for two minutes. So the next
+ * sequences are enough to find a newer one, and the folder is not listed.
+ */
+const FOLLOW_MS = MINUTE_MS;
+
+/**
+ * Finds the newest commit of a lake that another process writes.
+ * @param last the commit that this process saw before
+ * @returns undefined if the lake has no commits and no remains of any
+ * @throws if commits were there and are not any more, and errors of the file system
+ */
+export async function findGeneration(
+  paths: LakePaths,
+  last: SeenCommit | undefined,
+): Promise<StoredCommit | undefined> {
+  if (last && performance.now() - last.seenAtMs < FOLLOW_MS) {
+    let newest = last.commit.sequence;
+    while (await isThere(commitPath(paths, newest + 1))) newest += 1;
+    if (newest === last.commit.sequence && (await isThere(commitPath(paths, newest)))) return last.commit;
+    const commit = newest > last.commit.sequence && (await readCommit(paths, newest, last.commit));
+    if (commit) return commit;
+  }
+  // Retention can delete a commit between listing and reading. Then a newer one is there.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const newest = (await listSequences(paths)).at(-1);
+    if (newest === undefined) break;
+    const commit =
+      newest === last?.commit.sequence ? last.commit : await readCommit(paths, newest, last?.commit);
+    if (commit) return commit;
+  }
+  if (last || (await hasRemains(paths)))
+    throw new Error(`the lake ${paths.root} has no commits any more, but it was published`);
+  return undefined;
+}
+
+/**
+ * The newest commit that stays for an hour, because people can have a session on it. For reads that take minutes.
+ * @returns undefined if there is none
+ */
+export async function findLastingGeneration(
+  paths: LakePaths,
+  last: StoredCommit | undefined,
+): Promise<StoredCommit | undefined> {
+  const sequences = (await names(paths.analytics)).flatMap((name) => parseSequence(name.slice(0, 12)) ?? []);
+  for (const sequence of sequences.sort((a, b) => b - a).slice(0, 3)) {
+    const commit = last?.sequence === sequence ? last : await readCommit(paths, sequence, last);
+    if (commit) return commit;
+  }
+  return undefined;
+}
+
+/** True if the folder of a lake without commits shows that there were some. A first publication has only files of generation 1. */
+async function hasRemains(paths: LakePaths): Promise<boolean> {
+  if ((await names(paths.analytics)).length > 0 || (await isThere(paths.current))) return true;
+  const files = await readdir(paths.files, { recursive: true, withFileTypes: true }).catch(none);
+  return files.some((entry) => entry.isFile() && (parseSequence(entry.name.slice(0, 12)) ?? 0) > 1);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}
+
+function names(folder: string): Promise<string[]> {
+  return readdir(folder).catch(none);
+}
+
+function none(error: unknown): never[] {
+  if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
+  throw error;
+}

@@ -1,0 +1,176 @@
+import { type RunningWorker, startWorker } from '../../jobs/worker.ts';
+import type { WorkerHealth } from '../../jobs/worker-health.ts';
+import type { Access } from '../access/access.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { Config } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
+import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { startSystemTimer } from '../lib/timer.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
+import { assignmentOf } from '../pipeline/assignment.ts';
+import {
+  assessWarehouse,
+  removeIdleMarker,
+  type StreamEnd,
+  writeIdleMarker,
+} from '../pipeline/idle-marker.ts';
+import { createPipeline } from '../pipeline/pipeline.ts';
+import { createStages } from '../pipeline/pipeline-stages.ts';
+import { createStatusBook } from '../pipeline/workgroup-status.ts';
+import { createControlServer } from '../worker-rpc/rpc-server.ts';
+import { answerForShards } from './answer-for-shards.ts';
+import { openExports } from './open-exports.ts';
+import type { Service } from './service.ts';
+import type { StreamNews } from './stream-news.ts';
+import { tellTroubles } from './tell-troubles.ts';
+import { createUpstreams, withUpstreams } from './upstreams.ts';
+
+/** The worker of this process. */
+export interface WorkerRole {
+  health(): WorkerHealth;
+  stop(): Promise<void>;
+}
+
+type Parts = Pick<Service, 'logger' | 'clock'> & {
+  access: Access;
+  audit: Audit;
+  workgroups: Workgroups;
+  /** Undefined if the stream is in another process, and nothing tells of its messages. */
+  news: StreamNews | undefined;
+};
+
+/** Closing the pipeline after its worker has stopped takes at most this long. */
+const CLOSE_MS = 2 * SECOND_MS;
+/** Exports wait at most this long for a stream that is behind or unreachable. */
+const CATCH_UP_MS = 10 * MINUTE_MS;
+
+/** Starts the worker, and answers requests of other processes about its workgroups. */
+export async function addWorker(
+  config: Config,
+  ownUrl: string,
+  { access, audit, workgroups, news, logger, clock }: Parts,
+): Promise<WorkerRole> {
+  const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
+  /** There is no news of a stream elsewhere. */
+  const hasNews = (workgroupId: string) =>
+    news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
+
+  const started = Promise.withResolvers<RunningWorker>();
+  const pipeline = createPipeline({ logLevel: config.logLevel, logger });
+  const status = createStatusBook({ dataDir: config.dataDir, clock });
+  const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
+  const stages = createStages({
+    config,
+    workgroups,
+    pipeline,
+    status,
+    clock,
+    logger,
+    upstreamOf,
+    hasNews,
+    // Shards are opened while the worker starts.
+    onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
+  });
+  const control = createControlServer({
+    dataDir: config.dataDir,
+    pipeline: answerForShards(withUpstreams(pipeline, addressOf), {
+      wake: async (workgroupId) => (await started.promise).wake(workgroupId),
+      noteChange: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
+    }),
+    // A workgroup that hibernates is opened for a request.
+    canWake: async (workgroupId) =>
+      workgroups.get(workgroupId) !== undefined && (await started.promise).canWake(workgroupId),
+    logger,
+  });
+  /** Opened only with exports, because a reader of the lake takes memory. */
+  let exporting: ReturnType<typeof openExports> | undefined;
+  const startedAtMs = performance.now();
+  const ends = new Map<string, StreamEnd>();
+
+  async function hasAllOfStream(workgroupId: string): Promise<boolean> {
+    const end = await news?.headOf(workgroupId);
+    const { ask } = await pipeline.run(workgroupId, 'position', undefined);
+    if (end === undefined || ask.kind !== 'offset' || ask.offset !== end.next) return false;
+    ends.set(workgroupId, end);
+    return true;
+  }
+
+  async function isAtRest(workgroupId: string): Promise<boolean> {
+    const imports = await pipeline.run(workgroupId, 'importState', undefined);
+    const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
+    const isExporting = (await exporting)?.exports.hasPending(workgroupId) ?? false;
+    return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
+  }
+
+  const worker = await startWorker({
+    config,
+    workgroups,
+    logger,
+    clock,
+    dependencies: {
+      stages: {
+        ...stages,
+        async export(workgroupId: string, signal: AbortSignal) {
+          const { poll, publish } = status.of(workgroupId);
+          const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
+          // Messages that arrived while no worker ran are not published yet.
+          if (!hasCaughtUp && performance.now() - startedAtMs < CATCH_UP_MS) return { more: true };
+          if (workgroups.exportsOf(workgroupId).length === 0) return { more: false };
+          exporting ??= openExports(config, { audit, clock, logger }, workgroups);
+          exporting.catch(() => {
+            exporting = undefined;
+          });
+          await (await exporting).exports.work(workgroupId, signal);
+          return { more: false };
+        },
+      },
+      hasNews,
+      async openShard(workgroupId) {
+        removeIdleMarker(assignment(workgroupId));
+        await stages.openShard(workgroupId);
+        await control.open(workgroupId);
+        status.note(workgroupId, { isHibernated: false });
+      },
+      async closeShard(workgroupId) {
+        control.close(workgroupId);
+        await stages.closeShard(workgroupId);
+      },
+      assess: async (workgroupId) =>
+        assessWarehouse(assignment(workgroupId), await news?.headOf(workgroupId), clock.now()),
+      mayHibernate: async (workgroupId) =>
+        (await isAtRest(workgroupId)) && (await hasAllOfStream(workgroupId)),
+      onHibernated(workgroupId) {
+        const end = ends.get(workgroupId);
+        ends.delete(workgroupId);
+        if (end) writeIdleMarker(assignment(workgroupId), end, clock.now());
+        status.note(workgroupId, { isHibernated: true });
+        // No later change writes it. Stages report a full disk.
+        void status.flush().catch(() => undefined);
+      },
+    },
+  });
+  started.resolve(worker);
+  news?.onAppended((workgroupId) => {
+    if (workgroups.get(workgroupId) && hasNews(workgroupId)) worker.noteNews(workgroupId);
+  });
+  await control.listen();
+  const stopTelling = tellTroubles({
+    health: worker.health,
+    status,
+    clock,
+    startTimer: startSystemTimer,
+    logger,
+  });
+  return {
+    health: worker.health,
+    async stop() {
+      stopTelling();
+      await worker.stop();
+      // Work that does not end now ends with the process.
+      await withTimeout(
+        Promise.all([stages.close(), control.end(), exporting?.then(({ close }) => close())]),
+        CLOSE_MS,
+      );
+    },
+  };
+}

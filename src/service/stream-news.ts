@@ -1,0 +1,55 @@
+import type { Config } from '../config/config.ts';
+import type { LogHead } from '../stream/log/idle-closing-log.ts';
+import type { RedisConnection } from '../stream/log/redis/redis-connection.ts';
+import { readRedisHead, watchRedisLogs } from '../stream/log/redis/redis-heads.ts';
+import type { Stream } from '../stream/stream.ts';
+import { openLogRedis } from './open-stream-logs.ts';
+import type { Service } from './service.ts';
+
+/** News of the streams of this service, for the worker in this process. News can be lost. */
+export interface StreamNews {
+  /** Calls back after messages were appended to the stream of a workgroup. */
+  onAppended(listener: (workgroupId: string) => void): void;
+  /** The end of the stream of a workgroup; undefined if there is no stream yet. */
+  headOf(workgroupId: string): Promise<LogHead | undefined>;
+  close(): void;
+}
+
+/** The news of a stream in this process, and of other processes with the same logs. */
+export async function newsOfStream(
+  stream: Pick<Stream, 'onAppended' | 'headOf'>,
+  redis: RedisConnection | undefined,
+): Promise<StreamNews> {
+  const listeners: Array<(workgroupId: string) => void> = [];
+  const tell = (workgroupId: string) => {
+    for (const listener of listeners) listener(workgroupId);
+  };
+  stream.onAppended(tell);
+  if (redis) await watchRedisLogs(redis, tell);
+  return {
+    onAppended: (listener) => void listeners.push(listener),
+    headOf: stream.headOf,
+    close: () => undefined,
+  };
+}
+
+/**
+ * The news of a stream in other processes.
+ * @returns undefined if only they have the logs. Then there is no news
+ */
+export async function openStreamNews(
+  config: Pick<Config, 'stream' | 'queue'>,
+  { logger }: Pick<Service, 'logger'>,
+): Promise<StreamNews | undefined> {
+  if (config.stream.log !== 'redis') return undefined;
+  const redis = await openLogRedis(config, logger);
+  const listeners: Array<(workgroupId: string) => void> = [];
+  await watchRedisLogs(redis, (workgroupId) => {
+    for (const listener of listeners) listener(workgroupId);
+  });
+  return {
+    onAppended: (listener) => void listeners.push(listener),
+    headOf: (workgroupId) => readRedisHead(redis, workgroupId),
+    close: redis.close,
+  };
+}

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { errorMessage, TerminalError } from '../lib/errors.ts';
+import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
+import { decodeMap, decodeTrailer, type PackMap, type PackObject, TRAILER_BYTES } from './pack-format.ts';
+
+/** The map of 100 GB of warehouse has 18 MB. */
+const MAP_BYTES_MAX = 256 * 1024 * 1024;
+
+/**
+ * Reads the map of a pack, without its blocks.
+ * @throws TerminalError `ObjectDamaged` if the pack is damaged, `ObjectMissing` if it does not exist
+ */
+export async function readPackMap(
+  store: ObjectStore,
+  pack: PackObject,
+  signal?: AbortSignal,
+): Promise<PackMap> {
+  const damaged = (what: string) => damagedObject(store.address, pack.key, what);
+  const range = async (start: number, length: number) =>
+    (await store.getRange(pack.key, start, length, signal)) ?? missing(store, pack.key);
+  if (pack.bytes < TRAILER_BYTES) throw damaged('it is too short');
+  const trailer = decodeTrailer(await range(pack.bytes - TRAILER_BYTES, TRAILER_BYTES), pack.bytes);
+  if (trailer === undefined) throw damaged('it does not end like a pack');
+  if (trailer.mapBytes > MAP_BYTES_MAX) throw damaged('its map is too large');
+  const map = await range(trailer.mapOffset, trailer.mapBytes);
+  if (!createHash('sha256').update(map).digest().equals(trailer.sha256))
+    throw damaged('the SHA-256 of its map is not the noted one');
+  return decodeMap(map, pack).catch((error: unknown) => {
+    throw damaged(`its map cannot be read (${errorMessage(error)})`);
+  });
+}
+
+export function missing(store: ObjectStore, key: string): never {
+  throw new TerminalError(
+    'ObjectMissing',
+    `${store.address}/${key} does not exist, but a commit or a pack needs it`,
+    {
+      details: { store: store.address, key },
+    },
+  );
+}

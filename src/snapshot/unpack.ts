@@ -1,0 +1,159 @@
+import { createHash, webcrypto } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { syncPath } from '../lib/durable-files.ts';
+import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
+import {
+  type BlockPlace,
+  blockRange,
+  decompress,
+  MAGIC,
+  type PackMap,
+  type PackObject,
+} from './pack-format.ts';
+import { missing, readPackMap } from './read-pack.ts';
+
+export interface UnpackOptions {
+  /** The newest pack of the snapshot. */
+  pack: PackObject;
+  /** The size of the warehouse file. */
+  fileBytes: number;
+  /** The file to write, which appears when it is complete and durable. Without it the snapshot is only checked. */
+  path?: string;
+  onProgress?: (doneBytes: number) => void;
+  signal?: AbortSignal;
+}
+
+const READ_BYTES = 8 * 1024 * 1024;
+/** Blocks that are decompressed at the same time. */
+const BATCH = 8;
+
+type Write = (bytes: Uint8Array, position: number) => Promise<void>;
+
+/**
+ * Restores a warehouse file from its packs. Each pack is read once, from its beginning to its end. The SHA-256 of each pack and of each block is
+ * checked, so a damaged pack is refused as a whole.
+ * @throws TerminalError `ObjectDamaged` or `ObjectMissing`; then `path` has not changed
+ */
+export async function unpack(store: ObjectStore, options: UnpackOptions): Promise<PackMap> {
+  const { pack, fileBytes, path, signal } = options;
+  const map = await readPackMap(store, pack, signal);
+  if (map.fileBytes !== fileBytes)
+    throw damagedObject(
+      store.address,
+      pack.key,
+      `it is of a file of ${map.fileBytes} bytes instead of ${fileBytes}`,
+    );
+  if (path === undefined) {
+    await unpackAll(store, map, async () => undefined, options);
+    return map;
+  }
+  await mkdir(dirname(path), { recursive: true });
+  const draft = `${path}.restoring`;
+  await rm(draft, { force: true });
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.truncate(map.fileBytes);
+      const write: Write = async (bytes, position) => {
+        for (let written = 0; written < bytes.length; )
+          written += (await file.write(bytes, written, bytes.length - written, position + written))
+            .bytesWritten;
+      };
+      await unpackAll(store, map, write, options);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await syncPath(dirname(path));
+  return map;
+}
+
+async function unpackAll(
+  store: ObjectStore,
+  map: PackMap,
+  write: Write,
+  options: UnpackOptions,
+): Promise<void> {
+  const ofPack = Map.groupBy(map.blocks.keys(), (index) => map.blocks[index]!.pack);
+  let doneBytes = 0;
+  for (const [at, pack] of map.packs.entries()) {
+    const wanted = (ofPack.get(at) ?? []).map((index) => ({ index, ...map.blocks[index]! }));
+    await unpackOne(store, pack, wanted, map.fileBytes, write, {
+      ...options,
+      onProgress: (bytes) => options.onProgress?.(doneBytes + bytes),
+    });
+    doneBytes += pack.bytes;
+  }
+}
+
+type Wanted = BlockPlace & { index: number };
+
+/** Reads one pack in pieces and writes its wanted blocks. */
+async function unpackOne(
+  store: ObjectStore,
+  pack: PackObject,
+  wanted: Wanted[],
+  fileBytes: number,
+  write: Write,
+  { onProgress, signal }: Pick<UnpackOptions, 'onProgress' | 'signal'>,
+): Promise<void> {
+  const damaged = (what: string) => damagedObject(store.address, pack.key, what);
+  const hash = createHash('sha256');
+  const queue = wanted.toSorted((a, b) => a.offset - b.offset);
+  /** Bytes of the pack from `heldFrom` on: the piece that was read, and what a block before needs of it. */
+  let held: Buffer = Buffer.alloc(0);
+  let heldFrom = 0;
+  for (let read = 0; read < pack.bytes; ) {
+    const length = Math.min(READ_BYTES, pack.bytes - read);
+    const piece = (await store.getRange(pack.key, read, length, signal)) ?? missing(store, pack.key);
+    if (piece.length !== length) throw damaged(`it has fewer than the noted ${pack.bytes} bytes`);
+    if (read === 0 && !piece.subarray(0, MAGIC.length).equals(MAGIC)) throw damaged('it is not a pack');
+    hash.update(piece);
+    held = held.length === 0 ? piece : Buffer.concat([held, piece]);
+    read += length;
+    let complete = queue.findIndex(({ offset, length: bytes }) => offset + bytes > read);
+    if (complete === -1) complete = queue.length;
+    const ready = queue.splice(0, complete);
+    for (let from = 0; from < ready.length; from += BATCH) {
+      await Promise.all(
+        ready.slice(from, from + BATCH).map(async (place) => {
+          const packed = held.subarray(place.offset - heldFrom, place.offset - heldFrom + place.length);
+          const { start, length: size } = blockRange(place.index, fileBytes);
+          await write(await blockOf(packed, place, size, damaged), start);
+        }),
+      );
+    }
+    const keepFrom = Math.min(queue[0]?.offset ?? read, read);
+    held = held.subarray(keepFrom - heldFrom);
+    heldFrom = keepFrom;
+    onProgress?.(read);
+  }
+  if (queue.length > 0) throw damaged('it ends before its last block');
+  if (hash.digest('hex') !== pack.sha256) throw damaged('its SHA-256 is not the noted one');
+  const after = await store.getRange(pack.key, pack.bytes, 1, signal);
+  if (after?.length !== 0) throw damaged(`it has more than the noted ${pack.bytes} bytes`);
+}
+
+async function blockOf(
+  packed: Buffer,
+  place: Wanted,
+  size: number,
+  damaged: (what: string) => Error,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const raw =
+    place.length === size
+      ? packed
+      : await decompress(packed, { maxOutputLength: size }).catch(() => {
+          throw damaged(`block ${place.index} cannot be decompressed`);
+        });
+  const bytes = new Uint8Array(raw);
+  const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes));
+  if (bytes.length !== size || !sha256.equals(place.sha256)) throw damaged(`block ${place.index} is damaged`);
+  return bytes;
+}

@@ -1,0 +1,54 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { syncPath } from '../lib/durable-files.ts';
+import type { ExpectedObject } from './object-store.ts';
+
+export interface ReceiveOptions {
+  damaged(what: string): Error;
+  signal?: AbortSignal;
+}
+
+/**
+ * Writes a stream to a file beside `path`, checks its size and SHA-256, makes it durable and renames it to `path`.
+ * @throws the error of `damaged` if the bytes are not the expected ones; then `path` has not changed
+ */
+export async function receiveFile(
+  stream: AsyncIterable<Uint8Array>,
+  path: string,
+  expected: ExpectedObject,
+  { damaged, signal }: ReceiveOptions,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const draft = `${path}.${randomUUID()}.part`;
+  try {
+    const file = await open(draft, 'wx');
+    try {
+      const hash = createHash('sha256');
+      let bytes = 0;
+      for await (const chunk of stream) {
+        signal?.throwIfAborted();
+        bytes += chunk.length;
+        if (bytes > expected.bytes)
+          throw damaged(`it has more than the noted ${bytesInWords(expected.bytes)}`);
+        hash.update(chunk);
+        await file.writeFile(chunk);
+      }
+      if (bytes !== expected.bytes)
+        throw damaged(`it has ${bytesInWords(bytes)} instead of ${bytesInWords(expected.bytes)}`);
+      if (hash.digest('hex') !== expected.sha256) throw damaged('its SHA-256 is not the noted one');
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await syncPath(dirname(path));
+}
+
+function bytesInWords(bytes: number): string {
+  return `${bytes.toLocaleString('en')} bytes`;
+}

@@ -1,0 +1,121 @@
+import type { Offset } from '../../contract/offset.ts';
+import type { LogBounds, StreamLog } from './stream-log.ts';
+
+/** The end of a log. */
+export interface LogHead {
+  epoch: string;
+  /** One past the newest message. */
+  next: Offset;
+  /** True if no message is stored. */
+  isEmpty: boolean;
+}
+
+/** A log that is opened at its first use. It can be closed while nobody uses it, and opens again at the next use. */
+export interface IdleClosingLog extends StreamLog {
+  readonly isOpen: boolean;
+  /** The end of the log when it was closed. Undefined if it is open or was never open. */
+  readonly lastHead: LogHead | undefined;
+  /** Grows with each append of this process. */
+  readonly appends: number;
+  /** Opens the log. @throws errors of the opening */
+  open(): Promise<void>;
+  /** Closes the log if nobody has used it for so long. */
+  closeIfIdle(idleMs: number): Promise<void>;
+}
+
+export interface IdleClosingLogOptions {
+  open(): StreamLog | Promise<StreamLog>;
+  /** Called after each append of this process. */
+  onAppended(): void;
+}
+
+export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions): IdleClosingLog {
+  let opened: Promise<StreamLog> | undefined;
+  let closing: Promise<void> | undefined;
+  let isClosed = false;
+  let users = 0;
+  let usedAtMs = performance.now();
+  let lastHead: LogHead | undefined;
+  let appends = 0;
+
+  async function acquire(): Promise<StreamLog> {
+    while (closing !== undefined) await closing;
+    // Concurrent callers share one opening: they get the same log or the same error.
+    opened ??= (async () => open())().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  }
+
+  async function use<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
+    try {
+      return await hold(work);
+    } finally {
+      usedAtMs = performance.now();
+    }
+  }
+
+  /** The log stays open until the work has ended. */
+  async function hold<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
+    users++;
+    try {
+      return await work(await acquire());
+    } finally {
+      users--;
+    }
+  }
+
+  async function appended<Result>(appending: Promise<Result>): Promise<Result> {
+    const result = await appending;
+    appends++;
+    onAppended();
+    return result;
+  }
+
+  async function closeNow(): Promise<void> {
+    const log = await opened;
+    if (log === undefined) return;
+    const { epoch, earliest, next }: LogBounds = await log.bounds();
+    lastHead = { epoch, next, isEmpty: earliest === next };
+    opened = undefined;
+    await log.close();
+  }
+
+  return {
+    get isOpen() {
+      return opened !== undefined;
+    },
+    get lastHead() {
+      return opened === undefined ? lastHead : undefined;
+    },
+    get appends() {
+      return appends;
+    },
+    open: () => use(async () => undefined),
+    append: (batch) => use((log) => appended(log.append(batch))),
+    announce: (batch, readTo) => use((log) => appended(log.announce(batch, readTo))),
+    read: (request) => use((log) => log.read(request)),
+    bounds: () => use((log) => log.bounds()),
+    chunkFrom: (position) => use((log) => log.chunkFrom(position)),
+    // The caller reads again and gets the error.
+    waitFor: (position, signal) => use((log) => log.waitFor(position, signal)).catch(() => undefined),
+    countFrom: (position) => use((log) => log.countFrom(position)),
+    // Trimming is no use, because it is done regularly.
+    trim: () => hold((log) => log.trim()),
+    async closeIfIdle(idleMs) {
+      if (opened === undefined || closing !== undefined || isClosed) return;
+      if (users > 0 || performance.now() - usedAtMs < idleMs) return;
+      closing = closeNow().finally(() => {
+        closing = undefined;
+      });
+      await closing;
+    },
+    async close() {
+      isClosed = true;
+      await closing?.catch(() => undefined);
+      // It stays open for callers, and refuses them.
+      await (await opened?.catch(() => undefined))?.close();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { Logger } from '../../lib/logger.ts';
+import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../../lib/time.ts';
+
+/** Decides which messages of a log are older than the retention, also if the system's clock was set. */
+export interface RetentionClock {
+  /**
+   * Messages with an earlier append time are older than the retention. It can step back when the clock steps back. It must also be called at
+   * each append, so that no jump before or after the append is missed.
+   */
+  floorMs(): UtcMs;
+}
+
+/** A larger difference between the clock and the time that has passed is a jump. Smaller ones are adjustments. */
+const JUMP_MS = 5 * SECOND_MS;
+
+/** A time in which the clock was not set: it showed `elapsed + aheadMs`. */
+interface Span {
+  fromElapsedMs: number;
+  /** What the clock showed at the beginning. */
+  startMs: UtcMs;
+  /** Follows small adjustments. */
+  aheadMs: number;
+}
+
+/**
+ * Append times come from the system's clock, and the age of a message is the time that has passed since its append. So the floor is the
+ * earliest time that the clock has shown within the retention:
+ * - If the clock jumps forward, messages from before the jump keep their full retention.
+ * - If the clock is set back, messages stay for longer, because new messages continue at the last append time.
+ * - After a start nobody knows how much time has passed since the newest message, and the clock may be wrong. So the time is assumed to
+ *   continue at the newest message for one retention.
+ * @param options.newestMs the append time of the newest message; undefined for an empty log
+ */
+export function createRetentionClock(options: {
+  clock: Clock;
+  retentionMs: number;
+  newestMs: UtcMs | undefined;
+  logger: Logger;
+}): RetentionClock {
+  const { clock, retentionMs, newestMs, logger } = options;
+  const startElapsedMs = elapsedOf(clock);
+  const first: Span = {
+    fromElapsedMs: Number.NEGATIVE_INFINITY,
+    startMs: Number.NEGATIVE_INFINITY,
+    aheadMs: Math.min(clock.now(), newestMs ?? Number.POSITIVE_INFINITY) - startElapsedMs,
+  };
+  let spans: Span[] = [first];
+  let isStarting = true;
+
+  /** Begins a new span if the clock was set. */
+  const observe = (elapsedMs: number): void => {
+    const aheadMs = clock.now() - elapsedMs;
+    const last = spans.at(-1)!;
+    const jumpMs = aheadMs - last.aheadMs;
+    if (Math.abs(jumpMs) <= JUMP_MS) last.aheadMs = aheadMs;
+    else {
+      // The first difference is the age of the newest message.
+      if (!isStarting) logger.warn({ jumpMs: Math.round(jumpMs) }, 'stream.clock-was-set');
+      spans.push({ fromElapsedMs: elapsedMs, startMs: elapsedMs + aheadMs, aheadMs });
+    }
+    isStarting = false;
+  };
+  observe(startElapsedMs);
+
+  return {
+    floorMs() {
+      const elapsedMs = elapsedOf(clock);
+      observe(elapsedMs);
+      const sinceMs = elapsedMs - retentionMs;
+      spans = spans.filter((_, index) => (spans[index + 1]?.fromElapsedMs ?? elapsedMs) > sinceMs);
+      const floorMs = Math.min(
+        ...spans.map(({ fromElapsedMs, startMs, aheadMs }) =>
+          fromElapsedMs >= sinceMs ? startMs : sinceMs + aheadMs,
+        ),
+      );
+      // The time that has passed has fractions.
+      return Math.floor(floorMs);
+    },
+  };
+}

@@ -1,0 +1,174 @@
+import { StaleOwnerError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import { type Checkpoint, isSamePosition, setCheckpoint } from './checkpoint.ts';
+import type { PreparedWrite } from './landing-ledger.ts';
+import type { LandingRoom } from './landing-room.ts';
+import type { GapResult, LandResult } from './plan-landing.ts';
+import type { ReusableCommitter } from './reusable-committer.ts';
+
+/** Batches and gaps that wait for their transaction, in order. Batches that continue each other share one. */
+export interface CommitQueue {
+  /**
+   * Adds a planned batch or gap.
+   * @returns `result` when it is durable; `out-of-step` if the file has another checkpoint than the plan assumed; then nothing was written
+   */
+  add(planned: PlannedCommit): Promise<CommitResult>;
+  /** Runs `work` between two transactions. Batches and gaps that are added meanwhile are written afterwards. */
+  pause<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Waits until nothing waits and no transaction runs. */
+  whenEmpty(): Promise<void>;
+}
+
+export interface PlannedCommit {
+  origin: string;
+  /** The checkpoint that the file must have for the plan. */
+  before: Checkpoint | undefined;
+  /** Undefined if there is nothing to write. */
+  write: PreparedWrite | undefined;
+  result: CommitResult;
+}
+
+type CommitResult = LandResult | GapResult;
+
+export interface CommitQueueOptions {
+  checkpoints: ReadonlyMap<string, Checkpoint>;
+  committer: Pick<ReusableCommitter, 'commit'>;
+  room: LandingRoom;
+  clock: Clock;
+  logger: Logger;
+  /** Converts an error of DuckDB into one of our errors. */
+  failure(error: unknown): Error;
+  /** Frees the buffers of a write. */
+  release(write: PreparedWrite): void;
+  /** Called when batches of an origin have not landed. Later ones are planned from the checkpoint of the file. */
+  onReset(origin: string, stored: Checkpoint | undefined): void;
+}
+
+/** The most batches of one transaction. */
+const GROUP_MAX = 2;
+
+interface Entry extends PlannedCommit {
+  settle: PromiseWithResolvers<CommitResult>;
+}
+
+export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
+  const { committer, room, clock, logger, failure, release, onReset } = options;
+  /** The checkpoints of the file. */
+  const stored = new Map(options.checkpoints);
+  const waiting: Entry[] = [];
+  let running: Promise<void> | undefined;
+  /** Settles when the group that is written now is settled. */
+  let settling: Promise<void> | undefined;
+  /** Settles when groups may be written again. Undefined while they may. */
+  let paused: Promise<void> | undefined;
+
+  async function settleAll(): Promise<void> {
+    // Batches that are pushed in the same turn share a transaction.
+    await undefined;
+    while (waiting.length > 0) {
+      while (paused !== undefined) await paused;
+      settling = settleGroup(takeGroup(waiting));
+      await settling;
+      settling = undefined;
+    }
+    running = undefined;
+  }
+
+  async function settleGroup(group: Entry[]): Promise<void> {
+    const first = group[0]!;
+    let isHeld = true;
+    const giveUpRoom = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      for (const { write } of group) if (write) release(write);
+      room.giveBack(group.length);
+    };
+    try {
+      if (!isSamePosition(stored.get(first.origin), first.before)) return refuse(group);
+      if (first.write !== undefined && !(await commit(group, giveUpRoom))) return refuse(group);
+      for (const { settle, result } of group) settle.resolve(result);
+    } catch (error) {
+      if (group.length > 1 && isHeld && !(error instanceof StaleOwnerError)) {
+        // One of them can be impossible to write. The others are tried alone.
+        logger.warn({ batches: group.length, error: failure(error).message }, 'land.group-failed');
+        isHeld = false;
+        for (const entry of group) await settleGroup([entry]);
+        return;
+      }
+      onReset(first.origin, stored.get(first.origin));
+      for (const { settle } of group) settle.reject(failure(error));
+    } finally {
+      giveUpRoom();
+    }
+  }
+
+  /** @returns false if the file has another checkpoint than the group assumed; then nothing was written */
+  async function commit(group: Entry[], onCommitting: () => void): Promise<boolean> {
+    const { origin } = group[0]!;
+    const writes = group.map(({ write }) => write!);
+    const startMs = performance.now();
+    room.beginTransaction();
+    const outcome = await committer.commit(writes, clock.now(), onCommitting);
+    if (outcome.kind === 'out-of-step') {
+      setCheckpoint(stored, origin, outcome.checkpoint);
+      return false;
+    }
+    const after = writes.at(-1)!.after;
+    if (after !== undefined) stored.set(origin, after);
+    const messages = writes.reduce(
+      (sum, { content }) => sum + (content ? content.end - content.start : 0),
+      0,
+    );
+    const durationMs = Math.round(performance.now() - startMs);
+    logger.debug(
+      { origin, batches: writes.length, messages, nextOffset: String(after?.nextOffset), durationMs },
+      'land.commit',
+    );
+    return true;
+  }
+
+  function refuse(group: Entry[]): void {
+    const { origin } = group[0]!;
+    const checkpoint = stored.get(origin);
+    onReset(origin, checkpoint);
+    for (const { settle } of group)
+      settle.resolve({ kind: 'out-of-step', expectedOffset: checkpoint?.nextOffset });
+  }
+
+  return {
+    add(planned) {
+      const settle = Promise.withResolvers<CommitResult>();
+      waiting.push({ ...planned, settle });
+      room.take();
+      running ??= settleAll();
+      return settle.promise;
+    },
+    async pause(work) {
+      while (paused !== undefined) await paused;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      paused = promise;
+      try {
+        await settling;
+        return await work();
+      } finally {
+        paused = undefined;
+        resolve();
+      }
+    },
+    async whenEmpty() {
+      while (running !== undefined) await running;
+    },
+  };
+}
+
+/** Takes the first waiting batches, each of which continues the one before. */
+function takeGroup(waiting: Entry[]): Entry[] {
+  let size = 1;
+  while (size < Math.min(GROUP_MAX, waiting.length)) {
+    const after = waiting[size - 1]!.write?.after;
+    if (after === undefined || waiting[size]!.before !== after || !waiting[size]!.write) break;
+    size++;
+  }
+  return waiting.splice(0, size);
+}

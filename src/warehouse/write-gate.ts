@@ -1,0 +1,79 @@
+import { TransientError } from '../lib/errors.ts';
+
+/** Lets writers run at the same time, and one exclusive call alone. */
+export interface WriteGate {
+  /** Waits while an exclusive call runs. Call `leave` afterwards. */
+  enter(): Promise<void>;
+  leave(): void;
+  /**
+   * Runs `work` in a moment without writers. It waits for such a moment first, and after `politeMs` it holds new writers back.
+   * @throws TransientError `WarehouseBusy` if a writer takes longer than `waitMs` in all; then `work` has not run
+   */
+  alone<Result>(
+    work: () => Promise<Result>,
+    options?: { politeMs?: number; waitMs?: number },
+  ): Promise<Result>;
+}
+
+const POLITE_MS = 5_000;
+const WAIT_MS = 25_000;
+
+export function createWriteGate(): WriteGate {
+  let writers = 0;
+  /** Settles when writers may enter again. Undefined while they may. */
+  let closed: PromiseWithResolvers<void> | undefined;
+  /** The exclusive call that waits for the last writer to leave. */
+  let whenFree: (() => void) | undefined;
+
+  function close(): void {
+    closed ??= Promise.withResolvers<void>();
+  }
+
+  function open(): void {
+    closed?.resolve();
+    closed = undefined;
+  }
+
+  async function free(politeMs: number, waitMs: number): Promise<void> {
+    if (writers === 0) return close();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const holdBack = setTimeout(close, politeMs);
+    const giveUp = setTimeout(reject, waitMs);
+    // Closed in the same moment, so that no writer enters between.
+    whenFree = () => {
+      close();
+      resolve();
+    };
+    try {
+      await promise;
+    } catch {
+      open();
+      throw new TransientError('WarehouseBusy', 'a long change of the warehouse is running; try again later');
+    } finally {
+      clearTimeout(holdBack);
+      clearTimeout(giveUp);
+      whenFree = undefined;
+    }
+  }
+
+  return {
+    async enter() {
+      while (closed !== undefined) await closed.promise;
+      writers++;
+    },
+    leave() {
+      writers--;
+      if (writers === 0) whenFree?.();
+    },
+    async alone(work, { politeMs = POLITE_MS, waitMs = WAIT_MS } = {}) {
+      if (whenFree !== undefined || (closed !== undefined && writers === 0))
+        throw new TransientError('WarehouseBusy', 'another call has the warehouse alone; try again later');
+      await free(politeMs, waitMs);
+      try {
+        return await work();
+      } finally {
+        open();
+      }
+    },
+  };
+}

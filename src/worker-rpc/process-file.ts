@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { replaceFile } from '../lib/durable-files.ts';
+import { isAlive } from './worker-rpc.ts';
+
+const processFileSchema = z.object({
+  port: z.number().int().min(1).max(65_535),
+  secret: z.string().min(32),
+  pid: z.number().int().positive(),
+  host: z.string(),
+  roles: z.array(z.string()),
+});
+/** The address of a process of the service, and a secret. Only users who can read the files of the service can read it. */
+export type ProcessFile = z.infer<typeof processFileSchema>;
+
+/** Writes the file of this process. Files of ended processes of this machine are removed. @returns removes the file */
+export function writeProcessFile(
+  dataDir: string,
+  file: Omit<ProcessFile, 'pid' | 'host'>,
+): { remove: () => void } {
+  const folder = processFolder(dataDir);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const { path, file: other } of listProcessFiles(dataDir))
+    if (other.host === hostname() && !isAlive(other.pid)) rmSync(path, { force: true });
+  const path = join(folder, `${randomUUID()}.json`);
+  replaceFile(path, JSON.stringify({ ...file, pid: process.pid, host: hostname() }));
+  return {
+    remove() {
+      rmSync(path, { force: true });
+      try {
+        rmdirSync(folder);
+      } catch {
+        // Another process uses it.
+      }
+    },
+  };
+}
+
+/** The files of all processes that were started on a data folder, also of processes that were killed. */
+export function listProcessFiles(dataDir: string): Array<{ path: string; file: ProcessFile }> {
+  let names: string[];
+  try {
+    names = readdirSync(processFolder(dataDir));
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => {
+    const path = join(processFolder(dataDir), name);
+    try {
+      return [{ path, file: processFileSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function processFolder(dataDir: string): string {
+  return join(dataDir, 'control', 'processes');
+}

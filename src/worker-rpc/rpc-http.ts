@@ -1,0 +1,58 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { bearerToken } from '../access/bearer.ts';
+import { TerminalError } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import { CONTROL_HEADER, CONTROL_HOST, tell } from './rpc-wire.ts';
+
+const BODY_BYTES_MAX = 1024 * 1024;
+const CONNECTIONS_MAX = 64;
+
+/** Starts a server that only this machine can reach, on a free port. */
+export async function listenLocally(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<Server> {
+  const server = createServer(
+    { requestTimeout: 10 * SECOND_MS, headersTimeout: 5 * SECOND_MS, connectionsCheckingInterval: SECOND_MS },
+    (request, response) => {
+      response.setHeader(CONTROL_HEADER, '1');
+      answer(request, response);
+    },
+  );
+  server.maxConnections = CONNECTIONS_MAX;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, CONTROL_HOST, resolve);
+  });
+  return server;
+}
+
+/** Compares in constant time. */
+export function hasSecret({ headers }: IncomingMessage, secret: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(bearerToken(headers.authorization) ?? ''), digest(secret));
+}
+
+export async function readRpcBody(request: IncomingMessage): Promise<{ args?: unknown }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) throw new TerminalError('TooLarge', 'the arguments are larger than 1 MiB');
+    chunks.push(chunk);
+  }
+  try {
+    return Object(JSON.parse(Buffer.concat(chunks).toString()));
+  } catch {
+    throw new TerminalError('InvalidArguments', 'the arguments are not JSON');
+  }
+}
+
+export function sendRpc(response: ServerResponse, status: number, body: object): void {
+  const text = tell(body);
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+  });
+  response.end(text);
+}

@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { hideSecrets } from '../../src/config/hide-secrets.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const aws = {
+  AWS_ACCESS_KEY_ID: 'KEY-OF-AWS',
+  AWS_SECRET_ACCESS_KEY: 'secret of aws',
+  AWS_SESSION_TOKEN: 'session of aws',
+  AWS_REGION: 'eu-west-1',
+};
+
+function load(s3: string, environment: Record<string, string> = {}) {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'wattline.yaml'), `storage:\n  s3: ${s3}\n`);
+  return loadConfig({ cwd, environment }).storage.s3!;
+}
+
+test('a bucket takes region and keys from the variables of AWS, and the store of AWS', () => {
+  expect(load('{ bucket: energy, prefix: site-a }', aws)).toEqual({
+    endpoint: 'https://s3.eu-west-1.amazonaws.com',
+    addressing: 'virtual-host',
+    region: 'eu-west-1',
+    bucket: 'energy',
+    prefix: 'site-a/',
+    accessKeyId: 'KEY-OF-AWS',
+    secretAccessKey: 'secret of aws',
+    sessionToken: 'session of aws',
+  });
+  expect(load('{ bucket: energy }', { ...aws, AWS_ENDPOINT_URL: 'http://127.0.0.1:9000' })).toMatchObject({
+    endpoint: 'http://127.0.0.1:9000',
+    addressing: 'path',
+  });
+});
+
+test('keys of the configuration are not mixed with keys of the environment', () => {
+  const reference = `$\{MINE}`;
+  const own = load(`{ bucket: energy, region: r, accessKeyId: K, secretAccessKey: "${reference}" }`, {
+    ...aws,
+    MINE: 'my secret',
+  });
+  expect(own).toMatchObject({ accessKeyId: 'K', secretAccessKey: 'my secret', region: 'r' });
+  expect(own).not.toHaveProperty('sessionToken');
+  expect(() => load('{ bucket: energy, accessKeyId: K }', aws)).toThrow(/storage\.s3\.secretAccessKey/);
+});
+
+test('secrets are not shown', () => {
+  const shown = JSON.stringify(hideSecrets({ storage: { s3: load('{ bucket: energy }', aws) } }));
+  expect(shown).toContain('KEY-OF-AWS');
+  expect(shown).not.toMatch(/secret of aws|session of aws/);
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups, type WorkgroupsChange } from '../../src/config/workgroups.ts';
+
+const settings = (workgroups: object[], exports: object[] = []) =>
+  configSchema.parse({ workgroups, exports });
+const daily = { report: 'daily_energy', range: 'yesterday', format: 'csv', schedule: '0 2 * * *' };
+
+test('a replacement reports what was added, changed and removed, and keeps the objects of unchanged workgroups', () => {
+  const workgroups = createWorkgroups(settings([{ id: 'home' }, { id: 'plant' }, { id: 'old' }]));
+  const [home, plant, old] = workgroups.list();
+  const changes: WorkgroupsChange[] = [];
+  const stop = workgroups.onChange((change) => changes.push(change));
+
+  const next = settings([{ id: 'new' }, { id: 'plant', timezone: 'Europe/Paris' }, { id: 'home' }]);
+  const change = workgroups.replace(next);
+
+  expect(changes).toEqual([change]);
+  expect(change.added.map(({ id }) => id)).toEqual(['new']);
+  expect(change.changed).toEqual([{ before: plant, after: workgroups.get('plant') }]);
+  expect(workgroups.get('plant')?.timezone).toBe('Europe/Paris');
+  expect(change.removed).toEqual([old]);
+  expect(workgroups.get('old')).toBeUndefined();
+  expect(workgroups.get('home')).toBe(home);
+  expect(workgroups.list().map(({ id }) => id)).toEqual(['new', 'plant', 'home']);
+
+  workgroups.replace(settings([{ id: 'new' }, { id: 'plant', timezone: 'Europe/Paris' }, { id: 'home' }]));
+  expect(changes).toHaveLength(1);
+  stop();
+  workgroups.replace(settings([]));
+  expect(changes).toHaveLength(1);
+});
+
+test('a workgroup has changed if its exports have changed', () => {
+  const folder = { destination: { folder: '/tmp' } };
+  const with1 = [{ id: 'one', workgroup: 'home', ...daily, ...folder }];
+  const workgroups = createWorkgroups(settings([{ id: 'home' }, { id: 'plant' }], with1));
+  expect(workgroups.exportsOf('home').map(({ id }) => id)).toEqual(['one']);
+  expect(workgroups.exportsOf('plant')).toEqual([]);
+  const change = workgroups.replace(settings([{ id: 'home' }, { id: 'plant' }]));
+  expect(change.changed.map(({ after }) => after.id)).toEqual(['home']);
+  expect(workgroups.exportsOf('home')).toEqual([]);
+});
+
+test('every listener is called, also if an earlier one fails', () => {
+  const workgroups = createWorkgroups(settings([]));
+  const called: string[] = [];
+  workgroups.onChange(() => {
+    throw new Error('the first listener failed');
+  });
+  workgroups.onChange(({ added }) => called.push(...added.map(({ id }) => id)));
+  expect(() => workgroups.replace(settings([{ id: 'home' }]))).toThrow('the first listener failed');
+  expect(called).toEqual(['home']);
+});

@@ -1,0 +1,143 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.ts';
+import { runCli } from '../support/run-cli.ts';
+import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const DEVICE = '00000000-0000-4000-8000-000000000001';
+const HOUR_MS = 3_600_000;
+
+const config: ConfigInput = {
+  pipeline: { pollEvery: '200ms', rollupEvery: '300ms', publishEvery: '300ms', hibernateAfter: '1s' },
+  workgroups: [
+    {
+      id: 'home',
+      energyStreams: [{ table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh' }],
+    },
+  ],
+};
+
+let sent = 0;
+async function post({ url, token }: ServiceProcess): Promise<void> {
+  sent += 1;
+  const message = {
+    device: DEVICE,
+    source: 'pv',
+    msg_id: sent,
+    event_time: Date.now(),
+    data: { total_wh: sent },
+  };
+  const answer = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify([message]),
+  });
+  expect(answer.status).toBe(200);
+}
+
+async function isPublished({ config: { dataDir } }: ServiceProcess, id: number): Promise<boolean> {
+  const rows = await queryLake(
+    { dataDir } as never,
+    'home',
+    'SELECT message_id::INTEGER AS id FROM messages',
+  );
+  return rows?.some((row) => row.id === id) ?? false;
+}
+
+const published = (service: ServiceProcess) => {
+  const id = sent;
+  return until(`message ${id} is published`, () => isPublished(service, id), 30_000);
+};
+
+const isIdleMarked = ({ config: { dataDir } }: ServiceProcess) =>
+  existsSync(join(dataDir, 'warehouse', 'home.duckdb.idle.json'));
+
+async function readiness({ url }: ServiceProcess) {
+  const answer = await fetch(`${url}/ready`);
+  const { checks } = (await answer.json()) as {
+    checks: { worker: { detail: { open: number; hibernated: number } } };
+  };
+  return { status: answer.status, ...checks.worker.detail };
+}
+
+const hibernates = (service: ServiceProcess) =>
+  until('it hibernates', async () => (await readiness(service)).hibernated === 1, 30_000);
+
+test('an idle workgroup hibernates, and a message or a request opens it, also after a kill', {
+  timeout: 240_000,
+}, async () => {
+  const service = await createServiceProcess(config);
+  await service.start();
+  await post(service);
+  await published(service);
+  await hibernates(service);
+  expect(isIdleMarked(service)).toBe(true);
+  expect(await readiness(service)).toMatchObject({ status: 200, open: 0, hibernated: 1 });
+  const cwd = join(service.config.dataDir, '..');
+  const status = JSON.parse((await runCli(['status', '--json'], { cwd })).stdout);
+  expect(status[0]).toMatchObject({ state: 'hibernated', storedMessages: 1 });
+  // To look at it does not wake it.
+  expect(isIdleMarked(service)).toBe(true);
+
+  await post(service);
+  await published(service);
+  await hibernates(service);
+
+  const day = new Date().toISOString().slice(0, 10);
+  const explained = await fetch(
+    `${service.url}/api/v1/orgs/home/daily-energy/explain?device=${DEVICE}&day=${day}`,
+    { headers: { authorization: `Bearer ${service.token}` } },
+  );
+  expect(explained.status).toBe(200);
+  await hibernates(service);
+
+  // Nothing is opened at a start with nothing to do.
+  await service.kill();
+  await service.start();
+  await until('it is ready', async () => (await readiness(service)).status === 200);
+  expect(await readiness(service)).toMatchObject({ open: 0, hibernated: 1 });
+  expect(isIdleMarked(service)).toBe(true);
+  await post(service);
+  await published(service);
+
+  // Killed while it is open.
+  await post(service);
+  expect(isIdleMarked(service)).toBe(false);
+  await service.kill();
+  await service.start();
+  await published(service);
+  await hibernates(service);
+
+  // A message that arrived just before a kill is read at the next start.
+  await post(service);
+  await service.kill();
+  await service.start();
+  await published(service);
+  expect(await service.stop()).toBe(0);
+});
+
+test('generations go on when the clock is set back or forward', { timeout: 120_000 }, async () => {
+  const clockFile = join(tempDir(), 'shift');
+  const preload = pathToFileURL(join(import.meta.dirname, '..', 'support', 'shifted-clock.ts'));
+  const service = await createServiceProcess(
+    // Messages must not become too old for the stream by the jump itself.
+    { ...config, stream: { retention: '1d' }, pipeline: { ...config.pipeline, hibernateAfter: '1h' } },
+    'up',
+    { NODE_OPTIONS: `--import ${preload}`, WATTLINE_TEST_CLOCK_FILE: clockFile },
+  );
+  await service.start();
+  await post(service);
+  await published(service);
+  for (const shiftMs of [-HOUR_MS, HOUR_MS]) {
+    writeFileSync(clockFile, String(shiftMs));
+    for (let count = 0; count < 3; count++) {
+      await post(service);
+      await published(service);
+    }
+    expect((await fetch(`${service.url}/health`)).status).toBe(200);
+  }
+});

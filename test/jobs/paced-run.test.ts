@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { type AfterRun, createPacedRun } from '../../jobs/paced-run.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+/** Runs every 30 s, at least 5 s apart, on a clock that a test moves. */
+function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0) {
+  const clock = createTestClock();
+  const startMs = clock.now();
+  const atSeconds: number[] = [];
+  const paced = createPacedRun({
+    leastMs: 5_000,
+    everyMs: 30_000,
+    startTimer: clock.startTimer,
+    nowMs: clock.now,
+    async run() {
+      atSeconds.push((clock.now() - startMs) / 1_000);
+      if (takesMs > 0) await clock.pass(takesMs);
+      return after(atSeconds.length);
+    },
+  });
+  return { clock, paced, atSeconds };
+}
+
+test('it runs at the beginning, and seldom if nobody asks, a tenth earlier or later', async () => {
+  const { clock, paced, atSeconds } = setUp();
+  await clock.advance(100_000);
+  expect(atSeconds).toHaveLength(4);
+  for (const [index, at] of atSeconds.slice(1).entries()) {
+    expect(at - atSeconds[index]!).toBeGreaterThanOrEqual(27);
+    expect(at - atSeconds[index]!).toBeLessThanOrEqual(33.1);
+  }
+  expect(paced.isBusy()).toBe(false);
+});
+
+test('it runs at once if the last run is long ago, and otherwise when the least distance has passed', async () => {
+  const { clock, paced, atSeconds } = setUp();
+  await clock.advance(10_000);
+  paced.want();
+  await clock.advance(0);
+  expect(atSeconds).toEqual([0, 10]);
+  await clock.advance(1_000);
+  for (let asked = 0; asked < 3; asked++) paced.want();
+  expect(paced.isBusy()).toBe(true);
+  await clock.advance(10_000);
+  expect(atSeconds).toEqual([0, 10, 15]);
+});
+
+test('it runs again if it is asked for during a run, and never twice at once', async () => {
+  const { clock, paced, atSeconds } = setUp(() => 'done', 8_000);
+  await clock.advance(1_000);
+  paced.want();
+  await clock.advance(6_000);
+  expect(atSeconds).toEqual([0]);
+  await clock.advance(2_000);
+  expect(atSeconds).toEqual([0, 8]);
+});
+
+test('it runs again if the run says so, and after the wait that a run wants, also if it is asked for', async () => {
+  const { clock, paced, atSeconds } = setUp((count) =>
+    count === 1 ? 'again' : count === 2 ? { waitMs: 20_000 } : 'done',
+  );
+  await clock.advance(6_000);
+  expect(atSeconds).toEqual([0, 5]);
+  paced.want();
+  await clock.advance(20_000);
+  expect(atSeconds).toEqual([0, 5, 25]);
+});
+
+test('the first run may be later, unless somebody asks', async () => {
+  const clock = createTestClock();
+  let runs = 0;
+  const paced = createPacedRun({
+    leastMs: 5_000,
+    everyMs: 30_000,
+    firstAfterMs: 20_000,
+    startTimer: clock.startTimer,
+    nowMs: clock.now,
+    async run() {
+      runs += 1;
+      return 'done';
+    },
+  });
+  expect(paced.isBusy()).toBe(false);
+  await clock.advance(19_000);
+  expect(runs).toBe(0);
+  await clock.advance(1_000);
+  expect(runs).toBe(1);
+  paced.want();
+  await clock.advance(5_000);
+  expect(runs).toBe(2);
+});
+
+test('it does not run after it was stopped', async () => {
+  const { clock, paced, atSeconds } = setUp();
+  await clock.advance(1_000);
+  paced.stop();
+  paced.want();
+  await clock.advance(60_000);
+  expect(atSeconds).toEqual([0]);
+});

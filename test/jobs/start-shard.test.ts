@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { StageName, Stages } from '../../jobs/stages.ts';
+import { type LossReason, startShard } from '../../jobs/start-shard.ts';
+import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { until } from '../support/until.ts';
+
+function setUp(
+  run: Partial<Stages>,
+  options: {
+    onLost?: (reason: LossReason) => void;
+    everyMs?: number;
+    leastMs?: number;
+    isBrief?: boolean;
+  } = {},
+) {
+  const { onLost = () => {}, everyMs = 200, leastMs = 10, isBrief = false } = options;
+  const clock = { aheadMs: 0, now: () => performance.now() + clock.aheadMs };
+  const idle = async () => undefined;
+  const shard = startShard({
+    workgroupId: 'a',
+    paces: (['poll', 'rollup', 'publish'] as const).map((stage) => ({ stage, leastMs, everyMs })),
+    stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, export: idle, ...run },
+    clock,
+    logger: silentLogger,
+    isBrief,
+    onLost,
+  });
+  const healthOf = (name: StageName) => shard.health().find(({ stage }) => stage === name)!;
+  const end = async () => expect(await shard.stop(5_000)).toBe('stopped');
+  return { clock, shard, healthOf, end };
+}
+
+/** Stages that count their runs. */
+function counting() {
+  const runs = { poll: 0, rollup: 0, publish: 0 };
+  const count = (stage: keyof typeof runs) => async () => {
+    runs[stage] += 1;
+  };
+  return { runs, stages: { poll: count('poll'), rollup: count('rollup'), publish: count('publish') } };
+}
+
+test('roll-up and publish of a shard never run at once, while a poll goes on beside them', async () => {
+  const running = new Set<StageName>();
+  const together: string[] = [];
+  const stage = (name: StageName, ms: number) => async () => {
+    running.add(name);
+    together.push([...running].toSorted().join('+'));
+    await sleep(ms);
+    running.delete(name);
+  };
+  const { end } = setUp({
+    poll: stage('poll', 700),
+    rollup: stage('rollup', 70),
+    publish: stage('publish', 70),
+  });
+  await until('each ran a few times', () => together.length > 12);
+  await end();
+  expect(together.filter((names) => names.includes('publish') && names.includes('rollup'))).toEqual([]);
+  expect(together).toContain('poll+rollup');
+  expect(together).toContain('poll+publish');
+});
+
+test.each([
+  [new StaleOwnerError('a', 1n, 2n), 'stale-owner'],
+  [new TransientError('ShardNotOpen', 'the warehouse of a is not open'), 'shard-ended'],
+  [Object.assign(new Error('from another thread'), { code: 'PipelineEnded' }), 'shard-ended'],
+])('a shard is lost once a stage finds that %s', async (error, reason) => {
+  const losses: LossReason[] = [];
+  const { end } = setUp({ poll: () => Promise.reject(error) }, { onLost: (loss) => losses.push(loss) });
+  await until('the loss is noticed', () => losses.length > 0);
+  expect(losses[0]).toBe(reason);
+  await end();
+});
+
+test('a stage that fails does not hold the others up, and keeps the shard from being idle', async () => {
+  let rollups = 0;
+  const { shard, healthOf, end } = setUp({
+    poll: () => Promise.reject(new TransientError('Away', 'no')),
+    rollup: async () => {
+      rollups += 1;
+    },
+  });
+  await until('the roll-up ran on', () => rollups > 4);
+  expect(healthOf('poll')).toMatchObject({ state: 'failing', lastError: { message: 'no' } });
+  expect(healthOf('rollup').state).toBe('ok');
+  expect(shard.idleMs()).toBe(0);
+  await end();
+});
+
+test('news is polled, what has landed is rolled up, and what is rolled up is published, long before it is due', async () => {
+  const { runs, stages } = counting();
+  const { shard, end } = setUp(stages, { everyMs: 3_600_000 });
+  await until('all ran at the beginning', () => shard.idleMs() > 0);
+  const before = { ...runs };
+  shard.noteNews();
+  await until('it was polled', () => runs.poll > before.poll);
+  expect(runs.rollup).toBe(before.rollup);
+  shard.noteChange();
+  await until('it was published', () => runs.publish > before.publish);
+  expect(runs.rollup).toBe(before.rollup + 1);
+  await end();
+});
+
+test('lost news is found by the run that nobody asked for', async () => {
+  const { runs, stages } = counting();
+  const { end } = setUp(stages, { everyMs: 100 });
+  await until('it was polled without news', () => runs.poll > 3);
+  await end();
+});
+
+test('a stage that has more to do runs again without being asked', async () => {
+  let polls = 0;
+  const { end } = setUp({ poll: async () => ({ more: ++polls < 4 }) }, { everyMs: 3_600_000 });
+  await until('it has done everything', () => polls === 4);
+  await end();
+});
+
+test('a stage runs again after the time that it asks for', async () => {
+  let publishes = 0;
+  const { end } = setUp(
+    { publish: async () => ({ againInMs: ++publishes < 4 ? 50 : undefined }) },
+    { everyMs: 3_600_000 },
+  );
+  await until('it was published again', () => publishes >= 4);
+  await end();
+});
+
+test('a shard is idle since its last news or use, and one that was opened for a job as soon as its stages have run', async () => {
+  const { shard, clock, end } = setUp({}, { everyMs: 3_600_000 });
+  await until('all stages have run', () => shard.idleMs() > 0);
+  clock.aheadMs += 60_000;
+  expect(shard.idleMs()).toBeGreaterThanOrEqual(60_000);
+  shard.noteUse();
+  expect(shard.idleMs()).toBeLessThan(60_000);
+  shard.noteNews();
+  expect(shard.idleMs()).toBe(0);
+  await end();
+
+  const brief = setUp({}, { everyMs: 3_600_000, isBrief: true });
+  await until('it is idle', () => brief.shard.idleMs() === Number.POSITIVE_INFINITY);
+  await brief.end();
+});
+
+test('a shard settles by rolling up and publishing once, and does not if there is news meanwhile', async () => {
+  const { runs, stages } = counting();
+  const { shard, end } = setUp(
+    {
+      ...stages,
+      async publish() {
+        runs.publish += 1;
+        if (runs.publish === before.publish + 2) shard.noteNews();
+      },
+    },
+    { everyMs: 3_600_000, leastMs: 3_600_000 },
+  );
+  await until('all ran', () => runs.poll > 0 && runs.publish > 0 && runs.rollup > 0);
+  const before = { ...runs };
+  expect(await shard.settle()).toBe(true);
+  expect(runs).toMatchObject({ rollup: before.rollup + 1, publish: before.publish + 1 });
+  expect(await shard.settle()).toBe(false);
+  await end();
+});
+
+test('runs that stop coming are seen', async () => {
+  const { runs, stages } = counting();
+  const { clock, healthOf, end } = setUp(stages, { everyMs: 3_600_000 });
+  await until('it is polled', () => runs.poll > 0);
+  clock.aheadMs = 6 * 3_600_000;
+  expect(healthOf('poll').state).toBe('unscheduled');
+  await end();
+});
+
+test('a shard that stops aborts its stages, and abandons those that do not end', async () => {
+  const heeding = setUp({ poll: (_, signal) => sleep(60_000, undefined, { signal }) });
+  await until('it runs', () => heeding.healthOf('poll').runningSinceMs !== null);
+  await heeding.end();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const heedless = setUp({ poll: () => promise });
+  await until('it runs', () => heedless.healthOf('poll').runningSinceMs !== null);
+  expect(await heedless.shard.stop(100)).toBe('abandoned');
+  resolve();
+});

@@ -1,0 +1,107 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/lib/time.ts';
+import { createRetentionClock } from '../../../src/stream/log/retention-clock.ts';
+import { TEST_START_MS } from '../../support/test-clock.ts';
+
+const RETENTION_MS = HOUR_MS;
+
+function setUp(newestAgoMs?: number) {
+  let nowMs = TEST_START_MS;
+  let elapsedMs = 5_000.1234;
+  const clock = { now: () => nowMs, elapsed: () => elapsedMs };
+  const retention = createRetentionClock({
+    clock,
+    retentionMs: RETENTION_MS,
+    newestMs: newestAgoMs === undefined ? undefined : TEST_START_MS - newestAgoMs,
+    logger: silentLogger,
+  });
+  return {
+    retention,
+    now: () => nowMs,
+    elapsed: () => elapsedMs,
+    pass(ms: number) {
+      nowMs += ms;
+      elapsedMs += ms;
+    },
+    set(ms: number) {
+      nowMs += ms;
+    },
+  };
+}
+
+/** Fractions of a millisecond are rounded down. */
+function near({ retention }: ReturnType<typeof setUp>, expectedMs: number): void {
+  expect(Math.abs(retention.floorMs() - expectedMs)).toBeLessThanOrEqual(1);
+}
+
+test('without a jump the floor is the retention before now, also with a slow drift', () => {
+  const at = setUp();
+  near(at, TEST_START_MS - RETENTION_MS);
+  for (let minute = 0; minute < 180; minute++) {
+    at.pass(MINUTE_MS);
+    at.set(500);
+    const floorMs = at.retention.floorMs();
+    expect(Number.isInteger(floorMs)).toBe(true);
+    expect(Math.abs(floorMs - (at.now() - RETENTION_MS))).toBeLessThanOrEqual(1);
+  }
+});
+
+test('after a jump forward messages keep their full retention, and then the new time counts', () => {
+  const at = setUp();
+  at.retention.floorMs();
+  const jumpedAtMs = at.now();
+  at.set(10 * HOUR_MS);
+  near(at, jumpedAtMs - RETENTION_MS);
+  at.pass(RETENTION_MS - 1);
+  near(at, jumpedAtMs - 1);
+  at.pass(3);
+  near(at, at.now() - RETENTION_MS);
+});
+
+test('after a start, the time continues at the newest message for one retention', () => {
+  const at = setUp(3 * HOUR_MS);
+  near(at, TEST_START_MS - 4 * HOUR_MS);
+  at.pass(RETENTION_MS - 1);
+  near(at, TEST_START_MS - 3 * HOUR_MS - 1);
+  at.pass(2);
+  near(at, at.now() - RETENTION_MS);
+  // A newest message in the future comes from a clock that was set back meanwhile.
+  near(setUp(-3 * HOUR_MS), TEST_START_MS - RETENTION_MS);
+});
+
+test('no message is older than the retention before that much time has passed, whatever the clock does', () => {
+  const step = fc.record({
+    passMs: fc.integer({ min: 0, max: 40 * MINUTE_MS }),
+    setMs: fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: -3 * HOUR_MS, max: 3 * HOUR_MS }),
+      fc.integer({ min: -6 * SECOND_MS, max: 6 * SECOND_MS }),
+    ),
+    looks: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const at = setUp();
+      const appended: Array<{ ms: number; elapsedMs: number; adjustedMs: number }> = [];
+      let lastMs = 0;
+      let adjustedMs = 0;
+      for (const { passMs, setMs, looks } of steps) {
+        at.pass(passMs);
+        at.set(setMs);
+        // Small adjustments are not jumps, so the floor may be off by their sum.
+        adjustedMs += Math.min(Math.abs(setMs), 2 * 6 * SECOND_MS);
+        lastMs = Math.max(lastMs, at.now());
+        appended.push({ ms: lastMs, elapsedMs: at.elapsed(), adjustedMs });
+        const floorMs = at.retention.floorMs();
+        if (!looks) continue;
+        for (const one of appended.filter(({ ms }) => ms < floorMs))
+          expect(
+            at.elapsed() - one.elapsedMs + (adjustedMs - one.adjustedMs) + 12 * SECOND_MS,
+          ).toBeGreaterThanOrEqual(RETENTION_MS);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,38 @@
+import { posix } from 'node:path';
+import type { SourceFile } from './architecture.ts';
+
+/** Names that two files export on purpose, each with the reason why nobody confuses them. */
+export const allowedNamesakes: Readonly<Record<string, string>> = {
+  Shard: 'jobs/ may not use src/warehouse/, so no file can see both',
+  ShardOptions: 'jobs/ may not use src/warehouse/, so no file can see both',
+};
+
+const EXPORT =
+  /^export\s+(?:declare\s+)?(?:async\s+)?(?:function\*?|const|let|class|interface|type)\s+(?<name>\w+)/gm;
+
+/** Names of files that two files of the product share, so that a name in code leads to several files. */
+export function findNamesakes(sources: readonly SourceFile[]): string[] {
+  return namesakes(sources.map(({ path }) => ({ name: posix.basename(path), path }))).map(({ paths }) =>
+    paths.join(' and '),
+  );
+}
+
+/** Names of types, functions and constants that several files export. A type and its schema may share a file. */
+export function findExportNamesakes(sources: readonly SourceFile[]): string[] {
+  const names = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(EXPORT)].map((match) => ({ name: match.groups!.name!, path })),
+  );
+  return namesakes(names)
+    .filter(({ name }) => !(name in allowedNamesakes))
+    .map(
+      ({ name, paths }) => `${name} is exported by ${paths.join(' and ')}; rename one of them, or share it`,
+    );
+}
+
+function namesakes(
+  named: ReadonlyArray<{ name: string; path: string }>,
+): Array<{ name: string; paths: string[] }> {
+  return [...Map.groupBy(named, ({ name }) => name)]
+    .map(([name, files]) => ({ name, paths: [...new Set(files.map(({ path }) => path))] }))
+    .filter(({ paths }) => paths.length > 1);
+}

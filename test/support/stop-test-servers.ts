@@ -1,0 +1,11 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { stopRadosgw } from './radosgw.ts';
+
+/** Runs once after all test files: ends the servers that they shared. */
+export async function teardown(): Promise<void> {
+  const run = process.env.WATTLINE_TEST_RUN;
+  if (run === undefined) return;
+  await stopRadosgw(join(run, 'radosgw'));
+  rmSync(run, { recursive: true, force: true });
+}
