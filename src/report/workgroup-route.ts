@@ -10,7 +10,7 @@ import { taggedAnswers } from './report-schemas.ts';
 
 const url = '/api/v1/orgs/:workgroupId';
 
-export const workgroupSchema = z
+export const workgroupAnswerSchema = z
   .object({
     workgroup: z.string(),
     timezone: z.string().meta({ description: 'IANA time zone of its days' }),
@@ -36,7 +36,7 @@ export function registerWorkgroupRoute(
         description: 'The time zone of a workgroup and the names of its sites.',
         tags: ['report'],
         params: addressSchema,
-        response: taggedAnswers(workgroupSchema),
+        response: taggedAnswers(workgroupAnswerSchema),
       },
     },
     async (request, reply) => {

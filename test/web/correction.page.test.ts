@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { DailyEnergy } from '../../src/web/data/answers.ts';
+import type { DailyEnergy } from '../../src/web/facts/answers.ts';
 import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import type { Balances, DayDetails, Profiles } from '../../src/web/data/answers.ts';
+import type { Balances, DayDetails, Profiles } from '../../src/web/facts/answers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 
@@ -91,7 +91,7 @@ testPage('days without data are hatched, and no zero stands in their place', asy
   await page.getByText('No energy in this period').waitFor();
   await page.goto(`/#/home/energy?from=${later}&to=${later}&show=devices`);
   await page.getByText('No energy in this period').waitFor();
-  await page.goto(`/#/shop/energy?from=${yesterday}&to=${addDays(yesterday, 1)}&show=devices`);
+  await page.goto(`/#/shop/energy?from=${yesterday}&to=${shiftDay(yesterday, 1)}&show=devices`);
   await page.locator('.column').first().waitFor();
   expect(await page.locator('.column.provisional').count()).toBeGreaterThan(0);
   expect(await page.locator('.column').count()).toBe(2);
@@ -139,7 +139,7 @@ testPage('the overview has the energy of yesterday and the sentence of its state
 testPage('columns and cells are read with the arrow keys, and lead on with Enter', async () => {
   const { yesterday } = served();
   const { page } = await openPage();
-  await signIn(page, `home/energy?from=${addDays(yesterday, -1)}&to=${yesterday}&show=devices`);
+  await signIn(page, `home/energy?from=${shiftDay(yesterday, -1)}&to=${yesterday}&show=devices`);
   await page.locator('.column').first().waitFor();
   await page.locator('.column[tabindex="0"]').focus();
   await page.keyboard.press('ArrowLeft');
@@ -158,6 +158,6 @@ testPage('columns and cells are read with the arrow keys, and lead on with Enter
   await page.getByRole('heading', { name: 'Why this number' }).waitFor();
 });
 
-function addDays(day: string, count: number): string {
+function shiftDay(day: string, count: number): string {
   return new Date(Date.parse(day) + count * 86_400_000).toISOString().slice(0, 10);
 }

@@ -3,14 +3,21 @@ import { describe, expect, test } from 'vitest';
 import { flagBits } from '../../src/rollup/flag-bits.ts';
 import { csvText } from '../../src/web/words/csv-text.ts';
 import { flagWords, sortFlags, worstRank } from '../../src/web/words/flag-words.ts';
-import { addDays, addMonths, countDays, listDays, today, weekStart } from '../../src/web/words/local-days.ts';
+import {
+  addMonths,
+  countDays,
+  listDays,
+  shiftDay,
+  today,
+  weekStart,
+} from '../../src/web/words/local-days.ts';
 import { exactEnergy, formatChange, formatEnergy, formatShare } from '../../src/web/words/number-words.ts';
 import {
   columnsOf,
   daysOfColumn,
   grainOf,
   kindOf,
-  periodOf,
+  rangeOf,
   shiftPeriod,
   yearBefore,
 } from '../../src/web/words/periods.ts';
@@ -56,7 +63,7 @@ describe('periods', () => {
   test('the days of columns are the days of the period, each once', () => {
     fc.assert(
       fc.property(day, fc.integer({ min: 0, max: 1_500 }), (from, length) => {
-        const period = { from, to: addDays(from, length) };
+        const period = { from, to: shiftDay(from, length) };
         const columns = columnsOf(period, grainOf(period));
         const days = columns.flatMap((column) => {
           const { from: first, to } = daysOfColumn(column, period);
@@ -70,11 +77,11 @@ describe('periods', () => {
   test('the period after the period before is the period itself', () => {
     fc.assert(
       fc.property(day, fc.constantFrom('week', 'month', 'year'), (from, kind) => {
-        const period = periodOf(kind, from);
+        const period = rangeOf(kind, from);
         expect(kindOf(period)).toBe(kind);
         expect(period.from <= from && from <= period.to).toBe(true);
         expect(shiftPeriod(shiftPeriod(period, -1), 1)).toEqual(period);
-        expect(addDays(shiftPeriod(period, -1).to, 1)).toBe(period.from);
+        expect(shiftDay(shiftPeriod(period, -1).to, 1)).toBe(period.from);
       }),
     );
   });
@@ -83,7 +90,7 @@ describe('periods', () => {
       from: '2023-02-01',
       to: '2023-02-28',
     });
-    expect(weekStart(yearBefore(periodOf('week', '2026-11-20')).from)).toBe('2025-11-17');
+    expect(weekStart(yearBefore(rangeOf('week', '2026-11-20')).from)).toBe('2025-11-17');
   });
   test('days', () => {
     expect(addMonths('2026-03-31', -1)).toBe('2026-02-28');

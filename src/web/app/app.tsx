@@ -1,12 +1,12 @@
 import { useCallback, useState } from 'preact/hooks';
-import { forgetAnswers } from '../data/use-answer.ts';
+import { forgetAnswers } from '../facts/use-answer.ts';
 import { takeLinkedToken, useAddress } from './address.ts';
-import { readToken, type Session, storedToken } from './session.ts';
+import { readToken, storedToken, type TokenSession } from './session.ts';
 import { Shell } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
 
 interface Entry {
-  session: Session | undefined;
+  session: TokenSession | undefined;
   /** Why nobody is signed in. */
   reason: string | undefined;
 }
@@ -15,7 +15,7 @@ interface Entry {
 export function App() {
   const address = useAddress();
   const [entry, setEntry] = useState<Entry>(enter);
-  const onSession = useCallback((session: Session) => {
+  const onSession = useCallback((session: TokenSession) => {
     storedToken.write(session.token);
     setEntry({ session, reason: undefined });
   }, []);

@@ -1,5 +1,5 @@
 /** What the page knows of a token. The service checks it; the page only reads for whom it is. */
-export interface Session {
+export interface TokenSession {
   token: string;
   subject: string;
   /** The workgroups whose reports it may read, in order of their names. */
@@ -24,7 +24,7 @@ const KEY = 'wattline.token';
 export function readToken(
   text: string,
   nowMs = Date.now(),
-): { kind: 'session'; session: Session } | { kind: 'refused'; reason: string } {
+): { kind: 'session'; session: TokenSession } | { kind: 'refused'; reason: string } {
   const token = text.trim().replace(/^bearer\s+/i, '');
   if (token === '') return refused('Paste a token first.');
   const claims = claimsOf(token);

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { WorkgroupAnswer } from '../data/answers.ts';
-import { type Failure, RequestError, request } from '../data/request.ts';
-import { type Work, WorkContext } from '../data/work-context.ts';
+import type { WorkgroupAnswer } from '../facts/answers.ts';
+import { askService, type Failure, RequestError } from '../facts/ask-service.ts';
+import { type PageWork, PageWorkContext } from '../facts/page-work.ts';
 import { DayPage } from '../pages/day-page.tsx';
 import { EnergyPage } from '../pages/energy-page.tsx';
 import { OverviewPage } from '../pages/overview-page.tsx';
@@ -11,7 +11,7 @@ import { Failed, Loading } from '../parts/states.tsx';
 import { today } from '../words/local-days.ts';
 import { type Address, linkTo, type PageName } from './address.ts';
 import { Logo } from './logo.tsx';
-import type { Session } from './session.ts';
+import type { TokenSession } from './session.ts';
 
 const listed: ReadonlyArray<{ page: PageName; name: string }> = [
   { page: 'overview', name: 'Overview' },
@@ -35,7 +35,11 @@ const pages = {
 } as const;
 
 /** The frame of all pages: the workgroup, the pages, the zone, and the way out. */
-export function Shell(props: { session: Session; address: Address; onSignedOut(reason?: string): void }) {
+export function Shell(props: {
+  session: TokenSession;
+  address: Address;
+  onSignedOut(reason?: string): void;
+}) {
   const { session, address, onSignedOut } = props;
   const workgroup = session.workgroups.find(({ id }) => id === address.workgroup) ?? session.workgroups[0]!;
   const root = `api/v1/orgs/${encodeURIComponent(workgroup.id)}`;
@@ -43,7 +47,7 @@ export function Shell(props: { session: Session; address: Address; onSignedOut(r
   const day = useToday(zone);
   const main = useRef<HTMLElement>(null);
   const Page = pages[address.page];
-  const work = useMemo<Work | undefined>(
+  const work = useMemo<PageWork | undefined>(
     () =>
       zone === undefined || day === undefined
         ? undefined
@@ -93,9 +97,9 @@ export function Shell(props: { session: Session; address: Address; onSignedOut(r
         {failure ? (
           <Failed failure={failure} onRetry={retry} />
         ) : work ? (
-          <WorkContext.Provider value={work}>
+          <PageWorkContext.Provider value={work}>
             <Page key={workgroup.id} query={address.query} />
-          </WorkContext.Provider>
+          </PageWorkContext.Provider>
         ) : (
           <Loading what="the workgroup" height={400} />
         )}
@@ -111,7 +115,15 @@ export function Shell(props: { session: Session; address: Address; onSignedOut(r
   );
 }
 
-function WorkgroupChoice({ session, chosen, page }: { session: Session; chosen: string; page: PageName }) {
+function WorkgroupChoice({
+  session,
+  chosen,
+  page,
+}: {
+  session: TokenSession;
+  chosen: string;
+  page: PageName;
+}) {
   if (session.workgroups.length === 1) return <span class="workgroup">{chosen}</span>;
   return (
     <label class="workgroup">
@@ -140,7 +152,7 @@ function useZone(token: string, path: string, onSignedOut: (reason?: string) => 
   useEffect(() => {
     const gone = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    request<WorkgroupAnswer>(path, { token, signal: gone.signal })
+    askService<WorkgroupAnswer>(path, { token, signal: gone.signal })
       .then((answered) => setFound({ path, zone: answered!.answer.timezone }))
       .catch((error) => {
         if (gone.signal.aborted) return;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Logo } from './logo.tsx';
-import { readToken, type Session } from './session.ts';
+import { readToken, type TokenSession } from './session.ts';
 
 /** Asks for a token. @param reason why the person is here again */
 export function SignIn({
@@ -8,7 +8,7 @@ export function SignIn({
   onSession,
 }: {
   reason: string | undefined;
-  onSession(session: Session): void;
+  onSession(session: TokenSession): void;
 }) {
   const [problem, setProblem] = useState<string | undefined>();
   const submit = (event: SubmitEvent) => {

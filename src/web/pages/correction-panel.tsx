@@ -1,8 +1,9 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
-import type { CorrectionAnswer, Explained, ExplainedSource, ListedCorrection } from '../data/answers.ts';
-import { RequestError, request } from '../data/request.ts';
-import { WorkContext } from '../data/work-context.ts';
-import { exactEnergy, formatCount } from '../words/number-words.ts';
+import type { ListedCorrection } from '../../correction/list-corrections.ts';
+import type { CorrectionAnswer, Explained, ExplainedSource } from '../facts/answers.ts';
+import { askService, RequestError } from '../facts/ask-service.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { countText, exactEnergy } from '../words/number-words.ts';
 import { clockTime, dayAndTime, longDay } from '../words/time-words.ts';
 
 type Kind = 'exclude' | 'set_day' | 'fill' | 'undo';
@@ -31,7 +32,7 @@ export function CorrectionPanel(props: {
   onDone(): void;
 }) {
   const { explained, source, picked, onDone } = props;
-  const { workgroup, zone } = useContext(WorkContext);
+  const { workgroup, zone } = useContext(PageWorkContext);
   const [draft, setDraft] = useState<Draft | undefined>();
   useEffect(() => {
     if (picked && workgroup.mayCorrect) setDraft({ kind: 'exclude', ...picked });
@@ -105,7 +106,7 @@ function CorrectionForm(props: {
   onDone(): void;
 }) {
   const { draft, explained, source, onClose, onDone } = props;
-  const { token, root, zone, onSignedOut } = useContext(WorkContext);
+  const { token, root, zone, onSignedOut } = useContext(PageWorkContext);
   const [preview, setPreview] = useState<{ body: unknown; correction: ListedCorrection } | undefined>();
   const [problem, setProblem] = useState<string | undefined>();
   const [isBusy, setBusy] = useState(false);
@@ -115,11 +116,14 @@ function CorrectionForm(props: {
     setBusy(true);
     setProblem(undefined);
     try {
-      const answered = await request<CorrectionAnswer>(`${root}corrections${dryRun ? '?dryRun=true' : ''}`, {
-        token,
-        method: 'POST',
-        body,
-      });
+      const answered = await askService<CorrectionAnswer>(
+        `${root}corrections${dryRun ? '?dryRun=true' : ''}`,
+        {
+          token,
+          method: 'POST',
+          body,
+        },
+      );
       if (dryRun) setPreview({ body, correction: answered!.answer.correction });
       else {
         onClose();
@@ -197,7 +201,7 @@ function CorrectionForm(props: {
 
 /** A time of the day in steps of a quarter of an hour, as the clock of the workgroup shows it. */
 function TimeFields({ explained, help }: { explained: Explained; help: string }) {
-  const { zone } = useContext(WorkContext);
+  const { zone } = useContext(PageWorkContext);
   const QUARTER_MS = 900_000;
   const [start, end] = [Date.parse(explained.start), Date.parse(explained.end)];
   const times = Array.from(
@@ -233,7 +237,7 @@ function Effect({ correction: { days, dayCount } }: { correction: ListedCorrecti
   return (
     <div class="effect" role="status">
       <p>
-        This would change {formatCount(dayCount)} {dayCount === 1 ? 'day' : 'days'}. Nothing is stored yet.
+        This would change {countText(dayCount)} {dayCount === 1 ? 'day' : 'days'}. Nothing is stored yet.
       </p>
       <table>
         <thead>

@@ -1,28 +1,28 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { Balances, DeviceStatuses, Profiles } from '../data/answers.ts';
+import type { Balances, DeviceStatuses, Profiles } from '../facts/answers.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
 import {
   type ProfileColumns,
   profileColumns,
   profileOfBalance,
   rolesThemselves,
-} from '../data/profile-columns.ts';
-import { namerOf, rolesOf, seriesName, seriesOf, splitSeries } from '../data/series.ts';
-import { useAnswer } from '../data/use-answer.ts';
-import { WorkContext } from '../data/work-context.ts';
+} from '../facts/profile-columns.ts';
+import { namerOf, rolesOf, seriesName, seriesOf, splitSeries } from '../facts/series.ts';
+import { useAnswer } from '../facts/use-answer.ts';
 import { Select } from '../parts/choice.tsx';
 import { DayStepper } from '../parts/day-stepper.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { comparableName } from '../pictures/bar-data.ts';
 import { BarFigure } from '../pictures/bar-figure.tsx';
-import { addDays, isDay } from '../words/local-days.ts';
+import { isDay, shiftDay } from '../words/local-days.ts';
 import { longDay, shortDay } from '../words/time-words.ts';
 import { EnergyTable } from './energy-table.tsx';
 
 /** The 15-minute profile of a day, in the zone of the workgroup. */
 export function DayPage({ query }: { query: Readonly<Record<string, string>> }) {
-  const { workgroup, today, zone } = useContext(WorkContext);
+  const { workgroup, today, zone } = useContext(PageWorkContext);
   const day = isDay(query.day) ? query.day : today;
   const other = isDay(query.with) ? query.with : undefined;
   const device = query.device;
@@ -76,8 +76,8 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
           options={[
             { key: '', name: 'no other day' },
             ...[1, 7, 28, 364].map((back) => ({
-              key: addDays(day, -back),
-              name: `${backNames[back]}, ${shortDay(addDays(day, -back))}`,
+              key: shiftDay(day, -back),
+              name: `${backNames[back]}, ${shortDay(shiftDay(day, -back))}`,
             })),
           ]}
           chosen={other ?? ''}

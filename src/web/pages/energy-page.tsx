@@ -1,19 +1,26 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { Balances, DailyEnergy, DayDetails, DeviceStatuses } from '../data/answers.ts';
-import { balanceColumns, type EnergyColumns, seriesColumns, withReference } from '../data/energy-columns.ts';
-import { namerOf, rolesOf, seriesName, seriesOf } from '../data/series.ts';
-import { type Answered, useAnswer } from '../data/use-answer.ts';
-import { WorkContext } from '../data/work-context.ts';
+import type { Balances, DailyEnergy, DayDetails, DeviceStatuses } from '../facts/answers.ts';
+import { balanceColumns, type EnergyColumns, seriesColumns, withReference } from '../facts/energy-columns.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { namerOf, rolesOf, seriesName, seriesOf } from '../facts/series.ts';
+import { type Answered, useAnswer } from '../facts/use-answer.ts';
 import { Choice, Select } from '../parts/choice.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Empty, Loading, Shown } from '../parts/states.tsx';
 import { comparableName, comparableOf } from '../pictures/bar-data.ts';
 import { BarFigure } from '../pictures/bar-figure.tsx';
-import { addDays, countDays, isDay } from '../words/local-days.ts';
-import { formatCount } from '../words/number-words.ts';
-import { daysOfColumn, type Grain, grainOf, type Period, shiftPeriod, yearBefore } from '../words/periods.ts';
-import { type BalanceRole, balanceRoles, isBalanceRole, roleWords } from '../words/role-words.ts';
+import { countDays, isDay, shiftDay } from '../words/local-days.ts';
+import { countText } from '../words/number-words.ts';
+import {
+  type DayRange,
+  daysOfColumn,
+  type Grain,
+  grainOf,
+  shiftPeriod,
+  yearBefore,
+} from '../words/periods.ts';
+import { type BalanceRole, isBalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
 import { periodName } from '../words/time-words.ts';
 import { energySentence } from './energy-sentence.tsx';
 import { EnergyTable } from './energy-table.tsx';
@@ -27,7 +34,7 @@ const VALUES_MAX = 20_000;
 
 /** Energy of a period in columns: the balance, the devices, or the sources of one role. */
 export function EnergyPage({ query }: { query: Query }) {
-  const { workgroup, today } = useContext(WorkContext);
+  const { workgroup, today } = useContext(PageWorkContext);
   const period = periodIn(query, today);
   const grain = grainOf(period);
   const compared: Compared = query.compare === 'before' || query.compare === 'year' ? query.compare : 'none';
@@ -40,7 +47,7 @@ export function EnergyPage({ query }: { query: Query }) {
   );
   const roles = rolesOf(balances.answer);
   // One role alone has nothing to be balanced with.
-  const present = balanceRoles.filter((role) => [...roles.values()].includes(role));
+  const present = stackedRoles.filter((role) => [...roles.values()].includes(role));
   // Without roles there is no balance, and the answer is 404.
   const isDecided = !workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined;
   const show = !isDecided ? undefined : shownIn(query.show, present);
@@ -115,9 +122,9 @@ export function EnergyPage({ query }: { query: Query }) {
 }
 
 /** The period of the address, or the last thirty days. */
-function periodIn({ from, to }: Query, today: string): Period {
+function periodIn({ from, to }: Query, today: string): DayRange {
   if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= 1_827) return { from, to };
-  return { from: addDays(today, -29), to: today };
+  return { from: shiftDay(today, -29), to: today };
 }
 
 function shownIn(asked: string | undefined, present: readonly BalanceRole[]): string {
@@ -127,12 +134,12 @@ function shownIn(asked: string | undefined, present: readonly BalanceRole[]): st
   return isBalanceRole(asked) && present.includes(asked) ? asked : usual;
 }
 
-const range = ({ from, to }: Period) => `startDate=${from}&endDate=${to}`;
+const range = ({ from, to }: DayRange) => `startDate=${from}&endDate=${to}`;
 
 interface PictureProps {
   show: string;
-  period: Period;
-  other: Period | undefined;
+  period: DayRange;
+  other: DayRange | undefined;
   grain: Grain;
   balances: Answered<Balances>;
   statuses: DeviceStatuses | undefined;
@@ -142,10 +149,10 @@ interface PictureProps {
 
 function EnergyPicture(props: PictureProps) {
   const { show, period, other, grain, balances, statuses, roles, device } = props;
-  const { workgroup, today } = useContext(WorkContext);
+  const { workgroup, today } = useContext(PageWorkContext);
   const known = Object.keys(statuses ?? {}).length;
   const isTooMuch = grain !== 'day' && !device && known * countDays(period.from, period.to) > VALUES_MAX;
-  const path = (of: Period) => {
+  const path = (of: DayRange) => {
     if (show === 'balance' && grain !== 'day') return undefined;
     if (show !== 'balance' && isTooMuch) return undefined;
     const report = grain === 'day' ? 'daily-energy/details' : 'daily-energy';
@@ -161,7 +168,7 @@ function EnergyPicture(props: PictureProps) {
     other && show === 'balance' ? `balance?${range(other)}&resolution=${grain}` : undefined,
     SLOW_MS,
   );
-  const hrefOf = (of: Period) => (column: string) => {
+  const hrefOf = (of: DayRange) => (column: string) => {
     if (grain === 'day') return linkTo(workgroup.id, 'day', { day: column });
     const days = daysOfColumn(column, of);
     return linkTo(workgroup.id, 'energy', {
@@ -172,7 +179,7 @@ function EnergyPicture(props: PictureProps) {
     });
   };
   const chosen = (key: string) => !isBalanceRole(show) || roles.get(key) === show;
-  const made = (of: Period, values: Answered<DailyEnergy | DayDetails>, sums: Answered<Balances>) => {
+  const made = (of: DayRange, values: Answered<DailyEnergy | DayDetails>, sums: Answered<Balances>) => {
     const frame = { period: of, grain, today, hrefOf: hrefOf(of) };
     if (show === 'balance')
       return sums.answer && balanceColumns(sums.answer, detailsOf(values.answer), frame);
@@ -183,8 +190,8 @@ function EnergyPicture(props: PictureProps) {
   if (isTooMuch && show !== 'balance')
     return (
       <Empty title="These are too many values for one picture">
-        {formatCount(known)} devices have {formatCount(known * countDays(period.from, period.to))} daily
-        values in this period. Choose one device, or at most three months.
+        {countText(known)} devices have {countText(known * countDays(period.from, period.to))} daily values in
+        this period. Choose one device, or at most three months.
       </Empty>
     );
   return (
@@ -212,7 +219,7 @@ function detailsOf(energy: DailyEnergy | DayDetails | undefined): DayDetails | u
 
 function EnergyShown(props: PictureProps & { columns: EnergyColumns; compared: EnergyColumns | undefined }) {
   const { columns, compared, show, period, other, grain } = props;
-  const { workgroup, zone, today } = useContext(WorkContext);
+  const { workgroup, zone, today } = useContext(PageWorkContext);
   if (columns.series.length === 0)
     return (
       <Empty title="No energy in this period">

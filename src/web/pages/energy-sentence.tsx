@@ -1,22 +1,22 @@
 import type { ComponentChildren } from 'preact';
-import type { EnergyColumns } from '../data/energy-columns.ts';
+import type { EnergyColumns } from '../facts/energy-columns.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { comparableName, comparableOf, isEmpty, totalOf } from '../pictures/bar-data.ts';
-import type { Day } from '../words/local-days.ts';
-import { formatChange, formatCount, plural } from '../words/number-words.ts';
-import type { Grain, Period } from '../words/periods.ts';
+import type { LocalDay } from '../words/local-days.ts';
+import { countText, formatChange, plural } from '../words/number-words.ts';
+import type { DayRange, Grain } from '../words/periods.ts';
 import { isBalanceRole, roleWords } from '../words/role-words.ts';
 import { periodName } from '../words/time-words.ts';
 
 /** What the picture of a period shows, in words: how much, compared with what, and what is missing. */
 export function energySentence(facts: {
   show: string;
-  period: Period;
-  other: Period | undefined;
+  period: DayRange;
+  other: DayRange | undefined;
   grain: Grain;
   columns: EnergyColumns;
   compared: EnergyColumns | undefined;
-  today: Day;
+  today: LocalDay;
 }): ComponentChildren {
   const { show, period, other, grain, columns, compared, today } = facts;
   const begun = columns.columns.filter((column) => !isEmpty(column));
@@ -34,7 +34,7 @@ export function energySentence(facts: {
         `The first data are of ${first.name}. `}
       {other && compared && comparedWords(columns, compared, other)}
       {missing > 0 &&
-        `${plural(missing, grain)} of ${formatCount(begun.length)} ${missing === 1 ? 'has' : 'have'} no data. `}
+        `${plural(missing, grain)} of ${countText(begun.length)} ${missing === 1 ? 'has' : 'have'} no data. `}
       {partly > 0 && `On ${plural(partly, grain)} a part is missing. `}
       {doubtful > 0 &&
         `${plural(doubtful, grain)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`}
@@ -89,7 +89,7 @@ function balanceWords(columns: EnergyColumns) {
   );
 }
 
-function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: Period) {
+function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: DayRange) {
   // Only columns that are known on both sides are compared.
   const pairs = columns.columns
     .map((column, index) => [

@@ -1,18 +1,18 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { Balances, DayChanges, DayDetails, DeviceStatuses, Profiles } from '../data/answers.ts';
-import { type Attention, findAttention, isSilent } from '../data/attention.ts';
-import { balanceColumns, seriesColumns } from '../data/energy-columns.ts';
-import { completeUpTo } from '../data/overview-facts.ts';
-import { qualityRows } from '../data/quality-rows.ts';
-import { namerOf, rolesOf, seriesOf, splitSeries } from '../data/series.ts';
-import { useAnswer } from '../data/use-answer.ts';
-import { WorkContext } from '../data/work-context.ts';
+import type { Balances, DayChanges, DayDetails, DeviceStatuses, Profiles } from '../facts/answers.ts';
+import { type Attention, findAttention, isSilent } from '../facts/attention.ts';
+import { balanceColumns, seriesColumns } from '../facts/energy-columns.ts';
+import { completeUpTo } from '../facts/overview-facts.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { qualityRows } from '../facts/quality-rows.ts';
+import { namerOf, rolesOf, seriesOf, splitSeries } from '../facts/series.ts';
+import { useAnswer } from '../facts/use-answer.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
-import { addDays, listDays } from '../words/local-days.ts';
-import { formatCount, plural } from '../words/number-words.ts';
+import { listDays, shiftDay } from '../words/local-days.ts';
+import { countText, plural } from '../words/number-words.ts';
 import { clockTime, dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
 import { OverviewTiles } from './overview-tiles.tsx';
 
@@ -23,14 +23,14 @@ const SLOW_MS = 15_000;
 
 /** One state with its reason, yesterday and today, what needs attention, and the last thirty days. */
 export function OverviewPage() {
-  const { workgroup, today } = useContext(WorkContext);
-  const from = addDays(today, 1 - DAYS);
+  const { workgroup, today } = useContext(PageWorkContext);
+  const from = shiftDay(today, 1 - DAYS);
   const days = `startDate=${from}&endDate=${today}`;
   const statuses = useAnswer<DeviceStatuses>('device-status');
   const details = useAnswer<DayDetails>(`daily-energy/details?${days}&groupBy=source`, SLOW_MS);
   const balances = useAnswer<Balances>(workgroup.maySeeAll ? `balance?${days}` : undefined, SLOW_MS);
   const profile = useAnswer<Profiles>(`interval-energy?startDate=${today}&endDate=${today}&groupBy=source`);
-  const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${addDays(today, -7)}`, SLOW_MS);
+  const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${shiftDay(today, -7)}`, SLOW_MS);
   const isDecided =
     statuses.answer &&
     (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined);
@@ -64,8 +64,8 @@ function Overview(props: {
   changes: DayChanges | undefined;
 }) {
   const { details, statuses, balances, profile, changes } = props;
-  const { workgroup, today, zone } = useContext(WorkContext);
-  const from = addDays(today, 1 - DAYS);
+  const { workgroup, today, zone } = useContext(PageWorkContext);
+  const from = shiftDay(today, 1 - DAYS);
   const roles = rolesOf(balances);
   const keys = seriesOf(details);
   const nameOf = namerOf(keys, statuses);
@@ -186,7 +186,7 @@ function State(props: {
         </p>
         <p class="muted">
           {all.length > 0 &&
-            `${formatCount(online)} of ${plural(all.length, 'device')} ${online === 1 ? 'is' : 'are'} online${asleep > 0 ? `, ${formatCount(asleep)} asleep` : ''}. `}
+            `${countText(online)} of ${plural(all.length, 'device')} ${online === 1 ? 'is' : 'are'} online${asleep > 0 ? `, ${countText(asleep)} asleep` : ''}. `}
           {completeMs === undefined
             ? 'Nothing of today is known yet.'
             : `Energy of today is complete up to ${clockTime(completeMs, zone)} (${zone}).`}
@@ -215,7 +215,7 @@ function StateSign({ state }: { state: 'good' | 'bad' | 'doubtful' | 'noted' }) 
 }
 
 function AttentionList({ attention }: { attention: Attention[] }) {
-  const { workgroup } = useContext(WorkContext);
+  const { workgroup } = useContext(PageWorkContext);
   if (attention.length === 0)
     return <Empty title="Nothing">No day of the last week and no device needs a look.</Empty>;
   return (

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { Balances, DayDetails, DeviceStatuses, Profiles } from '../data/answers.ts';
-import { type Compared, comparedWithUsual, sumOfDay, sumOfMonth } from '../data/overview-facts.ts';
-import { profileColumns } from '../data/profile-columns.ts';
-import { WorkContext } from '../data/work-context.ts';
+import type { Balances, DayDetails, DeviceStatuses, Profiles } from '../facts/answers.ts';
+import { type Compared, comparedWithUsual, sumOfDay, sumOfMonth } from '../facts/overview-facts.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { profileColumns } from '../facts/profile-columns.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Spark } from '../pictures/spark.tsx';
-import { addDays } from '../words/local-days.ts';
+import { shiftDay } from '../words/local-days.ts';
 import { formatChange, formatShare, plural } from '../words/number-words.ts';
 import type { BalanceRole } from '../words/role-words.ts';
 
@@ -20,8 +20,8 @@ export function OverviewTiles(props: {
   statuses: DeviceStatuses;
 }) {
   const { details, balances, roles, profile } = props;
-  const { workgroup, today, zone } = useContext(WorkContext);
-  const yesterday = addDays(today, -1);
+  const { workgroup, today, zone } = useContext(PageWorkContext);
+  const yesterday = shiftDay(today, -1);
   const present = new Set(roles.values());
   const main = (['production', 'consumption', 'grid_import'] as const).find((role) => present.has(role));
   const chosen = (key: string) => main === undefined || roles.get(key) === main;

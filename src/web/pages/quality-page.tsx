@@ -1,10 +1,10 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { DayDetails, DeviceStatuses } from '../data/answers.ts';
-import { qualityRows } from '../data/quality-rows.ts';
-import { namerOf, seriesOf, splitSeries } from '../data/series.ts';
-import { useAnswer } from '../data/use-answer.ts';
-import { WorkContext } from '../data/work-context.ts';
+import type { DayDetails, DeviceStatuses } from '../facts/answers.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { qualityRows } from '../facts/quality-rows.ts';
+import { namerOf, seriesOf, splitSeries } from '../facts/series.ts';
+import { useAnswer } from '../facts/use-answer.ts';
 import { Choice } from '../parts/choice.tsx';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -13,9 +13,9 @@ import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { type CellState, HeatKey, HeatMap } from '../pictures/heat-map.tsx';
 import { worstRank } from '../words/flag-words.ts';
-import { addDays, countDays, isDay, listDays } from '../words/local-days.ts';
-import { formatCount, formatShare, plural } from '../words/number-words.ts';
-import type { Period } from '../words/periods.ts';
+import { countDays, isDay, listDays, shiftDay } from '../words/local-days.ts';
+import { countText, formatShare, plural } from '../words/number-words.ts';
+import type { DayRange } from '../words/periods.ts';
 import { dateNumber, dayAndMonth, longDay, periodName } from '../words/time-words.ts';
 
 const DAYS_MAX = 92;
@@ -23,7 +23,7 @@ const ROWS_OF_PAGE = 60;
 
 /** Device by day: what can be trusted, what cannot, and why. */
 export function QualityPage({ query }: { query: Readonly<Record<string, string>> }) {
-  const { workgroup, today } = useContext(WorkContext);
+  const { workgroup, today } = useContext(PageWorkContext);
   const period = periodIn(query, today);
   const bySource = query.by !== 'device';
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
@@ -53,7 +53,7 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
           period={period}
           today={today}
           linkTo={({ from, to }) =>
-            link({ from: countDays(from, to) > DAYS_MAX ? addDays(to, 1 - DAYS_MAX) : from, to })
+            link({ from: countDays(from, to) > DAYS_MAX ? shiftDay(to, 1 - DAYS_MAX) : from, to })
           }
           kinds={['week', 'month']}
         />
@@ -75,8 +75,8 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
                 href={link({ page: String(index + 1) })}
                 aria-current={index + 1 === Math.min(page, pages) ? 'true' : undefined}
               >
-                {formatCount(index * ROWS_OF_PAGE + 1)}–
-                {formatCount(Math.min(ids.length, (index + 1) * ROWS_OF_PAGE))}
+                {countText(index * ROWS_OF_PAGE + 1)}–
+                {countText(Math.min(ids.length, (index + 1) * ROWS_OF_PAGE))}
               </a>
             ))}
           </nav>
@@ -108,9 +108,9 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
                   <p class="sentence">
                     {formatShare(count('good', 'noted') / Math.max(1, cells.length))} of{' '}
                     {plural(cells.length, bySource ? 'source day' : 'device day')} can be trusted without a
-                    look. {count('missing') > 0 && `${formatCount(count('missing'))} have no data. `}
-                    {count('doubtful') > 0 && `${formatCount(count('doubtful'))} are partly a guess. `}
-                    {count('bad') > 0 && `${formatCount(count('bad'))} are not to be trusted. `}
+                    look. {count('missing') > 0 && `${countText(count('missing'))} have no data. `}
+                    {count('doubtful') > 0 && `${countText(count('doubtful'))} are partly a guess. `}
+                    {count('bad') > 0 && `${countText(count('bad'))} are not to be trusted. `}
                     Rows with the most trouble come first.
                   </p>
                 </figcaption>
@@ -182,9 +182,9 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
 }
 
 /** The period of the address, or the last thirty days. */
-function periodIn({ from, to }: Readonly<Record<string, string>>, today: string): Period {
+function periodIn({ from, to }: Readonly<Record<string, string>>, today: string): DayRange {
   if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= DAYS_MAX) return { from, to };
-  return { from: addDays(today, -29), to: today };
+  return { from: shiftDay(today, -29), to: today };
 }
 
 /** Days with a bad or doubtful flag, newest first. Today is left out, because it is partial by its nature. */

@@ -3,14 +3,14 @@ import { linkTo } from '../app/address.ts';
 import type {
   DailyEnergy,
   DayDetails,
-  DayValue,
+  DayOfSeries,
   DeviceStatuses,
   Explained,
   ExplainedSource,
-} from '../data/answers.ts';
-import { deviceName, seriesOf, splitSeries } from '../data/series.ts';
-import { useAnswer } from '../data/use-answer.ts';
-import { WorkContext } from '../data/work-context.ts';
+} from '../facts/answers.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { deviceName, seriesOf, splitSeries } from '../facts/series.ts';
+import { useAnswer } from '../facts/use-answer.ts';
 import { Choice, Select } from '../parts/choice.tsx';
 import { DayStepper } from '../parts/day-stepper.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -18,7 +18,7 @@ import { FlagList, StatusWord } from '../parts/flag-list.tsx';
 import { Empty, Failed, Loading, Shown } from '../parts/states.tsx';
 import { WhyPicture } from '../pictures/why-picture.tsx';
 import { flagText, sortFlags, worstRank } from '../words/flag-words.ts';
-import { addDays, isDay } from '../words/local-days.ts';
+import { isDay, shiftDay } from '../words/local-days.ts';
 import { exactEnergy, formatEnergy, formatShare } from '../words/number-words.ts';
 import { dayAndTime, longDay } from '../words/time-words.ts';
 import { CorrectionPanel } from './correction-panel.tsx';
@@ -26,11 +26,11 @@ import { ReadingTable, StreamTable, SumTable, VersionTable } from './why-tables.
 
 /** Why the energy of a device on a day is what it is, and how to correct it. */
 export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) {
-  const { workgroup, today } = useContext(WorkContext);
+  const { workgroup, today } = useContext(PageWorkContext);
   const statuses = useAnswer<DeviceStatuses>('device-status', 15_000);
   // Devices of imports have no status, so the devices with energy are listed too.
   const energy = useAnswer<DailyEnergy>(
-    `daily-energy?startDate=${addDays(today, -6)}&endDate=${today}`,
+    `daily-energy?startDate=${shiftDay(today, -6)}&endDate=${today}`,
     60_000,
   );
   const known = [...Object.keys(statuses.answer ?? {}), ...seriesOf(energy.answer ?? {})];
@@ -115,7 +115,7 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
 }
 
 function NotFound({ device, day, message }: { device: string; day: string; message: string }) {
-  const { workgroup } = useContext(WorkContext);
+  const { workgroup } = useContext(PageWorkContext);
   // The message names the nearest days with energy.
   const near = [...new Set(message.match(/\d{4}-\d\d-\d\d/g) ?? [])].filter((one) => one !== day);
   return (
@@ -135,7 +135,7 @@ function NotFound({ device, day, message }: { device: string; day: string; messa
 /** More sources than this are a list that opens. */
 const CHOICES_MAX = 6;
 
-function nameOf(source: string, { energyWh, flags }: DayValue): string {
+function nameOf(source: string, { energyWh, flags }: DayOfSeries): string {
   const sign = ['bad', 'doubtful'].includes(worstRank(flags) ?? '') ? ' △' : '';
   return `${source} ${energyWh === null ? '–' : formatEnergy(energyWh)}${sign}`;
 }
@@ -175,7 +175,7 @@ function Why({ explained, refresh }: { explained: Explained; refresh(): void }) 
 
 function WhySource(props: { explained: Explained; source: ExplainedSource; refresh(): void }) {
   const { explained, source, refresh } = props;
-  const { zone } = useContext(WorkContext);
+  const { zone } = useContext(PageWorkContext);
   const [picked, setPicked] = useState<{ from: string; to: string } | undefined>();
   const { result, flags, coverage, sum } = source;
   return (

@@ -1,7 +1,7 @@
 import { useContext, useState } from 'preact/hooks';
-import type { Explained, ExplainedSource } from '../data/answers.ts';
-import { spanOf } from '../data/why-points.ts';
-import { WorkContext } from '../data/work-context.ts';
+import type { Explained, ExplainedSource } from '../facts/answers.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { spanOf } from '../facts/why-points.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { FlagList } from '../parts/flag-list.tsx';
@@ -10,7 +10,7 @@ import { clockTime, dayAndTime } from '../words/time-words.ts';
 
 /** The parts that add up to the day: segments of a register, or quarters of an hour. */
 export function SumTable({ source }: { source: ExplainedSource }) {
-  const { zone } = useContext(WorkContext);
+  const { zone } = useContext(PageWorkContext);
   const { segments, boundaries } = source;
   if (segments.length === 0) return null;
   return (
@@ -43,7 +43,7 @@ export function ReadingTable(props: {
   onPick(span: { from: string; to: string }): void;
 }) {
   const { explained, source, onPick } = props;
-  const { zone, workgroup } = useContext(WorkContext);
+  const { zone, workgroup } = useContext(PageWorkContext);
   const [onlyUnused, setOnlyUnused] = useState(false);
   const rows = onlyUnused ? source.readings.filter(({ fate }) => fate !== 'used') : source.readings;
   return (
@@ -134,7 +134,7 @@ export function StreamTable({ source }: { source: ExplainedSource }) {
 }
 
 export function VersionTable({ source }: { source: ExplainedSource }) {
-  const { zone } = useContext(WorkContext);
+  const { zone } = useContext(PageWorkContext);
   return (
     <DataTable
       caption="Versions, newest first"

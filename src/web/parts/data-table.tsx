@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { csvText } from '../words/csv-text.ts';
-import { formatCount } from '../words/number-words.ts';
+import { countText } from '../words/number-words.ts';
 
 export interface TableColumn<Row> {
   title: string;
@@ -79,8 +79,8 @@ export function DataTable<Row>(props: {
               Before
             </button>
             <span class="muted">
-              {formatCount(at * PAGE_ROWS + 1)} – {formatCount(Math.min(rows.length, (at + 1) * PAGE_ROWS))}{' '}
-              of {formatCount(rows.length)}
+              {countText(at * PAGE_ROWS + 1)} – {countText(Math.min(rows.length, (at + 1) * PAGE_ROWS))} of{' '}
+              {countText(rows.length)}
             </span>
             <button
               type="button"

@@ -1,17 +1,25 @@
-import { addDays, type Day, isDay } from '../words/local-days.ts';
+import { isDay, type LocalDay, shiftDay } from '../words/local-days.ts';
 import { longDay } from '../words/time-words.ts';
-import { Step } from './period-picker.tsx';
+import { StepLink } from './period-picker.tsx';
 
 /** Chooses a day: the one before, the one after, or any by date. */
-export function DayStepper({ day, today, linkTo }: { day: Day; today: Day; linkTo(day: Day): string }) {
+export function DayStepper({
+  day,
+  today,
+  linkTo,
+}: {
+  day: LocalDay;
+  today: LocalDay;
+  linkTo(day: LocalDay): string;
+}) {
   return (
     <div class="period">
       <nav class="stepper" aria-label="Day">
-        <Step to="left" label="Day before" href={linkTo(addDays(day, -1))} />
+        <StepLink to="left" label="Day before" href={linkTo(shiftDay(day, -1))} />
         <span class="period-name" aria-live="polite">
           {longDay(day)}
         </span>
-        <Step to="right" label="Day after" href={day >= today ? undefined : linkTo(addDays(day, 1))} />
+        <StepLink to="right" label="Day after" href={day >= today ? undefined : linkTo(shiftDay(day, 1))} />
       </nav>
       <input
         type="date"

@@ -1,22 +1,22 @@
-import { type Day, isDay } from '../words/local-days.ts';
-import { kindOf, type Period, periodOf, shiftPeriod } from '../words/periods.ts';
+import { isDay, type LocalDay } from '../words/local-days.ts';
+import { type DayRange, kindOf, rangeOf, shiftPeriod } from '../words/periods.ts';
 import { periodName } from '../words/time-words.ts';
 
 const allKinds = ['week', 'month', 'year'] as const;
 
 /** Chooses a range of days: a week, a month, a year, or two dates. Left and right go to the period before and after. */
 export function PeriodPicker(props: {
-  period: Period;
-  today: Day;
+  period: DayRange;
+  today: LocalDay;
   /** The address of this view with another period. */
-  linkTo(period: Period): string;
+  linkTo(period: DayRange): string;
   kinds?: ReadonlyArray<'week' | 'month' | 'year'>;
 }) {
   const { period, today, linkTo, kinds = allKinds } = props;
   const kind = kindOf(period);
   // Another kind shows the end of what is shown now, but nothing beyond today.
   const anchor = period.to > today && period.from <= today ? today : period.to;
-  const go = (next: Period) => {
+  const go = (next: DayRange) => {
     if (isDay(next.from) && isDay(next.to) && next.from <= next.to) location.hash = linkTo(next);
   };
   const after = shiftPeriod(period, 1);
@@ -24,17 +24,17 @@ export function PeriodPicker(props: {
     <div class="period">
       <nav class="choice" aria-label="Length of the period">
         {kinds.map((one) => (
-          <a key={one} href={linkTo(periodOf(one, anchor))} aria-current={one === kind ? 'true' : undefined}>
+          <a key={one} href={linkTo(rangeOf(one, anchor))} aria-current={one === kind ? 'true' : undefined}>
             {one[0]!.toUpperCase() + one.slice(1)}
           </a>
         ))}
       </nav>
       <nav class="stepper" aria-label="Period">
-        <Step to="left" label="Period before" href={linkTo(shiftPeriod(period, -1))} />
+        <StepLink to="left" label="Period before" href={linkTo(shiftPeriod(period, -1))} />
         <span class="period-name" aria-live="polite">
           {periodName(period)}
         </span>
-        <Step to="right" label="Period after" href={after.from > today ? undefined : linkTo(after)} />
+        <StepLink to="right" label="Period after" href={after.from > today ? undefined : linkTo(after)} />
       </nav>
       <fieldset class="dates">
         <legend class="visually-hidden">First and last day</legend>
@@ -63,12 +63,20 @@ export function PeriodPicker(props: {
 }
 
 /** A range; both ends are the changed day if they would be the wrong way round. */
-function sorted(from: Day, to: Day, changed: Day): Period {
+function sorted(from: LocalDay, to: LocalDay, changed: LocalDay): DayRange {
   return from <= to ? { from, to } : { from: changed, to: changed };
 }
 
 /** One step through time; without a link it leads nowhere. */
-export function Step({ to, label, href }: { to: 'left' | 'right'; label: string; href: string | undefined }) {
+export function StepLink({
+  to,
+  label,
+  href,
+}: {
+  to: 'left' | 'right';
+  label: string;
+  href: string | undefined;
+}) {
   const arrow = (
     <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" class="arrow">
       <path d={to === 'left' ? 'M10 3L5 8l5 5' : 'M6 3l5 5-5 5'} />

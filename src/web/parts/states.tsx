@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { Failure } from '../data/request.ts';
-import type { Answered } from '../data/use-answer.ts';
+import type { Failure } from '../facts/ask-service.ts';
+import type { Answered } from '../facts/use-answer.ts';
 
 /** Keeps the place of what is being read, so that nothing jumps. */
 export function Loading({ height = 120, what }: { height?: number; what: string }) {

@@ -1,7 +1,7 @@
 import { useContext, useRef, useState } from 'preact/hooks';
-import type { Explained, ExplainedSource } from '../data/answers.ts';
-import { linesOf, nearestPoint, type Point, pointsOf, spanOf } from '../data/why-points.ts';
-import { WorkContext } from '../data/work-context.ts';
+import type { Explained, ExplainedSource } from '../facts/answers.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { linesOf, nearestPoint, type Point, pointsOf, spanOf } from '../facts/why-points.ts';
 import { energyUnit, exactEnergy, formatIn, formatValue, plural, powerUnit } from '../words/number-words.ts';
 import { clockTime } from '../words/time-words.ts';
 import { closeScale, niceScale } from './nice-scale.ts';
@@ -28,7 +28,7 @@ export function WhyPicture(props: {
   onPick(span: { from: string; to: string }): void;
 }) {
   const { explained, source, onPick } = props;
-  const { zone, workgroup } = useContext(WorkContext);
+  const { zone, workgroup } = useContext(PageWorkContext);
   const { ref, width } = useWidth<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
   const [active, setActive] = useState<Point | undefined>();

@@ -48,7 +48,7 @@ export function exactEnergy(wh: number): string {
   return `${numberFormat(0).format(wh)}\u00a0Wh`;
 }
 
-export function formatCount(value: number): string {
+export function countText(value: number): string {
   return numberFormat(0).format(value);
 }
 
@@ -88,7 +88,7 @@ function numberFormat(digits: number): Intl.NumberFormat {
 
 /** Such as "1 device" and "3 devices". */
 export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${formatCount(count)}\u00a0${count === 1 ? one : many}`;
+  return `${countText(count)}\u00a0${count === 1 ? one : many}`;
 }
 
 /** Such as "a, b and c". */

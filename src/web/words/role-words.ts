@@ -10,7 +10,7 @@ export const roleWords = {
 
 export type BalanceRole = keyof typeof roleWords;
 
-export const balanceRoles = Object.keys(roleWords) as BalanceRole[];
+export const stackedRoles = Object.keys(roleWords) as BalanceRole[];
 
 export function isBalanceRole(text: string | undefined): text is BalanceRole {
   return text !== undefined && Object.hasOwn(roleWords, text);

@@ -1,12 +1,12 @@
-import { type Day, msOf } from './local-days.ts';
-import { kindOf, type Period } from './periods.ts';
+import { type LocalDay, msOf } from './local-days.ts';
+import { type DayRange, kindOf } from './periods.ts';
 
 /** Days and instants as people read them, in the locale of the browser. */
 
 const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, options);
 
 /** Such as "Fri, 20 Nov 2026". */
-export function longDay(day: Day): string {
+export function longDay(day: LocalDay): string {
   return format({
     weekday: 'short',
     day: 'numeric',
@@ -17,17 +17,17 @@ export function longDay(day: Day): string {
 }
 
 /** Such as "Fri, 20 Nov". */
-export function shortDay(day: Day): string {
+export function shortDay(day: LocalDay): string {
   return format({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' }).format(msOf(day));
 }
 
 /** Such as "20 Nov". */
-export function dayAndMonth(day: Day): string {
+export function dayAndMonth(day: LocalDay): string {
   return format({ day: 'numeric', month: 'short', timeZone: 'UTC' }).format(msOf(day));
 }
 
 /** The day of the month alone. */
-export function dateNumber(day: Day): string {
+export function dateNumber(day: LocalDay): string {
   return String(Number(day.slice(8)));
 }
 
@@ -43,7 +43,7 @@ export function shortMonth(month: string): string {
 }
 
 /** Such as "November 2026", or "3 Nov – 9 Nov 2026". */
-export function periodName(period: Period): string {
+export function periodName(period: DayRange): string {
   const kind = kindOf(period);
   if (kind === 'month') return columnName(period.from.slice(0, 7));
   if (kind === 'year') return period.from.slice(0, 4);
