@@ -2,7 +2,7 @@ import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
-import { tellFailure } from '../src/pipeline/failure-words.ts';
+import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { Leases } from './lease.ts';
 import type { LossReason, Shard } from './start-shard.ts';
 
@@ -138,7 +138,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     try {
       ownedShard.shard = await open(workgroupId, onLost);
     } catch (error) {
-      const { code, message } = tellFailure(error);
+      const { code, message } = failureWords(error);
       const { retryAtMs } = postpone(workgroupId, message, true);
       const raw = errorMessage(error);
       const event = { workgroupId, code, error: message, retryAtMs, ...(raw !== message && { raw }) };

@@ -1,6 +1,6 @@
 import { errorMessage, isRetryable, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { tellFailure } from '../src/pipeline/failure-words.ts';
+import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { Progress } from './stage-health.ts';
 import type { StageDefinition, Stages } from './stages.ts';
 
@@ -33,7 +33,7 @@ export async function runStage(
       return undefined;
     }
     progress.failed(stage, error);
-    const { code, message } = tellFailure(error);
+    const { code, message } = failureWords(error);
     const raw = errorMessage(error);
     const event = { workgroupId, stage, code, error: message, retryable: isRetryable(error) };
     // The original text is logged for finding the cause.

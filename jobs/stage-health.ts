@@ -1,6 +1,6 @@
 import { isRetryable } from '../src/lib/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
-import { tellFailure } from '../src/pipeline/failure-words.ts';
+import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { StageName, StagePace } from './stages.ts';
 
 /** The state of one stage of one workgroup. Instants are null if the event has not happened since the shard was opened. */
@@ -88,7 +88,7 @@ export function createProgress(
       record.failures += 1;
       record.failingSinceMs ??= atMs;
       record.retryAtMs = atMs + Math.min(RETRY_MS_MAX, SECOND_MS * 2 ** (record.failures - 1));
-      record.lastError = { atMs, ...tellFailure(error), retryable: isRetryable(error) };
+      record.lastError = { atMs, ...failureWords(error), retryable: isRetryable(error) };
     },
     interrupted: (stage) => end(at(stage)),
     health: () =>

@@ -31,7 +31,7 @@ export interface AuditSpool {
   /** Removes an entry that is in the log. */
   remove(name: string): void;
   /** Moves an invalid file away, so that it is not read again. */
-  setAside(name: string): void;
+  markUnreadable(name: string): void;
 }
 
 const ENTRY = '.json';
@@ -58,7 +58,7 @@ export function openAuditSpool(dataDir: string, workgroupId: string): AuditSpool
     },
     read: (name) => spooledEntrySchema.safeParse(parseJson(readFileSync(join(folder, name), 'utf8'))).data,
     remove: (name) => rmSync(join(folder, name), { force: true }),
-    setAside: (name) => renameSync(join(folder, name), join(folder, `${name}.unreadable`)),
+    markUnreadable: (name) => renameSync(join(folder, name), join(folder, `${name}.unreadable`)),
   };
 }
 

@@ -1,5 +1,5 @@
 import { listOf, plainNumber } from './explain-words.ts';
-import type { DeviceTold } from './explained-schema.ts';
+import type { ExplainedDevice } from './explained-schema.ts';
 
 /** The declaration and the energy of a source of a device on a day. */
 export interface SourceFacts {
@@ -27,10 +27,10 @@ interface DeviceFacts {
   flags: readonly string[];
 }
 
-type Rule = DeviceTold['rule'];
+type Rule = ExplainedDevice['rule'];
 
 /** Describes how the energy of a device follows from its sources: the rule, which sources count, why the others do not, and the reasons of its flags (see docs/balance.md). */
-export function describeDevice(sources: readonly SourceFacts[], facts: DeviceFacts): DeviceTold {
+export function describeDevice(sources: readonly SourceFacts[], facts: DeviceFacts): ExplainedDevice {
   const rule = ruleOf(sources, facts);
   const role = roleOf(sources, rule, facts);
   return {
@@ -144,7 +144,7 @@ function flagReason(flag: string, sources: readonly SourceFacts[]): string {
 }
 
 /** The energy of the device as a sum; undefined if nothing is added. */
-export function sumText({ sources, energyWh }: DeviceTold): string | undefined {
+export function sumText({ sources, energyWh }: ExplainedDevice): string | undefined {
   const terms = sources.filter(({ counts, energyWh: own }) => counts && own !== null);
   if (energyWh === null || terms.length < 2) return undefined;
   const text = terms.map(({ source, energyWh: own }) => `${plainNumber(own!)} (${source})`);

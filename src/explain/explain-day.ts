@@ -10,7 +10,7 @@ import { knownOf, readSeries, type Series } from './explain-series.ts';
 import { explainSource } from './explain-source.ts';
 import { counted, instant, plainNumber, timeOfDayFormat } from './explain-words.ts';
 import type { Day } from './explained-day.ts';
-import type { DeviceTold, ExplainArgs, Explained, ExplainedSource } from './explained-schema.ts';
+import type { ExplainArgs, Explained, ExplainedDevice, ExplainedSource } from './explained-schema.ts';
 
 export interface ExplainOptions {
   workgroup: WorkgroupConfig;
@@ -137,7 +137,7 @@ function judge(facts: {
   sources: readonly ExplainedSource[];
   /** The sources that count for the device, and the rule. */
   counted: readonly ExplainedSource[];
-  told: DeviceTold | null;
+  told: ExplainedDevice | null;
   energyWh: number | null;
 }): Pick<Explained, 'outcome' | 'text'> {
   const { date, timezone, day, nowMs, all, source, sources, counted: own, told, energyWh } = facts;

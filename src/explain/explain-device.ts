@@ -6,7 +6,7 @@ import { loadSql } from '../warehouse/load-sql.ts';
 import { query, queryText } from '../warehouse/query.ts';
 import { describeDevice, type SourceFacts } from './describe-device.ts';
 import type { Day } from './explained-day.ts';
-import type { DeviceTold } from './explained-schema.ts';
+import type { ExplainedDevice } from './explained-schema.ts';
 
 /**
  * Computes the energy of a device on a day with the statements of the report, from the stored days and the declarations (see `declareDevices`).
@@ -15,7 +15,7 @@ import type { DeviceTold } from './explained-schema.ts';
 export async function explainDevice(
   connection: DuckDBConnection,
   { device, day }: { device: string; day: Day },
-): Promise<DeviceTold | null> {
+): Promise<ExplainedDevice | null> {
   const key = { device, day: day.day };
   await createTable(
     connection,

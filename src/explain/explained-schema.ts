@@ -291,7 +291,7 @@ const knownSchema = z.object({
 });
 export type Known = z.output<typeof knownSchema>;
 
-const deviceToldSchema = z
+const explainedDeviceSchema = z
   .object({
     rule: z.enum(['total_source', 'energy_role', 'one_role', 'several_roles', 'no_role']).meta({
       description:
@@ -323,7 +323,7 @@ const deviceToldSchema = z
   .meta({
     description: 'How the energy of the device follows from its sources on this day, by their declarations',
   });
-export type DeviceTold = z.output<typeof deviceToldSchema>;
+export type ExplainedDevice = z.output<typeof explainedDeviceSchema>;
 
 export const explainedSchema = z.object({
   workgroup: z.string(),
@@ -344,7 +344,7 @@ export const explainedSchema = z.object({
   countingSources: z.array(z.string()).meta({
     description: 'The sources whose sum is the energy of the device on this day, by the rule in `told`',
   }),
-  told: deviceToldSchema.nullable().meta({ description: 'null if no source of the device is known' }),
+  told: explainedDeviceSchema.nullable().meta({ description: 'null if no source of the device is known' }),
   sources: z.array(sourceSchema),
   known: z.array(knownSchema).meta({ description: 'The series of the device with readings at any time' }),
   nearestDays: z.object({ before: z.string().nullable(), after: z.string().nullable() }).meta({

@@ -3,7 +3,7 @@ import { visibleText } from '../lib/visible-text.ts';
 import { knownFailure } from '../warehouse/warehouse-failures.ts';
 
 /** A failure as `status`, `/ready` and the log show it. */
-export interface ToldFailure {
+export interface FailureDescription {
   /** The error's own code. `Unexpected` for a bug. */
   code: string;
   /** One line: the problem, its place if known, and what to do. Without SQL, JSON and control characters. */
@@ -17,7 +17,7 @@ const UNEXPECTED_NEXT =
   'This is a bug of Wattline. The stage is retried, and landed messages are kept. If the problem stays, report it with the event job.failed of the log';
 
 /** Describes any error of a stage. Our errors keep their text. Other errors are described by their kind. */
-export function tellFailure(error: unknown): ToldFailure {
+export function failureWords(error: unknown): FailureDescription {
   const code = codeOf(error);
   const isOurs = error instanceof TransientError || error instanceof TerminalError;
   if (isOurs && !FOREIGN.has(code)) return { code, message: oneLine(withCulprit(error)) };

@@ -10,7 +10,7 @@ import {
   startPosition,
 } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest-source.ts';
-import type { MessageColumns } from '../decode/message-columns.ts';
+import { type MessageColumns, offsetAt } from '../decode/message-columns.ts';
 import { TransientError } from '../lib/errors.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import type { LandInput } from '../warehouse/plan-landing.ts';
@@ -90,7 +90,7 @@ function understand(
   const isEmpty = messages === 0 && outcome.columns.rejected.length === 0;
   if (isEmpty && !gap && sameAsk(next, ask)) return nothing(reply);
   keepNew(outcome.columns, step.keep);
-  if (isHopeless(reader.stuck, ask)) setAside(outcome.columns, answer.bytes);
+  if (isHopeless(reader.stuck, ask)) quarantineMessage(outcome.columns, answer.bytes);
   const batch = {
     origin: ORIGIN,
     columns: outcome.columns,
@@ -103,9 +103,8 @@ function understand(
 }
 
 /** Converts a message that cannot land to a quarantined one: its bytes, with the reason. */
-function setAside(columns: MessageColumns, bytes: Uint8Array): void {
-  const offset =
-    columns.count > 0 ? (BigInt(columns.offset[1]!) << 32n) | BigInt(columns.offset[0]!) : undefined;
+function quarantineMessage(columns: MessageColumns, bytes: Uint8Array): void {
+  const offset = columns.count > 0 ? offsetAt(columns, 0) : undefined;
   columns.count = 0;
   columns.rejected = [
     { offset, reason: 'cannot_land', detail: 'the warehouse refused it repeatedly', bytes },

@@ -8,7 +8,7 @@ import { TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
 import { assignmentOf } from './assignment.ts';
-import { tellFailure } from './failure-words.ts';
+import { failureWords } from './failure-words.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type PollResult, pollSlice } from './poll-slice.ts';
 import type { StatusBook, StatusStage } from './workgroup-status.ts';
@@ -91,7 +91,7 @@ export function createStages(options: StagesOptions): PipelineStages {
       if (!signal.aborted) {
         const atMs = clock.now();
         status.update(workgroupId, stage, {
-          lastError: { atMs, message: tellFailure(error).message },
+          lastError: { atMs, message: failureWords(error).message },
           failingSinceMs: status.of(workgroupId)[stage].failingSinceMs ?? atMs,
         });
       }

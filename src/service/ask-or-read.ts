@@ -2,7 +2,7 @@ import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { type Assignment, assignmentOf } from '../pipeline/assignment.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
-import type { Told } from '../worker-rpc/rpc-wire.ts';
+import type { AsJson } from '../worker-rpc/rpc-wire.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
 
 /**
@@ -15,8 +15,8 @@ export async function askOrRead<Name extends AskableName>(
   workgroup: WorkgroupConfig,
   operation: Name,
   args: Operations[Name]['args'],
-  read: (assignment: Assignment) => Promise<Told<Operations[Name]['result']>>,
-): Promise<Told<Operations[Name]['result']>> {
+  read: (assignment: Assignment) => Promise<AsJson<Operations[Name]['result']>>,
+): Promise<AsJson<Operations[Name]['result']>> {
   const asked = await createControl(config.dataDir).ask(workgroup.id, operation, args);
   switch (asked.kind) {
     case 'answer':

@@ -5,7 +5,7 @@ import { assignmentOf } from '../pipeline/assignment.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
-import type { Told } from '../worker-rpc/rpc-wire.ts';
+import type { AsJson } from '../worker-rpc/rpc-wire.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
 import type { Service } from './service.ts';
 
@@ -16,7 +16,7 @@ export interface WarehouseOwner {
     operation: Name,
     args: Operations[Name]['args'],
     options?: { signal?: AbortSignal; withinMs?: number },
-  ): Promise<Told<Operations[Name]['result']>>;
+  ): Promise<AsJson<Operations[Name]['result']>>;
   /** Runs one step of roll-up and publishing. A service does this by itself. @returns false if nothing is left to do */
   followUp(): Promise<boolean>;
   close(): Promise<void>;

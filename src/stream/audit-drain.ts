@@ -53,7 +53,7 @@ function read(spool: AuditSpool, logger: Logger): Waiting[] {
       const entry = spool.read(name);
       if (entry !== undefined) return [{ name, entry }];
       logger.warn({ name }, 'audit.unreadable');
-      spool.setAside(name);
+      spool.markUnreadable(name);
       return [];
     });
 }

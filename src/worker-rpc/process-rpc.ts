@@ -1,6 +1,6 @@
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { listProcessFiles } from './process-file.ts';
-import { tell } from './rpc-wire.ts';
+import { answerText } from './rpc-wire.ts';
 import { postRpc } from './worker-rpc.ts';
 
 /** The operations of every process of a service, with their results. */
@@ -44,7 +44,11 @@ export async function askProcesses<Name extends keyof ProcessOperations>(
 ): Promise<Array<ProcessAnswer<ProcessOperations[Name]>>> {
   const answers = await Promise.all(
     listProcessFiles(dataDir).map(async ({ file }) => {
-      const reply = await postRpc(file, `/${operation}`, { body: tell({}), signal: undefined, withinMs });
+      const reply = await postRpc(file, `/${operation}`, {
+        body: answerText({}),
+        signal: undefined,
+        withinMs,
+      });
       if (reply.kind === 'nobody') return [];
       const outcome = reply as ProcessAnswer<ProcessOperations[Name]>['outcome'];
       return [{ processId: file.pid, roles: file.roles, outcome }];

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { bearerToken } from '../access/bearer.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
-import { CONTROL_HEADER, CONTROL_HOST, tell } from './rpc-wire.ts';
+import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 64;
@@ -48,7 +48,7 @@ export async function readRpcBody(request: IncomingMessage): Promise<{ args?: un
 }
 
 export function sendRpc(response: ServerResponse, status: number, body: object): void {
-  const text = tell(body);
+  const text = answerText(body);
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(text),

@@ -13,12 +13,12 @@ export const WAKE_HEADER = 'wattline-wake';
 export const HIBERNATED = { code: 'Hibernated', message: 'the workgroup hibernates' } as const;
 
 /** A value after it was sent as JSON. A bigint becomes text. */
-export type Told<Value> = Value extends bigint
+export type AsJson<Value> = Value extends bigint
   ? string
   : Value extends object
-    ? { [Key in keyof Value]: Told<Value[Key]> }
+    ? { [Key in keyof Value]: AsJson<Value[Key]> }
     : Value;
 
-export function tell(value: unknown): string {
+export function answerText(value: unknown): string {
   return JSON.stringify(value, bigintAsText);
 }

@@ -6,7 +6,15 @@ import { MINUTE_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import { type ControlFile, readControlFile, readWorkerFiles } from './rpc-file.ts';
-import { CONTROL_HEADER, CONTROL_HOST, HIBERNATED, PING, type Told, tell, WAKE_HEADER } from './rpc-wire.ts';
+import {
+  type AsJson,
+  answerText,
+  CONTROL_HEADER,
+  CONTROL_HOST,
+  HIBERNATED,
+  PING,
+  WAKE_HEADER,
+} from './rpc-wire.ts';
 
 /** Calls operations in the process that has a workgroup's warehouse open, because only one process can open a DuckDB file. */
 export interface Control {
@@ -21,7 +29,7 @@ export interface Control {
     operation: Name,
     args: Operations[Name]['args'],
     options?: { signal?: AbortSignal; withinMs?: number; wake?: boolean },
-  ): Promise<AskOutcome<Told<Operations[Name]['result']>>>;
+  ): Promise<AskOutcome<AsJson<Operations[Name]['result']>>>;
   /** True if a process answers that has the warehouse open, or can open it. */
   reaches(workgroupId: string): Promise<boolean>;
 }
@@ -41,7 +49,7 @@ export function createControl(dataDir: string): Control {
   return {
     async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS, wake = true } = {}) {
       const path = `/${workgroupId}/${operation}`;
-      const question = { body: tell({ args }), signal, withinMs, wake };
+      const question = { body: answerText({ args }), signal, withinMs, wake };
       for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
         const reply = await postRpc(owner, path, question);
         if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
@@ -57,7 +65,7 @@ export function createControl(dataDir: string): Control {
     },
     async reaches(workgroupId) {
       const owner = readControlFile(dataDir, workgroupId);
-      const question = { body: tell({}), signal: undefined, withinMs: REACH_MS };
+      const question = { body: answerText({}), signal: undefined, withinMs: REACH_MS };
       for (const one of [...(owner ? [owner] : []), ...readWorkerFiles(dataDir)])
         if ((await postRpc(one, `/${workgroupId}/${PING}`, question)).kind === 'answer') return true;
       return false;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { describeExplained } from '../../src/cli/explain/explain-view.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
-import { type DeviceTold, explainedSchema } from '../../src/explain/explained-schema.ts';
+import { type ExplainedDevice, explainedSchema } from '../../src/explain/explained-schema.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
 import { openTestShard } from '../warehouse/support.ts';
 
@@ -47,7 +47,7 @@ async function tell(readings: readonly CaseReading[], settings: { devices?: obje
 }
 
 /** Each source with whether it counts, its Wh and the reason. */
-function reasons({ sources }: DeviceTold) {
+function reasons({ sources }: ExplainedDevice) {
   return Object.fromEntries(
     sources.map(({ source, counts, energyWh, reason }) => [source, [counts, energyWh, reason]]),
   );

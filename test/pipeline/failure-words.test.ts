@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { fromPlainError, toPlainError } from '../../src/lib/plain-error.ts';
-import { tellFailure } from '../../src/pipeline/failure-words.ts';
+import { failureWords } from '../../src/pipeline/failure-words.ts';
 import { warehouseFailure } from '../../src/warehouse/warehouse-failures.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -31,11 +31,11 @@ test('our own errors are shown unchanged on one line, with their details', () =>
   const error = new TransientError('UpstreamFailed', 'the server is away:\n  try later', {
     details: { device: 'd-1', field: 'total\u001b[31m' },
   });
-  expect(tellFailure(error)).toEqual({
+  expect(failureWords(error)).toEqual({
     code: 'UpstreamFailed',
     message: 'the server is away: try later (device d-1, field total\\u001b[31m)',
   });
-  expect(tellFailure(new TerminalError('NoSuchTable', 'there is none; make one')).message).toBe(
+  expect(failureWords(new TerminalError('NoSuchTable', 'there is none; make one')).message).toBe(
     'there is none; make one',
   );
 });
@@ -43,7 +43,7 @@ test('our own errors are shown unchanged on one line, with their details', () =>
 test('errors of zod and the database are shown by their kind, without JSON, SQL or values', async () => {
   const shape = z.object({ days: z.array(z.object({ energyWh: z.number() })) });
   const zod = await thrown(() => shape.parse({ days: [{ energyWh: 'a lot' }] }));
-  expect(tellFailure(zod).message).toMatch(
+  expect(failureWords(zod).message).toMatch(
     /^a value has the wrong form \(at days, 0, energyWh\): .* report it/,
   );
   for (const [sql, words] of [
@@ -57,7 +57,7 @@ test('errors of zod and the database are shown by their kind, without JSON, SQL 
       await thrown(() => Promise.reject(raw)),
       warehouseFailure(raw, '/data/home.duckdb'),
     ]) {
-      const { message } = tellFailure(error);
+      const { message } = failureWords(error);
       expect(message).toMatch(new RegExp(`^${words}.* report it`));
       expect(message).not.toMatch(/SELEC|secret|no_such_table|LINE \d|Error:/);
     }
@@ -68,7 +68,7 @@ test('a key that exists twice names its device and source', async () => {
   const raw = await refused(
     "CREATE TABLE t (device TEXT, source TEXT, PRIMARY KEY (device, source)); INSERT INTO t VALUES ('d-1', 'roof'), ('d-1', 'roof')",
   );
-  const { message } = tellFailure(await thrown(() => Promise.reject(raw)));
+  const { message } = failureWords(await thrown(() => Promise.reject(raw)));
   expect(message).toMatch(/stored rows contradict each other/);
   expect(message).toMatch(/d-1.*roof/);
 });
@@ -77,16 +77,16 @@ test('errors of the system name the file and the next step', async () => {
   const folder = tempDir();
   writeFileSync(join(folder, 'lake'), '');
   const error = await thrown(() => mkdir(join(folder, 'lake', 'home'), { recursive: true }));
-  expect(tellFailure(error).message).toMatch(/lake.* a file is in its place: move the file away$/);
+  expect(failureWords(error).message).toMatch(/lake.* a file is in its place: move the file away$/);
   const missing = await thrown(() => mkdirSync(join(folder, 'none', 'home')));
-  expect(tellFailure(missing).message).toContain(`${join(folder, 'none', 'home')} is missing`);
+  expect(failureWords(missing).message).toContain(`${join(folder, 'none', 'home')} is missing`);
 });
 
 test('the text of an unknown error is not shown, because it may contain values, and its place in the log is named', async () => {
   const error = await thrown(() => {
     throw new Error('the reading 4711.5 is bad');
   });
-  const { code, message } = tellFailure(error);
+  const { code, message } = failureWords(error);
   expect(code).toBe('Unexpected');
   expect(message).toMatch(/^an unknown error; its text is only in the log, .* report it/);
   expect(message).not.toContain('4711');

@@ -4,7 +4,7 @@ import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backf
 import { TransientError } from '../../lib/errors.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
 import { settle } from '../../service/wait-until-published.ts';
-import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 
 export interface BackfillRunOptions {
   owner: WarehouseOwner;
@@ -14,14 +14,14 @@ export interface BackfillRunOptions {
 }
 
 export type BackfillRunProgress =
-  | { kind: 'reading'; progress: Told<BackfillProgress> }
+  | { kind: 'reading'; progress: AsJson<BackfillProgress> }
   /** Landed messages are being rolled up (`part` of them is) or published. */
   | { kind: 'after'; part: number };
 
 const POLL_MS = 200;
 
 /** Runs a backfill. Returns once its energy is rolled up and published. */
-export async function superviseBackfill(options: BackfillRunOptions): Promise<Told<BackfillOutcome>> {
+export async function superviseBackfill(options: BackfillRunOptions): Promise<AsJson<BackfillOutcome>> {
   const { owner, request, signal, onProgress } = options;
   const state = () => owner.ask('backfillState', undefined);
   const stop = () => void owner.ask('backfillStop', undefined).catch(() => undefined);

@@ -4,7 +4,7 @@ import type { OpenGap } from '../../backfill/plan-gaps.ts';
 import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backfill.ts';
 import { formatInstant, type UtcMs } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, followUpText, formatSeconds, wholePercent } from '../terminal/progress-view.ts';
@@ -33,7 +33,7 @@ export function createBackfillView(terminal: Terminal, now: () => number) {
 }
 
 export function describeBackfillProgress(
-  { backfillId, part, messagesRead, messagesLanded }: Told<BackfillProgress>,
+  { backfillId, part, messagesRead, messagesLanded }: AsJson<BackfillProgress>,
   partBefore: number,
   seconds: number,
   withBar: boolean,
@@ -49,7 +49,7 @@ export function describeBackfillProgress(
   return words.join('  ');
 }
 
-export function describeBackfillOutcome(outcome: Told<BackfillOutcome>): string {
+export function describeBackfillOutcome(outcome: AsJson<BackfillOutcome>): string {
   const { backfillId, messagesRead, messagesLanded, gapsFilled, notes, resumed } = outcome;
   const words = [
     `backfill ${backfillId}: ${formatCount(messagesRead)} messages read, ${formatCount(messagesLanded)} of them new`,
@@ -59,7 +59,7 @@ export function describeBackfillOutcome(outcome: Told<BackfillOutcome>): string 
   return [words.join('; '), ...notes.map((note) => `  ${note}`), ''].join('\n');
 }
 
-export function describePlan(plan: Told<BackfillPlan>): string {
+export function describePlan(plan: AsJson<BackfillPlan>): string {
   const { chunks, requests, days, messages, quarantined, notes } = plan;
   const table = formatTable(
     [
@@ -88,7 +88,7 @@ export function describePlan(plan: Told<BackfillPlan>): string {
   return `${table}${formatCount(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
 }
 
-export function describeBackfills(listed: ReadonlyArray<Told<ListedBackfill>>, columnsMax: number): string {
+export function describeBackfills(listed: ReadonlyArray<AsJson<ListedBackfill>>, columnsMax: number): string {
   if (listed.length === 0) return 'no backfill yet\n';
   return formatTable(
     [
@@ -108,7 +108,7 @@ export function describeBackfills(listed: ReadonlyArray<Told<ListedBackfill>>, c
   );
 }
 
-export function describeGaps(gaps: ReadonlyArray<Told<OpenGap>>, columnsMax: number): string {
+export function describeGaps(gaps: ReadonlyArray<AsJson<OpenGap>>, columnsMax: number): string {
   if (gaps.length === 0) return 'nothing is missing\n';
   const table = formatTable(
     [

@@ -95,7 +95,7 @@ async function backupAll(
         ...shown.unpublished.map((id) => `${id} is not in the backup: nothing of it was published yet.\n`),
         withSecrets
           ? `The backup has signing keys: whoever can read ${shown.place} can make tokens.\n`
-          : 'Keys, tokens and the configuration are not in the backup (see --with-secrets).\n',
+          : 'Keys and tokens are not in the backup; --with-secrets copies them. The configuration is never in it.\n',
       ].join(''),
   );
 }

@@ -7,8 +7,8 @@ import {
   timeOfDayFormat,
 } from '../../explain/explain-words.ts';
 import type {
-  DeviceTold,
   Explained,
+  ExplainedDevice,
   ExplainedSource,
   Flag,
   Version,
@@ -26,7 +26,7 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
   const lines = [`${title}\n${explained.text}\n`];
   if (takenIn.batchesWaiting > 0)
     lines.push(`${counted(takenIn.batchesWaiting, 'batch')} not rolled up yet, so the energy can change\n`);
-  if (explained.told && isWorthTelling(explained.told)) lines.push(describeDevice(explained.told));
+  if (explained.told && isWorthShowing(explained.told)) lines.push(describeDevice(explained.told));
   const counts = ({ source }: ExplainedSource) => sources.length === 1 || countingSources.includes(source);
   for (const source of sources.filter(counts)) lines.push(describeSource(source, explained, at, options));
   for (const source of sources.filter((one) => !counts(one))) {
@@ -50,11 +50,11 @@ function shellWord(text: string): string {
 }
 
 /** False for a device with one source and no settings, because source and device are then the same. */
-function isWorthTelling({ sources, rule }: DeviceTold): boolean {
+function isWorthShowing({ sources, rule }: ExplainedDevice): boolean {
   return sources.length > 1 || rule !== 'no_role';
 }
 
-function describeDevice(told: DeviceTold): string {
+function describeDevice(told: ExplainedDevice): string {
   const sum = sumText(told);
   const flags = told.flags.map(({ flag, reason }) => `${flag}: ${reason}\n`).join('');
   return section(
@@ -63,7 +63,7 @@ function describeDevice(told: DeviceTold): string {
   );
 }
 
-const deviceColumns: Array<Column<DeviceTold['sources'][number]>> = [
+const deviceColumns: Array<Column<ExplainedDevice['sources'][number]>> = [
   { title: '', value: ({ counts }) => (counts ? '*' : '') },
   { title: 'Source', value: ({ source }) => source },
   {

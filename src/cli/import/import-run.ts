@@ -6,7 +6,7 @@ import type { ImportProgress } from '../../import/import-request.ts';
 import { TransientError } from '../../lib/errors.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
 import { settle } from '../../service/wait-until-published.ts';
-import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 
 export interface ImportRunOptions {
   owner: WarehouseOwner;
@@ -18,18 +18,18 @@ export interface ImportRunOptions {
 }
 
 export type ImportRunProgress =
-  | { kind: 'file'; path: string; progress: Told<ImportProgress> }
+  | { kind: 'file'; path: string; progress: AsJson<ImportProgress> }
   /** Landed rows are being rolled up (`part` of them is) or published. */
   | { kind: 'after'; part: number };
 
 export interface ImportedFile {
   path: string;
-  outcome: Told<ImportOutcome>;
+  outcome: AsJson<ImportOutcome>;
 }
 
 const POLL_MS = 200;
 
-type Ended = Extract<Told<ImportState>, { kind: 'ended' }>;
+type Ended = Extract<AsJson<ImportState>, { kind: 'ended' }>;
 
 /**
  * Imports files one after another. Returns once their energy is rolled up and published.

@@ -6,7 +6,7 @@ import type { RejectedRow } from '../../import/rejections.ts';
 import { REJECTED_KEPT_MAX } from '../../import/rejections.ts';
 import { formatInstant } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { bar, createLineView, followUpText, formatSeconds, wholePercent } from '../terminal/progress-view.ts';
 import type { ImportedFile, ImportRunProgress } from './import-run.ts';
@@ -37,7 +37,7 @@ export function createProgressView(terminal: Terminal, now: () => number) {
 
 export function describeImportProgress(
   name: string,
-  progress: Told<ImportProgress>,
+  progress: AsJson<ImportProgress>,
   seconds: number,
   withBar: boolean,
 ): string {

@@ -13,15 +13,15 @@ import type { BalanceCase } from './balance-case.ts';
 import { readDevices } from './balance-case-devices.ts';
 import { intervalsOf } from './balance-case-intervals.ts';
 
-type Told = Record<string, unknown>;
+type BalanceAnswer = Record<string, unknown>;
 
 /** The result of a case: balances by period, and the energy of devices by day, Wh. */
 export type BalanceResult =
   | {
-      intervals: Record<string, Told>;
-      day: Record<LocalDate, Told>;
-      month: Record<string, Told>;
-      zones: Record<string, { day: Record<LocalDate, Told>; month: Record<string, Told> }>;
+      intervals: Record<string, BalanceAnswer>;
+      day: Record<LocalDate, BalanceAnswer>;
+      month: Record<string, BalanceAnswer>;
+      zones: Record<string, { day: Record<LocalDate, BalanceAnswer>; month: Record<string, BalanceAnswer> }>;
       dailyEnergy: Record<LocalDate, Record<string, { energyWh: number | null; flags: string[] }>>;
       /** The remaining energy of sources that contain others, by day. */
       restWh: Record<LocalDate, Record<string, number | null>>;
@@ -38,7 +38,8 @@ export async function runBalanceCase(connection: DuckDBConnection, one: BalanceC
     readBalance(connection, one, workgroup, { own, days, resolution });
   const day = await read('day', own);
   const month = await read('month', own);
-  const zones: Record<string, { day: Record<string, Told>; month: Record<string, Told> }> = {};
+  const zones: Record<string, { day: Record<string, BalanceAnswer>; month: Record<string, BalanceAnswer> }> =
+    {};
   for (const zone of one.zones) {
     const days = daysOfZone(own, zone);
     zones[zone] =
@@ -47,7 +48,7 @@ export async function runBalanceCase(connection: DuckDBConnection, one: BalanceC
         : { day: await read('day', days), month: await read('month', days) };
   }
   return {
-    intervals: worthTelling(one, await read('interval', own)),
+    intervals: worthShowing(one, await read('interval', own)),
     day,
     month,
     zones,
@@ -78,7 +79,7 @@ async function readBalance(
     days,
     resolution,
   }: { own: readonly DayBounds[]; days: readonly DayBounds[]; resolution: BalanceResolution },
-): Promise<Record<string, Told>> {
+): Promise<Record<string, BalanceAnswer>> {
   const scope: BalanceScope = {
     id: one.name,
     isSite: true,
@@ -143,7 +144,10 @@ function spansOf(workgroup: WorkgroupConfig, one: BalanceCase): RoleSpan[] {
 }
 
 /** Intervals that are not zero, and the intervals that are asked for. */
-function worthTelling({ askedMs }: BalanceCase, intervals: Record<string, Told>): Record<string, Told> {
+function worthShowing(
+  { askedMs }: BalanceCase,
+  intervals: Record<string, BalanceAnswer>,
+): Record<string, BalanceAnswer> {
   const asked = new Set(askedMs.map((ms) => formatInstant(ms).replace('.000Z', 'Z')));
   return Object.fromEntries(
     Object.entries(intervals).filter(
@@ -165,7 +169,7 @@ const flows = [
 ];
 
 /** Replaces ids of devices by their names. */
-function named(told: Told, { deviceNames }: BalanceCase): Told {
+function named(told: BalanceAnswer, { deviceNames }: BalanceCase): BalanceAnswer {
   const nameOf = (key: string) => {
     const dot = key.indexOf('.');
     const name = deviceNames.get(key.slice(0, dot));

@@ -13,7 +13,7 @@ import {
   systemClock,
   type UtcMs,
 } from '../../lib/time.ts';
-import { tellFailure } from '../../pipeline/failure-words.ts';
+import { failureWords } from '../../pipeline/failure-words.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
 import {
   emptyStatus,
@@ -219,7 +219,7 @@ function isHeld(error: unknown): error is TransientError {
 
 /** Data that cannot be opened, if no worker reports it. */
 function notOpen(workgroupId: string, error: TerminalError | TransientError, nowMs: UtcMs): Trouble {
-  const { message } = tellFailure(error);
+  const { message } = failureWords(error);
   return { workgroupId, stage: 'open', state: 'not-open', sinceMs: nowMs, message };
 }
 

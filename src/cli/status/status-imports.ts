@@ -6,13 +6,13 @@ import { formatInstant, SECOND_MS, systemClock } from '../../lib/time.ts';
 import { assignmentOf } from '../../pipeline/assignment.ts';
 import { importsClosed, importsNewestClosed } from '../../pipeline/offline-operations.ts';
 import type { UnfinishedImport } from '../../warehouse/shard-status.ts';
-import type { Told } from '../../worker-rpc/rpc-wire.ts';
+import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 import { createControl } from '../../worker-rpc/worker-rpc.ts';
 import { newsOfImport } from '../import/import-news.ts';
 import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
 
 /** An unfinished import, and whether a process works on it. */
-export interface ListedImport extends Told<UnfinishedImport> {
+export interface ListedImport extends AsJson<UnfinishedImport> {
   /** The service works on it, or another process that has the warehouse open. */
   isUnderWay: boolean;
 }
