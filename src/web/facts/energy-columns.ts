@@ -1,7 +1,7 @@
 import { type BarColumn, type BarSeries, withBeginning } from '../pictures/bar-data.ts';
 import { type LocalDay, listDays } from '../words/local-days.ts';
 import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
-import { columnsOf, type DayRange, daysOfColumn, type Grain } from '../words/periods.ts';
+import { columnsOf, type DaySpan, daysOfColumn, type Grain } from '../words/periods.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
 import { columnName, dateNumber, dayAndMonth, shortMonth } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
@@ -23,7 +23,7 @@ interface DaysKnown {
 const COLOURS = 8;
 
 interface Frame {
-  period: DayRange;
+  period: DaySpan;
   grain: Grain;
   today: LocalDay;
   hrefOf?: ((column: string) => string) | undefined;

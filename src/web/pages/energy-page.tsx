@@ -13,7 +13,7 @@ import { BarFigure } from '../pictures/bar-figure.tsx';
 import { countDays, isDay, shiftDay } from '../words/local-days.ts';
 import { countText } from '../words/number-words.ts';
 import {
-  type DayRange,
+  type DaySpan,
   daysOfColumn,
   type Grain,
   grainOf,
@@ -122,7 +122,7 @@ export function EnergyPage({ query }: { query: Query }) {
 }
 
 /** The period of the address, or the last thirty days. */
-function periodIn({ from, to }: Query, today: string): DayRange {
+function periodIn({ from, to }: Query, today: string): DaySpan {
   if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= 1_827) return { from, to };
   return { from: shiftDay(today, -29), to: today };
 }
@@ -134,12 +134,12 @@ function shownIn(asked: string | undefined, present: readonly BalanceRole[]): st
   return isBalanceRole(asked) && present.includes(asked) ? asked : usual;
 }
 
-const range = ({ from, to }: DayRange) => `startDate=${from}&endDate=${to}`;
+const range = ({ from, to }: DaySpan) => `startDate=${from}&endDate=${to}`;
 
 interface PictureProps {
   show: string;
-  period: DayRange;
-  other: DayRange | undefined;
+  period: DaySpan;
+  other: DaySpan | undefined;
   grain: Grain;
   balances: Answered<Balances>;
   statuses: DeviceStatuses | undefined;
@@ -152,7 +152,7 @@ function EnergyPicture(props: PictureProps) {
   const { workgroup, today } = useContext(PageWorkContext);
   const known = Object.keys(statuses ?? {}).length;
   const isTooMuch = grain !== 'day' && !device && known * countDays(period.from, period.to) > VALUES_MAX;
-  const path = (of: DayRange) => {
+  const path = (of: DaySpan) => {
     if (show === 'balance' && grain !== 'day') return undefined;
     if (show !== 'balance' && isTooMuch) return undefined;
     const report = grain === 'day' ? 'daily-energy/details' : 'daily-energy';
@@ -168,7 +168,7 @@ function EnergyPicture(props: PictureProps) {
     other && show === 'balance' ? `balance?${range(other)}&resolution=${grain}` : undefined,
     SLOW_MS,
   );
-  const hrefOf = (of: DayRange) => (column: string) => {
+  const hrefOf = (of: DaySpan) => (column: string) => {
     if (grain === 'day') return linkTo(workgroup.id, 'day', { day: column });
     const days = daysOfColumn(column, of);
     return linkTo(workgroup.id, 'energy', {
@@ -179,7 +179,7 @@ function EnergyPicture(props: PictureProps) {
     });
   };
   const chosen = (key: string) => !isBalanceRole(show) || roles.get(key) === show;
-  const made = (of: DayRange, values: Answered<DailyEnergy | DayDetails>, sums: Answered<Balances>) => {
+  const made = (of: DaySpan, values: Answered<DailyEnergy | DayDetails>, sums: Answered<Balances>) => {
     const frame = { period: of, grain, today, hrefOf: hrefOf(of) };
     if (show === 'balance')
       return sums.answer && balanceColumns(sums.answer, detailsOf(values.answer), frame);

@@ -4,15 +4,15 @@ import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { comparableName, comparableOf, isEmpty, totalOf } from '../pictures/bar-data.ts';
 import type { LocalDay } from '../words/local-days.ts';
 import { countText, formatChange, plural } from '../words/number-words.ts';
-import type { DayRange, Grain } from '../words/periods.ts';
+import type { DaySpan, Grain } from '../words/periods.ts';
 import { isBalanceRole, roleWords } from '../words/role-words.ts';
 import { periodName } from '../words/time-words.ts';
 
 /** What the picture of a period shows, in words: how much, compared with what, and what is missing. */
 export function energySentence(facts: {
   show: string;
-  period: DayRange;
-  other: DayRange | undefined;
+  period: DaySpan;
+  other: DaySpan | undefined;
   grain: Grain;
   columns: EnergyColumns;
   compared: EnergyColumns | undefined;
@@ -89,7 +89,7 @@ function balanceWords(columns: EnergyColumns) {
   );
 }
 
-function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: DayRange) {
+function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: DaySpan) {
   // Only columns that are known on both sides are compared.
   const pairs = columns.columns
     .map((column, index) => [

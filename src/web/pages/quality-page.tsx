@@ -15,7 +15,7 @@ import { type CellState, HeatKey, HeatMap } from '../pictures/heat-map.tsx';
 import { worstRank } from '../words/flag-words.ts';
 import { countDays, isDay, listDays, shiftDay } from '../words/local-days.ts';
 import { countText, formatShare, plural } from '../words/number-words.ts';
-import type { DayRange } from '../words/periods.ts';
+import type { DaySpan } from '../words/periods.ts';
 import { dateNumber, dayAndMonth, longDay, periodName } from '../words/time-words.ts';
 
 const DAYS_MAX = 92;
@@ -182,7 +182,7 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
 }
 
 /** The period of the address, or the last thirty days. */
-function periodIn({ from, to }: Readonly<Record<string, string>>, today: string): DayRange {
+function periodIn({ from, to }: Readonly<Record<string, string>>, today: string): DaySpan {
   if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= DAYS_MAX) return { from, to };
   return { from: shiftDay(today, -29), to: today };
 }

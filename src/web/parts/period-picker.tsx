@@ -1,22 +1,22 @@
 import { isDay, type LocalDay } from '../words/local-days.ts';
-import { type DayRange, kindOf, rangeOf, shiftPeriod } from '../words/periods.ts';
+import { type DaySpan, kindOf, rangeOf, shiftPeriod } from '../words/periods.ts';
 import { periodName } from '../words/time-words.ts';
 
 const allKinds = ['week', 'month', 'year'] as const;
 
 /** Chooses a range of days: a week, a month, a year, or two dates. Left and right go to the period before and after. */
 export function PeriodPicker(props: {
-  period: DayRange;
+  period: DaySpan;
   today: LocalDay;
   /** The address of this view with another period. */
-  linkTo(period: DayRange): string;
+  linkTo(period: DaySpan): string;
   kinds?: ReadonlyArray<'week' | 'month' | 'year'>;
 }) {
   const { period, today, linkTo, kinds = allKinds } = props;
   const kind = kindOf(period);
   // Another kind shows the end of what is shown now, but nothing beyond today.
   const anchor = period.to > today && period.from <= today ? today : period.to;
-  const go = (next: DayRange) => {
+  const go = (next: DaySpan) => {
     if (isDay(next.from) && isDay(next.to) && next.from <= next.to) location.hash = linkTo(next);
   };
   const after = shiftPeriod(period, 1);
@@ -63,7 +63,7 @@ export function PeriodPicker(props: {
 }
 
 /** A range; both ends are the changed day if they would be the wrong way round. */
-function sorted(from: LocalDay, to: LocalDay, changed: LocalDay): DayRange {
+function sorted(from: LocalDay, to: LocalDay, changed: LocalDay): DaySpan {
   return from <= to ? { from, to } : { from: changed, to: changed };
 }
 

@@ -12,13 +12,13 @@ import {
 export type PeriodLength = 'week' | 'month' | 'year' | 'other';
 
 /** A range of local days, both ends included. */
-export interface DayRange {
+export interface DaySpan {
   from: LocalDay;
   to: LocalDay;
 }
 
 /** The period of a kind that contains a day. */
-export function rangeOf(kind: Exclude<PeriodLength, 'other'>, day: LocalDay): DayRange {
+export function rangeOf(kind: Exclude<PeriodLength, 'other'>, day: LocalDay): DaySpan {
   switch (kind) {
     case 'week':
       return { from: weekStart(day), to: shiftDay(weekStart(day), 6) };
@@ -32,13 +32,13 @@ export function rangeOf(kind: Exclude<PeriodLength, 'other'>, day: LocalDay): Da
 }
 
 /** `other` if the range is not exactly one week, month or year. */
-export function kindOf({ from, to }: DayRange): PeriodLength {
+export function kindOf({ from, to }: DaySpan): PeriodLength {
   const kinds = ['week', 'month', 'year'] as const;
   return kinds.find((kind) => rangeOf(kind, from).from === from && rangeOf(kind, from).to === to) ?? 'other';
 }
 
 /** The period before (-1) or after (1), of the same kind or the same number of days. */
-export function shiftPeriod(period: DayRange, by: 1 | -1): DayRange {
+export function shiftPeriod(period: DaySpan, by: 1 | -1): DaySpan {
   const kind = kindOf(period);
   const { from, to } = period;
   switch (kind) {
@@ -58,7 +58,7 @@ export function shiftPeriod(period: DayRange, by: 1 | -1): DayRange {
 }
 
 /** The same period a year before. */
-export function yearBefore(period: DayRange): DayRange {
+export function yearBefore(period: DaySpan): DaySpan {
   const kind = kindOf(period);
   if (kind === 'month' || kind === 'year') return rangeOf(kind, addMonths(period.from, -12));
   // 52 weeks, so that weekdays are compared with the same weekdays.
@@ -71,20 +71,20 @@ const DAY_COLUMNS_MAX = 92;
 const MONTH_COLUMNS_MAX = 36;
 
 /** The length of the columns in which a period is shown. */
-export function grainOf({ from, to }: DayRange): Grain {
+export function grainOf({ from, to }: DaySpan): Grain {
   const days = countDays(from, to);
   if (days <= DAY_COLUMNS_MAX) return 'day';
   return days <= MONTH_COLUMNS_MAX * 31 ? 'month' : 'year';
 }
 
 /** The columns of a period: its days, months (2026-11) or years (2026), in order. */
-export function columnsOf(period: DayRange, grain: Grain): string[] {
+export function columnsOf(period: DaySpan, grain: Grain): string[] {
   const length = { day: 10, month: 7, year: 4 }[grain];
   return [...new Set(listDays(period.from, period.to).map((day) => day.slice(0, length)))];
 }
 
 /** The days of a column, within the period. */
-export function daysOfColumn(column: string, { from, to }: DayRange): DayRange {
+export function daysOfColumn(column: string, { from, to }: DaySpan): DaySpan {
   const whole =
     column.length === 10
       ? { from: column, to: column }

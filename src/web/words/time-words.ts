@@ -1,5 +1,5 @@
 import { type LocalDay, msOf } from './local-days.ts';
-import { type DayRange, kindOf } from './periods.ts';
+import { type DaySpan, kindOf } from './periods.ts';
 
 /** Days and instants as people read them, in the locale of the browser. */
 
@@ -43,7 +43,7 @@ export function shortMonth(month: string): string {
 }
 
 /** Such as "November 2026", or "3 Nov – 9 Nov 2026". */
-export function periodName(period: DayRange): string {
+export function periodName(period: DaySpan): string {
   const kind = kindOf(period);
   if (kind === 'month') return columnName(period.from.slice(0, 7));
   if (kind === 'year') return period.from.slice(0, 4);
