@@ -93,3 +93,26 @@ testPage('a page that is hidden asks nothing, and unchanged answers are not sent
   });
   await expect.poll(() => reports().length).toBeGreaterThan(before);
 });
+
+testPage('a page keeps what it has while the service cannot be reached, and says so', async () => {
+  const { page } = await openPage();
+  await page.clock.install();
+  await signIn(page, 'shop/overview');
+  await page.locator('.overview .heat').first().waitFor();
+  await page.context().setOffline(true);
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(5_000);
+      return page.locator('.stale').count();
+    })
+    .toBe(1);
+  expect(await page.locator('.stale').textContent()).toContain('cannot be reached');
+  await page.locator('.overview .heat').first().waitFor();
+  await page.context().setOffline(false);
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(60_000);
+      return page.locator('.stale').count();
+    })
+    .toBe(0);
+});

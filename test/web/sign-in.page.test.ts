@@ -78,3 +78,20 @@ testPage('a token that is revoked leads back to the sign-in with words', async (
   expect(await page.getByRole('alert').textContent()).toContain('not accepted any more');
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
 });
+
+testPage('a token of a device group shows its devices, and no word of the others', async () => {
+  const { yesterday } = served();
+  const { token } = await issue({ home: { permissions: ['search:read'], deviceGroups: ['roof'] } });
+  const { page, complaints, answers } = await openPage();
+  await signIn(page, 'home/overview', token);
+  await page.getByRole('heading', { name: 'Last 30 days', exact: true }).waitFor();
+  const seen = await page.locator('main').textContent();
+  expect(seen).not.toContain('grid meter');
+  for (const view of [`energy?from=${yesterday}&to=${yesterday}`, `day?day=${yesterday}`, 'quality']) {
+    await page.goto(`/#/home/${view}`);
+    await page.locator('.column, .heat').first().waitFor();
+    expect(await page.locator('main').textContent(), view).not.toContain('grid meter');
+  }
+  expect(answers.filter(({ status }) => status >= 400)).toEqual([]);
+  expect(complaints).toEqual([]);
+});

@@ -29,8 +29,10 @@ type Query = Readonly<Record<string, string>>;
 type Compared = 'none' | 'before' | 'year';
 
 const SLOW_MS = 15_000;
-/** The most daily values that are read for a picture of months: about a megabyte. */
+/** The most daily values that are read for a picture: about a megabyte. */
 const VALUES_MAX = 20_000;
+/** The most of them with flags. */
+const DETAILS_MAX = 6_000;
 
 /** Energy of a period in columns: the balance, the devices, or the sources of one role. */
 export function EnergyPage({ query }: { query: Query }) {
@@ -151,11 +153,14 @@ function EnergyPicture(props: PictureProps) {
   const { show, period, other, grain, balances, statuses, roles, device } = props;
   const { workgroup, today } = useContext(PageWorkContext);
   const known = Object.keys(statuses ?? {}).length;
-  const isTooMuch = grain !== 'day' && !device && known * countDays(period.from, period.to) > VALUES_MAX;
+  const values = device ? 0 : known * countDays(period.from, period.to);
+  const isTooMuch = values > VALUES_MAX;
+  // Without flags an answer is a third of the size.
+  const isLarge = values > DETAILS_MAX;
   const path = (of: DaySpan) => {
-    if (show === 'balance' && grain !== 'day') return undefined;
+    if (show === 'balance' && (grain !== 'day' || isLarge)) return undefined;
     if (show !== 'balance' && isTooMuch) return undefined;
-    const report = grain === 'day' ? 'daily-energy/details' : 'daily-energy';
+    const report = grain === 'day' && !isLarge ? 'daily-energy/details' : 'daily-energy';
     const only = device && show !== 'balance' ? `&devices=${device}` : '';
     return `${report}?${range(of)}${show === 'devices' ? '' : '&groupBy=source'}${only}`;
   };
@@ -190,8 +195,8 @@ function EnergyPicture(props: PictureProps) {
   if (isTooMuch && show !== 'balance')
     return (
       <Empty title="These are too many values for one picture">
-        {countText(known)} devices have {countText(known * countDays(period.from, period.to))} daily values in
-        this period. Choose one device, or at most three months.
+        {countText(known)} devices have {countText(values)} daily values in this period. Choose one device, or
+        a shorter period.
       </Empty>
     );
   return (

@@ -16,7 +16,9 @@ import { countText, plural } from '../words/number-words.ts';
 import { clockTime, dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
 import { OverviewTiles } from './overview-tiles.tsx';
 
-const DAYS = 30;
+/** With many devices fewer days are read, so that an answer stays about a megabyte. */
+const DAYS = { usual: 30, ofMany: 7 };
+const MANY_DEVICES = 150;
 const ROWS_MAX = 12;
 const ATTENTION_MAX = 6;
 const SLOW_MS = 15_000;
@@ -24,11 +26,11 @@ const SLOW_MS = 15_000;
 /** One state with its reason, yesterday and today, what needs attention, and the last thirty days. */
 export function OverviewPage() {
   const { workgroup, today } = useContext(PageWorkContext);
-  const from = shiftDay(today, 1 - DAYS);
-  const days = `startDate=${from}&endDate=${today}`;
   const statuses = useAnswer<DeviceStatuses>('device-status');
-  const details = useAnswer<DayDetails>(`daily-energy/details?${days}&groupBy=source`, SLOW_MS);
-  const balances = useAnswer<Balances>(workgroup.maySeeAll ? `balance?${days}` : undefined, SLOW_MS);
+  const count = Object.keys(statuses.answer ?? {}).length > MANY_DEVICES ? DAYS.ofMany : DAYS.usual;
+  const days = statuses.answer && `startDate=${shiftDay(today, 1 - count)}&endDate=${today}`;
+  const details = useAnswer<DayDetails>(days && `daily-energy/details?${days}&groupBy=source`, SLOW_MS);
+  const balances = useAnswer<Balances>(days && workgroup.maySeeAll && `balance?${days}`, SLOW_MS);
   const profile = useAnswer<Profiles>(`interval-energy?startDate=${today}&endDate=${today}&groupBy=source`);
   const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${shiftDay(today, -7)}`, SLOW_MS);
   const isDecided =
@@ -38,12 +40,15 @@ export function OverviewPage() {
     <>
       <h1 class="visually-hidden">Overview</h1>
       <Shown
-        of={isDecided ? details : { ...details, answer: undefined, isLoading: true }}
+        of={
+          isDecided ? details : { ...details, answer: undefined, failure: statuses.failure, isLoading: true }
+        }
         what="the overview"
         height={600}
       >
         {(answer) => (
           <Overview
+            count={count}
             details={answer}
             statuses={statuses.answer!}
             balances={balances.answer}
@@ -57,15 +62,17 @@ export function OverviewPage() {
 }
 
 function Overview(props: {
+  /** The number of days. */
+  count: number;
   details: DayDetails;
   statuses: DeviceStatuses;
   balances: Balances | undefined;
   profile: Profiles[string] | undefined;
   changes: DayChanges | undefined;
 }) {
-  const { details, statuses, balances, profile, changes } = props;
+  const { count, details, statuses, balances, profile, changes } = props;
   const { workgroup, today, zone } = useContext(PageWorkContext);
-  const from = shiftDay(today, 1 - DAYS);
+  const from = shiftDay(today, 1 - count);
   const roles = rolesOf(balances);
   const keys = seriesOf(details);
   const nameOf = namerOf(keys, statuses);
@@ -73,7 +80,7 @@ function Overview(props: {
   if (keys.length === 0)
     return (
       <Empty title="No energy yet">
-        Nothing was measured in the last {DAYS} days. Send readings to this workgroup, or import what you
+        Nothing was measured in the last {count} days. Send readings to this workgroup, or import what you
         have. The page shows them within seconds.
       </Empty>
     );
@@ -115,7 +122,7 @@ function Overview(props: {
         <AttentionList attention={attention} />
       </section>
       <section class="card area-days" aria-labelledby="days">
-        <h2 id="days">Last {DAYS} days</h2>
+        <h2 id="days">Last {count} days</h2>
         <BarFigure
           sentence={
             <>
@@ -126,15 +133,15 @@ function Overview(props: {
               <a href={linkTo(workgroup.id, 'energy')}>More about energy</a>
             </>
           }
-          label={`Energy of the last ${DAYS} days`}
+          label={`Energy of the last ${count} days`}
           columns={shown.columns}
           series={shown.series}
           height={220}
-          wholeName={`Last ${DAYS} days`}
+          wholeName={`Last ${count} days`}
         />
       </section>
       <section class="card area-quality" aria-labelledby="quality">
-        <h2 id="quality">Quality of the last {DAYS} days</h2>
+        <h2 id="quality">Quality of the last {count} days</h2>
         <figure class="figure">
           <figcaption>
             <p class="sentence">
@@ -145,7 +152,7 @@ function Overview(props: {
             </p>
           </figcaption>
           <HeatMap
-            label={`Quality of the last ${DAYS} days`}
+            label={`Quality of the last ${count} days`}
             rows={heatRows}
             columns={days.map((day) => ({
               key: day,

@@ -88,7 +88,14 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     dataDir: './data',
     pipeline: { publishEvery: '1s' },
     workgroups: [
-      { id: 'home', timezone, energyStreams: site.energyStreams, devices: site.devices, roles: site.roles },
+      {
+        id: 'home',
+        timezone,
+        energyStreams: site.energyStreams,
+        devices: site.devices,
+        roles: site.roles,
+        deviceGroups: { roof: site.devices.filter(({ name }) => name === 'inverter 2').map(({ id }) => id) },
+      },
       ...['shop', 'mended'].map((id) => ({ id, ...shop })),
       { id: 'empty', timezone },
     ],
