@@ -56,9 +56,11 @@ export async function registerPage(app: FastifyInstance, folder: string | undefi
   rejectOtherMethods(app, '/', ['GET']);
 }
 
-/** The folder of the built page in this package, for `src` and for `dist/src`. */
-export function pageFolder(): string {
+/** The folder of the built page in this package, for `src` and for `dist/src`; undefined if it is not built. */
+export function pageFolder(): string | undefined {
   for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
-    if (existsSync(join(at, 'package.json')) || dirname(at) === at) return join(at, 'dist-web');
+    const folder = join(at, 'dist-web');
+    if (existsSync(join(folder, 'index.html'))) return folder;
+    if (dirname(at) === at) return undefined;
   }
 }

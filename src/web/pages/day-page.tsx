@@ -9,7 +9,7 @@ import {
   rolesThemselves,
 } from '../facts/profile-columns.ts';
 import { namerOf, rolesOf, seriesName, seriesOf, splitSeries } from '../facts/series.ts';
-import { useAnswer } from '../facts/use-answer.ts';
+import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Select } from '../parts/choice.tsx';
 import { DayStepper } from '../parts/day-stepper.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -33,7 +33,7 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
   const otherProfile = useAnswer<Profiles>(
     other && `interval-energy?startDate=${other}&endDate=${other}&groupBy=source${only}`,
   );
-  const statuses = useAnswer<DeviceStatuses>('device-status', 15_000);
+  const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
   // A balance also has the roles that are computed, such as the consumption. It needs roles, and a token without device groups.
   const balancePath = (of: string) => `balance?startDate=${of}&endDate=${of}`;
   const balances = useAnswer<Balances>(workgroup.maySeeAll ? balancePath(day) : undefined, 60_000);

@@ -4,7 +4,7 @@ import type { DayDetails, DeviceStatuses } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { qualityRows } from '../facts/quality-rows.ts';
 import { namerOf, seriesOf, splitSeries } from '../facts/series.ts';
-import { useAnswer } from '../facts/use-answer.ts';
+import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Choice } from '../parts/choice.tsx';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -27,7 +27,7 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
   const period = periodIn(query, today);
   const bySource = query.by !== 'device';
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
-  const statuses = useAnswer<DeviceStatuses>('device-status', 15_000);
+  const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
   const ids = Object.keys(statuses.answer ?? {});
   const pages = Math.max(1, Math.ceil(ids.length / ROWS_OF_PAGE));
   const shownIds = ids.slice(
@@ -38,7 +38,7 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
   const details = useAnswer<DayDetails>(
     statuses.answer &&
       `daily-energy/details?startDate=${period.from}&endDate=${period.to}${bySource ? '&groupBy=source' : ''}${only}`,
-    15_000,
+    SLOW_MS,
   );
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'quality', { ...query, ...change });

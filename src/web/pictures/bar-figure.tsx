@@ -2,8 +2,9 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { energyUnit } from '../words/number-words.ts';
+import { Mark } from './bar-column.tsx';
 import { type BarColumn, type BarSeries, isTwoSided, stack, totalOf } from './bar-data.ts';
-import { Mark, StackedBars } from './stacked-bars.tsx';
+import { StackedBars } from './stacked-bars.tsx';
 
 /** Stacked bars with the sentence before them, and a legend that shows the values of the column under the pointer or with the focus. */
 export function BarFigure(props: {
