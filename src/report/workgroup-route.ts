@@ -14,11 +14,27 @@ export const workgroupAnswerSchema = z
   .object({
     workgroup: z.string(),
     timezone: z.string().meta({ description: 'IANA time zone of its days' }),
-    sites: z.array(z.string()).meta({ description: 'The sites whose members the token can all see' }),
+    meters: z
+      .array(z.object({ code: z.string(), name: z.string().optional() }))
+      .meta({ description: 'The meters that the token can see' }),
+    sites: z
+      .array(
+        z.object({
+          name: z.string(),
+          meters: z.number().int().meta({ description: 'Number of its meters' }),
+          devices: z.number().int().meta({ description: 'Number of its devices; a balance needs some' }),
+        }),
+      )
+      .meta({ description: 'The sites whose members the token can all see' }),
   })
   .meta({
     description: 'A workgroup',
-    example: { workgroup: 'home', timezone: 'Europe/Paris', sites: ['roof'] },
+    example: {
+      workgroup: 'home',
+      timezone: 'Europe/Paris',
+      meters: [{ code: 'GRID-1' }],
+      sites: [{ name: 'roof', meters: 1, devices: 4 }],
+    },
   });
 
 /** The settings of a workgroup that a reader of its reports needs. */
@@ -33,7 +49,7 @@ export function registerWorkgroupRoute(
       schema: {
         operationId: 'getWorkgroup',
         summary: 'Workgroup',
-        description: 'The time zone of a workgroup and the names of its sites.',
+        description: 'The time zone of a workgroup, its meters and its sites.',
         tags: ['report'],
         params: addressSchema,
         response: taggedAnswers(workgroupAnswerSchema),
@@ -42,16 +58,22 @@ export function registerWorkgroupRoute(
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
       const { devices } = authorization;
-      const meters = new Set(visibleMeters(workgroup.meters, authorization).map(({ code }) => code));
+      const meters = visibleMeters(workgroup.meters, authorization);
+      const codes = new Set(meters.map(({ code }) => code));
       const sites = workgroup.sites.filter(
         (site) =>
-          site.meters.every(({ code }) => meters.has(code)) &&
+          site.meters.every(({ code }) => codes.has(code)) &&
           (devices === 'all' || site.devices.every(({ id }) => devices.has(id))),
       );
       const answer = {
         workgroup: workgroup.id,
         timezone: workgroup.timezone,
-        sites: sites.map(({ name }) => name),
+        meters: meters.map(({ code, name }) => ({ code, ...(name !== undefined && { name }) })),
+        sites: sites.map((site) => ({
+          name: site.name,
+          meters: site.meters.length,
+          devices: site.devices.length,
+        })),
       };
       const etag = etagOf(answer);
       reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');

@@ -9,7 +9,7 @@ test('a workgroup says its time zone and the sites that the token can see as a w
   const at = await openReport({
     timezone: 'Europe/Paris',
     deviceGroups: { garage: [garage] },
-    meters: [{ code: 'GRID-1' }],
+    meters: [{ code: 'GRID-1', name: 'street' }],
     sites: [
       { name: 'home', meters: [{ code: 'GRID-1' }], devices: [{ id: roof }] },
       { name: 'yard', meters: [], devices: [{ id: garage }] },
@@ -20,13 +20,20 @@ test('a workgroup says its time zone and the sites that the token can see as a w
   expect(await answer.json()).toEqual({
     workgroup: WORKGROUP,
     timezone: 'Europe/Paris',
-    sites: ['home', 'yard'],
+    meters: [{ code: 'GRID-1', name: 'street' }],
+    sites: [
+      { name: 'home', meters: 1, devices: 1 },
+      { name: 'yard', meters: 0, devices: 1 },
+    ],
   });
   const again = await at.get(path, { headers: { 'If-None-Match': answer.headers.get('etag')! } });
   expect(again.status).toBe(304);
 
   const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['garage'] });
-  expect(await (await at.get(path, { token })).json()).toMatchObject({ sites: ['yard'] });
+  expect(await (await at.get(path, { token })).json()).toMatchObject({
+    meters: [],
+    sites: [{ name: 'yard' }],
+  });
   expect((await at.get(path, { token: undefined })).status).toBe(401);
   expect((await at.get('/api/v1/orgs/other')).status).toBe(403);
   expect((await at.get(`${path}?zone=1`)).status).toBe(400);

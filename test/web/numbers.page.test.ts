@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import type { Balances, DayDetails, Profiles } from '../../src/web/facts/answers.ts';
+import type { Balances, DailyEnergy, DayDetails, Profiles } from '../../src/web/facts/answers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 
@@ -81,6 +81,25 @@ testPage('the devices of a role are those of the endpoint, and add up to the sum
   expect(await page.locator('.sentence data').first().getAttribute('title')).toBe(
     `${sum.toLocaleString('en-GB')}\u00a0Wh`,
   );
+});
+
+testPage('meters and sites are those of their endpoints', async () => {
+  const { yesterday } = served();
+  const { page } = await openPage();
+  await signIn(page, `home/energy?from=${yesterday}&to=${yesterday}&show=meters`);
+  await page.getByRole('columnheader', { name: 'grid operator' }).waitFor();
+  const meters = await ask<DailyEnergy>(`home/meter-data?startDate=${yesterday}&endDate=${yesterday}`);
+  expect(meters[yesterday]!.GRID).toBeGreaterThan(0);
+  expect(await tableOf(page)).toEqual([[meters[yesterday]!.GRID]]);
+
+  await page.getByLabel('Show').selectOption('Site roof');
+  await page.getByRole('columnheader', { name: 'Production' }).waitFor();
+  const { [yesterday]: site } = await ask<Balances>(
+    `home/sites/roof/balance?startDate=${yesterday}&endDate=${yesterday}`,
+  );
+  const [row] = await tableOf(page);
+  expect(row).toContain(site!.productionWh);
+  expect(site!.productionWh).toBeGreaterThan(0);
 });
 
 testPage('days without data are hatched, and no zero stands in their place', async () => {

@@ -43,24 +43,27 @@ export function Shell(props: {
   const { session, address, onSignedOut } = props;
   const workgroup = session.workgroups.find(({ id }) => id === address.workgroup) ?? session.workgroups[0]!;
   const root = `api/v1/orgs/${encodeURIComponent(workgroup.id)}`;
-  const { zone, failure, retry } = useZone(session.token, root, onSignedOut);
+  const { known, failure, retry } = useWorkgroup(session.token, root, onSignedOut);
+  const zone = known?.timezone;
   const day = useToday(zone);
   const main = useRef<HTMLElement>(null);
   const Page = pages[address.page];
   const work = useMemo<PageWork | undefined>(
     () =>
-      zone === undefined || day === undefined
+      known === undefined || day === undefined
         ? undefined
         : {
             token: session.token,
             subject: session.subject,
             workgroup,
             root: `${root}/`,
-            zone,
+            zone: known.timezone,
+            meters: known.meters,
+            sites: known.sites,
             today: day,
             onSignedOut,
           },
-    [session, workgroup, root, zone, day, onSignedOut],
+    [session, workgroup, root, known, day, onSignedOut],
   );
   useEffect(() => {
     document.title = `${titles[address.page]} – ${workgroup.id} – Wattline`;
@@ -146,14 +149,14 @@ function WorkgroupChoice({
 
 const RETRY_MS = 5_000;
 
-function useZone(token: string, path: string, onSignedOut: (reason?: string) => void) {
-  const [found, setFound] = useState<{ path: string; zone?: string; failure?: Failure }>({ path });
+function useWorkgroup(token: string, path: string, onSignedOut: (reason?: string) => void) {
+  const [found, setFound] = useState<{ path: string; known?: WorkgroupAnswer; failure?: Failure }>({ path });
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const gone = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     askService<WorkgroupAnswer>(path, { token, signal: gone.signal })
-      .then((answered) => setFound({ path, zone: answered!.answer.timezone }))
+      .then((answered) => setFound({ path, known: answered!.answer }))
       .catch((error) => {
         if (gone.signal.aborted) return;
         const failure: Failure =
@@ -169,7 +172,7 @@ function useZone(token: string, path: string, onSignedOut: (reason?: string) => 
     };
   }, [token, path, attempt, onSignedOut]);
   const retry = useCallback(() => setAttempt((count) => count + 1), []);
-  return found.path === path ? { ...found, retry } : { retry, zone: undefined, failure: undefined };
+  return found.path === path ? { ...found, retry } : { retry, known: undefined, failure: undefined };
 }
 
 const MINUTE_MS = 60_000;

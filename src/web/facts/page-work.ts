@@ -1,5 +1,6 @@
 import { createContext } from 'preact';
 import type { OpenWorkgroup } from '../app/session.ts';
+import type { WorkgroupAnswer } from './answers.ts';
 
 /** What every part of a page needs to know. */
 export interface PageWork {
@@ -10,6 +11,8 @@ export interface PageWork {
   root: string;
   /** IANA time zone of its days. */
   zone: string;
+  meters: WorkgroupAnswer['meters'];
+  sites: WorkgroupAnswer['sites'];
   /** The current day there. */
   today: string;
   onSignedOut(reason: string): void;

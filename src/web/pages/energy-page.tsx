@@ -9,15 +9,16 @@ import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Loading } from '../parts/states.tsx';
 import { countDays, isDay, shiftDay } from '../words/local-days.ts';
 import { type DaySpan, grainOf, shiftPeriod, yearBefore } from '../words/periods.ts';
-import { type BalanceRole, isBalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
-import { daysQuery, EnergyPicture } from './energy-picture.tsx';
+import { roleWords, stackedRoles } from '../words/role-words.ts';
+import { daysQuery, EnergyPicture, ofDevices, siteKey } from './energy-picture.tsx';
 
 type Query = Readonly<Record<string, string>>;
 type Compared = 'none' | 'before' | 'year';
 
 /** Energy of a period in columns: the balance, the devices, or the sources of one role. */
 export function EnergyPage({ query }: { query: Query }) {
-  const { workgroup, today } = useContext(PageWorkContext);
+  const { workgroup, today, meters, sites } = useContext(PageWorkContext);
+  const sitesWithDevices = sites.filter(({ devices }) => devices > 0);
   const period = periodIn(query, today);
   const grain = grainOf(period);
   const compared: Compared = query.compare === 'before' || query.compare === 'year' ? query.compare : 'none';
@@ -31,19 +32,25 @@ export function EnergyPage({ query }: { query: Query }) {
   const roles = rolesOf(balances.answer);
   // One role alone has nothing to be balanced with.
   const present = stackedRoles.filter((role) => [...roles.values()].includes(role));
-  // Without roles there is no balance, and the answer is 404.
-  const isDecided = !workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined;
-  const show = !isDecided ? undefined : shownIn(query.show, present);
-  const device = query.device;
-
-  const link = (change: Readonly<Record<string, string | undefined>>) =>
-    linkTo(workgroup.id, 'energy', { ...query, ...change });
   const options = [
     ...(present.length > 1 ? [{ key: 'balance', name: 'Balance' }] : []),
     ...present.map((role) => ({ key: role, name: roleWords[role].name })),
     { key: 'devices', name: 'Devices' },
     { key: 'sources', name: 'Sources' },
+    ...(meters.length > 0 ? [{ key: 'meters', name: 'Meters' }] : []),
+    ...sitesWithDevices.map(({ name }) => ({ key: siteKey(name), name: `Site ${name}` })),
   ];
+  // Without roles there is no balance, and the answer is 404.
+  const isDecided = !workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined;
+  const show = !isDecided
+    ? undefined
+    : options.some(({ key }) => key === query.show)
+      ? query.show!
+      : options[0]!.key;
+  const device = query.device;
+
+  const link = (change: Readonly<Record<string, string | undefined>>) =>
+    linkTo(workgroup.id, 'energy', { ...query, ...change });
   return (
     <>
       <div class="page-head">
@@ -59,7 +66,7 @@ export function EnergyPage({ query }: { query: Query }) {
             location.hash = link({ show: key });
           }}
         />
-        {show !== 'balance' && show !== undefined && (
+        {show !== undefined && ofDevices(show) && (
           <Select
             label="Device"
             options={[
@@ -108,11 +115,4 @@ export function EnergyPage({ query }: { query: Query }) {
 function periodIn({ from, to }: Query, today: string): DaySpan {
   if (isDay(from) && isDay(to) && from <= to && countDays(from, to) <= 1_827) return { from, to };
   return { from: shiftDay(today, -29), to: today };
-}
-
-function shownIn(asked: string | undefined, present: readonly BalanceRole[]): string {
-  const usual = present.length > 1 ? 'balance' : (present[0] ?? 'devices');
-  if (asked === 'devices' || asked === 'sources') return asked;
-  if (asked === 'balance') return usual;
-  return isBalanceRole(asked) && present.includes(asked) ? asked : usual;
 }

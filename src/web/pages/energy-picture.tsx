@@ -24,6 +24,14 @@ const DETAILS_MAX = 6_000;
 /** The days of a request. */
 export const daysQuery = ({ from, to }: DaySpan) => `startDate=${from}&endDate=${to}`;
 
+/** The choice of a site in the address. */
+export const siteKey = (name: string) => `site:${name}`;
+
+/** True if devices can be chosen. */
+export function ofDevices(show: string): boolean {
+  return show !== 'balance' && show !== 'meters' && !show.startsWith(siteKey(''));
+}
+
 interface PictureProps {
   show: string;
   period: DaySpan;
@@ -38,28 +46,31 @@ interface PictureProps {
 /** The picture of a period, with its table. */
 export function EnergyPicture(props: PictureProps) {
   const { show, period, other, grain, balances, statuses, roles, device } = props;
-  const { workgroup, today } = useContext(PageWorkContext);
-  const known = Object.keys(statuses ?? {}).length;
-  const values = device ? 0 : known * countDays(period.from, period.to);
+  const { workgroup, today, meters } = useContext(PageWorkContext);
+  const site = show.startsWith(siteKey('')) ? show.slice(siteKey('').length) : undefined;
+  const isBalance = show === 'balance' || site !== undefined;
+  const known = show === 'meters' ? meters.length : Object.keys(statuses ?? {}).length;
+  const values = device && ofDevices(show) ? 0 : known * countDays(period.from, period.to);
   const isTooMuch = values > VALUES_MAX;
   // Without flags an answer is a third of the size.
   const isLarge = values > DETAILS_MAX;
+  const balancePath = (of: DaySpan) =>
+    `${site === undefined ? '' : `sites/${encodeURIComponent(site)}/`}balance?${daysQuery(of)}&resolution=${grain}`;
   const path = (of: DaySpan) => {
-    if (show === 'balance' && (grain !== 'day' || isLarge)) return undefined;
-    if (show !== 'balance' && isTooMuch) return undefined;
+    // A balance has no flags of its own. Those of the sources are shown, if all of them are part of it.
+    if (isBalance && (site !== undefined || grain !== 'day' || isLarge)) return undefined;
+    if (!isBalance && isTooMuch) return undefined;
+    if (show === 'meters') return `meter-data?${daysQuery(of)}`;
     const report = grain === 'day' && !isLarge ? 'daily-energy/details' : 'daily-energy';
-    const only = device && show !== 'balance' ? `&devices=${device}` : '';
+    const only = device && !isBalance ? `&devices=${device}` : '';
     return `${report}?${daysQuery(of)}${show === 'devices' ? '' : '&groupBy=source'}${only}`;
   };
   const energy = useAnswer<DailyEnergy | DayDetails>(path(period), SLOW_MS);
-  const otherEnergy = useAnswer<DailyEnergy | DayDetails>(
-    other && show !== 'balance' ? path(other) : undefined,
-    SLOW_MS,
-  );
-  const otherBalances = useAnswer<Balances>(
-    other && show === 'balance' ? `balance?${daysQuery(other)}&resolution=${grain}` : undefined,
-    SLOW_MS,
-  );
+  const otherEnergy = useAnswer<DailyEnergy | DayDetails>(other && !isBalance && path(other), SLOW_MS);
+  const siteBalances = useAnswer<Balances>(site !== undefined && balancePath(period), SLOW_MS);
+  const otherBalances = useAnswer<Balances>(other && isBalance && balancePath(other), SLOW_MS);
+  const sums = site === undefined ? balances : siteBalances;
+  const meterNames = new Map(meters.map(({ code, name }) => [code, name ?? code]));
   const hrefOf = (of: DaySpan) => (column: string) => {
     if (grain === 'day') return linkTo(workgroup.id, 'day', { day: column });
     const days = daysOfColumn(column, of);
@@ -71,26 +82,26 @@ export function EnergyPicture(props: PictureProps) {
     });
   };
   const chosen = (key: string) => !isBalanceRole(show) || roles.get(key) === show;
-  const made = (of: DaySpan, values: Answered<DailyEnergy | DayDetails>, sums: Answered<Balances>) => {
+  const made = (of: DaySpan, days: DailyEnergy | DayDetails | undefined, sumsOf: Balances | undefined) => {
     const frame = { period: of, grain, today, hrefOf: hrefOf(of) };
-    if (show === 'balance')
-      return sums.answer && balanceColumns(sums.answer, detailsOf(values.answer), frame);
-    return (
-      values.answer && seriesColumns(values.answer, chosen, namerOf(seriesOf(values.answer), statuses), frame)
-    );
+    if (isBalance) return sumsOf && balanceColumns(sumsOf, days as DayDetails | undefined, frame);
+    if (!days) return undefined;
+    const nameOf =
+      show === 'meters' ? (code: string) => meterNames.get(code) ?? code : namerOf(seriesOf(days), statuses);
+    return seriesColumns(days, chosen, nameOf, frame);
   };
-  if (isTooMuch && show !== 'balance')
+  if (isTooMuch && !isBalance)
     return (
       <Empty title="These are too many values for one picture">
-        {countText(known)} devices have {countText(values)} daily values in this period. Choose one device, or
-        a shorter period.
+        {countText(known)} {show === 'meters' ? 'meters' : 'devices'} have {countText(values)} daily values in
+        this period. Choose a shorter period.
       </Empty>
     );
   return (
-    <Shown of={(show === 'balance' ? balances : energy) as Answered<unknown>} what="energy" height={420}>
+    <Shown of={(isBalance ? sums : energy) as Answered<unknown>} what="energy" height={420}>
       {() => {
-        const columns = made(period, energy, balances)!;
-        const compared = other && made(other, otherEnergy, otherBalances);
+        const columns = made(period, energy.answer, sums.answer)!;
+        const compared = other && made(other, otherEnergy.answer, otherBalances.answer);
         return (
           <EnergyShown
             {...props}
@@ -103,10 +114,6 @@ export function EnergyPicture(props: PictureProps) {
       }}
     </Shown>
   );
-}
-
-function detailsOf(energy: DailyEnergy | DayDetails | undefined): DayDetails | undefined {
-  return energy as DayDetails | undefined;
 }
 
 function EnergyShown(props: PictureProps & { columns: EnergyColumns; compared: EnergyColumns | undefined }) {
@@ -136,7 +143,7 @@ function EnergyShown(props: PictureProps & { columns: EnergyColumns; compared: E
         <summary>The same as a table</summary>
         <EnergyTable
           {...columns}
-          fileName={`${workgroup.id}-${show}-${period.from}-${period.to}.csv`}
+          fileName={`${workgroup.id}-${show.replace(':', '-')}-${period.from}-${period.to}.csv`}
           zone={zone}
         />
       </details>

@@ -27,7 +27,7 @@ export function energySentence(facts: {
   const isRunning = period.to >= today;
   return (
     <>
-      {show === 'balance' ? balanceWords(columns) : seriesTotal(show, columns)}{' '}
+      {show === 'balance' || show.startsWith('site:') ? balanceWords(columns) : seriesTotal(show, columns)}{' '}
       {isRunning ? 'so far in' : 'in'} {periodName(period)}.{' '}
       {columns.columns.some(({ state }) => state === 'before') &&
         first &&

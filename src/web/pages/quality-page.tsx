@@ -19,7 +19,7 @@ import type { DaySpan } from '../words/periods.ts';
 import { dateNumber, dayAndMonth, longDay, periodName } from '../words/time-words.ts';
 
 const DAYS_MAX = 92;
-const ROWS_OF_PAGE = 60;
+const ROWS_OF_PAGE = 50;
 
 /** Device by day: what can be trusted, what cannot, and why. */
 export function QualityPage({ query }: { query: Readonly<Record<string, string>> }) {

@@ -84,6 +84,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       },
     ],
   };
+  const deviceNamed = (name: string) => site.devices.find((device) => device.name === name)!.id;
   const service = await createUpProcess(folder, {
     dataDir: './data',
     pipeline: { publishEvery: '1s' },
@@ -94,6 +95,12 @@ export default async function setup(project: TestProject): Promise<(() => Promis
         energyStreams: site.energyStreams,
         devices: site.devices,
         roles: site.roles,
+        meters: [
+          { code: 'GRID', name: 'grid operator', device: deviceNamed('grid meter'), source: 'import' },
+        ],
+        sites: [
+          { name: 'roof', devices: [{ id: deviceNamed('inverter 2') }, { id: deviceNamed('grid meter') }] },
+        ],
         deviceGroups: { roof: site.devices.filter(({ name }) => name === 'inverter 2').map(({ id }) => id) },
       },
       ...['shop', 'mended'].map((id) => ({ id, ...shop })),
