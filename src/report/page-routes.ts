@@ -48,7 +48,6 @@ export async function registerPage(app: FastifyInstance, folder: string | undefi
       setHeaders(reply, path) {
         reply.header('Cache-Control', path.includes('assets') ? KEPT : 'no-cache');
         reply.header('Content-Security-Policy', POLICY);
-        reply.header('Cross-Origin-Opener-Policy', 'same-origin');
         reply.header('Referrer-Policy', 'no-referrer');
       },
     });

@@ -26,7 +26,8 @@ const day = fc
   .date({ min: new Date('2000-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
   .map((date) => date.toISOString().slice(0, 10));
 
-describe('numbers', () => {
+// The page writes numbers as the locale of the browser does. These are the English ones.
+describe.skipIf(!Intl.NumberFormat().resolvedOptions().locale.startsWith('en'))('numbers', () => {
   test.each([
     [0, '0 Wh'],
     [999, '999 Wh'],

@@ -31,11 +31,10 @@ export function forgetAnswers(): void {
  * The answer to a GET of a path below the workgroup. It is asked again and again while the page is visible; if nothing has changed, the service
  * answers with 304 and nothing is drawn.
  * @param path undefined: nothing is asked
- * @param everyMs undefined: it is asked once
  */
 export function useAnswer<Answer>(
   path: string | false | undefined,
-  everyMs: number | undefined = LIVE_MS,
+  everyMs: number | 'once' = LIVE_MS,
 ): Answered<Answer> {
   const { token, root, onSignedOut } = useContext(PageWorkContext);
   const key = !path ? undefined : `${token} ${root}${path}`;
@@ -48,6 +47,7 @@ export function useAnswer<Answer>(
     const gone = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failures = 0;
+    const waitMs = everyMs === 'once' ? LIVE_MS : everyMs;
     const look = async () => {
       clearTimeout(timer);
       if (document.hidden && kept.has(key)) return;
@@ -72,11 +72,11 @@ export function useAnswer<Answer>(
         redraw((count) => count + 1);
         if (failure.kind !== 'busy' && failure.kind !== 'unreachable') return;
       }
-      if (gone.signal.aborted || (everyMs === undefined && failures === 0)) return;
-      timer = setTimeout(look, Math.min((everyMs ?? LIVE_MS) * 2 ** Math.min(failures, 4), WAIT_MS_MAX));
+      if (gone.signal.aborted || (everyMs === 'once' && failures === 0)) return;
+      timer = setTimeout(look, Math.min(waitMs * 2 ** Math.min(failures, 4), WAIT_MS_MAX));
     };
     const onVisible = () => {
-      if (!document.hidden && everyMs !== undefined) void look();
+      if (!document.hidden && everyMs !== 'once') void look();
       else clearTimeout(timer);
     };
     again.current = () => void look();

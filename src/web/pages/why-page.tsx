@@ -1,4 +1,4 @@
-import { useContext } from 'preact/hooks';
+import { useContext, useEffect } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { DailyEnergy, DayDetails, DayOfSeries, DeviceStatuses, Explained } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
@@ -40,12 +40,19 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
   // One source at a time, because a device can have many.
   const source = query.source ?? sources[0]?.source;
   const isDecided = details.answer !== undefined || details.failure !== undefined;
+  // An explanation is made by the worker, at some cost. It is asked for again only if the published day has changed.
   const explained = useAnswer<Explained>(
     one &&
       isDecided &&
       `daily-energy/explain?device=${one}&day=${day}${source === undefined ? '' : `&source=${encodeURIComponent(source)}`}`,
-    SLOW_MS,
+    'once',
   );
+  const published = JSON.stringify(
+    Object.values(details.answer?.[day] ?? {}).map(({ computedAt }) => computedAt),
+  );
+  useEffect(() => {
+    if (explained.answer !== undefined) explained.refresh();
+  }, [published]);
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'why', { device, ...query, day, ...change });
   if (isListed && ids.length === 0) return <Empty title="No devices">Nothing has been measured yet.</Empty>;

@@ -110,7 +110,7 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
       </details>
       {explained.told && explained.told.sources.length > 1 && (
         <details class="more">
-          <summary>What the device is: {explained.told.text}</summary>
+          <summary>How the device follows from its sources: {explained.told.text}</summary>
           <ul class="plain">
             {explained.told.sources.map(({ source: name, role, counts, energyWh, reason }) => (
               <li key={`${name} ${role}`}>
