@@ -143,7 +143,7 @@ export async function addWorker(
         const end = ends.get(workgroupId);
         ends.delete(workgroupId);
         if (end) writeIdleMarker(assignment(workgroupId), end, clock.now());
-        status.note(workgroupId, { isHibernated: true });
+        status.note(workgroupId, { isHibernated: true, troubles: [] });
         // No later change writes it. Stages report a full disk.
         void status.flush().catch(() => undefined);
       },

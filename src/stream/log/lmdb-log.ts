@@ -45,9 +45,11 @@ export function openLmdbLog(options: LmdbLogOptions): StreamLog {
 /**
  * Reads the end of a log that is not open in this process. It does not take the log over.
  * @returns undefined if there is no log yet
+ * @throws TerminalError DamagedLog if a part of its file is missing
  */
 export async function readLmdbHead(path: string): Promise<LogEnd | undefined> {
   if (!existsSync(join(path, 'data.mdb'))) return undefined;
+  checkLmdbFile(path);
   const environment = open({ path, mapSize: MAP_BYTES, readOnly: true });
   try {
     const heads: Database<LogHead, string> = environment.openDB('head', { encoding: 'json' });
