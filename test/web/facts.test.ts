@@ -247,6 +247,17 @@ test('a profile keeps gaps, knows where it ends, and has its strongest interval'
   });
 });
 
+test('hours of a day have ticks in every zone', () => {
+  const start = Date.parse('2026-11-20T18:30:00.000Z');
+  const shown = profileColumns(
+    { start: new Date(start).toISOString(), intervals: 96, energyWh: { a: Array(96).fill(1) } },
+    { nameOf: name, roles: new Map(), zone: 'Asia/Kolkata', nowMs: start + 2 * 86_400_000, other: undefined },
+  )!;
+  const ticks = shown.columns.map(({ tick }) => tick).filter(Boolean);
+  expect(ticks.length).toBe(24);
+  expect(ticks.slice(0, 2)).toEqual(['00:00', '01:00']);
+});
+
 test('names leave out what all have in common', () => {
   const devices = { [roof]: { name: 'roof' }, [shed]: { name: 'shed' } } as unknown as DeviceStatuses;
   const names = (...keys: string[]) => keys.map(namerOf(keys, devices));

@@ -34,7 +34,7 @@ export function CorrectionPanel(props: {
                 {undoneBy !== null && <span class="muted"> (undone)</span>}
               </p>
               <p class="muted">
-                “{reason}” – {author}, {dayAndTime(at, zone)}
+                “{reason}” – {nameOfAuthor(author)}, {dayAndTime(at, zone)}
               </p>
               {workgroup.mayCorrect && undoneBy === null && kind !== 'undo' && (
                 <button
@@ -77,4 +77,9 @@ export function CorrectionPanel(props: {
       )}
     </section>
   );
+}
+
+/** The id of the token is for the audit log. */
+function nameOfAuthor(author: string): string {
+  return author.replace(/^token:\S+ /, '');
 }

@@ -2,6 +2,8 @@ export interface Scale {
   low: number;
   high: number;
   ticks: readonly number[];
+  /** Between two ticks. */
+  step: number;
   /** True if all values are zero. */
   isEmpty: boolean;
 }
@@ -27,7 +29,7 @@ function wrap(low: number, high: number, count: number): Scale {
   const first = Math.floor(low / step + 1e-9);
   const last = Math.ceil(high / step - 1e-9);
   const ticks = Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
-  return { low: first * step, high: last * step, ticks, isEmpty: false };
+  return { low: first * step, high: last * step, ticks, step, isEmpty: false };
 }
 
 function niceStep(rough: number): number {

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import { formatIn, type Unit } from '../words/number-words.ts';
+import type { Unit } from '../words/number-words.ts';
 import { BarOfColumn, PLOT } from './bar-column.tsx';
 import { type BarColumn, type BarSeries, stack } from './bar-data.ts';
 import { niceScale, type Scale } from './nice-scale.ts';
@@ -124,7 +124,7 @@ function Grid({
             y2={y(tick)}
           />
           <text class="axis" x={left - 8} y={y(tick) + 4} text-anchor="end">
-            {tickText(Math.abs(tick), unit)}
+            {tickText(Math.abs(tick), scale.step, unit)}
           </text>
         </g>
       ))}
@@ -132,9 +132,13 @@ function Grid({
   );
 }
 
-function tickText(value: number, unit: Unit): string {
-  const scaled = value / unit.size;
-  return Number.isInteger(scaled) ? formatIn(scaled, { name: '', size: 1 }) : formatIn(value, unit);
+/** All ticks have as many digits as their step needs. */
+function tickText(value: number, step: number, unit: Unit): string {
+  const digits = Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / unit.size) - 1e-9)));
+  return new Intl.NumberFormat(undefined, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  }).format(value / unit.size);
 }
 
 /** The reference as steps from column to column. It has a gap if a column has none. */
