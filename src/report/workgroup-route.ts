@@ -8,7 +8,7 @@ import { visibleMeters } from './meter-request.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
 
-const url = '/api/v1/orgs/:workgroupId';
+const url = '/api/v1/orgs/:workgroupId/workgroup';
 
 export const workgroupAnswerSchema = z
   .object({
@@ -47,7 +47,6 @@ export function registerWorkgroupRoute(
     {
       attachValidation: true,
       schema: {
-        operationId: 'getWorkgroup',
         summary: 'Workgroup',
         description: 'The time zone of a workgroup, its meters and its sites.',
         tags: ['report'],

@@ -15,7 +15,7 @@ test('a workgroup says its time zone and the sites that the token can see as a w
       { name: 'yard', meters: [], devices: [{ id: garage }] },
     ],
   } as never);
-  const path = `/api/v1/orgs/${WORKGROUP}`;
+  const path = `/api/v1/orgs/${WORKGROUP}/workgroup`;
   const answer = await at.get(path);
   expect(await answer.json()).toEqual({
     workgroup: WORKGROUP,
@@ -35,6 +35,6 @@ test('a workgroup says its time zone and the sites that the token can see as a w
     sites: [{ name: 'yard' }],
   });
   expect((await at.get(path, { token: undefined })).status).toBe(401);
-  expect((await at.get('/api/v1/orgs/other')).status).toBe(403);
+  expect((await at.get('/api/v1/orgs/other/workgroup')).status).toBe(403);
   expect((await at.get(`${path}?zone=1`)).status).toBe(400);
 });

@@ -42,8 +42,8 @@ export function Shell(props: {
 }) {
   const { session, address, onSignedOut } = props;
   const workgroup = session.workgroups.find(({ id }) => id === address.workgroup) ?? session.workgroups[0]!;
-  const root = `api/v1/orgs/${encodeURIComponent(workgroup.id)}`;
-  const { known, failure, retry } = useWorkgroup(session.token, root, onSignedOut);
+  const root = `api/v1/orgs/${encodeURIComponent(workgroup.id)}/`;
+  const { known, failure, retry } = useWorkgroup(session.token, `${root}workgroup`, onSignedOut);
   const zone = known?.timezone;
   const day = useToday(zone);
   const main = useRef<HTMLElement>(null);
@@ -56,7 +56,7 @@ export function Shell(props: {
             token: session.token,
             subject: session.subject,
             workgroup,
-            root: `${root}/`,
+            root,
             zone: known.timezone,
             meters: known.meters,
             sites: known.sites,
