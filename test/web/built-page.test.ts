@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 // @ts-expect-error it is plain JavaScript, because it runs before packages are installed
 import { buildPage } from '../../.ci/build-page.mjs';
 
+import packageFile from '../../package.json' with { type: 'json' };
+
 const root = join(import.meta.dirname, '..', '..');
 const BYTES_MAX = 100_000;
 
@@ -21,4 +23,5 @@ test('the built page is small, and has nothing inline and nothing from elsewhere
     expect(inside).toBe('');
   }
   expect(readFileSync(join(folder, 'licenses.md'), 'utf8')).toContain('preact');
+  expect(packageFile.files, 'an installed package contains it').toContain('dist-web');
 });

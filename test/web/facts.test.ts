@@ -9,7 +9,12 @@ import type {
 } from '../../src/web/facts/answers.ts';
 import { findAttention } from '../../src/web/facts/attention.ts';
 import { balanceColumns, seriesColumns } from '../../src/web/facts/energy-columns.ts';
-import { comparedWithUsual, completeUpTo } from '../../src/web/facts/overview-facts.ts';
+import {
+  comparedWithUsual,
+  completeUpTo,
+  firstDayOf,
+  sumOfMonth,
+} from '../../src/web/facts/overview-facts.ts';
 import { profileColumns } from '../../src/web/facts/profile-columns.ts';
 import { qualityRows } from '../../src/web/facts/quality-rows.ts';
 import { namerOf } from '../../src/web/facts/series.ts';
@@ -191,6 +196,20 @@ describe('the overview', () => {
     delete days[shiftDay(today, -6)];
     expect(comparedWithUsual((day) => days[day], '2026-11-21')).toEqual({ wh: 50, usualWh: undefined });
     expect(comparedWithUsual(() => undefined, today).wh).toBeNull();
+  });
+
+  test('the month to date leaves days before the first data alone', () => {
+    const at = (consumptionWh: number | null) => ({ consumptionWh }) as Balances[string];
+    const balances = {
+      '2026-10-31': at(9),
+      '2026-11-01': at(null),
+      '2026-11-20': at(5),
+      '2026-11-21': at(null),
+    };
+    const wh = ({ consumptionWh }: Balances[string]) => consumptionWh;
+    expect(sumOfMonth(balances, today, '2026-11-20', wh)).toEqual({ wh: 5, unknownDays: 1 });
+    expect(firstDayOf({ '2026-11-19': {}, '2026-11-20': { a: value(1) } })).toBe('2026-11-20');
+    expect(firstDayOf({ '2026-11-19': {} })).toBeUndefined();
   });
 
   test('data are complete up to the source that is furthest behind, without devices that are offline', () => {

@@ -28,6 +28,13 @@ export function comparedWithUsual(
   return { wh: whOf(day) ?? null, usualWh: before.length < USUAL_DAYS_MIN ? undefined : median };
 }
 
+/** The first day with energy; undefined without any. */
+export function firstDayOf(details: DayDetails): LocalDay | undefined {
+  return Object.keys(details)
+    .sort()
+    .find((day) => Object.keys(details[day]!).length > 0);
+}
+
 /** All series of a day together; undefined without any. */
 export function sumOfDay(
   details: DayDetails,
@@ -40,9 +47,16 @@ export function sumOfDay(
   return known.length === 0 ? undefined : known.reduce((sum, wh) => sum + wh, 0);
 }
 
-/** The sum of a month to date over the days that are known. */
-export function sumOfMonth(balances: Balances, today: LocalDay, whOf: (balance: Balance) => number | null) {
-  const days = Object.entries(balances).filter(([day]) => day.startsWith(today.slice(0, 7)));
+/** The sum of a month to date over the days that are known. Days before the first data do not count as unknown. */
+export function sumOfMonth(
+  balances: Balances,
+  today: LocalDay,
+  firstDay: LocalDay,
+  whOf: (balance: Balance) => number | null,
+) {
+  const days = Object.entries(balances).filter(
+    ([day]) => day.startsWith(today.slice(0, 7)) && day >= firstDay,
+  );
   const known = days.flatMap(([, balance]) => whOf(balance) ?? []);
   return {
     wh: known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0),

@@ -3,7 +3,7 @@ import { linkTo } from '../app/address.ts';
 import type { Balances, DayChanges, DayDetails, DeviceStatuses, Profiles } from '../facts/answers.ts';
 import { findAttention } from '../facts/attention.ts';
 import { balanceColumns, seriesColumns } from '../facts/energy-columns.ts';
-import { completeUpTo } from '../facts/overview-facts.ts';
+import { completeUpTo, firstDayOf } from '../facts/overview-facts.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { qualityRows } from '../facts/quality-rows.ts';
 import { namerOf, rolesOf, seriesOf, splitSeries } from '../facts/series.ts';
@@ -11,14 +11,14 @@ import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
-import { listDays, shiftDay } from '../words/local-days.ts';
+import { countDays, listDays, monthStart, shiftDay } from '../words/local-days.ts';
 import { plural } from '../words/number-words.ts';
 import { dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
 import { AttentionList, OverviewState } from './overview-state.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 
 /** With many devices fewer days are read, so that an answer stays about a megabyte. */
-const DAYS = { usual: 30, ofMany: 7 };
+const DAYS = { usual: 30, ofMany: 7, least: 7 };
 const MANY_DEVICES = 150;
 /** A short list stands in one line with nothing beside it. */
 const CALM_MAX = 2;
@@ -29,7 +29,8 @@ export function OverviewPage() {
   const { workgroup, today } = useContext(PageWorkContext);
   const statuses = useAnswer<DeviceStatuses>('device-status');
   const count = Object.keys(statuses.answer ?? {}).length > MANY_DEVICES ? DAYS.ofMany : DAYS.usual;
-  const days = statuses.answer && `startDate=${shiftDay(today, 1 - count)}&endDate=${today}`;
+  const readFrom = [shiftDay(today, 1 - count), count === DAYS.usual ? monthStart(today) : today].sort()[0]!;
+  const days = statuses.answer && `startDate=${readFrom}&endDate=${today}`;
   const details = useAnswer<DayDetails>(days && `daily-energy/details?${days}&groupBy=source`, SLOW_MS);
   const balances = useAnswer<Balances>(days && workgroup.maySeeAll && `balance?${days}`, SLOW_MS);
   const profile = useAnswer<Profiles>(`interval-energy?startDate=${today}&endDate=${today}&groupBy=source`);
@@ -49,7 +50,8 @@ export function OverviewPage() {
       >
         {(answer) => (
           <Overview
-            count={count}
+            most={count}
+            hasMonth={readFrom <= monthStart(today)}
             details={answer}
             statuses={statuses.answer!}
             balances={balances.answer}
@@ -63,16 +65,20 @@ export function OverviewPage() {
 }
 
 function Overview(props: {
-  /** The number of days. */
-  count: number;
+  /** The most days of the pictures. */
+  most: number;
+  hasMonth: boolean;
   details: DayDetails;
   statuses: DeviceStatuses;
   balances: Balances | undefined;
   profile: Profiles[string] | undefined;
   changes: DayChanges | undefined;
 }) {
-  const { count, details, statuses, balances, profile, changes } = props;
+  const { most, hasMonth, details, statuses, balances, profile, changes } = props;
   const { workgroup, today, zone } = useContext(PageWorkContext);
+  // Days before the first data say nothing.
+  const firstDay = firstDayOf(details) ?? today;
+  const count = Math.min(most, Math.max(DAYS.least, countDays(firstDay, today)));
   const from = shiftDay(today, 1 - count);
   const roles = rolesOf(balances);
   const keys = seriesOf(details);
@@ -81,7 +87,7 @@ function Overview(props: {
   if (keys.length === 0)
     return (
       <Empty title="No energy yet">
-        Nothing was measured in the last {count} days. Send readings to this workgroup, or import what you
+        Nothing was measured in the last {most} days. Send readings to this workgroup, or import what you
         have. The page shows them within seconds.
       </Empty>
     );
@@ -116,7 +122,7 @@ function Overview(props: {
         balances={balances}
         roles={roles}
         profile={profile}
-        statuses={statuses}
+        hasMonth={hasMonth}
       />
       <section class="card area-attention" aria-labelledby="attention">
         <h2 id="attention">Needs attention</h2>

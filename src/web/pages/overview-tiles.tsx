@@ -1,8 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { Balances, DayDetails, DeviceStatuses, Profiles } from '../facts/answers.ts';
-import { type Compared, comparedWithUsual, sumOfDay, sumOfMonth } from '../facts/overview-facts.ts';
+import type { Balances, DayDetails, Profiles } from '../facts/answers.ts';
+import {
+  type Compared,
+  comparedWithUsual,
+  firstDayOf,
+  sumOfDay,
+  sumOfMonth,
+} from '../facts/overview-facts.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { profileColumns } from '../facts/profile-columns.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -17,9 +23,10 @@ export function OverviewTiles(props: {
   balances: Balances | undefined;
   roles: ReadonlyMap<string, BalanceRole>;
   profile: Profiles[string] | undefined;
-  statuses: DeviceStatuses;
+  /** True if all days of this month were read. */
+  hasMonth: boolean;
 }) {
-  const { details, balances, roles, profile } = props;
+  const { details, balances, roles, profile, hasMonth } = props;
   const { workgroup, today, zone } = useContext(PageWorkContext);
   const yesterday = shiftDay(today, -1);
   const present = new Set(roles.values());
@@ -30,7 +37,8 @@ export function OverviewTiles(props: {
   const name = main === undefined ? 'All sources' : mainNames[main];
   const balance = balances?.[yesterday];
   const used = balances && comparedWithUsual((day) => balances[day]?.consumptionWh, yesterday);
-  const month = balances && sumOfMonth(balances, today, (one) => one.consumptionWh);
+  const month =
+    balances && sumOfMonth(balances, today, firstDayOf(details) ?? today, (one) => one.consumptionWh);
   const monthMain = Object.keys(details)
     .filter((day) => day.startsWith(today.slice(0, 7)))
     .reduce((sum, day) => sum + (mainWh(day) ?? 0), 0);
@@ -71,23 +79,25 @@ export function OverviewTiles(props: {
           />
         </Tile>
       )}
-      <Tile
-        title="This month"
-        href={linkTo(workgroup.id, 'energy', { from: `${today.slice(0, 7)}-01`, to: today })}
-      >
-        <p class="big">
-          <EnergyAmount wh={monthMain} />
-          <span class="big-label">{name.toLowerCase()}</span>
-        </p>
-        {main !== 'consumption' && month && month.wh !== null && (
-          <p class="small-number">
-            <EnergyAmount wh={month.wh} /> used
-            {month.unknownDays > 0 && (
-              <span class="muted">, {plural(month.unknownDays, 'day')} not known</span>
-            )}
+      {hasMonth && (
+        <Tile
+          title="This month"
+          href={linkTo(workgroup.id, 'energy', { from: `${today.slice(0, 7)}-01`, to: today })}
+        >
+          <p class="big">
+            <EnergyAmount wh={monthMain} />
+            <span class="big-label">{name.toLowerCase()}</span>
           </p>
-        )}
-      </Tile>
+          {main !== 'consumption' && month && month.wh !== null && (
+            <p class="small-number">
+              <EnergyAmount wh={month.wh} /> used
+              {month.unknownDays > 0 && (
+                <span class="muted">, {plural(month.unknownDays, 'day')} not known</span>
+              )}
+            </p>
+          )}
+        </Tile>
+      )}
     </div>
   );
 }
