@@ -119,6 +119,21 @@ describe('columns of series', () => {
   });
 });
 
+test('a day with readings and without a balance is a gap, also if it is the first', () => {
+  const unknown = {
+    productionWh: null,
+    parts: [{ device: roof, source: 'pv', role: 'production', wh: null, within: null }],
+    computed: [],
+    missing: ['production'],
+  } as unknown as Balances[string];
+  const { columns } = balanceColumns(
+    { '2026-11-19': unknown, '2026-11-20': unknown },
+    { '2026-11-20': { [`${roof}.pv`]: value(5, { flags: ['partial'] }) } },
+    frame('2026-11-19', '2026-11-20'),
+  );
+  expect(columns.map(({ state }) => state)).toEqual(['before', 'missing']);
+});
+
 test('a balance stands on both sides, a role that a site does not have is left out, and production is compared', () => {
   const balance = {
     productionWh: 10,

@@ -38,7 +38,10 @@ export interface Bar {
 
 /** Columns before the first one with data are no gap: the devices may not have been there. */
 export function withBeginning(columns: readonly BarColumn[]): BarColumn[] {
-  const first = columns.findIndex(({ values }) => values.some((wh) => wh !== null));
+  // A mark shows that there were readings, though the column has no sum.
+  const first = columns.findIndex(
+    ({ values, mark }) => mark !== undefined || values.some((wh) => wh !== null),
+  );
   return columns.map((column, index) =>
     index < first && column.state === 'missing'
       ? { ...column, state: 'before', notes: ['no data, and none before it in this period'] }
