@@ -16,6 +16,8 @@ export function buildPage(root) {
   const done = spawnSync(join(bin, 'node'), [join(bin, 'vite'), 'build', folder, '--logLevel', 'warn'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
+    // A test that builds the page has another mode, and would build it for development.
+    env: { ...process.env, NODE_ENV: 'production' },
   });
   if (done.status === 0) writeFileSync(built, sources);
   return done.status === 0;
