@@ -17,21 +17,32 @@ export const FILE_OPERATIONS: { readonly [Name in AskableName]?: 'sent' | 'share
   importStart: 'shared',
 };
 
-/** Operations that change something. If the owner moves meanwhile, they are not sent again, because they may have been done. */
-const CHANGING: ReadonlySet<AskableName> = new Set([
-  'snapshot',
-  'retry',
-  'importStart',
-  'importStop',
-  'upload',
-  'correct',
-  'backfillStart',
-  'backfillStop',
-  'backfillCancel',
-]);
+/** If the owner moves meanwhile, an operation that changes something is not sent again, because it may have been done. */
+const EFFECTS: Readonly<Record<AskableName, 'reads' | 'changes'>> = {
+  snapshot: 'changes',
+  retry: 'changes',
+  importStart: 'changes',
+  importStop: 'changes',
+  upload: 'changes',
+  correct: 'changes',
+  backfillStart: 'changes',
+  backfillStop: 'changes',
+  backfillCancel: 'changes',
+  status: 'reads',
+  explain: 'reads',
+  importState: 'reads',
+  importSummary: 'reads',
+  importsNewest: 'reads',
+  uploads: 'reads',
+  corrections: 'reads',
+  backfillState: 'reads',
+  backfillPlan: 'reads',
+  backfillList: 'reads',
+  backfillGaps: 'reads',
+};
 
 export function isChanging(operation: AskableName): boolean {
-  return CHANGING.has(operation);
+  return EFFECTS[operation] === 'changes';
 }
 
 /** Larger than the staged form of the largest file that the command line accepts. */
