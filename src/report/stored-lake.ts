@@ -21,6 +21,8 @@ export interface StoredLakeOptions {
   staleMsMax?: number;
   /** For how long a request waits for the store if it can have the known commit. Default: 2,000. */
   patienceMs?: number;
+  /** The pause after a look without an answer, if the known commit can be the answer. Default: 5,000. */
+  pauseMs?: number;
   /** The longest look. Default: 15,000. */
   lookMsMax?: number;
 }
@@ -48,8 +50,6 @@ interface Head {
 
 /** The most workgroups whose newest commit is remembered. Another one is found again with a longer list. */
 const HEADS_MAX = 1_000;
-/** The pause after it, if the known commit can be the answer. */
-const FAILED_PAUSE_MS = 5 * SECOND_MS;
 /** A commit can be deleted between listing and reading. Then a newer one exists. */
 const LOOKS_MAX = 3;
 
@@ -62,7 +62,7 @@ const LOOKS_MAX = 3;
  */
 export function createStoredLake(options: StoredLakeOptions): StoredLake {
   const { storeOf, cache, lookEveryMs = 30 * SECOND_MS, staleMsMax = 5 * MINUTE_MS } = options;
-  const { patienceMs = 2 * SECOND_MS, lookMsMax = 15 * SECOND_MS } = options;
+  const { patienceMs = 2 * SECOND_MS, pauseMs = 5 * SECOND_MS, lookMsMax = 15 * SECOND_MS } = options;
   const heads = new LRUCache<string, Head>({ max: HEADS_MAX });
 
   function headOf(workgroupId: string): Head {
@@ -132,7 +132,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
       const sureMs = nowMs - head.surelyNewestAtMs;
       if (sureMs < lookEveryMs && head.notedSequence === 0 && !head.isIncomplete) return head.generation;
       if (!head.generation || sureMs >= staleMsMax) await head.look();
-      else if (nowMs - head.failedAtMs >= FAILED_PAUSE_MS) {
+      else if (nowMs - head.failedAtMs >= pauseMs) {
         const outcome = await withTimeout(head.look(), patienceMs).catch((error: unknown) => {
           if (!isRetryable(error)) throw error;
         });

@@ -89,7 +89,7 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
   }
 
   function pin({ name, bytes: expected }: CachedObject): Entry {
-    const path = join(folder, ...checkKey(name).split('/'));
+    const path = join(folder, ...name.split('/'));
     const entry = entries.get(name) ?? { path, bytes: 0, pins: 0, state: 'none', touchedAtMs: 0 };
     entry.pins += 1;
     bytes += expected - entry.bytes;
@@ -161,6 +161,7 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
     async hold(objects, signal) {
       closing.signal.throwIfAborted();
       const wanted = [...new Map(objects.map((object) => [object.name, object])).values()];
+      for (const { name } of wanted) checkKey(name);
       const wantedBytes = wanted.reduce((sum, object) => sum + object.bytes, 0);
       if (wantedBytes > bytesMax) throw tooSmall(folder, wantedBytes, bytesMax);
       const held = wanted.map((object) => ({ object, entry: pin(object) }));
