@@ -157,8 +157,7 @@ test('a place of another warehouse is refused, and so are places that are none',
     await site.grow(10);
     const result = await site.run('backup', place);
     expect(result.code).toBe(round === 1 ? 0 : 1);
-    if (round === 1)
-      expect(result.stdout).toContain('Keys and tokens are not in the backup');
+    if (round === 1) expect(result.stdout).toContain('Keys and tokens are not in the backup');
     else expect(result.stderr).toContain('has the backup of another warehouse of home');
     await site.service.stop();
     if (round === 1) continue;

@@ -14,7 +14,10 @@ import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { energies, home, days as homeDays, range as homeRange } from './balance-home.ts';
+import { openBalance } from './balance-support.ts';
+import { openPlant, range } from './plant.ts';
+import { openReport, type ReportFixture, serveReports } from './support.ts';
 
 const unavailable = { code: 'StorageUnavailable' };
 const day = '2026-11-18';
@@ -111,6 +114,42 @@ test('a lake in a store gives the answers of the lake on the disk', async () => 
   expect(size.bytes).toBeGreaterThan(0);
   expect(size.heldBytes).toBe(0);
 });
+
+test('every report holds the files that it reads', async () => {
+  const at = await openPlant();
+  const paths = [
+    `daily-energy?${range}`,
+    `daily-energy?${range}&groupBy=source`,
+    `daily-energy/details?${range}`,
+    `interval-energy?${range}`,
+    `interval-energy?${range}&groupBy=source`,
+    `meter-data?${range}`,
+    `meter-data?${range}&timezone=America/New_York`,
+    `meter-data/details?${range}`,
+    `budget-data?${range}&scenario=P50`,
+    `sites/plant/reconciliation?${range}`,
+    `sites/budgeted/variance?${range}`,
+    'device-status',
+    'daily-energy/changes?since=2025-01-01',
+  ];
+  await expectSameAnswers(at, paths);
+  const withRoles = await openBalance(home, homeDays, energies);
+  await expectSameAnswers(withRoles, [`balance?${homeRange}`]);
+});
+
+/** Asks a server of the lake on the disk, and servers of the same lake in a store. */
+async function expectSameAnswers(at: ReportFixture, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const url = `/api/v1/orgs/${WORKGROUP}/${path}`;
+    const expected = await (await at.get(url)).text();
+    // Each has an empty cache, so a file that is not held is not there.
+    const { lake, cache } = await openStored(storeOf(at));
+    const { base } = await serveReports({ ...at, lake });
+    const stored = await fetch(base + url, { headers: { Authorization: `Bearer ${at.token}` } });
+    expect([path, stored.status, await stored.text()]).toEqual([path, 200, expected]);
+    expect([path, cache.usage().files > 0]).toEqual([path, true]);
+  }
+}
 
 test('a file that was collected is a 503, and then the newest commit is read', async () => {
   const at = await openReport();
