@@ -4,21 +4,30 @@ import { parseCommit } from '../publish/lake-commit.ts';
 import { commitKey, parseSequence } from '../publish/lake-layout.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 
-/** The sequences of all commits of a store, ascending. */
-export async function storedSequences(store: ObjectStore, signal?: AbortSignal): Promise<number[]> {
+/**
+ * The sequences of the commits of a store, ascending.
+ * @param from only this one and later ones; default: all
+ */
+export async function storedSequences(store: ObjectStore, signal?: AbortSignal, from = 1): Promise<number[]> {
   const sequences: number[] = [];
-  for await (const { key } of store.list('commits/', { ...(signal && { signal }) })) {
+  const startAfter = commitKey(from - 1);
+  for await (const { key } of store.list('commits/', { startAfter, ...(signal && { signal }) })) {
     const sequence = parseSequence(/^commits\/(\d{12})\.json$/.exec(key)?.[1] ?? '');
     if (sequence !== undefined) sequences.push(sequence);
   }
   return sequences;
 }
 
-/** @throws TerminalError `ObjectDamaged` if it cannot be read. @returns undefined if it does not exist */
+/**
+ * @param known an earlier commit, see `readCommit`
+ * @returns undefined if it does not exist
+ * @throws TerminalError `ObjectDamaged` if it cannot be read
+ */
 export async function readStoredCommit(
   store: ObjectStore,
   sequence: number,
   signal?: AbortSignal,
+  known?: StoredCommit,
 ): Promise<StoredCommit | undefined> {
   const bytes = await store.get(commitKey(sequence), {
     bytesMax: COMMIT_BYTES_MAX,
@@ -26,7 +35,7 @@ export async function readStoredCommit(
   });
   if (bytes === undefined) return undefined;
   try {
-    const commit = parseCommit(bytes.toString('utf8'));
+    const commit = parseCommit(bytes.toString('utf8'), known);
     if (commit.sequence !== sequence) throw new Error(`it is commit ${commit.sequence}`);
     return commit;
   } catch (error) {

@@ -75,12 +75,13 @@ function questionOf(
 function selectRows(
   { config, workgroup }: ExportQuery,
   shape: RowShape,
-  rows: Pick<RowSelect, 'sql' | 'parameters'> | undefined,
+  rows: Pick<RowSelect, 'reads' | 'sql' | 'parameters'> | undefined,
 ): RowSelect {
   if (!rows) return noRows(shape);
   const columns = shape.columns.map((name) => cells[name] ?? name);
   return {
     ...shape,
+    reads: rows.reads,
     sql: `${rows.sql}SELECT ${columns.join(', ')} FROM balance`,
     parameters: {
       ...rows.parameters,

@@ -122,5 +122,6 @@ function selectRows(
   const rows = withNames({ sql: chosen.sql + select, parameters }, 'device', workgroup.devices);
   // Choosing or naming devices needs a join, and a join changes the order of rows.
   const isJoined = day.devices !== undefined || 'names' in rows.parameters;
-  return { ...shape, order: inFileOrder && !isJoined ? [] : order, ...rows };
+  const reads = { generation, files: [...Object.values(lists).flat(), ...chosen.files] };
+  return { ...shape, reads, order: inFileOrder && !isJoined ? [] : order, ...rows };
 }

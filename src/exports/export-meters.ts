@@ -70,7 +70,7 @@ function reportOf(
       const { statements } = days(range);
       if (!statements) return noRows(shape);
       const rows = { ...statements, sql: statements.sql + loadSql(select) };
-      return { ...shape, ...withNames(rows, 'meter', names) };
+      return { ...shape, reads: statements.reads, ...withNames(rows, 'meter', names) };
     },
     body: (range) => meterDaysJson(lake, days(range), 'report/answer_meters', range, signal),
   };

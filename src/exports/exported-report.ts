@@ -1,6 +1,6 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
-import type { Generation, LakeReader } from '../report/lake-reader.ts';
+import type { Generation, LakeReader, QueryFiles } from '../report/lake-reader.ts';
 import type { DayRange } from '../report/site-report.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
@@ -28,6 +28,8 @@ export interface RowShape {
 
 /** The statement that reads the rows. */
 export interface RowSelect extends RowShape {
+  /** Undefined if it reads no files. */
+  reads: QueryFiles | undefined;
   sql: string;
   parameters: SqlParameters;
 }
@@ -51,7 +53,7 @@ export type OpenReport = (
 /** No rows, with the same columns. */
 export function noRows(shape: RowShape): RowSelect {
   const none = shape.columns.map((name) => `NULL::${columnType(name).sql} AS ${name}`).join(', ');
-  return { ...shape, sql: `SELECT ${none} WHERE false`, parameters: {} };
+  return { ...shape, reads: undefined, sql: `SELECT ${none} WHERE false`, parameters: {} };
 }
 
 /** The rows of a statement, with a column for the configured name. */

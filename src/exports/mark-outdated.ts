@@ -33,8 +33,10 @@ export async function markOutdated(
   const all = { startDay: compared.map((run) => run.startDay).sort()[0]!, endDay: lastDay };
   const query = { config, workgroup, period: { name: '', ...all } };
   const report = await openReport(query, { generation, lake, signal });
-  const read = (range: typeof all) =>
-    lake.run((connection) => readFingerprints(connection, report.rows(range)), signal);
+  const read = (range: typeof all) => {
+    const select = report.rows(range);
+    return lake.run(select.reads, (connection) => readFingerprints(connection, select), signal);
+  };
   const known = report.dependsOnRange ? undefined : await read(all);
   const became: ExportRun[] = [];
   for (const run of compared) {

@@ -46,8 +46,8 @@ export async function writeExportFile(
     const select = report.rows(query.period);
     const facts = factsOf(query, generation);
     const copy = (cell: (column: ColumnName) => string, options: string, to: string) =>
-      lake.run((connection) => copyTo(connection, select, cell, options, to), signal);
-    const days = await lake.run((connection) => readFingerprints(connection, select), signal);
+      lake.run(select.reads, (connection) => copyTo(connection, select, cell, options, to), signal);
+    const days = await lake.run(select.reads, (connection) => readFingerprints(connection, select), signal);
     switch (format) {
       case 'csv':
         await copy(csvCell, CSV, draft);

@@ -23,7 +23,7 @@ import { peakColumns, roleSpanColumns } from '../roles/role-rows.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import { boundsParameters, filesOfIntervals } from './day-report.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader, QueryFiles } from './lake-reader.ts';
 
 /** The balance of a scope in one generation. */
 export interface BalanceQuestion {
@@ -44,7 +44,7 @@ export interface BalanceStatement {
   /** The files of the generation that the answer reads. */
   files: LakeFile[];
   /** The balance as table "balance"; undefined if nothing of these days is published. */
-  rows(): { sql: string; parameters: SqlParameters } | undefined;
+  rows(): { reads: QueryFiles; sql: string; parameters: SqlParameters } | undefined;
   /** @throws StreamError if the scope has no source with a role, or the answer would be too large */
   read(lake: LakeReader, signal?: AbortSignal): Promise<Uint8Array[]>;
 }
@@ -55,22 +55,26 @@ const SOURCE_DAYS_MAX = 50_000;
 export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
   const built = asked.generation && build(asked, asked.generation);
   return {
-    files: built?.files ?? [],
+    files: built ? [...built.reads.files] : [],
     rows() {
       if (!built) return undefined;
       const sql = balanceSql(built.inputs, asked.resolution);
-      return { sql, parameters: parametersOf(sql, built.parameters) };
+      return { reads: built.reads, sql, parameters: parametersOf(sql, built.parameters) };
     },
     async read(lake, signal) {
       if (!built) return [Buffer.from('{}')];
-      const { inputs, parameters } = built;
-      const found = await lake.run(async (connection) => {
-        const run = <Row extends Record<string, DuckDBValue>>(sql: string) =>
-          queryText<Row>(connection, sql, parametersOf(sql, parameters));
-        const [size] = await run<{ sources: number; source_days: number }>(scopeSizeSql(inputs));
-        refuseSize(size!);
-        return run<{ period: string; value: DuckDBBlobValue }>(balanceAnswerSql(inputs, asked.resolution));
-      }, signal);
+      const { inputs, parameters, reads } = built;
+      const found = await lake.run(
+        reads,
+        async (connection) => {
+          const run = <Row extends Record<string, DuckDBValue>>(sql: string) =>
+            queryText<Row>(connection, sql, parametersOf(sql, parameters));
+          const [size] = await run<{ sources: number; source_days: number }>(scopeSizeSql(inputs));
+          refuseSize(size!);
+          return run<{ period: string; value: DuckDBBlobValue }>(balanceAnswerSql(inputs, asked.resolution));
+        },
+        signal,
+      );
       return assemble(found);
     },
   };
@@ -172,7 +176,7 @@ function build(asked: BalanceQuestion, generation: Generation) {
   };
   const filled = Object.entries(lists).filter(([, files]) => files.length > 0);
   return {
-    files: Object.values(lists).flat(),
+    reads: { generation, files: Object.values(lists).flat() },
     inputs,
     parameters: {
       ...scopes.parameters,

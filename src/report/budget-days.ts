@@ -23,6 +23,7 @@ export function budgetDays(
   return {
     files,
     statements: {
+      reads: { generation, files },
       sql: `WITH meter_day AS (\n${loadSql('report/select_budget_days')})\n`,
       parameters: {
         budget_files: files.map(generation.path),
@@ -50,12 +51,13 @@ export async function checkScenario(
   if (asked === undefined) return;
   const files = generation?.files('budget') ?? [];
   const found =
-    files.length === 0
+    !generation || files.length === 0
       ? []
       : await lake.run(
+          { generation, files },
           (connection) =>
             queryText<{ scenario: string }>(connection, loadSql('report/find_scenarios'), {
-              budget_files: files.map(generation!.path),
+              budget_files: files.map(generation.path),
               codes,
             }),
           signal,

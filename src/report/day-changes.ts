@@ -90,11 +90,12 @@ export async function readDayChanges(
   signal?: AbortSignal,
 ): Promise<DayChange[]> {
   const files = filesOfChanges(generation, sinceMs);
-  if (files.length === 0 || devices?.length === 0) return [];
+  if (!generation || files.length === 0 || devices?.length === 0) return [];
   const rows = await lake.run(
+    { generation, files },
     (connection) =>
       query<{ change: string }>(connection, 'report/answer_day_changes', {
-        files: files.map(generation!.path),
+        files: files.map(generation.path),
         since_ms: BigInt(sinceMs),
         until_ms: BigInt(untilMs),
         devices: devices ?? null,

@@ -105,17 +105,24 @@ export async function dayReportJson(
   const chosen = chooseDays(query, generation);
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const rowsMost = lists.files.reduce((sum, { rows }) => sum + rows, 0);
-  const { days, flags } = await lake.run(async (connection) => {
-    if (rowsMost > report.seriesMax) await refuseTooMany(connection, chosen, report.seriesMax);
-    return readDays(connection, chosen.sql + report.select(query), {
-      ...chosen.parameters,
-      ...report.parameters?.(query),
-    });
-  }, signal);
+  const files = [...Object.values(lists).flat(), ...chosen.files];
+  const { days, flags } = await lake.run(
+    { generation, files },
+    async (connection) => {
+      if (rowsMost > report.seriesMax) await refuseTooMany(connection, chosen, report.seriesMax);
+      return readDays(connection, chosen.sql + report.select(query), {
+        ...chosen.parameters,
+        ...report.parameters?.(query),
+      });
+    },
+    signal,
+  );
   return { parts: assemble(query, frame, days), flags };
 }
 
 export interface Chosen {
+  /** The files of these parameters. */
+  files: LakeFile[];
   sql: string;
   parameters: SqlParameters;
 }
@@ -133,6 +140,7 @@ export function chooseDays(query: DayQuery, generation: Generation): Chosen {
     ...(devices && { devices }),
   };
   const tables = [commonTable('chosen', days)];
+  const read: LakeFile[] = [];
   if (bySource) tables.push(commonTable('counted', "SELECT *, 'whole' AS part FROM chosen"));
   else {
     const files = deviceFiles(generation, query);
@@ -141,8 +149,9 @@ export function chooseDays(query: DayQuery, generation: Generation): Chosen {
     else files.split_series = [];
     for (const [name, list] of Object.entries(files))
       if (list.length > 0) parameters[name] = list.map(generation.path);
+    read.push(...Object.values(files).flat());
   }
-  return { sql: `WITH ${tables.join(',\n')}\n`, parameters };
+  return { files: read, sql: `WITH ${tables.join(',\n')}\n`, parameters };
 }
 
 const parquet = (parameter: string) => `FROM read_parquet($${parameter}, hive_partitioning = false)`;

@@ -29,9 +29,10 @@ export async function readDeviceStates(
   const names = new Map(devices.map(({ id, name }) => [id, name]));
   const files = generation?.files('device_state') ?? [];
   const rows =
-    files.length === 0
+    !generation || files.length === 0
       ? []
       : await lake.run(
+          { generation, files },
           (connection) =>
             query<{
               device: string;
@@ -39,7 +40,7 @@ export async function readDeviceStates(
               since_ms: number | null;
               reason: string | null;
               last_seen_ms: number | null;
-            }>(connection, 'report/list_device_states', { files: files.map(generation!.path) }),
+            }>(connection, 'report/list_device_states', { files: files.map(generation.path) }),
           signal,
         );
   const known = new Set(rows.map(({ device }) => device));

@@ -1,14 +1,19 @@
 import { resolve } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { StreamError } from '../contract/stream-errors.ts';
+import { errorCode } from '../lib/errors.ts';
+import { createSharing, type Sharing } from '../lib/sharing.ts';
 import type { LakeFile, StoredCommit } from '../publish/commit-schema.ts';
 import type { DatasetName } from '../publish/datasets.ts';
 import { storedFilePath } from '../publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../publish/lake-layout.ts';
 import { findGeneration, findLastingGeneration } from './find-generation.ts';
-import { openQueryPool, type QueryPool } from './query-pool.ts';
-import { createSharing, type Sharing } from './sharing.ts';
+import { openQueryPool } from './query-pool.ts';
 
-export interface LakeReaderOptions {
+export type LakeReaderOptions = QueryOptions & (LocalLakeOptions | { source: LakeSource });
+
+/** A lake in a folder of this machine. */
+export interface LocalLakeOptions {
   lakeDir: string;
   /**
    * True if the workgroup has published according to its warehouse. Then a missing lake is an error, and not a lake without data. Default: only what
@@ -17,6 +22,9 @@ export interface LakeReaderOptions {
   hasPublished?: (workgroupId: string) => boolean;
   /** True for reads that take minutes: uses the newest generation that stays for an hour. It is at most `pipeline.currentEvery` old. */
   isLasting?: boolean;
+}
+
+export interface QueryOptions {
   /** Folders beside the lake in which queries can write files. */
   writeFolders?: readonly string[];
   threads?: number;
@@ -34,18 +42,42 @@ export interface LakeReader {
    * @throws StreamError StorageUnavailable if the lake cannot be read, or is missing although something was published
    */
   current(workgroupId: string): Promise<Generation | undefined>;
-  /** See `QueryPool.run`. @throws StreamError StorageUnavailable */
-  run: QueryPool['run'];
+  /**
+   * Runs a query, see `QueryPool.run`. The files that it reads are on this disk until it has ended.
+   * @throws StreamError StorageUnavailable
+   */
+  run<Result>(
+    files: QueryFiles | undefined,
+    work: (connection: DuckDBConnection) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result>;
   /** Concurrent requests for the same answer share one computation. */
   share: Sharing['take'];
   close(): Promise<void>;
+}
+
+/** A place with generations: a folder of this machine, or a store with a cache. */
+export interface LakeSource {
+  /** The paths of all files are below it. */
+  folder: string;
+  /** See `LakeReader.current`. */
+  current(workgroupId: string): Promise<Generation | undefined>;
 }
 
 /** A generation and its files. */
 export interface Generation {
   commit: StoredCommit;
   files(dataset: DatasetName): LakeFile[];
+  /** The path of a file while it is held. A statement can name it before. */
   path(file: LakeFile): string;
+  /** Brings files to this disk, and keeps them there until the result is disposed. */
+  hold(files: readonly LakeFile[], signal?: AbortSignal): Promise<Disposable>;
+}
+
+/** Files that a query reads. */
+export interface QueryFiles {
+  generation: Generation;
+  files: readonly LakeFile[];
 }
 
 const defaults = {
@@ -57,72 +89,109 @@ const defaults = {
 } as const;
 
 export async function openLakeReader(options: LakeReaderOptions): Promise<LakeReader> {
-  const lakeDir = resolve(options.lakeDir);
+  const source = 'source' in options ? options.source : createLocalLake(options);
   const pool = await openQueryPool({
     ...defaults,
     ...options,
-    folders: [lakeDir, ...(options.writeFolders ?? [])],
+    folders: [source.folder, ...(options.writeFolders ?? [])],
   });
-  /** The last generation of each workgroup that was read, and when it was the newest (monotonic, ms). Commits never change. */
-  const known = new Map<string, { generation: Generation; seenAtMs: number }>();
-  const lasting = new Map<string, Generation>();
   /** Concurrent requests share one look at the lake. */
   const reading = new Map<string, Promise<Generation | undefined>>();
-
-  async function read(workgroupId: string): Promise<Generation | undefined> {
-    const paths = lakePaths(lakeDir, workgroupId);
-    const last = known.get(workgroupId);
-    const seenAtMs = performance.now();
-    const newest = await findGeneration(
-      paths,
-      last && { commit: last.generation.commit, seenAtMs: last.seenAtMs },
-    );
-    if (!newest) {
-      if (options.hasPublished?.(workgroupId))
-        throw new Error(`the lake of workgroup ${workgroupId} is missing: ${paths.root}`);
-      return undefined;
-    }
-    const generation = last?.generation.commit === newest ? last.generation : generationOf(paths, newest);
-    known.set(workgroupId, { generation, seenAtMs });
-    if (!options.isLasting) return generation;
-    const before = lasting.get(workgroupId);
-    const found = await findLastingGeneration(paths, before?.commit);
-    if (!found) return generation;
-    const kept = before?.commit === found ? before : generationOf(paths, found);
-    lasting.set(workgroupId, kept);
-    return kept;
-  }
 
   function current(workgroupId: string): Promise<Generation | undefined> {
     let reads = reading.get(workgroupId);
     if (!reads) {
-      reads = read(workgroupId).finally(() => reading.delete(workgroupId));
+      reads = source.current(workgroupId).finally(() => reading.delete(workgroupId));
       reading.set(workgroupId, reads);
     }
     return reads;
   }
 
+  async function run<Result>(
+    files: QueryFiles | undefined,
+    work: (connection: DuckDBConnection) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    // Before a connection is taken, because fetching can take longer than a query.
+    using _held = await files?.generation.hold(files.files, signal);
+    return await pool.run(work, signal);
+  }
+
   return {
     current: (workgroupId) => current(workgroupId).catch(unavailable),
-    run: (work, signal) => pool.run(work, signal).catch(unavailable),
+    run: (files, work, signal) => run(files, work, signal).catch(unavailable),
     share: createSharing().take,
     close: pool.close,
   };
 }
 
-/** A failure of the storage is not an error of the request, which can succeed later. */
-function unavailable(cause: unknown): never {
-  if (cause instanceof StreamError) throw cause;
-  const error = new StreamError('StorageUnavailable', 'the published data cannot be read now', {}, 1);
-  error.cause = cause;
-  throw error;
+function createLocalLake(options: LocalLakeOptions): LakeSource {
+  const lakeDir = resolve(options.lakeDir);
+  /** The last generation of each workgroup that was read, and when it was the newest (monotonic, ms). Commits never change. */
+  const known = new Map<string, { generation: Generation; seenAtMs: number }>();
+  const lasting = new Map<string, Generation>();
+  return {
+    folder: lakeDir,
+    async current(workgroupId) {
+      const paths = lakePaths(lakeDir, workgroupId);
+      const last = known.get(workgroupId);
+      const seenAtMs = performance.now();
+      const newest = await findGeneration(
+        paths,
+        last && { commit: last.generation.commit, seenAtMs: last.seenAtMs },
+      );
+      if (!newest) {
+        if (options.hasPublished?.(workgroupId))
+          throw new Error(`the lake of workgroup ${workgroupId} is missing: ${paths.root}`);
+        return undefined;
+      }
+      const generation =
+        last?.generation.commit === newest ? last.generation : localGeneration(paths, newest);
+      known.set(workgroupId, { generation, seenAtMs });
+      if (!options.isLasting) return generation;
+      const before = lasting.get(workgroupId);
+      const found = await findLastingGeneration(paths, before?.commit);
+      if (!found) return generation;
+      const kept = before?.commit === found ? before : localGeneration(paths, found);
+      lasting.set(workgroupId, kept);
+      return kept;
+    },
+  };
 }
 
-function generationOf(paths: LakePaths, commit: StoredCommit): Generation {
+/** Retention keeps the files for longer than a query can take. */
+const heldAnyway: Disposable = { [Symbol.dispose]: () => undefined };
+
+function localGeneration(paths: LakePaths, commit: StoredCommit): Generation {
+  return generationOf(paths, commit, async () => heldAnyway);
+}
+
+export function generationOf(paths: LakePaths, commit: StoredCommit, hold: Generation['hold']): Generation {
   const byDataset = Map.groupBy(commit.files, ({ dataset }) => dataset);
   return {
     commit,
     files: (dataset) => byDataset.get(dataset) ?? [],
     path: (file) => storedFilePath(paths, commit, file),
+    hold,
   };
+}
+
+/** Failures with a cause that the caller can understand. The messages of their errors are not for callers, because they name paths and buckets. */
+const reasons: Readonly<Record<string, string>> = {
+  CacheTooSmall: 'the answer needs more data than the cache of this server can hold; ask for fewer days',
+  CacheBusy: 'running reports use the whole cache of this server; ask again in a moment',
+  DiskFull: 'the disk of this server is full; ask again when it has space',
+  ObjectMissing: 'the published data has changed meanwhile; ask again',
+  ObjectDamaged: 'a file of the published data is damaged in its store; wattline verify names it',
+  StorageBusy: 'the store of the published data does not answer; ask again in a moment',
+  StorageUnreachable: 'the store of the published data does not answer; ask again in a moment',
+};
+
+/** A failure of the storage is not an error of the request, which can succeed later. */
+function unavailable(cause: unknown): never {
+  if (cause instanceof StreamError) throw cause;
+  const reason = reasons[errorCode(cause) ?? ''] ?? 'the published data cannot be read now';
+  const error = new StreamError('StorageUnavailable', reason, {}, 1);
+  error.cause = cause;
+  throw error;
 }

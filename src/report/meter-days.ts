@@ -7,7 +7,7 @@ import { periodBounds } from '../publish/lake-period.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { assemble, filesOfIntervals, readDays } from './day-report.ts';
-import type { Generation, LakeReader } from './lake-reader.ts';
+import type { Generation, LakeReader, QueryFiles } from './lake-reader.ts';
 
 /** A member with energy by days: a meter with uploaded readings, a device, or a source of a device. */
 export interface Member {
@@ -42,7 +42,7 @@ export interface DaysSource {
   /** The files that the answer reads. */
   files: LakeFile[];
   /** Undefined if nothing is known about these days. */
-  statements: { sql: string; parameters: SqlParameters } | undefined;
+  statements: { reads: QueryFiles; sql: string; parameters: SqlParameters } | undefined;
 }
 
 export function memberDays(generation: Generation | undefined, asked: MemberDays): DaysSource {
@@ -71,7 +71,10 @@ export function memberDays(generation: Generation | undefined, asked: MemberDays
     ...(needsDays && boundsParameters(days, '')),
     ...Object.assign({}, ...parts.map((part) => part.parameters)),
   };
-  return { files, statements: { sql: `WITH ${tables.join(',\n')}\n`, parameters } };
+  return {
+    files,
+    statements: { reads: { generation, files }, sql: `WITH ${tables.join(',\n')}\n`, parameters },
+  };
 }
 
 /**
@@ -88,6 +91,7 @@ export async function meterDaysJson(
 ): Promise<Uint8Array[]> {
   const days = statements
     ? await lake.run(
+        statements.reads,
         async (connection) =>
           (await readDays(connection, statements.sql + loadSql(select), statements.parameters)).days,
         signal,

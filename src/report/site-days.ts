@@ -55,6 +55,7 @@ export async function readDayValues(
   const days = new Map<LocalDate, Map<string, DayValue>>();
   if (!statements) return days;
   const rows = await lake.run(
+    statements.reads,
     (connection) =>
       queryText<{
         key: string;

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { cannotLink, hashFile, syncPath } from '../lib/durable-files.ts';
-import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
+import { errorCode, TerminalError } from '../lib/errors.ts';
 import {
   checkKey,
   checkPrefix,
@@ -14,7 +14,7 @@ import {
   type ObjectStore,
   objectTooLarge,
 } from './object-store.ts';
-import { receiveFile } from './receive-file.ts';
+import { diskFull, receiveFile } from './receive-file.ts';
 
 /** Objects that are not complete yet. They are no objects, so no list contains them. */
 const STAGING = 'staging';
@@ -209,7 +209,7 @@ function failure(error: unknown, path: string): unknown {
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return new TransientError('DiskFull', `${path}: the disk is full; free some space`, { cause: error });
+      return diskFull(path, error);
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncPath } from '../lib/durable-files.ts';
+import { errorCode, TransientError } from '../lib/errors.ts';
 import type { ExpectedObject } from './object-store.ts';
 
 export interface ReceiveOptions {
@@ -12,6 +13,7 @@ export interface ReceiveOptions {
 /**
  * Writes a stream to a file beside `path`, checks its size and SHA-256, makes it durable and renames it to `path`.
  * @throws the error of `damaged` if the bytes are not the expected ones; then `path` has not changed
+ * @throws TransientError `DiskFull`
  */
 export async function receiveFile(
   stream: AsyncIterable<Uint8Array>,
@@ -19,9 +21,9 @@ export async function receiveFile(
   expected: ExpectedObject,
   { damaged, signal }: ReceiveOptions,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
   const draft = `${path}.${randomUUID()}.part`;
   try {
+    await mkdir(dirname(path), { recursive: true });
     const file = await open(draft, 'wx');
     try {
       const hash = createHash('sha256');
@@ -44,9 +46,18 @@ export async function receiveFile(
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
+    if (isDiskFull(error)) throw diskFull(path, error);
     throw error;
   }
   await syncPath(dirname(path));
+}
+
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'DiskFull'].includes(errorCode(error) ?? '');
+}
+
+export function diskFull(path: string, cause: unknown): TransientError {
+  return new TransientError('DiskFull', `${path}: the disk is full; free some space`, { cause });
 }
 
 function bytesInWords(bytes: number): string {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, ReadStream } from 'node:fs';
 import { type Dispatcher, request } from 'undici';
-import { TerminalError } from '../lib/errors.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { readListAnswer } from './list-answer.ts';
 import {
@@ -96,7 +96,7 @@ export function createS3Store(settings: S3Settings): ObjectStore {
       return { kind: 'refused', status, text: (await bytesOf(answer, REFUSAL_BYTES_MAX)).toString('utf8') };
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof TerminalError || isLocal(error)) throw error;
+      if (error instanceof TerminalError || error instanceof TransientError || isLocal(error)) throw error;
       throw unreachable(address, endpoint, timeout.aborted ? new Error('no complete answer in time') : error);
     } finally {
       if (stream instanceof ReadStream) stream.destroy();

@@ -199,6 +199,7 @@ test('the fingerprint of a day depends on its rows, and not on their order', asy
         `(DATE '2026-05-01', '${device}', make_timestamptz(${minute * 60_000_000}), ${wh})`,
     );
     const [day] = await readFingerprints(connection, {
+      reads: undefined,
       columns: [],
       order: [],
       key: ['source', 'interval_start'],

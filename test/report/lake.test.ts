@@ -209,7 +209,7 @@ test('the reader can read the lake and nothing else', async () => {
     "COPY (SELECT 1) TO '/tmp/wattline.csv'",
     'SET threads = 1',
   ])
-    await expect(lake.run((connection) => connection.run(sql))).rejects.toThrow(
+    await expect(lake.run(undefined, (connection) => connection.run(sql))).rejects.toThrow(
       'the published data cannot be read now',
     );
 });

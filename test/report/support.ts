@@ -19,6 +19,7 @@ import { createTestClock } from '../support/test-clock.ts';
 
 export interface ReportFixture extends Fixture {
   dataDir: string;
+  workgroup: WorkgroupConfig;
   app: FastifyInstance;
   base: string;
   lake: LakeReader;
@@ -48,19 +49,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const lake = await openLakeReader({ lakeDir: fixture.lakeDir });
   onTestFinished(() => lake.close());
-  const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100_000, clock });
-  await registerOpenApi(app, { version: '0.0.0' });
-  await registerPage(app, undefined);
-  registerReportRoutes(app, {
-    lake,
-    explain: (id, args, signal) => createControl(dataDir).ask(id, 'explain', args, { signal }),
-    workgroups: createWorkgroups({ workgroups: [workgroup] }),
-    clock,
-    logger: silentLogger,
-  });
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(() => app.close());
-  const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const { app, base } = await serveReports({ lake, access, workgroup, dataDir, clock });
   const issue: ReportFixture['issue'] = async (scope) =>
     (await access.issue({ subject: 'test', scopes: { [WORKGROUP]: scope }, lifetimeMs: 1_000 * HOUR_MS }))
       .token;
@@ -74,6 +63,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   return {
     ...fixture,
     dataDir,
+    workgroup,
     app,
     base,
     lake,
@@ -87,4 +77,27 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
     },
     issue,
   };
+}
+
+/** A server of the reports of a workgroup. */
+export async function serveReports({
+  lake,
+  access,
+  workgroup,
+  dataDir,
+  clock,
+}: Pick<ReportFixture, 'lake' | 'access' | 'workgroup' | 'dataDir' | 'clock'>) {
+  const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100_000, clock });
+  await registerOpenApi(app, { version: '0.0.0' });
+  await registerPage(app, undefined);
+  registerReportRoutes(app, {
+    lake,
+    explain: (id, args, signal) => createControl(dataDir).ask(id, 'explain', args, { signal }),
+    workgroups: createWorkgroups({ workgroups: [workgroup] }),
+    clock,
+    logger: silentLogger,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  return { app, base: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };
 }

@@ -127,7 +127,18 @@ export const parts: readonly Part[] = [
   {
     name: 'report',
     paths: ['src/report/'],
-    mayUse: [...foundation, 'config', 'access', 'http', 'warehouse', 'balance', 'explain', 'publish'],
+    mayUse: [
+      ...foundation,
+      'config',
+      'access',
+      'http',
+      'storage',
+      'warehouse',
+      'balance',
+      'explain',
+      'publish',
+      'backup',
+    ],
   },
   {
     name: 'exports',
@@ -188,7 +199,9 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },
-    'p-queue': { homes: ['src/lib/serial-lanes.ts', 'src/worker-rpc/', 'src/pipeline/'] },
+    'p-queue': {
+      homes: ['src/lib/serial-lanes.ts', 'src/storage/file-cache.ts', 'src/worker-rpc/', 'src/pipeline/'],
+    },
     pino: { homes: ['src/lib/logger.ts'] },
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },
     yaml: { homes: ['src/config/parse-yaml.ts'] },

@@ -71,7 +71,7 @@ async function publishedSources(config: Config): Promise<Map<string, SourceKey[]
       const generation = await lake.current(id).catch(() => undefined);
       const files = generation?.files('series') ?? [];
       if (!generation || files.length === 0) continue;
-      const rows = await lake.run((connection) =>
+      const rows = await lake.run({ generation, files }, (connection) =>
         queryText<{ device: string; source: string }>(
           connection,
           'SELECT DISTINCT device::VARCHAR AS device, source FROM read_parquet($files, hive_partitioning = false) ORDER BY ALL',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSharing } from '../../src/report/sharing.ts';
+import { createSharing } from '../../src/lib/sharing.ts';
 
 const staying = () => new AbortController().signal;
 

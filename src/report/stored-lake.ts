@@ -1,0 +1,172 @@
+import { LRUCache } from 'lru-cache';
+import { readStoredCommit, storedSequences } from '../backup/stored-commits.ts';
+import { errorCode, isRetryable, TerminalError } from '../lib/errors.ts';
+import { oneAtATime } from '../lib/one-at-a-time.ts';
+import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
+import type { LakeFile, StoredCommit } from '../publish/commit-schema.ts';
+import { flatPlace } from '../publish/lake-commit.ts';
+import { commitKey, fileKey, lakePaths } from '../publish/lake-layout.ts';
+import type { CachedObject, FileCache } from '../storage/file-cache.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { type Generation, generationOf, type LakeSource } from './lake-reader.ts';
+
+export interface StoredLakeOptions {
+  /** The store of a workgroup's lake: its keys are `commits/...` and `files/...`. */
+  storeOf(workgroupId: string): ObjectStore;
+  cache: FileCache;
+  /** For how long a commit counts as the newest one without another look. Default: 30,000. */
+  lookEveryMs?: number;
+  /** For how long after the last look the known commit is the answer while the store does not answer. Default: 300,000. */
+  staleMsMax?: number;
+  /** For how long a request waits for the store if it can have the known commit. Default: 2,000. */
+  patienceMs?: number;
+  /** The pause after a look without an answer, if the known commit can be the answer. Default: 5,000. */
+  pauseMs?: number;
+  /** The longest look. Default: 15,000. */
+  lookMsMax?: number;
+}
+
+/** The lakes of a store, with a cache on this disk. */
+export interface StoredLake extends LakeSource {
+  /** Notes the news that a commit exists. The next request reads it. Wrong news costs one look. */
+  noteCommit(workgroupId: string, sequence: number): void;
+}
+
+/** What this process knows of the lake of a workgroup. Times are monotonic, in ms. */
+interface Head {
+  /** Undefined if nothing was published at the last look. */
+  generation: Generation | undefined;
+  /** When the last successful look at the store began. */
+  surelyNewestAtMs: number;
+  /** When the store did not answer a look, or not in time. */
+  failedAtMs: number;
+  /** The newest commit that news has named and that was not looked for yet. 0: none. */
+  notedSequence: number;
+  /** True if a file of the generation was missing. */
+  isIncomplete: boolean;
+  look(): Promise<void>;
+}
+
+/** The most workgroups whose newest commit is remembered. Another one is found again with a longer list. */
+const HEADS_MAX = 1_000;
+/** A commit can be deleted between listing and reading. Then a newer one exists. */
+const LOOKS_MAX = 3;
+
+/**
+ * Reads generations from an object store. It looks for a newer commit when a request comes, at most every `lookEveryMs`, and after news.
+ *
+ * If the store does not answer, the known commit is still the answer for `staleMsMax` after the last look. So a short failure of the store stops no
+ * report, and an answer is never older than that time and the usual delay. After it the reader throws, because nobody knows what is missing. An empty
+ * lake is never assumed: without an answer of the store, a workgroup without a known commit is an error. A restart forgets the known commits.
+ */
+export function createStoredLake(options: StoredLakeOptions): StoredLake {
+  const { storeOf, cache, lookEveryMs = 30 * SECOND_MS, staleMsMax = 5 * MINUTE_MS } = options;
+  const { patienceMs = 2 * SECOND_MS, pauseMs = 5 * SECOND_MS, lookMsMax = 15 * SECOND_MS } = options;
+  const heads = new LRUCache<string, Head>({ max: HEADS_MAX });
+
+  function headOf(workgroupId: string): Head {
+    let head = heads.get(workgroupId);
+    if (!head) {
+      head = {
+        generation: undefined,
+        surelyNewestAtMs: Number.NEGATIVE_INFINITY,
+        failedAtMs: Number.NEGATIVE_INFINITY,
+        notedSequence: 0,
+        isIncomplete: false,
+        look: oneAtATime(() => look(workgroupId, head!)),
+      };
+      heads.set(workgroupId, head);
+    }
+    return head;
+  }
+
+  async function look(workgroupId: string, head: Head): Promise<void> {
+    const startedAtMs = performance.now();
+    const store = storeOf(workgroupId);
+    const signal = AbortSignal.timeout(lookMsMax);
+    const { notedSequence } = head;
+    const known = head.generation?.commit;
+    const isDue = head.isIncomplete || startedAtMs - head.surelyNewestAtMs >= lookEveryMs;
+    const isNews = notedSequence > (known?.sequence ?? 0);
+    if (!isDue && !isNews) return;
+    try {
+      const noted = isDue ? undefined : await readStoredCommit(store, notedSequence, signal, known);
+      const newest = noted ?? (await findNewest(store, known, signal));
+      if (newest && newest.sequence !== known?.sequence) head.generation = open(workgroupId, newest, head);
+      if (!noted) head.surelyNewestAtMs = startedAtMs;
+      head.isIncomplete = false;
+      if (head.notedSequence === notedSequence) head.notedSequence = 0;
+    } catch (error) {
+      if (isRetryable(error)) head.failedAtMs = performance.now();
+      throw error;
+    }
+  }
+
+  function open(workgroupId: string, commit: StoredCommit, head: Head): Generation {
+    const store = storeOf(workgroupId);
+    const objectOf = (file: LakeFile): CachedObject => {
+      const key = fileKey(commit.format === 1 ? flatPlace(file) : file);
+      return { store, key, name: `${workgroupId}/${key}`, bytes: file.bytes, sha256: file.sha256 };
+    };
+    return generationOf(lakePaths(cache.folder, workgroupId), commit, async (files, signal) => {
+      try {
+        return await cache.hold(files.map(objectOf), signal);
+      } catch (error) {
+        if (errorCode(error) === 'ObjectMissing') head.isIncomplete = true;
+        throw error;
+      }
+    });
+  }
+
+  return {
+    folder: cache.folder,
+    noteCommit(workgroupId, sequence) {
+      const head = heads.get(workgroupId);
+      const known = head?.generation?.commit.sequence ?? 0;
+      if (head && sequence > Math.max(known, head.notedSequence)) head.notedSequence = sequence;
+    },
+    async current(workgroupId) {
+      const head = headOf(workgroupId);
+      const nowMs = performance.now();
+      const sureMs = nowMs - head.surelyNewestAtMs;
+      if (sureMs < lookEveryMs && head.notedSequence === 0 && !head.isIncomplete) return head.generation;
+      if (!head.generation || sureMs >= staleMsMax) await head.look();
+      else if (nowMs - head.failedAtMs >= pauseMs) {
+        const outcome = await withTimeout(head.look(), patienceMs).catch((error: unknown) => {
+          if (!isRetryable(error)) throw error;
+        });
+        // The next requests do not wait as long for a store that hangs.
+        if (outcome === 'late') head.failedAtMs = performance.now();
+      }
+      return head.generation;
+    },
+  };
+}
+
+/**
+ * The newest commit of a store.
+ * @param known an earlier commit. It is in the list, so that a list without any commit is an error
+ * @returns undefined if nothing was published
+ * @throws TerminalError `LakeMissing` if commits were there and are not any more
+ */
+async function findNewest(
+  store: ObjectStore,
+  known: StoredCommit | undefined,
+  signal: AbortSignal,
+): Promise<StoredCommit | undefined> {
+  for (let attempt = 0; attempt < LOOKS_MAX; attempt++) {
+    const newest = (await storedSequences(store, signal, known?.sequence)).at(-1);
+    if (newest === undefined) break;
+    if (newest === known?.sequence) return known;
+    const commit = await readStoredCommit(store, newest, signal, known);
+    if (commit) return commit;
+  }
+  // The first commit of a workgroup is created before its first file.
+  const { done: isEmpty } = await store.list('files/', { signal }).next();
+  if (!known && isEmpty) return undefined;
+  throw new TerminalError(
+    'LakeMissing',
+    `${store.address} has no ${commitKey(known?.sequence ?? 1)} and no later commit, but it had; check the bucket and its prefix`,
+  );
+}

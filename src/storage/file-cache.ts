@@ -1,0 +1,267 @@
+import { rmSync } from 'node:fs';
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import PQueue from 'p-queue';
+import { hashFile } from '../lib/durable-files.ts';
+import { errorCode, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
+import { createSharing } from '../lib/sharing.ts';
+import { MINUTE_MS } from '../lib/time.ts';
+import { checkKey, type ExpectedObject, type ObjectStore } from './object-store.ts';
+import { isDiskFull } from './receive-file.ts';
+
+/** An immutable object of a store, and its name in the cache. */
+export interface CachedObject extends ExpectedObject {
+  store: ObjectStore;
+  key: string;
+  /** Its path below the folder of the cache. */
+  name: string;
+}
+
+/** Copies of immutable objects on this disk. */
+export interface FileCache {
+  readonly folder: string;
+  /**
+   * Fetches the objects that are not here, and keeps all of them until the result is disposed.
+   * @throws TerminalError `CacheTooSmall` if they are larger than the cache, `ObjectDamaged`
+   * @throws TransientError `CacheBusy` if files of other callers fill the cache, `DiskFull`, `ObjectMissing`, errors of the store
+   */
+  hold(objects: readonly CachedObject[], signal?: AbortSignal): Promise<Disposable>;
+  /** What the cache has and is fetching, and what callers hold of it. */
+  usage(): { files: number; bytes: number; heldBytes: number };
+  /** Stops fetches and waits for them. The files stay for the next process. */
+  close(): Promise<void>;
+}
+
+export interface FileCacheOptions {
+  /** Only one process uses it at a time. It can be deleted while no process uses it. */
+  folder: string;
+  /** The most bytes of all files together. */
+  bytesMax: number;
+  /** The most concurrent fetches. Default: 8. */
+  fetchesMax?: number;
+  /** The pause after the first failed fetch. It doubles with each failure. Default: 200. */
+  pauseMs?: number;
+}
+
+interface Entry {
+  path: string;
+  bytes: number;
+  /** The number of callers and fetches that need it. Without any it can be deleted. */
+  pins: number;
+  /** `none`: it is not on the disk yet. `found`: an earlier process has fetched it. `checked`: its SHA-256 was checked by this process. */
+  state: 'none' | 'found' | 'checked';
+  touchedAtMs: number;
+}
+
+const ATTEMPTS_MAX = 3;
+/** The modification time of a file is its last use. It is exact to a minute. */
+const TOUCH_MS = MINUTE_MS;
+/** The ending of files that `ObjectStore.download` has not completed. */
+const DRAFT = '.part';
+
+/** Opens the cache with the files that an earlier process has fetched. Deletes incomplete files. */
+export async function openFileCache(options: FileCacheOptions): Promise<FileCache> {
+  const { bytesMax, fetchesMax = 8, pauseMs = 200 } = options;
+  const folder = resolve(options.folder);
+  /** By name, the least recently used one first. */
+  const entries = await findEntries(folder);
+  let bytes = [...entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+  const fetches = new PQueue({ concurrency: fetchesMax });
+  const sharing = createSharing();
+  const closing = new AbortController();
+  free(bytesMax);
+
+  /** Deletes files that nobody holds until at most `most` bytes are left. @returns false if more are held */
+  function free(most: number): boolean {
+    for (const [name, entry] of entries) {
+      if (bytes <= most) break;
+      if (entry.pins === 0) forget(name, entry);
+    }
+    return bytes <= most;
+  }
+
+  function forget(name: string, entry: Entry): void {
+    entries.delete(name);
+    bytes -= entry.bytes;
+    // Synchronous, so that the same file cannot be fetched again before it is deleted.
+    rmSync(entry.path, { force: true });
+  }
+
+  function pin({ name, bytes: expected }: CachedObject): Entry {
+    const path = join(folder, ...name.split('/'));
+    const entry = entries.get(name) ?? { path, bytes: 0, pins: 0, state: 'none', touchedAtMs: 0 };
+    entry.pins += 1;
+    bytes += expected - entry.bytes;
+    entry.bytes = expected;
+    // The last entry is the most recently used one.
+    entries.delete(name);
+    entries.set(name, entry);
+    return entry;
+  }
+
+  function unpin(name: string, entry: Entry): void {
+    entry.pins -= 1;
+    if (entry.pins > 0 || entry.state !== 'none') return;
+    entries.delete(name);
+    bytes -= entry.bytes;
+  }
+
+  /** Makes sure that a held file is on the disk. Concurrent callers share one fetch. */
+  async function provide(object: CachedObject, entry: Entry, signal: AbortSignal): Promise<void> {
+    if (entry.state === 'checked' && (await hasSize(entry.path, object.bytes))) return touch(entry);
+    await sharing.take(
+      object.name,
+      (stop) => {
+        // The fetch has a pin of its own, because all callers can leave before it has ended.
+        entry.pins += 1;
+        return fetches
+          .add(() => check(object, entry, AbortSignal.any([stop, closing.signal])))
+          .finally(() => unpin(object.name, entry));
+      },
+      signal,
+    );
+  }
+
+  async function check(object: CachedObject, entry: Entry, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const isSound =
+      entry.state !== 'none' &&
+      (await hasSize(entry.path, object.bytes)) &&
+      (entry.state === 'checked' || (await hashFile(entry.path)) === object.sha256);
+    if (!isSound) {
+      signal.throwIfAborted();
+      entry.state = 'none';
+      await rm(entry.path, { force: true });
+      await fetchObject(object, entry, signal);
+    }
+    entry.state = 'checked';
+    await touch(entry);
+  }
+
+  async function fetchObject(object: CachedObject, { path }: Entry, signal: AbortSignal): Promise<void> {
+    const { store, key, sha256, bytes: size } = object;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await mkdir(dirname(path), { recursive: true });
+        if (await store.download(key, path, { bytes: size, sha256 }, signal)) return;
+        throw missing(object);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (attempt === ATTEMPTS_MAX || !isWorthwhile(error)) throw diskError(error, folder);
+        // Other files can be fetched again later.
+        if (isDiskFull(error)) free(Math.max(0, bytes - 2 * size));
+        else await sleep(pauseMs * 2 ** (attempt - 1), undefined, { signal });
+      }
+    }
+  }
+
+  return {
+    folder,
+    async hold(objects, signal) {
+      closing.signal.throwIfAborted();
+      const wanted = [...new Map(objects.map((object) => [object.name, object])).values()];
+      for (const { name } of wanted) checkKey(name);
+      const wantedBytes = wanted.reduce((sum, object) => sum + object.bytes, 0);
+      if (wantedBytes > bytesMax) throw tooSmall(folder, wantedBytes, bytesMax);
+      const held = wanted.map((object) => ({ object, entry: pin(object) }));
+      const release = () => {
+        for (const { object, entry } of held.splice(0)) unpin(object.name, entry);
+      };
+      const failed = new AbortController();
+      const stop = AbortSignal.any([failed.signal, closing.signal, ...(signal ? [signal] : [])]);
+      try {
+        if (!free(bytesMax)) throw busy(folder, bytesMax);
+        const provided = held.map(({ object, entry }) => provide(object, entry, stop));
+        await Promise.all(provided).catch(async (error: unknown) => {
+          // The other files are not needed without this one.
+          failed.abort(error);
+          await Promise.allSettled(provided);
+          throw error;
+        });
+      } catch (error) {
+        release();
+        throw error;
+      }
+      return { [Symbol.dispose]: release };
+    },
+    usage() {
+      const held = [...entries.values()].filter(({ pins }) => pins > 0);
+      return { files: entries.size, bytes, heldBytes: held.reduce((sum, entry) => sum + entry.bytes, 0) };
+    },
+    async close() {
+      closing.abort(new TransientError('CacheClosed', `the cache ${folder} was closed`));
+      await fetches.onIdle();
+    },
+  };
+}
+
+/** The complete files of a folder by name, the least recently used one first. */
+async function findEntries(folder: string): Promise<Map<string, Entry>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const found: Array<[name: string, entry: Entry]> = [];
+  for (const one of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!one.isFile()) continue;
+    const path = join(one.parentPath, one.name);
+    if (one.name.endsWith(DRAFT)) await rm(path, { force: true });
+    else {
+      const { size, mtimeMs } = await stat(path);
+      const entry: Entry = { path, bytes: size, pins: 0, state: 'found', touchedAtMs: mtimeMs };
+      found.push([relative(folder, path).replaceAll('\\', '/'), entry]);
+    }
+  }
+  return new Map(found.sort(([, a], [, b]) => a.touchedAtMs - b.touchedAtMs));
+}
+
+async function hasSize(path: string, bytes: number): Promise<boolean> {
+  try {
+    return (await stat(path)).size === bytes;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Notes the use of a file for the next process. */
+async function touch(entry: Entry): Promise<void> {
+  const nowMs = Date.now();
+  if (Math.abs(nowMs - entry.touchedAtMs) < TOUCH_MS) return;
+  entry.touchedAtMs = nowMs;
+  // Without it the file is only deleted earlier.
+  await utimes(entry.path, nowMs / 1000, nowMs / 1000).catch(() => undefined);
+}
+
+/** True if the same fetch can succeed. Bytes can be damaged on the way. */
+function isWorthwhile(error: unknown): boolean {
+  if (error instanceof TransientError && error.code === 'ObjectMissing') return false;
+  return isRetryable(error) || (error instanceof TerminalError && error.code === 'ObjectDamaged');
+}
+
+function diskError(error: unknown, folder: string): unknown {
+  if (!isDiskFull(error)) return error;
+  return new TransientError('DiskFull', `the disk of the cache ${folder} is full; free some space`, {
+    cause: error,
+  });
+}
+
+function missing({ store, key }: CachedObject): TransientError {
+  return new TransientError(
+    'ObjectMissing',
+    `${store.address}/${key} does not exist (any more); a newer commit may not need it`,
+  );
+}
+
+function tooSmall(folder: string, wantedBytes: number, bytesMax: number): TerminalError {
+  const [wanted, most] = [wantedBytes, bytesMax].map((bytes) => bytes.toLocaleString('en'));
+  return new TerminalError(
+    'CacheTooSmall',
+    `one query needs files of ${wanted} bytes, but the cache ${folder} may have ${most}; make it larger`,
+  );
+}
+
+function busy(folder: string, bytesMax: number): TransientError {
+  return new TransientError(
+    'CacheBusy',
+    `running queries use all ${bytesMax.toLocaleString('en')} bytes of the cache ${folder}; the same may succeed later`,
+  );
+}
