@@ -13,6 +13,8 @@ export interface ClaimReplicaOptions {
   /** A sequence that the replica had before. It makes the search for the newest commit short. */
   known?: number;
   clock: Clock;
+  /** Called before a claim is sent. */
+  onPlanned?: (claim: ReplicaClaim) => void;
   signal?: AbortSignal;
 }
 
@@ -52,6 +54,7 @@ export async function claimReplica(store: ObjectStore, options: ClaimReplicaOpti
       previousNonce: previous?.nonce ?? null,
       ownerEpoch: String(epoch + 1n),
     };
+    options.onPlanned?.({ commit, previous });
     const outcome = await createOnce(store, {
       key: commitKey(commit.sequence),
       bytes: Buffer.from(commitText(commit)),

@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { replaceFile } from '../lib/durable-files.ts';
 import type { Clock } from '../lib/time.ts';
 import type { PublishShard } from '../publish/publish-shard.ts';
 import { openDatabase } from '../warehouse/database.ts';
@@ -15,6 +17,34 @@ export interface ReplicationState {
   replicatedNonce: string | null;
   /** Null if no commit was planned. */
   plannedNonce: string | null;
+  /** Claims for this state of the warehouse that were sent before the warehouse was opened. */
+  claimNonces: string[];
+}
+
+/** A file beside a warehouse. A claim is sent before the warehouse is opened, so the warehouse cannot store it in time. */
+const plannedClaimsSchema = z.object({
+  /** The nonces that the warehouse had. Another copy of the warehouse has others, so the claims are not for it. */
+  of: z.object({ replicatedNonce: z.string().nullable(), plannedNonce: z.string().nullable() }),
+  nonces: z.array(z.string()),
+});
+
+/** Stores a claim of a local warehouse that can continue. It must be durable before the claim exists, because a crash can follow. */
+export function planClaim(path: string, state: ReplicationState, nonce: string): void {
+  const { replicatedNonce, plannedNonce, claimNonces } = state;
+  const planned = { of: { replicatedNonce, plannedNonce }, nonces: [...claimNonces, nonce] };
+  replaceFile(claimsPath(path), `${JSON.stringify(planned)}\n`);
+}
+
+function readClaimNonces(path: string, state: Omit<ReplicationState, 'claimNonces'>): string[] {
+  if (!existsSync(claimsPath(path))) return [];
+  const planned = plannedClaimsSchema.parse(JSON.parse(readFileSync(claimsPath(path), 'utf8')));
+  const isOurs =
+    planned.of.replicatedNonce === state.replicatedNonce && planned.of.plannedNonce === state.plannedNonce;
+  return isOurs ? planned.nonces : [];
+}
+
+function claimsPath(path: string): string {
+  return `${path}.claims.json`;
 }
 
 /** Stores a commit in the warehouse: `replica_planned` before it is created, `replicated` after. */
@@ -50,11 +80,12 @@ export async function readReplicationState(
         replicated_nonce: string | null;
         planned_nonce: string | null;
       }>(connection, 'replica/find_replication');
-      return {
+      const state = {
         ownerEpoch: BigInt(row!.owner_epoch ?? 0),
         replicatedNonce: row!.replicated_nonce,
         plannedNonce: row!.planned_nonce,
       };
+      return { ...state, claimNonces: readClaimNonces(path, state) };
     });
   } catch (error) {
     throw warehouseFailure(error, path);
@@ -64,7 +95,7 @@ export async function readReplicationState(
 }
 
 /**
- * True if a local warehouse can continue after a commit: the commit is its own last one or its planned one, or the replica has no generation yet.
+ * True if a local warehouse can continue after a commit: the commit is one that it has created or planned, or the replica has no generation yet.
  *
  * A claim of another worker is enough to refuse it. Otherwise files that this worker has uploaded before, and that no commit names, could be used
  * later, while the other worker deletes them.
@@ -72,5 +103,5 @@ export async function readReplicationState(
  */
 export function canContinue(state: ReplicationState, head: ReplicaCommit | undefined): boolean {
   if (!head?.generation) return true;
-  return head.nonce === state.replicatedNonce || head.nonce === state.plannedNonce;
+  return [state.replicatedNonce, state.plannedNonce, ...state.claimNonces].includes(head.nonce);
 }

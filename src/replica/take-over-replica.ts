@@ -3,7 +3,7 @@ import type { Clock } from '../lib/time.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { claimReplica } from './claim-replica.ts';
 import { generationOf, type ReplicaCommit } from './replica-commit.ts';
-import { canContinue, readReplicationState } from './replication-state.ts';
+import { canContinue, planClaim, readReplicationState } from './replication-state.ts';
 
 export interface TakeOverOptions {
   store: ObjectStore;
@@ -41,6 +41,9 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
     workgroupId,
     epochAbove: epochs[0]! > epochs[1]! ? epochs[0]! : epochs[1]!,
     clock,
+    onPlanned: ({ commit, previous }) => {
+      if (state && canContinue(state, previous)) planClaim(warehousePath, state, commit.nonce);
+    },
     ...(known !== undefined && { known }),
     ...(signal && { signal }),
   });
