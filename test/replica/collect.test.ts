@@ -86,6 +86,26 @@ test('an owner that was replaced deletes nothing, and neither does one without a
   expect(await keysOf(store)).toContain(unnamed.key);
 });
 
+test('an owner that is replaced while it collects deletes nothing of the later owner', async () => {
+  const store = folderStore();
+  let meanwhile = async () => {};
+  const watched: FolderStore = {
+    ...store,
+    async *list(prefix, options) {
+      if (prefix === 'files/') await meanwhile();
+      yield* store.list(prefix, options);
+    },
+  };
+  const a = await work(machine(), watched);
+  await a.owner.mirror(await a.grow());
+  meanwhile = async () => {
+    await claimReplica(store, { workgroupId: WORKGROUP, clock: systemClock });
+    await store.put(unnamed.key, unnamed.content);
+  };
+  expect(await a.owner.collect({ unnamedMs: 0 })).toMatchObject({ objects: 0 });
+  expect(await keysOf(store)).toContain(unnamed.key);
+});
+
 test('what was uploaded for a commit that failed is uploaded again after it was deleted', async () => {
   const store = folderStore();
   const on = machine();
