@@ -30,6 +30,9 @@ const sharing = [
   'warehouse',
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
+/** Tests of the web page in a browser. They share one service. */
+const inBrowser = ['test/web/**/*.page.test.ts'];
+
 export default defineConfig({
   test: {
     pool: 'forks',
@@ -42,7 +45,20 @@ export default defineConfig({
     hookTimeout: 90_000,
     projects: [
       { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
-      { extends: true, test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: sharing } },
+      {
+        extends: true,
+        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...sharing, ...inBrowser] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'page',
+          include: inBrowser,
+          globalSetup: 'test/web/support/serve-page.ts',
+          // Nothing waits for that long if the processor is free.
+          expect: { poll: { timeout: 30_000 } },
+        },
+      },
     ],
   },
 });

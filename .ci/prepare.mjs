@@ -1,22 +1,25 @@
-// Makes a fresh clone runnable: installs the locked packages when they are missing or have changed and, with --redis,
+// Makes a fresh clone runnable: installs the locked packages and builds the web page, if they are missing or have changed. With --redis, it
 // makes sure that a Redis server can be started; with --clients, that curl and a Python client of the stream can be, where they
-// are to be had; with --clock, the library that shows processes another time; with --s3, a real S3 server. Runs on any Node that npm brings, so it
-// uses nothing that is new.
+// are to be had; with --clock, the library that shows processes another time; with --s3, a real S3 server; with --browser, a browser. Runs on any
+// Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPage } from './build-page.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const stamp = join(root, 'node_modules', '.wattline-lock');
 
 installPackages();
+if (!buildPage(root)) fail('the web page could not be built; see the output above.');
 if (process.argv.includes('--redis')) ensureRedis();
 if (process.argv.includes('--clients')) ensureClients();
 if (process.argv.includes('--s3')) ensureS3();
 if (process.argv.includes('--clock')) ensureFakeTime();
+if (process.argv.includes('--browser')) ensureBrowser();
 
 function installPackages() {
   const lock = createHash('sha256')
@@ -111,7 +114,36 @@ function ensureS3() {
     );
   if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
   say('fetching radosgw, an S3 server which some tests need (apt-get download, about 60 MB) ...');
-  const wanted = ['radosgw', 'ceph-mon', 'ceph-osd'];
+  const problem = unpackPackages(['radosgw', 'ceph-mon', 'ceph-osd'], folder);
+  if (problem) skipped(problem);
+}
+
+/**
+ * Unpacks Debian's browser without a window into the user's cache, as above. The tests of the web page look for it there
+ * (test/web/support/find-browser.ts).
+ */
+function ensureBrowser() {
+  if (process.env.WATTLINE_TEST_BROWSER) return;
+  if (['chromium-headless-shell', 'chromium', 'google-chrome'].some(has)) return;
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattline', 'browser');
+  if (existsSync(join(folder, 'complete'))) return;
+  const skipped = (why) =>
+    say(
+      `no browser for the tests (${why}): the tests of the web page will be skipped.\n` +
+        '  On Debian or Ubuntu it is the package chromium-headless-shell.\n' +
+        '  Or name one: WATTLINE_TEST_BROWSER=/path/to/chromium npm test',
+    );
+  if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
+  say('fetching a browser, which the tests of the web page need (apt-get download, about 100 MB) ...');
+  const problem = unpackPackages(['chromium-headless-shell'], folder);
+  if (problem) skipped(problem);
+}
+
+/**
+ * Downloads packages with what they need, and unpacks them into a folder. The folder has a file "complete" at the end.
+ * @returns why that was not possible
+ */
+function unpackPackages(wanted, folder) {
   let list = packageNames(wanted);
   if (list.length === 0) {
     const root = asRoot();
@@ -121,7 +153,7 @@ function ensureS3() {
       list = packageNames(wanted);
     }
   }
-  if (list.length === 0) return skipped('apt-get does not know the packages');
+  if (list.length === 0) return 'apt-get does not know the packages';
   const draft = `${folder}.${process.pid}`;
   const packages = join(draft, 'packages');
   mkdirSync(packages, { recursive: true });
@@ -132,7 +164,7 @@ function ensureS3() {
     isFetched && readdirSync(packages).every((name) => run('dpkg', ['-x', join(packages, name), draft]));
   if (!isUnpacked) {
     rmSync(draft, { recursive: true, force: true });
-    return skipped('the packages cannot be fetched or unpacked');
+    return 'the packages cannot be fetched or unpacked';
   }
   rmSync(packages, { recursive: true });
   writeFileSync(join(draft, 'complete'), `${list.join('\n')}\n`);

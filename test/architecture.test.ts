@@ -111,6 +111,12 @@ describe('a breach is found and explained', () => {
       'only entry points start the parts',
     ],
     ['src/service/x.ts', `import { main } from '../cli/main.ts';`, 'only entry points use entry points'],
+    [
+      'src/web/x.tsx',
+      `import { explainedSchema } from '../explain/explained-schema.ts';`,
+      'web runs in a browser and may use only types of explain',
+    ],
+    ['src/report/x.ts', `import { h } from 'preact/hooks';`, 'preact is not a dependency in package.json'],
     ['src/new/x.ts', `import { a } from '../lib/time.ts';`, 'src/new/x.ts belongs to no part'],
     [
       'src/report/x.ts',
@@ -130,6 +136,8 @@ describe('a breach is found and explained', () => {
     ['src/cli.ts', `const debug = process.env.WATTLINE_DEBUG;`],
     ['src/rollup/x.ts', `import type { DuckDBConnection } from '@duckdb/node-api';`],
     ['src/rollup/x.ts', `import { type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';`],
+    ['src/web/x.tsx', `import type { Explained } from '../explain/explained-schema.ts';`],
+    ['src/web/x.tsx', `import { useState } from 'preact/hooks';`],
     ['src/stream/x.ts', `import type { Config } from '../config/config.ts';`],
     ['src/stream/x.ts', `import { join } from 'node:path';`],
     ['src/stream/x.ts', `import { z } from 'zod/mini';`],

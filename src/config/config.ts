@@ -68,6 +68,8 @@ const settingsSchema = z.strictObject({
       closeAfter: duration({ minMs: 0, maxMs: 90 * 86_400_000 }).default(2 * 86_400_000),
       /** Published messages stay in the warehouse for this long. The lake keeps them. */
       keepMessages: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(2 * 86_400_000),
+      /** A snapshot of a changed warehouse is added to the lake this often. It must be well below the retention of the stream. */
+      snapshotEvery: duration({ minMs: 60_000, maxMs: 86_400_000 }).default(20 * 60_000),
       /** Old generations of the lake stay for this long. */
       keepGenerations: duration({ minMs: 60_000, maxMs: 365 * 86_400_000 }).default(86_400_000),
       /** An idle workgroup closes its warehouse after this time. News, a job or a request opens it again. */

@@ -6,7 +6,7 @@ import { createInterpreter } from '../client/interpret.ts';
 import { createImportJob, type ImportJob } from '../import/import-job.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Clock } from '../lib/time.ts';
+import type { Clock, UtcMs } from '../lib/time.ts';
 import { renewCurrent } from '../publish/renew-current.ts';
 import { openShard } from '../warehouse/shard.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
@@ -21,6 +21,8 @@ export interface OpenShard extends LiveReader {
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs publications and snapshots one after another, because each adds a generation. */
   inLake<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Which snapshots the lake has, and needs. */
+  snapshots: { lastAtMs: UtcMs | undefined; isWanted: boolean };
   clock: Clock;
   logger: Logger;
 }
@@ -61,6 +63,7 @@ export async function openAssignment(
     backfills,
     inTurn: (work) => changes.add(work),
     inLake: (work) => generations.add(work),
+    snapshots: { lastAtMs: undefined, isWanted: false },
     clock,
     logger,
   };

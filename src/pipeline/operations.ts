@@ -4,7 +4,6 @@ import type { BackfillJobState } from '../backfill/backfill-job.ts';
 import type { ListedBackfill } from '../backfill/backfill-ledger.ts';
 import type { BackfillPlan, BackfillRequest, UpstreamAddress } from '../backfill/backfill-request.ts';
 import type { OpenGap } from '../backfill/plan-gaps.ts';
-import { commitSnapshot } from '../backup/commit-snapshot.ts';
 import type { Ask } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest-source.ts';
 import { limits } from '../contract/wire-limits.ts';
@@ -34,6 +33,7 @@ import { lakeFolder } from './assignment.ts';
 import { interruptAfter } from './interrupt-after.ts';
 import { type LandReply, land } from './live-reader.ts';
 import type { OpenShard } from './open-assignment.ts';
+import { takeSnapshotIfDue, takeSnapshotNow } from './take-snapshots.ts';
 
 /** The operations on an open shard. A new operation needs one line here and one in `operations`. */
 export interface Operations {
@@ -114,8 +114,9 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
       }),
     ),
   publish: (open, _args, signal) => open.inLake(() => publishNow(open, signal)),
-  maintain: ({ shard, assignment, inLake, clock, logger }, { dryRun }, signal) =>
-    inLake(async () => {
+  maintain: (open, { dryRun }, signal) =>
+    open.inLake(async () => {
+      const { shard, assignment, clock, logger } = open;
       const result = await maintain(shard, {
         lakeDir: lakeFolder(assignment),
         currentEveryMs: assignment.pipeline.currentEvery,
@@ -127,15 +128,16 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         logger,
         ...(signal && { signal }),
       });
-      if (!dryRun) await shard.checkpointIfLarge();
+      if (!dryRun) {
+        await takeSnapshotIfDue(open);
+        await shard.checkpointIfLarge();
+      }
       return result;
     }),
   snapshot: (open, _args, signal) =>
     open.inLake(async () => {
       await publishNow(open, signal);
-      const { shard, assignment, clock, logger } = open;
-      const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
-      return { sequence };
+      return takeSnapshotNow(open);
     }),
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
@@ -147,20 +149,25 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         explainDay(connection, args, { workgroup, nowMs: clock.now() }),
       ),
     ),
-  importStart: async ({ imports }, request) => void imports.start(request),
+  importStart: async ({ imports, snapshots }, request) => {
+    snapshots.isWanted = true;
+    imports.start(request);
+  },
   importState: ({ imports }) => imports.state(),
   importStop: async ({ imports }) => void (await imports.stop()),
   importsNewest: ({ shard, assignment, clock }) =>
     shard.read((connection) => newestImports(connection, assignment.workgroup, clock.now())),
   importSummary: ({ shard, assignment }, args) =>
     shard.read((connection) => summarizeImports(connection, args, assignment.workgroup)),
-  upload: ({ shard, assignment: { dataDir }, clock, logger }, request) => {
+  upload: ({ shard, assignment: { dataDir }, snapshots, clock, logger }, request) => {
+    snapshots.isWanted = true;
     const audit = createAudit({ dataDir, actor: localActor(), clock });
     return takeUpload(shard, request, { audit, clock, logger });
   },
   uploads: ({ shard }) => shard.read(listUploads),
-  correct: ({ shard, assignment, inTurn, clock, logger }, { request, author, dryRun }) =>
-    inTurn(() =>
+  correct: ({ shard, assignment, inTurn, snapshots, clock, logger }, { request, author, dryRun }) => {
+    if (!dryRun) snapshots.isWanted = true;
+    return inTurn(() =>
       storeAuditedCorrection(shard, request, {
         author,
         dryRun,
@@ -169,7 +176,8 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         audit: createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock }),
         logger,
       }),
-    ),
+    );
+  },
   corrections: ({ shard, assignment }, asked) =>
     shard.read((connection) => listCorrections(connection, asked, assignment.workgroup.timezone)),
   backfillStart: async ({ backfills }, { request, upstream }) => void backfills.start(request, upstream),

@@ -88,7 +88,7 @@ export function refuseOtherWarehouse(
     refuse(
       'ForeignLake',
       `the lake of workgroup ${workgroupId} was published from another warehouse file`,
-      `If the warehouse was deleted, restore it from a backup with "wattline restore". To begin without the history, move the folder ${root} away`,
+      `If the warehouse was deleted, stop the service and run "wattline restore --force", which takes the last snapshot in the lake, or name a backup. To begin without the history, move the folder ${root} away`,
     );
   }
   if (isFormatOne(head)) {
@@ -105,6 +105,6 @@ export function refuseOtherWarehouse(
   refuse(
     'WarehouseBehindLake',
     `the lake of workgroup ${workgroupId} has generation ${head.sequence}, which this warehouse has not published: the warehouse is an older copy, or its write-ahead log was damaged`,
-    `Put the newest warehouse back, or restore warehouse and lake together from a backup with "wattline restore". ${newLake}`,
+    `Put the newest warehouse back, or stop the service and run "wattline restore --force", which takes the last snapshot in the lake, or name a backup. ${newLake}`,
   );
 }

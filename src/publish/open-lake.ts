@@ -102,7 +102,7 @@ function refuseLostWarehouse(shard: PublishShard, lake: OpenLake): void {
   if (statSync(shard.path, { throwIfNoEntry: false })?.ino === lake.warehouseInode) return;
   throw new TerminalError(
     'WarehouseMissing',
-    `the warehouse of workgroup ${shard.workgroupId} was deleted or replaced while it was open: ${shard.path}. Nothing was published. Stop the worker, restore warehouse and lake from a backup with "wattline restore", and start it again`,
+    `the warehouse of workgroup ${shard.workgroupId} was deleted or replaced while it was open: ${shard.path}. Nothing was published. Stop the service, run "wattline restore --force", which takes the last snapshot in the lake, or name a backup, and start it again`,
     { details: { workgroupId: shard.workgroupId, path: shard.path } },
   );
 }

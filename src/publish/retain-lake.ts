@@ -124,21 +124,37 @@ export function keptSequences(
   nowMs: UtcMs,
   keepGenerationsMs: number,
 ): Set<number> {
-  // The last generation of each quarter of an hour, if possible with views.
-  const ofQuarter = new Map<number, ThinnedGeneration>();
-  for (const one of generations) {
-    const quarter = Math.floor(one.createdAtMs / QUARTER_MS);
-    if (one.hasViews || !ofQuarter.get(quarter)?.hasViews) ofQuarter.set(quarter, one);
-  }
-  const chosen = new Set([...ofQuarter.values()].map(({ sequence }) => sequence));
+  const chosen = new Set([
+    ...lastOfQuarters(generations, ({ hasViews }) => hasViews),
+    ...lastOfQuarters(
+      generations.filter(({ hasSnapshot }) => hasSnapshot),
+      () => true,
+    ),
+  ]);
+  // The warehouse can always be restored.
+  const restorable = generations.findLast(({ hasSnapshot }) => hasSnapshot)?.sequence;
   const keep = new Set<number>();
   for (const [index, { sequence, hasViews }] of generations.entries()) {
     const next = generations[index + 1];
     const ageMs = next ? nowMs - next.createdAtMs : 0;
     const keepMs = Math.max(hasViews ? SESSION_MS : REPORT_MS, chosen.has(sequence) ? keepGenerationsMs : 0);
-    if (!next || ageMs <= keepMs) keep.add(sequence);
+    if (!next || sequence === restorable || ageMs <= keepMs) keep.add(sequence);
   }
   return keep;
+}
+
+/** The last generation of each quarter of an hour, if possible with what `isBetter` asks for. */
+function lastOfQuarters(
+  generations: readonly ThinnedGeneration[],
+  isBetter: (one: ThinnedGeneration) => boolean,
+): number[] {
+  const ofQuarter = new Map<number, ThinnedGeneration>();
+  for (const one of generations) {
+    const quarter = Math.floor(one.createdAtMs / QUARTER_MS);
+    const before = ofQuarter.get(quarter);
+    if (!before || isBetter(one) || !isBetter(before)) ofQuarter.set(quarter, one);
+  }
+  return [...ofQuarter.values()].map(({ sequence }) => sequence);
 }
 
 /** True if a kept generation has the file. `kept` is ascending. */

@@ -10,6 +10,8 @@ import { commitPath, fileKey, type LakePaths, parseSequence } from './lake-layou
 export interface RetainedGeneration {
   sequence: number;
   createdAtMs: UtcMs;
+  /** The warehouse can be restored to it. */
+  hasSnapshot: boolean;
 }
 
 /** The generations that need a file: from `first` to `last`, both included. */
@@ -37,15 +39,21 @@ const outlineSchema = z.object({
   format: z.number(),
   createdAtMs: z.number(),
   files: z.array(z.object({ dataset: z.string(), folder: z.string(), name: z.string() })),
+  snapshot: z.object({}).optional(),
 });
 
 export function createRetained(): Retained {
-  const createdAtMs = new Map<number, UtcMs>();
+  const bySequence = new Map<number, RetainedGeneration>();
   const former = new Map<string, Lifetime>();
   let isLoaded = false;
   let isLoading = false;
   /** Heads that came while the commits were read. */
   const waiting: Array<[before: Commit | undefined, head: Commit]> = [];
+
+  function remember(sequence: number, commit: { createdAtMs: UtcMs; snapshot?: unknown }): void {
+    const hasSnapshot = commit.snapshot !== undefined;
+    bySequence.set(sequence, { sequence, createdAtMs: commit.createdAtMs, hasSnapshot });
+  }
 
   async function load(paths: LakePaths, head: Commit): Promise<void> {
     const newest = new Set(head.files.map(fileKey));
@@ -53,19 +61,19 @@ export function createRetained(): Retained {
       if (sequence === head.sequence) continue;
       const outline = await readOutline(paths, sequence);
       if (!outline) continue;
-      createdAtMs.set(sequence, outline.createdAtMs);
+      remember(sequence, outline);
       for (const file of outline.files) {
         const key = fileKey(outline.format === 1 ? flatPlace(file) : file);
         if (!newest.has(key)) former.set(key, { first: firstGeneration(file.name), last: sequence });
       }
     }
-    createdAtMs.set(head.sequence, head.createdAtMs);
+    remember(head.sequence, head);
     isLoaded = true;
     for (const [before, next] of waiting.splice(0)) if (next.sequence > head.sequence) note(before, next);
   }
 
   function note(before: Commit | undefined, head: Commit): void {
-    createdAtMs.set(head.sequence, head.createdAtMs);
+    remember(head.sequence, head);
     const still = new Set(head.files);
     for (const file of before?.files ?? []) {
       if (!still.has(file))
@@ -86,11 +94,9 @@ export function createRetained(): Retained {
           isLoading = false;
         });
       }
-      return [...createdAtMs]
-        .map(([sequence, ms]) => ({ sequence, createdAtMs: ms }))
-        .sort((a, b) => a.sequence - b.sequence);
+      return [...bySequence.values()].sort((a, b) => a.sequence - b.sequence);
     },
-    forgetGeneration: (sequence) => void createdAtMs.delete(sequence),
+    forgetGeneration: (sequence) => void bySequence.delete(sequence),
   };
 }
 

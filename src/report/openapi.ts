@@ -53,7 +53,6 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
   app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
     reply.header('Cache-Control', 'no-cache').send(app.swagger()),
   );
-  app.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'));
 }
 
 /** The name of a request in generated clients, such as getDailyEnergyDetails: the method and the words of the path. */

@@ -16,6 +16,7 @@ import { registerMeterRoutes } from './meter-routes.ts';
 import { createGuard } from './report-guard.ts';
 import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './report-schemas.ts';
 import { registerSiteRoutes } from './site-routes.ts';
+import { registerWorkgroupRoute } from './workgroup-route.ts';
 
 export interface ReportDeps extends Pick<Gate, 'audit'> {
   lake: LakeReader;
@@ -61,6 +62,7 @@ const dayRoutes: readonly DayRoute[] = [
 export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): void {
   const { lake, explain, workgroups, clock, logger } = deps;
   const guard = createGuard(deps, workgroups);
+  registerWorkgroupRoute(app, { guard, logger });
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, logger });
   registerChangesRoute(app, { lake, guard, logger });
   registerMeterRoutes(app, { lake, guard, logger });

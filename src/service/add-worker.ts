@@ -4,6 +4,7 @@ import type { Access } from '../access/access.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
+import { errorMessage, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
@@ -102,6 +103,18 @@ export async function addWorker(
     return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
   }
 
+  /** The stream forgets what a workgroup has read long before it wakes, so its snapshot must have everything. */
+  async function hasSnapshot(workgroupId: string): Promise<boolean> {
+    try {
+      await pipeline.run(workgroupId, 'snapshot', undefined);
+      return true;
+    } catch (error) {
+      if (error instanceof TransientError && error.code === 'NothingPublished') return true;
+      logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'snapshot.failed');
+      return false;
+    }
+  }
+
   const worker = await startWorker({
     config,
     workgroups,
@@ -138,7 +151,9 @@ export async function addWorker(
       assess: async (workgroupId) =>
         assessWarehouse(assignment(workgroupId), await news?.headOf(workgroupId), clock.now()),
       mayHibernate: async (workgroupId) =>
-        (await isAtRest(workgroupId)) && (await hasAllOfStream(workgroupId)),
+        (await isAtRest(workgroupId)) &&
+        (await hasAllOfStream(workgroupId)) &&
+        (await hasSnapshot(workgroupId)),
       onHibernated(workgroupId) {
         const end = ends.get(workgroupId);
         ends.delete(workgroupId);

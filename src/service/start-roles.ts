@@ -19,6 +19,7 @@ import { hasPublished } from '../pipeline/has-published.ts';
 import { openLakeReader } from '../report/lake-reader.ts';
 import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
+import { pageFolder, registerPage } from '../report/page-routes.ts';
 import { registerReportRoutes } from '../report/report-routes.ts';
 import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
@@ -96,6 +97,7 @@ export async function startRoles(
         connectionsMax: config.limits.connectionsPerProcess + OTHER_CONNECTIONS_MAX,
       });
       await registerOpenApi(app, { version: programVersion });
+      await registerPage(app, roles.includes('report') ? pageFolder() : undefined);
       const health = registerHealth(app);
       if (roles.includes('worker')) {
         health.addReadiness('worker', (asker) => workReadiness(work(), asker));

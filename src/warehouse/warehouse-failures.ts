@@ -67,7 +67,7 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
   if (/checksum|Corrupt|deserializ|Serialization Error|Could not read enough bytes/i.test(text)) {
     return new TerminalError(
       'WarehouseCorrupt',
-      `${path} is damaged: ${firstLine(text)}; put it back from a copy, or move it away and read the stream again`,
+      `${path} is damaged: ${firstLine(text)}; stop the service and run "wattline restore --force", which takes the last snapshot in the lake, or name a backup`,
       { cause: error, details },
     );
   }

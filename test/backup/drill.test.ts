@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { CliResult } from '../support/run-cli.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import { createSite, type Site, wattHours } from './support.ts';
 
 const kinds = [
@@ -102,6 +103,34 @@ test('warehouse and lake are lost and the stream is not: nothing is lost and not
   expect(done(await site.run('verify', '--json')).workgroups[0]).toMatchObject({ broken: [] });
 });
 
+test('a damaged warehouse is restored from the last snapshot in its own lake, and the stream fills the time since then', {
+  timeout: 240_000,
+}, async () => {
+  const site = await siteFor(tempDir(), undefined);
+  await site.service.start();
+  await site.grow(300);
+  const snapshots = join(site.cwd, 'data/lake/home/snapshots');
+  await until('the lake has a snapshot', () => existsSync(snapshots) && readdirSync(snapshots).length > 0);
+  const last = await site.grow(400);
+  await site.service.kill();
+  const warehouse = join(site.cwd, 'data/warehouse/home.duckdb');
+  truncateSync(warehouse, 500_000);
+  rmSync(`${warehouse}.wal`, { force: true });
+  await site.service.start();
+  const status = async () => (await site.run('status')).stdout;
+  await until('the status says what to do', async () =>
+    /home\.duckdb is damaged.*wattline restore --force/.test(await status()),
+  );
+  await site.service.stop();
+  expect((await site.run('restore')).stderr).toContain('there is data already');
+  expect(done(await site.run('restore', '--force', '--json')).workgroups[0].movedAway).toHaveLength(2);
+  await site.service.start();
+  expect(wattHours(await site.grow(1))).toBe(wattHours(last) + 3);
+  expect(await status()).toMatch(/^home +running/m);
+  expect(await site.service.stop()).toBe(0);
+  expect(done(await site.run('verify', '--json')).workgroups[0]).toMatchObject({ broken: [] });
+});
+
 test('damage is found with its path and its reason, and a damaged backup is not restored', {
   timeout: 240_000,
 }, async () => {
@@ -157,8 +186,7 @@ test('a place of another warehouse is refused, and so are places that are none',
     await site.grow(10);
     const result = await site.run('backup', place);
     expect(result.code).toBe(round === 1 ? 0 : 1);
-    if (round === 1)
-      expect(result.stdout).toContain('Keys and tokens are not in the backup');
+    if (round === 1) expect(result.stdout).toContain('Keys and tokens are not in the backup');
     else expect(result.stderr).toContain('has the backup of another warehouse of home');
     await site.service.stop();
     if (round === 1) continue;

@@ -12,7 +12,7 @@ const STEP_MS = 60_000;
 export const configuration: ConfigInput = {
   logLevel: 'warn',
   stream: { retention: '1h' },
-  pipeline: { pollEvery: '200ms', rollupEvery: '300ms', publishEvery: '300ms' },
+  pipeline: { pollEvery: '200ms', rollupEvery: '300ms', publishEvery: '300ms', maintainEvery: '1s' },
   workgroups: [
     {
       id: 'home',

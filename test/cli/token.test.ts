@@ -94,3 +94,10 @@ test('revoking a token of another issuer is an error that names the reason', asy
   expect(code).toBe(0);
   expect(stderr).toContain('this data folder has no token');
 });
+
+test('a link opens the page with the token, and standard output still has the token alone', async () => {
+  const made = await token('create', 'anna', '-w', 'home', '--link');
+  expect(made.stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+  expect(made.stderr).toContain(`http://127.0.0.1:8080/#token=${made.stdout.trim()}\n`);
+  await token('revoke', made.stderr.match(/token ([\w-]{36}) for anna/)![1]!);
+});

@@ -69,7 +69,9 @@ test('an older copy of the warehouse publishes nothing, also after it has landed
     await expect(at.publish()).rejects.toMatchObject({
       code: 'WarehouseBehindLake',
       retryable: false,
-      message: expect.stringMatching(/older copy.*Nothing was published.*"wattline restore".*new-lake$/),
+      message: expect.stringMatching(
+        /older copy.*Nothing was published.*"wattline restore --force".*new-lake$/,
+      ),
     });
     await land(at);
   }
@@ -112,7 +114,7 @@ test('a new warehouse beside the lake of a deleted one publishes nothing', async
   const before = entries(at.paths.root);
   await expect(at.publish()).rejects.toMatchObject({
     code: 'ForeignLake',
-    message: expect.stringMatching(/another warehouse file.*deleted.*"wattline restore"/),
+    message: expect.stringMatching(/another warehouse file.*deleted.*"wattline restore --force"/),
   });
   expect(entries(at.paths.root)).toEqual(before);
 

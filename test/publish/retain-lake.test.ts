@@ -33,10 +33,11 @@ async function fixture(startMs = TEST_START_MS): Promise<Fixture> {
 const retain = ({ shard, lakeDir, clock }: Fixture, dryRun = false, by: PublishShard = shard) =>
   retainLake(by, { lakeDir, keepGenerationsMs: DAY_MS, clock, logger: silentLogger, dryRun });
 
-test('generations with views stay an hour, others two minutes, then one a quarter of an hour until it is old', () => {
+test('generations with views stay an hour, others two minutes, then one a quarter of an hour; the newest snapshot always stays', () => {
   const generation = fc.record({
     stepMs: fc.integer({ min: 1, max: 20 * MINUTE_MS }),
     hasViews: fc.boolean(),
+    hasSnapshot: fc.boolean(),
   });
   fc.assert(
     fc.property(
@@ -44,21 +45,29 @@ test('generations with views stay an hour, others two minutes, then one a quarte
       fc.integer({ min: 0, max: 2 * DAY_MS }),
       (steps, laterMs) => {
         let atMs = TEST_START_MS;
-        const generations = steps.map(({ stepMs, hasViews }, index) => {
+        const generations = steps.map(({ stepMs, ...facts }, index) => {
           atMs += stepMs;
-          return { sequence: index + 1, createdAtMs: atMs, hasViews };
+          return { sequence: index + 1, createdAtMs: atMs, ...facts };
         });
         const nowMs = atMs + laterMs;
         const keep = keptSequences(generations, nowMs, DAY_MS);
         const quarter = (ms: number) => Math.floor(ms / (15 * MINUTE_MS));
-        for (const [index, { sequence, createdAtMs, hasViews }] of generations.entries()) {
+        const newestSnapshot = generations.findLast(({ hasSnapshot }) => hasSnapshot);
+        for (const [index, one] of generations.entries()) {
+          const { sequence, createdAtMs, hasViews } = one;
           const next = generations[index + 1];
           const ageMs = next ? nowMs - next.createdAtMs : 0;
-          const inQuarter = generations.filter((one) => quarter(one.createdAtMs) === quarter(createdAtMs));
-          const chosen = inQuarter.findLast((one) => one.hasViews) ?? inQuarter.at(-1)!;
+          const inQuarter = generations.filter(
+            (other) => quarter(other.createdAtMs) === quarter(createdAtMs),
+          );
+          const chosen = [
+            inQuarter.findLast((other) => other.hasViews) ?? inQuarter.at(-1),
+            inQuarter.findLast((other) => other.hasSnapshot),
+          ];
           const wanted =
+            one === newestSnapshot ||
             ageMs <= (hasViews ? HOUR_MS : 2 * MINUTE_MS) ||
-            (chosen.sequence === sequence && ageMs <= DAY_MS);
+            (chosen.includes(one) && ageMs <= DAY_MS);
           expect(keep.has(sequence)).toBe(wanted);
         }
         // Thinning again takes nothing more.

@@ -10,6 +10,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
 import { registerOpenApi } from '../../src/report/openapi.ts';
+import { registerPage } from '../../src/report/page-routes.ts';
 import { registerReportRoutes } from '../../src/report/report-routes.ts';
 import { createControl } from '../../src/worker-rpc/worker-rpc.ts';
 import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
@@ -49,6 +50,7 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   onTestFinished(() => lake.close());
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100_000, clock });
   await registerOpenApi(app, { version: '0.0.0' });
+  await registerPage(app, undefined);
   registerReportRoutes(app, {
     lake,
     explain: (id, args, signal) => createControl(dataDir).ask(id, 'explain', args, { signal }),

@@ -23,6 +23,8 @@ interface Part {
   name: string;
   paths: readonly string[];
   mayUse: readonly string[];
+  /** It runs in a browser, so it may use only types of the others. */
+  typesOnly?: true;
 }
 
 const foundation = ['lib', 'cbor', 'contract'];
@@ -136,6 +138,12 @@ export const parts: readonly Part[] = [
     paths: ['src/exports/'],
     mayUse: [...foundation, 'config', 'audit', 'storage', 'warehouse', 'balance', 'publish', 'report'],
   },
+  {
+    name: 'web',
+    paths: ['src/web/'],
+    mayUse: [...foundation, 'correction', 'explain', 'report'],
+    typesOnly: true,
+  },
   { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'config', 'client'] },
   { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'config', 'pipeline'] },
 ];
@@ -180,6 +188,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     jose: { homes: ['src/access/'] },
     fastify: { homes: httpHomes },
     'fastify-type-provider-zod': { homes: httpHomes },
+    '@fastify/static': { homes: ['src/report/page-routes.ts'] },
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },
@@ -188,13 +197,15 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },
     yaml: { homes: ['src/config/parse-yaml.ts'] },
     commander: { homes: ['src/cli/'] },
+    preact: { homes: ['src/web/'] },
+    vite: { homes: ['src/web/vite.config.ts'] },
     // The one language in which every border is described.
     zod: { homes: ['src/', 'jobs/'] },
   };
 
 /** Reads the sources that the rules are about. */
 export function readSources(root: string): SourceFile[] {
-  return globSync(['src/**/*.ts', 'jobs/**/*.ts'], { cwd: root }).map((path) => ({
+  return globSync(['src/**/*.{ts,tsx}', 'jobs/**/*.ts'], { cwd: root }).map((path) => ({
     path: path.replaceAll('\\', '/'),
     text: readFileSync(join(root, path), 'utf8'),
   }));
@@ -264,6 +275,8 @@ function brokenDirectionRule({ file, target, typesOnly }: Import): string | unde
   if (to.name === 'jobs' && from.name !== 'jobs') return 'src never uses jobs';
   if (from !== to && !from.mayUse.includes(to.name))
     return `${from.name} may use ${from.mayUse.join(', ') || 'nothing'}, not ${to.name}`;
+  if (from.typesOnly && to !== from && !typesOnly)
+    return `${from.name} runs in a browser and may use only types of ${to.name}`;
   if (readsConfig.includes(target) && from.name !== 'config' && !typesOnly)
     return 'only entry points read the configuration; types are fine';
   return undefined;
@@ -272,7 +285,9 @@ function brokenDirectionRule({ file, target, typesOnly }: Import): string | unde
 function brokenLibraryRule(found: Import, dependencies: readonly string[]): string | undefined {
   const { file, target, typesOnly } = found;
   if (target.startsWith('node:')) return undefined;
-  if (!dependencies.includes(target)) return `${target} is not a dependency in package.json`;
+  // The libraries of the page are built into its files, so an installed package does not need them.
+  const isBuiltIn = file.startsWith('src/web/');
+  if (!isBuiltIn && !dependencies.includes(target)) return `${target} is not a dependency in package.json`;
   if (isIn(file, [...entryPoints, ...starters])) return undefined;
   const home = libraryHomes[target];
   if (!home) return `${target} has no home yet; give it one in test/support/architecture.ts`;

@@ -33,7 +33,10 @@ export function addRestoreCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('restore')
     .description('bring warehouses and lakes back from a backup')
-    .argument('[place]', 'a folder, or s3://bucket/prefix (default: storage.s3 of the configuration)')
+    .argument(
+      '[place]',
+      'a folder, or s3://bucket/prefix (default: storage.s3, else the lake of this machine)',
+    )
     .option(...ALL_WORKGROUPS_OPTION)
     .option(
       '--at <commit or time>',
@@ -43,7 +46,13 @@ export function addRestoreCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', help)
     .action((place: string | undefined, options: Options) =>
       runTask(command, terminal, (config, service) =>
-        restoreAll(command, config, service, choosePlace(config, terminal, place), options),
+        restoreAll(
+          command,
+          config,
+          service,
+          choosePlace(config, terminal, place ?? ownLake(config)),
+          options,
+        ),
       ),
     );
 }
@@ -181,6 +190,11 @@ async function restoreOne(
   }
 }
 
+/** The lakes of this machine have snapshots too. Undefined if a bucket is configured. */
+function ownLake(config: Config): string | undefined {
+  return config.storage.s3 ? undefined : lakeFolder(config);
+}
+
 const help = `
 Restores warehouse and lake of one commit together. Every file is checked by its SHA-256 beside the old data, and moved into place at the end, so an
 interrupted or refused restore changes nothing. The service must not run. It continues afterwards from where the restored data ends: the stream
@@ -188,6 +202,10 @@ still has the messages of the last hour (stream.retention), and what it no longe
 
 --at restores the newest commit with a snapshot that is not later. The state of exports and of the audit log is restored if it does not exist.
 
+Without a place and without storage.s3, the warehouse is restored from the last snapshot in the lake of this machine, for example after its file was
+damaged. The service adds one every pipeline.snapshotEvery.
+
 Examples:
+  wattline restore --force
   wattline restore /mnt/backup/wattline
   wattline restore s3://energy-backup/site-a --at 2026-11-22T18:00:00Z --force`;

@@ -39,6 +39,8 @@ export function describeStart(facts: {
   API      ${url}/docs
   Lake     ${dataDir}/lake/${workgroup}/current/analytics.duckdb
 
+  Page     ${url}/#token=${token}
+
   TOKEN=${token}
   curl -H "Authorization: Bearer $TOKEN" "${url}/api/v1/orgs/${workgroup}/daily-energy?groupBy=source"
 

@@ -9,6 +9,7 @@ import { formatInstant, systemClock } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
 import { requireDataDir } from '../../service/hold-roles.ts';
 import type { Terminal } from '../../service/terminal.ts';
+import { localUrl } from '../../service/upstreams.ts';
 import { readConfig } from '../global-options.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
@@ -35,6 +36,7 @@ export function addTokenCommand(program: Command, terminal: Terminal): void {
       'how long it is valid, such as 30d (default: access.tokenLifetime)',
       duration,
     )
+    .option('-l, --link', 'also print a link that opens the web page with the token')
     .addHelpText('after', createHelp)
     .action((subject: string, options: CreateOptions, command: Command) =>
       create(subject, options, command, terminal),
@@ -57,6 +59,7 @@ interface CreateOptions {
   permission?: Permission[];
   deviceGroup?: string[];
   expires?: number;
+  link?: boolean;
 }
 
 async function create(
@@ -80,6 +83,9 @@ async function create(
   });
   const times = { issuedAt: formatInstant(issuedAtMs), expiresAt: formatInstant(expiresAtMs) };
   printData(command, terminal, { token, ...rest, ...times }, () => `${token}\n`);
+  // On standard error, because standard output contains only the token.
+  if (options.link)
+    printNote(command, terminal, `${localUrl(config.http.host, config.http.port)}/#token=${token}`);
   const allowed = scopesInWords(rest.scopes);
   printNote(command, terminal, `token ${rest.tokenId} for ${subject}: ${allowed}; until ${times.expiresAt}`);
 }
@@ -178,6 +184,7 @@ Standard output contains only the token, so it can be stored in a variable or a 
 Examples:
   wattline token create dashboard --workgroup home
   wattline token create gateway -w home -p data:write --expires 365d > gateway.token
+  wattline token create anna -w home --link
   wattline token create tenant -w home -g flat-3 --json | jq -r .tokenId`;
 
 const listHelp = `

@@ -1,0 +1,35 @@
+import { commitSnapshot } from '../backup/commit-snapshot.ts';
+import { errorMessage, TransientError } from '../lib/errors.ts';
+import { elapsedOf } from '../lib/time.ts';
+import { lakeFolder } from './assignment.ts';
+import type { OpenShard } from './open-assignment.ts';
+
+/**
+ * Adds a generation with a snapshot of the warehouse, if the newest generation has none.
+ * @returns the newest generation
+ * @throws as commitSnapshot does
+ */
+export async function takeSnapshotNow({ shard, assignment, snapshots, clock, logger }: OpenShard) {
+  const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
+  snapshots.lastAtMs = elapsedOf(clock);
+  snapshots.isWanted = false;
+  return { sequence };
+}
+
+/**
+ * Takes a snapshot once in `pipeline.snapshotEvery`, and soon after something that the stream does not have, such as an upload. A failure is logged, and
+ * the next call tries again.
+ */
+export async function takeSnapshotIfDue(open: OpenShard): Promise<void> {
+  const { shard, assignment, snapshots, clock, logger } = open;
+  const { lastAtMs, isWanted } = snapshots;
+  const isDue = lastAtMs === undefined || elapsedOf(clock) - lastAtMs >= assignment.pipeline.snapshotEvery;
+  if (!isDue && !isWanted) return;
+  try {
+    await takeSnapshotNow(open);
+  } catch (error) {
+    // A new workgroup has nothing to restore.
+    if (error instanceof TransientError && error.code === 'NothingPublished') return;
+    logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'snapshot.failed');
+  }
+}

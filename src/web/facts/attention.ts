@@ -1,0 +1,141 @@
+import { linkTo } from '../app/address.ts';
+import { flagWords, worstRank } from '../words/flag-words.ts';
+import { type LocalDay, shiftDay } from '../words/local-days.ts';
+import { formatEnergy, plural } from '../words/number-words.ts';
+import { longDay, timeAgo } from '../words/time-words.ts';
+import type { DayChanges, DayDetails, DeviceStatuses } from './answers.ts';
+import { deviceName, splitSeries } from './series.ts';
+
+/** Something that a person should look at, with the place that leads on. */
+export interface Attention {
+  key: string;
+  rank: 'bad' | 'doubtful' | 'noted';
+  text: string;
+  href: string;
+  /** What the link shows. */
+  leads: string;
+}
+
+const RECENT_DAYS = 7;
+const ranks = ['bad', 'doubtful', 'noted'] as const;
+
+/** What needs attention, worst first: days that cannot be trusted, silent devices, missing days, and restated days. */
+export function findAttention(facts: {
+  workgroup: string;
+  today: LocalDay;
+  details: DayDetails;
+  statuses: DeviceStatuses;
+  changes: DayChanges | undefined;
+  nameOf(key: string): string;
+}): Attention[] {
+  const found = [...offline(facts), ...flagged(facts), ...silent(facts), ...restated(facts)];
+  return found.sort((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
+}
+
+type Facts = Parameters<typeof findAttention>[0];
+
+/** A device that said that it goes to sleep is not a fault. */
+const calmReasons = new Set(['asleep']);
+
+export function isSilent({ state, reason }: DeviceStatuses[string]): boolean {
+  return state === 'offline' && !calmReasons.has(reason ?? '');
+}
+
+function offline({ workgroup, statuses, today }: Facts): Attention[] {
+  return Object.entries(statuses)
+    .filter(([, status]) => isSilent(status))
+    .map(([id, { since, reason }]) => ({
+      key: `offline ${id}`,
+      rank: 'bad',
+      text: `${deviceName(id, statuses)} is offline${since ? `, since ${timeAgo(since)}` : ''}${reason ? ` (${reason})` : ''}.`.replace(
+        'since just now',
+        'just now',
+      ),
+      href: linkTo(workgroup, 'day', { day: today, device: id }),
+      leads: 'Its day',
+    }));
+}
+
+/** One line for each flag, with its sources and the newest of its days. */
+function flagged(facts: Facts): Attention[] {
+  const { workgroup, today, details, nameOf } = facts;
+  const lines = new Map<string, { flag: string; keys: Set<string>; days: Set<LocalDay> }>();
+  for (let back = 1; back <= RECENT_DAYS; back++) {
+    const day = shiftDay(today, -back);
+    for (const [key, { flags }] of Object.entries(details[day] ?? {}))
+      for (const flag of flags) {
+        const line = lines.get(flag) ?? { flag, keys: new Set(), days: new Set() };
+        line.keys.add(key);
+        line.days.add(day);
+        lines.set(flag, line);
+      }
+  }
+  return [...lines.values()].flatMap(({ flag, keys, days }) => {
+    const rank = worstRank([flag])!;
+    if (rank === 'noted') return [];
+    const [last] = days;
+    const when =
+      days.size === 1 ? `on ${longDay(last!)}` : `on ${plural(days.size, 'day')}, last on ${longDay(last!)}`;
+    return {
+      key: `flag ${flag}`,
+      rank,
+      text: `${namesOf([...keys], nameOf)}: ${flagWords[flag]?.words ?? flag}, ${when}.`,
+      ...placeOf(workgroup, details, [...keys], last!),
+    };
+  });
+}
+
+/** Sources that had energy in these thirty days, and none yesterday. */
+function silent({ workgroup, today, details, nameOf }: Facts): Attention[] {
+  const yesterday = shiftDay(today, -1);
+  const known = new Set(
+    Object.entries(details).flatMap(([day, values]) => (day < yesterday ? Object.keys(values) : [])),
+  );
+  const keys = [...known].filter((key) => details[yesterday]?.[key] === undefined);
+  if (keys.length === 0) return [];
+  return [
+    {
+      key: 'silent',
+      rank: 'bad',
+      text: `${namesOf(keys, nameOf)}: no energy on ${longDay(yesterday)}.`,
+      href: linkTo(workgroup, 'quality'),
+      leads: 'Quality',
+    },
+  ];
+}
+
+/** One source by its name, several by the first name and their number. */
+function namesOf(keys: readonly string[], nameOf: (key: string) => string): string {
+  const [first = ''] = keys;
+  const name = nameOf(first);
+  return keys.length === 1 ? name : `${name} and ${plural(keys.length - 1, 'other source')}`;
+}
+
+/** The explanation of the newest day of the only source; the heat map for several. */
+function placeOf(workgroup: string, details: DayDetails, keys: readonly string[], day: LocalDay) {
+  const [first = ''] = keys;
+  if (keys.length > 1 || !details[day]?.[first])
+    return { href: linkTo(workgroup, 'quality'), leads: 'Quality' };
+  return { href: linkTo(workgroup, 'why', { ...splitSeries(first), day }), leads: 'Why' };
+}
+
+/** Closed days that have changed, and days that came after they were closed. */
+function restated({ workgroup, changes, nameOf }: Facts): Attention[] {
+  return (['restated', 'added'] as const).flatMap((kind) => {
+    const found =
+      changes?.changes.filter((change) => (change.kind === 'added' ? 'added' : 'restated') === kind) ?? [];
+    const [first] = found;
+    if (!first) return [];
+    const wh = found.reduce((sum, { differenceWh }) => sum + differenceWh, 0);
+    const days = new Set(found.map(({ day }) => day)).size;
+    const words = kind === 'added' ? 'got energy after being closed' : 'changed after being closed';
+    const { device, source, day } = first;
+    return {
+      key: kind,
+      rank: 'noted' as const,
+      text: `In the last week ${plural(days, 'day')} ${words} (${wh > 0 ? '+' : ''}${formatEnergy(wh)}), such as ${longDay(day)} of ${nameOf(`${device}.${source}`)}.`,
+      href: linkTo(workgroup, 'why', { device, source, day }),
+      leads: 'Why',
+    };
+  });
+}

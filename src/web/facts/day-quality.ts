@@ -1,0 +1,33 @@
+import type { ColumnMark } from '../pictures/bar-data.ts';
+import { sortFlags, worstRank } from '../words/flag-words.ts';
+import { plural } from '../words/number-words.ts';
+import type { DayOfSeries } from './answers.ts';
+
+/** What the values of a day, of several series, say about its quality. */
+export interface DayQuality {
+  isProvisional: boolean;
+  mark: ColumnMark | undefined;
+  notes: string[];
+}
+
+/** @param missing series without any value on the day */
+export function qualityOf(values: readonly DayOfSeries[], missing: number): DayQuality {
+  const flags = sortFlags(values.flatMap((value) => value.flags));
+  const rank = worstRank(flags);
+  const isRestated = values.some(({ status }) => status === 'restated');
+  const isProvisional = values.some(({ status }) => status === 'provisional');
+  const mark = rank === 'bad' || rank === 'doubtful' ? rank : isRestated ? 'restated' : rank;
+  return {
+    isProvisional,
+    mark: mark ?? (missing > 0 ? 'doubtful' : undefined),
+    notes: [
+      ...(isRestated ? ['restated'] : []),
+      ...(isProvisional ? ['provisional'] : []),
+      ...(missing > 0 ? [`no data of ${plural(missing, 'source')}`] : []),
+      ...flags.map((flag) => {
+        const count = values.filter((value) => value.flags.includes(flag)).length;
+        return `${flag.replace('_', ' ')}${values.length > 1 ? ` (${count} of ${values.length})` : ''}`;
+      }),
+    ],
+  };
+}

@@ -1,0 +1,207 @@
+import { type BarColumn, type BarSeries, withBeginning } from '../pictures/bar-data.ts';
+import { type LocalDay, listDays } from '../words/local-days.ts';
+import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
+import { columnsOf, type DaySpan, daysOfColumn, type Grain } from '../words/periods.ts';
+import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
+import { columnName, dateNumber, dayAndMonth, shortMonth } from '../words/time-words.ts';
+import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
+import { qualityOf } from './day-quality.ts';
+
+/** The columns and series of a picture, and the Wh of each. */
+export interface EnergyColumns {
+  series: BarSeries[];
+  columns: BarColumn[];
+}
+
+/** The days of a month or a year that have data, and all of them until today. */
+interface DaysKnown {
+  known: number;
+  all: number;
+}
+
+/** At most this many series have a colour of their own; the others are one series. */
+const COLOURS = 8;
+
+interface Frame {
+  period: DaySpan;
+  grain: Grain;
+  today: LocalDay;
+  hrefOf?: ((column: string) => string) | undefined;
+}
+
+/** The energy of a role in a balance. */
+export const valueOfRole: Readonly<Record<BalanceRole, (balance: Balance) => number | null>> = {
+  production: ({ productionWh }) => productionWh,
+  battery_discharge: ({ batteryDischargeWh }) => batteryDischargeWh,
+  grid_import: ({ gridImportWh }) => gridImportWh,
+  consumption: ({ consumptionWh }) => consumptionWh,
+  battery_charge: ({ batteryChargeWh }) => batteryChargeWh,
+  grid_export: ({ gridExportWh }) => gridExportWh,
+};
+
+/** The roles that are measured or computed. A site without a battery has none of its roles, though the balance has zeros for them. */
+export function presentRoles(balances: readonly Balance[]): BalanceRole[] {
+  return stackedRoles.filter((role) =>
+    balances.some(
+      (one) =>
+        Boolean(valueOfRole[role](one)) ||
+        one.parts.some((part) => part.role === role) ||
+        one.missing.includes(role) ||
+        one.computed.includes(role),
+    ),
+  );
+}
+
+/** A balance: what comes into a site above the axis, what goes out of it below. */
+export function balanceColumns(
+  balances: Balances,
+  details: DayDetails | undefined,
+  frame: Frame,
+): EnergyColumns {
+  const roles = presentRoles(Object.values(balances));
+  const columns = columnsOf(frame.period, frame.grain).map((key) => {
+    const balance = balances[key];
+    const values = roles.map((role) => (balance ? valueOfRole[role](balance) : null));
+    const daysKnown =
+      balance?.days != null && balance.completeDays !== null
+        ? { known: balance.completeDays, all: balance.days }
+        : undefined;
+    return columnOf(key, values, frame, details?.[key], undefined, daysKnown);
+  });
+  return {
+    series: roles.map((role) => ({
+      key: role,
+      name: roleWords[role].name,
+      tone: role,
+      side: roleWords[role].side,
+    })),
+    columns: withBeginning(columns),
+  };
+}
+
+/**
+ * Series on top of each other: devices, or sources of one role.
+ * @param energy Wh by day and series; null if there is none
+ */
+export function seriesColumns(
+  energy: DailyEnergy | DayDetails,
+  chosen: (key: string) => boolean,
+  nameOf: (key: string) => string,
+  frame: Frame,
+): EnergyColumns {
+  const sums = new Map<string, Map<string, number>>();
+  const totals = new Map<string, number>();
+  const length = { day: 10, month: 7, year: 4 }[frame.grain];
+  for (const [day, values] of Object.entries(energy)) {
+    const column = day.slice(0, length);
+    const sum = sums.get(column) ?? new Map<string, number>();
+    sums.set(column, sum);
+    for (const [key, value] of Object.entries<number | DayOfSeries>(values)) {
+      if (!chosen(key)) continue;
+      const wh = typeof value === 'number' ? value : value.energyWh;
+      totals.set(key, (totals.get(key) ?? 0) + (wh ?? 0));
+      if (wh !== null) sum.set(key, (sum.get(key) ?? 0) + wh);
+    }
+  }
+  const daysOf = (column: string): DaysKnown | undefined => {
+    if (frame.grain === 'day') return undefined;
+    const { from, to } = daysOfColumn(column, frame.period);
+    const all = listDays(from, [to, frame.today].sort()[0]!);
+    const known = all.filter((day) => Object.keys(energy[day] ?? {}).some(chosen)).length;
+    return { known, all: all.length };
+  };
+  const largestFirst = [...totals].sort(([, a], [, b]) => b - a).map(([key]) => key);
+  const own = largestFirst.length > COLOURS ? largestFirst.slice(0, COLOURS - 1) : largestFirst;
+  const others = largestFirst.slice(own.length);
+  const columns = columnsOf(frame.period, frame.grain).map((column) => {
+    const sum = sums.get(column);
+    const otherSums = others.flatMap((key) => sum?.get(key) ?? []);
+    const values = [
+      ...own.map((key) => sum?.get(key) ?? null),
+      ...(others.length > 0 ? [otherSums.length > 0 ? otherSums.reduce((a, b) => a + b, 0) : null] : []),
+    ];
+    const details = detailsOf(energy[column]);
+    const missing = largestFirst.filter((key) => !sum?.has(key)).length;
+    return columnOf(column, values, frame, details && pick(details, chosen), missing, daysOf(column));
+  });
+  return {
+    series: [
+      ...own.map((key, index) => ({ key, name: nameOf(key), tone: String(index + 1), side: 1 as const })),
+      ...(others.length > 0
+        ? [{ key: 'others', name: `${others.length} others`, tone: 'others', side: 1 as const }]
+        : []),
+    ],
+    columns: withBeginning(columns),
+  };
+}
+
+function detailsOf(
+  day: DailyEnergy[string] | DayDetails[string] | undefined,
+): DayDetails[string] | undefined {
+  const [first] = Object.values(day ?? {});
+  return typeof first === 'object' ? (day as DayDetails[string]) : undefined;
+}
+
+function pick(details: DayDetails[string], chosen: (key: string) => boolean): DayDetails[string] {
+  return Object.fromEntries(Object.entries(details).filter(([key]) => chosen(key)));
+}
+
+function columnOf(
+  key: string,
+  values: Array<number | null>,
+  { grain, today, hrefOf }: Frame,
+  details: DayDetails[string] | undefined,
+  missing: number | undefined,
+  daysKnown: DaysKnown | undefined,
+): BarColumn {
+  const known = values.filter((value) => value !== null);
+  const isToday = key === today;
+  const isFuture = key > today.slice(0, key.length) || (isToday && known.length === 0);
+  const quality = details && qualityOf(Object.values(details), known.length === 0 ? 0 : (missing ?? 0));
+  const isMissing = !isFuture && known.length === 0;
+  const total = known.reduce((sum, value) => sum + value, 0);
+  const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all;
+  const notes = isFuture
+    ? [isToday ? 'nothing yet' : 'has not begun']
+    : isMissing
+      ? ['no data', ...(quality?.notes ?? [])]
+      : [
+          `${formatEnergy(total)} (${exactEnergy(total)})`,
+          ...(isToday ? ['until now'] : []),
+          ...(isShort ? [`${countText(daysKnown.known)} of ${plural(daysKnown.all, 'day')} with data`] : []),
+          ...(quality?.notes.filter((note) => !isToday || note !== 'partial') ?? []),
+        ];
+  return {
+    key,
+    tick: grain === 'day' ? dayTick(key) : grain === 'month' ? shortMonth(key) : key,
+    name: columnName(key),
+    href: hrefOf?.(key),
+    values,
+    state: isFuture ? 'future' : isMissing ? 'missing' : quality?.isProvisional ? 'provisional' : 'measured',
+    mark: isToday
+      ? undefined
+      : (quality?.mark ?? (isShort && !isMissing && !isFuture ? 'doubtful' : undefined)),
+    notes,
+  };
+}
+
+/** The first day of a month has the month's name. */
+function dayTick(day: LocalDay): string {
+  return day.endsWith('-01') ? dayAndMonth(day) : dateNumber(day);
+}
+
+/** The same columns with those of another period beside them, in order. */
+export function withReference(
+  { series, columns }: EnergyColumns,
+  others: readonly BarColumn[] | undefined,
+  totalOf: (column: BarColumn) => number | null,
+): EnergyColumns {
+  if (!others) return { series, columns };
+  return {
+    series,
+    columns: columns.map((column, index) => {
+      const other = others[index];
+      return { ...column, reference: other ? totalOf(other) : null };
+    }),
+  };
+}

@@ -1,0 +1,81 @@
+import { type LocalDay, shiftDay } from '../words/local-days.ts';
+import type { Balance, Balances, DayDetails, DeviceStatuses, Profiles } from './answers.ts';
+import { splitSeries } from './series.ts';
+
+const INTERVAL_MS = 15 * 60_000;
+/** Fewer days than this are no usual day. */
+const USUAL_DAYS_MIN = 5;
+
+/** A number of a day, and the median of the days before. */
+export interface Compared {
+  wh: number | null;
+  usualWh: number | undefined;
+}
+
+/** The value of a day, and the median of the 28 days before it that are known. */
+export function comparedWithUsual(
+  whOf: (day: LocalDay) => number | null | undefined,
+  day: LocalDay,
+): Compared {
+  const before = Array.from({ length: 28 }, (_, index) => whOf(shiftDay(day, -1 - index)))
+    .filter((wh) => wh != null)
+    .sort((a, b) => a - b);
+  const middle = before.length / 2;
+  const median =
+    before.length % 2 === 1
+      ? before[Math.floor(middle)]!
+      : Math.round((before[middle - 1]! + before[middle]!) / 2);
+  return { wh: whOf(day) ?? null, usualWh: before.length < USUAL_DAYS_MIN ? undefined : median };
+}
+
+/** The first day with energy; undefined without any. */
+export function firstDayOf(details: DayDetails): LocalDay | undefined {
+  return Object.keys(details)
+    .sort()
+    .find((day) => Object.keys(details[day]!).length > 0);
+}
+
+/** All series of a day together; undefined without any. */
+export function sumOfDay(
+  details: DayDetails,
+  day: LocalDay,
+  chosen: (key: string) => boolean,
+): number | undefined {
+  const known = Object.entries(details[day] ?? {}).flatMap(([key, { energyWh }]) =>
+    chosen(key) && energyWh !== null ? [energyWh] : [],
+  );
+  return known.length === 0 ? undefined : known.reduce((sum, wh) => sum + wh, 0);
+}
+
+/** The sum of a month to date over the days that are known. Days before the first data do not count as unknown. */
+export function sumOfMonth(
+  balances: Balances,
+  today: LocalDay,
+  firstDay: LocalDay,
+  whOf: (balance: Balance) => number | null,
+) {
+  const days = Object.entries(balances).filter(
+    ([day]) => day.startsWith(today.slice(0, 7)) && day >= firstDay,
+  );
+  const known = days.flatMap(([, balance]) => whOf(balance) ?? []);
+  return {
+    wh: known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0),
+    unknownDays: days.length - known.length,
+  };
+}
+
+/**
+ * The instant up to which the energy of today is known for every source whose device is online: the age of the data by the time of the events.
+ * @returns undefined if nothing of today is known
+ */
+export function completeUpTo(
+  profile: Profiles[string] | undefined,
+  statuses: DeviceStatuses,
+): number | undefined {
+  if (!profile) return undefined;
+  const ends = Object.entries(profile.energyWh)
+    .filter(([key]) => statuses[splitSeries(key).device]?.state !== 'offline')
+    .map(([, values]) => values.findLastIndex((wh) => wh !== null) + 1)
+    .filter((end) => end > 0);
+  return ends.length === 0 ? undefined : Date.parse(profile.start) + Math.min(...ends) * INTERVAL_MS;
+}

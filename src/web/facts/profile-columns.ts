@@ -1,0 +1,173 @@
+import { type BarColumn, type BarSeries, comparableOf, totalOf } from '../pictures/bar-data.ts';
+import { exactEnergy, formatEnergy } from '../words/number-words.ts';
+import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
+import { clockTime } from '../words/time-words.ts';
+import type { Balances, Profiles } from './answers.ts';
+import { presentRoles, valueOfRole } from './energy-columns.ts';
+
+type Profile = Profiles[string];
+
+export interface ProfileColumns {
+  series: BarSeries[];
+  columns: BarColumn[];
+  /** The end of the last interval with energy, as a clock time. */
+  lastKnown: string | undefined;
+  /** True if that is the end of the day. */
+  isWhole: boolean;
+  peak: { time: string; wh: number } | undefined;
+  /** Intervals without any energy that lie before the last one with energy. */
+  missing: number;
+}
+
+const INTERVAL_MS = 15 * 60_000;
+const HOUR_MS = 60 * 60_000;
+/** Of one role, and of sources without a role. */
+const COLOURS = 8;
+
+/** The balance of each interval in the form of a profile: its series are the roles, also computed ones. @param measured roles that have a source */
+export function profileOfBalance(
+  profile: Profile | undefined,
+  balances: Balances,
+  measured: ReadonlySet<BalanceRole>,
+): Profile | undefined {
+  if (!profile || Object.keys(profile.energyWh).length === 0) return undefined;
+  const startMs = Date.parse(profile.start);
+  const rows = new Map(Object.entries(balances).map(([start, balance]) => [Date.parse(start), balance]));
+  const found = presentRoles([...rows.values()]);
+  const present = stackedRoles.filter((role) => found.includes(role) || measured.has(role));
+  return {
+    ...profile,
+    energyWh: Object.fromEntries(
+      present.map((role) => [
+        role,
+        Array.from({ length: profile.intervals }, (_, index) => {
+          const row = rows.get(startMs + index * INTERVAL_MS);
+          return row ? valueOfRole[role](row) : null;
+        }),
+      ]),
+    ),
+  };
+}
+
+/** For a profile whose series are roles. */
+export const rolesThemselves: ReadonlyMap<string, BalanceRole> = new Map(
+  stackedRoles.map((role) => [role, role]),
+);
+
+/** The intervals of a day as columns. @returns undefined if there is no source */
+export function profileColumns(
+  profile: Profile | undefined,
+  facts: {
+    nameOf(key: string): string;
+    roles: ReadonlyMap<string, BalanceRole>;
+    zone: string;
+    nowMs: number;
+    other: Profile | undefined;
+  },
+): ProfileColumns | undefined {
+  const { nameOf, roles, zone, nowMs, other } = facts;
+  const keys = Object.keys(profile?.energyWh ?? {});
+  if (!profile || keys.length === 0) return undefined;
+  const rank = (key: string) => {
+    const role = roles.get(key);
+    return role ? stackedRoles.indexOf(role) : stackedRoles.length;
+  };
+  const sorted = keys.sort((a, b) => rank(a) - rank(b) || nameOf(a).localeCompare(nameOf(b)));
+  const groups = groupsOf(sorted, roles, nameOf);
+  const series: BarSeries[] = groups.map(({ key, name, tone, side }) => ({ key, name, tone, side }));
+  const start = Date.parse(profile.start);
+  const sumAt = (of: Profile, group: Group, index: number) => {
+    const known = group.keys.flatMap((key) => of.energyWh[key]?.[index] ?? []);
+    return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
+  };
+  const rows = Array.from({ length: profile.intervals }, (_, index) =>
+    groups.map((group) => sumAt(profile, group, index)),
+  );
+  const last = rows.findLastIndex((row) => row.some((wh) => wh !== null));
+  const columns = rows.map((values, index): BarColumn => {
+    const fromMs = start + index * INTERVAL_MS;
+    const isKnown = values.some((wh) => wh !== null);
+    const isFuture = !isKnown && fromMs + INTERVAL_MS > nowMs - HOUR_MS && index > last;
+    const column: BarColumn = {
+      key: String(index),
+      // Some zones are half an hour beside the others, so the clock says where an hour begins.
+      tick: clockTime(fromMs, zone).endsWith(':00') ? clockTime(fromMs, zone) : '',
+      name: `${clockTime(fromMs, zone)} – ${clockTime(fromMs + INTERVAL_MS, zone)}`,
+      // A source that is silent at night leaves nothing out of a picture of all of them.
+      values,
+      state: isKnown ? 'measured' : isFuture ? 'future' : 'missing',
+      notes: [],
+      reference: other
+        ? comparableOf({ values: groups.map((group) => sumAt(other, group, index)) }, series)
+        : undefined,
+    };
+    const total = totalOf(column, series);
+    return {
+      ...column,
+      notes: [
+        total === null
+          ? isFuture
+            ? 'not known yet'
+            : 'no data'
+          : `${formatEnergy(total)} (${exactEnergy(total)})`,
+      ],
+    };
+  });
+  const peak = columns
+    .map((column) => ({ time: column.name.split(' – ')[0]!, wh: totalOf(column, series) ?? 0 }))
+    .reduce((best, one) => (one.wh > best.wh ? one : best));
+  return {
+    series,
+    columns,
+    lastKnown: last < 0 ? undefined : clockTime(start + (last + 1) * INTERVAL_MS, zone),
+    isWhole: last === profile.intervals - 1,
+    peak: peak.wh > 0 ? peak : undefined,
+    missing: columns.slice(0, last).filter(({ state }) => state === 'missing').length,
+  };
+}
+
+interface Group extends BarSeries {
+  keys: string[];
+}
+
+/** Sources of one role are one series if there are too many of them, or if they share a picture with other roles. */
+function groupsOf(
+  keys: readonly string[],
+  roles: ReadonlyMap<string, BalanceRole>,
+  nameOf: (key: string) => string,
+): Group[] {
+  const present = stackedRoles.filter((role) => keys.some((key) => roles.get(key) === role));
+  if (present.length > 1 || (present.length === 1 && keys.length > COLOURS))
+    return [
+      ...present.map((role) => ({
+        key: role,
+        name: roleWords[role].name,
+        tone: role as string,
+        side: roleWords[role].side,
+        keys: keys.filter((key) => roles.get(key) === role),
+      })),
+      // Sources without a role stay out: they may be contained in the others.
+    ];
+  const own = keys.length > COLOURS ? keys.slice(0, COLOURS - 1) : keys;
+  const others = keys.slice(own.length);
+  return [
+    ...own.map((key, index) => ({
+      key,
+      name: nameOf(key),
+      tone: String(index + 1),
+      side: 1 as const,
+      keys: [key],
+    })),
+    ...(others.length > 0
+      ? [
+          {
+            key: 'others',
+            name: `${others.length} others`,
+            tone: 'others',
+            side: 1 as const,
+            keys: [...others],
+          },
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,106 @@
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { askService, type Failure, RequestError } from './ask-service.ts';
+import { PageWorkContext } from './page-work.ts';
+
+export interface Answered<Answer> {
+  /** The last answer to this question. It stays while a newer one cannot be had. */
+  answer: Answer | undefined;
+  /** Why the last attempt failed; undefined after a success. */
+  failure: Failure | undefined;
+  isLoading: boolean;
+  /** Asks again at once. */
+  refresh(): void;
+}
+
+/** How often an answer is asked for again. */
+export const LIVE_MS = 5_000;
+/** For answers that are large, or that change seldom. */
+export const SLOW_MS = 15_000;
+/** After failures the time doubles, up to this. */
+const WAIT_MS_MAX = 60_000;
+const KEPT_MAX = 60;
+
+/** Answers by token and path, so that "back" shows a page at once. */
+const kept = new Map<string, { answer: unknown; etag: string | undefined }>();
+
+export function forgetAnswers(): void {
+  kept.clear();
+}
+
+/**
+ * The answer to a GET of a path below the workgroup. It is asked again and again while the page is visible; if nothing has changed, the service
+ * answers with 304 and nothing is drawn.
+ * @param path undefined: nothing is asked
+ */
+export function useAnswer<Answer>(
+  path: string | false | undefined,
+  everyMs: number | 'once' = LIVE_MS,
+): Answered<Answer> {
+  const { token, root, onSignedOut } = useContext(PageWorkContext);
+  const key = !path ? undefined : `${token} ${root}${path}`;
+  const [, redraw] = useState(0);
+  const failed = useRef<{ key: string; failure: Failure } | undefined>(undefined);
+  const again = useRef<() => void>(() => undefined);
+
+  useEffect(() => {
+    if (key === undefined) return;
+    const gone = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let failures = 0;
+    const waitMs = everyMs === 'once' ? LIVE_MS : everyMs;
+    const look = async () => {
+      clearTimeout(timer);
+      if (document.hidden && kept.has(key)) return;
+      try {
+        const found = await askService<Answer>(root + path, {
+          token,
+          etag: kept.get(key)?.etag,
+          signal: gone.signal,
+        });
+        const wasFailed = failed.current !== undefined;
+        failed.current = undefined;
+        failures = 0;
+        if (found) keep(key, found);
+        if (found || wasFailed) redraw((count) => count + 1);
+      } catch (error) {
+        if (gone.signal.aborted) return;
+        const failure: Failure =
+          error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
+        if (failure.kind === 'signed-out') return onSignedOut(failure.message);
+        failures += 1;
+        failed.current = { key, failure };
+        redraw((count) => count + 1);
+        if (failure.kind !== 'busy' && failure.kind !== 'unreachable') return;
+      }
+      if (gone.signal.aborted || (everyMs === 'once' && failures === 0)) return;
+      timer = setTimeout(look, Math.min(waitMs * 2 ** Math.min(failures, 4), WAIT_MS_MAX));
+    };
+    const onVisible = () => {
+      if (!document.hidden && everyMs !== 'once') void look();
+      else clearTimeout(timer);
+    };
+    again.current = () => void look();
+    document.addEventListener('visibilitychange', onVisible);
+    void look();
+    return () => {
+      gone.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onVisible);
+    };
+  }, [key, everyMs]);
+
+  const found = key === undefined ? undefined : kept.get(key);
+  const failure = failed.current?.key === key ? failed.current?.failure : undefined;
+  return {
+    answer: found?.answer as Answer | undefined,
+    failure,
+    isLoading: key !== undefined && !found && !failure,
+    refresh: () => again.current(),
+  };
+}
+
+function keep(key: string, found: { answer: unknown; etag: string | undefined }): void {
+  kept.delete(key);
+  kept.set(key, found);
+  if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!);
+}

@@ -1,0 +1,183 @@
+import { useContext } from 'preact/hooks';
+import { linkTo } from '../app/address.ts';
+import type { Balances, DeviceStatuses, Profiles } from '../facts/answers.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import {
+  type ProfileColumns,
+  profileColumns,
+  profileOfBalance,
+  rolesThemselves,
+} from '../facts/profile-columns.ts';
+import { namerOf, rolesOf, seriesName, seriesOf, splitSeries } from '../facts/series.ts';
+import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { Select } from '../parts/choice.tsx';
+import { DayStepper } from '../parts/day-stepper.tsx';
+import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { Empty, Shown } from '../parts/states.tsx';
+import { comparableName } from '../pictures/bar-data.ts';
+import { BarFigure } from '../pictures/bar-figure.tsx';
+import { isDay, shiftDay } from '../words/local-days.ts';
+import { longDay, shortDay } from '../words/time-words.ts';
+import { EnergyTable } from './energy-table.tsx';
+
+/** The 15-minute profile of a day, in the zone of the workgroup. */
+export function DayPage({ query }: { query: Readonly<Record<string, string>> }) {
+  const { workgroup, today, zone } = useContext(PageWorkContext);
+  const day = isDay(query.day) ? query.day : today;
+  const other = isDay(query.with) ? query.with : undefined;
+  const device = query.device;
+  const only = device ? `&devices=${device}` : '';
+  const profile = useAnswer<Profiles>(
+    `interval-energy?startDate=${day}&endDate=${day}&groupBy=source${only}`,
+  );
+  const otherProfile = useAnswer<Profiles>(
+    other && `interval-energy?startDate=${other}&endDate=${other}&groupBy=source${only}`,
+  );
+  const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
+  // A balance also has the roles that are computed, such as the consumption. It needs roles, and a token without device groups.
+  const balancePath = (of: string) => `balance?startDate=${of}&endDate=${of}`;
+  const balances = useAnswer<Balances>(workgroup.maySeeAll ? balancePath(day) : undefined, 60_000);
+  const roles = rolesOf(balances.answer);
+  const measured = new Set(roles.values());
+  const isBalance = measured.size > 1 && !device;
+  const quarters = useAnswer<Balances>(isBalance ? `${balancePath(day)}&resolution=interval` : undefined);
+  const otherQuarters = useAnswer<Balances>(
+    isBalance && other ? `${balancePath(other)}&resolution=interval` : undefined,
+  );
+  const link = (change: Readonly<Record<string, string | undefined>>) =>
+    linkTo(workgroup.id, 'day', { ...query, day, ...change });
+  const isDecided =
+    (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined) &&
+    (!isBalance || quarters.answer !== undefined || quarters.failure !== undefined);
+  const otherShown = other ? otherProfile.answer?.[other] : undefined;
+  return (
+    <>
+      <div class="page-head">
+        <h1>Day</h1>
+        <DayStepper day={day} today={today} linkTo={(next) => link({ day: next })} />
+      </div>
+      <div class="controls">
+        <Select
+          label="Device"
+          options={[
+            { key: '', name: 'All devices' },
+            ...Object.keys(statuses.answer ?? {}).map((id) => ({
+              key: id,
+              name: seriesName(id, statuses.answer),
+            })),
+          ]}
+          chosen={device ?? ''}
+          onChoose={(key) => {
+            location.hash = link({ device: key || undefined });
+          }}
+        />
+        <Select
+          label="Compare with"
+          options={[
+            { key: '', name: 'no other day' },
+            ...[1, 7, 28, 364].map((back) => ({
+              key: shiftDay(day, -back),
+              name: `${backNames[back]}, ${shortDay(shiftDay(day, -back))}`,
+            })),
+          ]}
+          chosen={other ?? ''}
+          onChoose={(key) => {
+            location.hash = link({ with: key || undefined });
+          }}
+        />
+      </div>
+      <Shown
+        of={isDecided ? profile : { ...profile, answer: undefined, isLoading: true }}
+        what="the profile"
+        height={420}
+      >
+        {(answer) => {
+          const shown = profileColumns(
+            quarters.answer ? profileOfBalance(answer[day], quarters.answer, measured) : answer[day],
+            {
+              nameOf: namerOf(seriesOf({ day: answer[day]?.energyWh ?? {} }), statuses.answer),
+              roles: quarters.answer ? rolesThemselves : roles,
+              zone,
+              nowMs: Date.now(),
+              other:
+                otherShown && otherQuarters.answer
+                  ? profileOfBalance(otherShown, otherQuarters.answer, measured)
+                  : otherShown,
+            },
+          );
+          if (!shown)
+            return (
+              <Empty title={`No energy on ${longDay(day)}`}>
+                Nothing is published for this day{device ? ' and device' : ''}. That is not the same as zero.
+              </Empty>
+            );
+          return (
+            <>
+              <BarFigure
+                sentence={
+                  <>
+                    {shortDay(day)} {knownWords(shown, day === today)}{' '}
+                    {shown.peak && (
+                      <>
+                        The strongest quarter of an hour begins at {shown.peak.time}, with{' '}
+                        <EnergyAmount wh={shown.peak.wh} />.
+                      </>
+                    )}{' '}
+                    {shown.missing > 0 && `${shown.missing} quarters of an hour have no data.`}
+                  </>
+                }
+                label={`Energy of each 15 minutes, ${longDay(day)}`}
+                columns={shown.columns}
+                series={shown.series}
+                height={300}
+                wholeName={longDay(day)}
+                referenceName={
+                  other && otherShown ? `${comparableName(shown.series)}${shortDay(other)}` : undefined
+                }
+              />
+              <p class="links">
+                {devicesOf(answer[day]!.energyWh)
+                  .sort((a, b) =>
+                    seriesName(a, statuses.answer).localeCompare(seriesName(b, statuses.answer)),
+                  )
+                  .slice(0, CHIPS_MAX)
+                  .map((id) => (
+                    <a key={id} class="chip" href={linkTo(workgroup.id, 'why', { device: id, day })}>
+                      Why {seriesName(id, statuses.answer)}
+                    </a>
+                  ))}
+              </p>
+              <details class="more">
+                <summary>The same as a table</summary>
+                <EnergyTable
+                  series={shown.series}
+                  columns={shown.columns}
+                  fileName={`${workgroup.id}-${day}.csv`}
+                  zone={zone}
+                />
+              </details>
+            </>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}
+
+function knownWords({ lastKnown, isWhole }: ProfileColumns, isToday: boolean): string {
+  if (lastKnown === undefined) return 'has no measured interval.';
+  if (isWhole) return 'is known to its end.';
+  return `is known up to ${lastKnown}${isToday ? ' so far' : ''}.`;
+}
+
+const CHIPS_MAX = 12;
+const devicesOf = (energyWh: object) => [
+  ...new Set(Object.keys(energyWh).map((key) => splitSeries(key).device)),
+];
+
+const backNames: Readonly<Record<number, string>> = {
+  1: 'the day before',
+  7: 'a week before',
+  28: 'four weeks before',
+  364: 'a year before',
+};

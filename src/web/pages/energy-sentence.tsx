@@ -1,0 +1,110 @@
+import type { ComponentChildren } from 'preact';
+import type { EnergyColumns } from '../facts/energy-columns.ts';
+import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { comparableName, comparableOf, isEmpty, totalOf } from '../pictures/bar-data.ts';
+import type { LocalDay } from '../words/local-days.ts';
+import { countText, formatChange, plural } from '../words/number-words.ts';
+import type { DaySpan, Grain } from '../words/periods.ts';
+import { isBalanceRole, roleWords } from '../words/role-words.ts';
+import { periodName } from '../words/time-words.ts';
+
+/** What the picture of a period shows, in words: how much, compared with what, and what is missing. */
+export function energySentence(facts: {
+  show: string;
+  period: DaySpan;
+  other: DaySpan | undefined;
+  grain: Grain;
+  columns: EnergyColumns;
+  compared: EnergyColumns | undefined;
+  today: LocalDay;
+}): ComponentChildren {
+  const { show, period, other, grain, columns, compared, today } = facts;
+  const begun = columns.columns.filter((column) => !isEmpty(column));
+  const [first] = begun;
+  const missing = begun.filter(({ state }) => state === 'missing').length;
+  const partly = begun.filter(({ state, values }) => state !== 'missing' && values.includes(null)).length;
+  const doubtful = begun.filter(({ mark }) => mark === 'bad' || mark === 'doubtful').length;
+  const isRunning = period.to >= today;
+  return (
+    <>
+      {show === 'balance' || show.startsWith('site:') ? balanceWords(columns) : seriesTotal(show, columns)}{' '}
+      {isRunning ? 'so far in' : 'in'} {periodName(period)}.{' '}
+      {columns.columns.some(({ state }) => state === 'before') &&
+        first &&
+        `The first data are of ${first.name}. `}
+      {other && compared && comparedWords(columns, compared, other)}
+      {missing > 0 &&
+        `${plural(missing, grain)} of ${countText(begun.length)} ${missing === 1 ? 'has' : 'have'} no data. `}
+      {partly > 0 && `On ${plural(partly, grain)} a part is missing. `}
+      {doubtful > 0 &&
+        `${plural(doubtful, grain)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`}
+    </>
+  );
+}
+
+function sumOf({ columns, series }: EnergyColumns): number | null {
+  const known = columns.map((column) => totalOf(column, series)).filter((wh) => wh !== null);
+  return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
+}
+
+function sumOfSeries({ columns, series }: EnergyColumns, key: string): number | null {
+  const index = series.findIndex((one) => one.key === key);
+  const known = columns.map(({ values }) => values[index]).filter((wh) => wh != null);
+  return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
+}
+
+function seriesTotal(show: string, columns: EnergyColumns) {
+  const name = isBalanceRole(show) ? roleWords[show].name.toLowerCase() : show;
+  return (
+    <>
+      <EnergyAmount wh={sumOf(columns)} />{' '}
+      {isBalanceRole(show) ? `of ${name}` : `by ${plural(columns.series.length, show.replace(/s$/, ''))}`}
+    </>
+  );
+}
+
+function balanceWords(columns: EnergyColumns) {
+  const production = sumOfSeries(columns, 'production');
+  const consumption = sumOfSeries(columns, 'consumption');
+  const imported = sumOfSeries(columns, 'grid_import');
+  return (
+    <>
+      {production !== null && (
+        <>
+          <EnergyAmount wh={production} /> produced
+          {consumption !== null && ', '}
+        </>
+      )}
+      {consumption !== null && (
+        <>
+          <EnergyAmount wh={consumption} /> used
+        </>
+      )}
+      {production === null && consumption === null && (
+        <>
+          <EnergyAmount wh={imported} /> from the grid
+        </>
+      )}
+    </>
+  );
+}
+
+function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: DaySpan) {
+  // Only columns that are known on both sides are compared.
+  const pairs = columns.columns
+    .map((column, index) => [
+      comparableOf(column, columns.series),
+      compared.columns[index] ? comparableOf(compared.columns[index], compared.series) : null,
+    ])
+    .filter((pair): pair is [number, number] => pair[0] != null && pair[1] != null);
+  if (pairs.length === 0) return `There is nothing to compare with in ${periodName(other)}. `;
+  const [now, before] = [0, 1].map((side) => pairs.reduce((sum, pair) => sum + pair[side]!, 0)) as [
+    number,
+    number,
+  ];
+  const change = formatChange(now, before);
+  return (
+    change &&
+    `${comparableName(columns.series).replace(', ', ' is') || 'That is'} ${change} in ${periodName(other)}, over the ${pairs.length} columns that both have. `
+  );
+}

@@ -1,0 +1,176 @@
+import { useContext } from 'preact/hooks';
+import { linkTo } from '../app/address.ts';
+import type { Balances, DayChanges, DayDetails, DeviceStatuses, Profiles } from '../facts/answers.ts';
+import { findAttention } from '../facts/attention.ts';
+import { balanceColumns, seriesColumns } from '../facts/energy-columns.ts';
+import { completeUpTo, firstDayOf } from '../facts/overview-facts.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { qualityRows } from '../facts/quality-rows.ts';
+import { namerOf, rolesOf, seriesOf, splitSeries } from '../facts/series.ts';
+import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { Empty, Shown } from '../parts/states.tsx';
+import { BarFigure } from '../pictures/bar-figure.tsx';
+import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
+import { countDays, listDays, monthStart, shiftDay } from '../words/local-days.ts';
+import { plural } from '../words/number-words.ts';
+import { dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
+import { AttentionList, OverviewState } from './overview-state.tsx';
+import { OverviewTiles } from './overview-tiles.tsx';
+
+/** With many devices fewer days are read, so that an answer stays about a megabyte. */
+const DAYS = { usual: 30, ofMany: 7, least: 7 };
+const MANY_DEVICES = 150;
+/** A short list stands in one line with nothing beside it. */
+const CALM_MAX = 2;
+const ROWS_MAX = 12;
+
+/** One state with its reason, yesterday and today, what needs attention, and the last thirty days. */
+export function OverviewPage() {
+  const { workgroup, today } = useContext(PageWorkContext);
+  const statuses = useAnswer<DeviceStatuses>('device-status');
+  const count = Object.keys(statuses.answer ?? {}).length > MANY_DEVICES ? DAYS.ofMany : DAYS.usual;
+  const readFrom = [shiftDay(today, 1 - count), count === DAYS.usual ? monthStart(today) : today].sort()[0]!;
+  const days = statuses.answer && `startDate=${readFrom}&endDate=${today}`;
+  const details = useAnswer<DayDetails>(days && `daily-energy/details?${days}&groupBy=source`, SLOW_MS);
+  const balances = useAnswer<Balances>(days && workgroup.maySeeAll && `balance?${days}`, SLOW_MS);
+  const profile = useAnswer<Profiles>(`interval-energy?startDate=${today}&endDate=${today}&groupBy=source`);
+  const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${shiftDay(today, -7)}`, SLOW_MS);
+  const isDecided =
+    statuses.answer &&
+    (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined);
+  return (
+    <>
+      <h1 class="visually-hidden">Overview</h1>
+      <Shown
+        of={
+          isDecided ? details : { ...details, answer: undefined, failure: statuses.failure, isLoading: true }
+        }
+        what="the overview"
+        height={600}
+      >
+        {(answer) => (
+          <Overview
+            most={count}
+            hasMonth={readFrom <= monthStart(today)}
+            details={answer}
+            statuses={statuses.answer!}
+            balances={balances.answer}
+            profile={profile.answer?.[today]}
+            changes={changes.answer}
+          />
+        )}
+      </Shown>
+    </>
+  );
+}
+
+function Overview(props: {
+  /** The most days of the pictures. */
+  most: number;
+  hasMonth: boolean;
+  details: DayDetails;
+  statuses: DeviceStatuses;
+  balances: Balances | undefined;
+  profile: Profiles[string] | undefined;
+  changes: DayChanges | undefined;
+}) {
+  const { most, hasMonth, details, statuses, balances, profile, changes } = props;
+  const { workgroup, today, zone } = useContext(PageWorkContext);
+  // Days before the first data say nothing.
+  const firstDay = firstDayOf(details) ?? today;
+  const count = Math.min(most, Math.max(DAYS.least, countDays(firstDay, today)));
+  const from = shiftDay(today, 1 - count);
+  const roles = rolesOf(balances);
+  const keys = seriesOf(details);
+  const nameOf = namerOf(keys, statuses);
+  const attention = findAttention({ workgroup: workgroup.id, today, details, statuses, changes, nameOf });
+  if (keys.length === 0)
+    return (
+      <Empty title="No energy yet">
+        Nothing was measured in the last {most} days. Send readings to this workgroup, or import what you
+        have. The page shows them within seconds.
+      </Empty>
+    );
+  const frame = {
+    period: { from, to: today },
+    grain: 'day' as const,
+    today,
+    hrefOf: (day: string) => linkTo(workgroup.id, 'day', { day }),
+  };
+  const hasBalance = balances && new Set(roles.values()).size > 1;
+  const shown = hasBalance
+    ? balanceColumns(balances, details, frame)
+    : seriesColumns(details, () => true, nameOf, frame);
+  const days = listDays(from, today);
+  const rows = qualityRows(details, keys, days, {
+    today,
+    nameOf,
+    hrefOf: (key, day) => linkTo(workgroup.id, 'why', { ...splitSeries(key), day }),
+  });
+  const heatRows = rows.slice(0, ROWS_MAX);
+  const missing = shown.columns.filter(({ state }) => state === 'missing').length;
+  return (
+    <div class={`overview ${attention.length <= CALM_MAX ? 'calm' : ''}`}>
+      <OverviewState
+        attention={attention}
+        statuses={statuses}
+        completeMs={completeUpTo(profile, statuses)}
+        zone={zone}
+      />
+      <OverviewTiles
+        details={details}
+        balances={balances}
+        roles={roles}
+        profile={profile}
+        hasMonth={hasMonth}
+      />
+      <section class="card area-attention" aria-labelledby="attention">
+        <h2 id="attention">Needs attention</h2>
+        <AttentionList attention={attention} />
+      </section>
+      <section class="card area-days" aria-labelledby="days">
+        <h2 id="days">Last {count} days</h2>
+        <BarFigure
+          sentence={
+            <>
+              {hasBalance
+                ? 'What came in stands above the line, what went out below it.'
+                : 'The sources of all devices on top of each other.'}{' '}
+              {missing > 0 && `${plural(missing, 'day')} ${missing === 1 ? 'has' : 'have'} no data. `}
+              <a href={linkTo(workgroup.id, 'energy')}>More about energy</a>
+            </>
+          }
+          label={`Energy of the last ${count} days`}
+          columns={shown.columns}
+          series={shown.series}
+          height={220}
+          wholeName={`Last ${count} days`}
+        />
+      </section>
+      <section class="card area-quality" aria-labelledby="quality">
+        <h2 id="quality">Quality of the last {count} days</h2>
+        <figure class="figure">
+          <figcaption>
+            <p class="sentence">
+              {rows.length > ROWS_MAX
+                ? `The ${ROWS_MAX} sources with the most trouble, of ${rows.length}. `
+                : 'Each row is a source, each cell a day. '}
+              <a href={linkTo(workgroup.id, 'quality')}>All of them</a>
+            </p>
+          </figcaption>
+          <HeatMap
+            label={`Quality of the last ${count} days`}
+            rows={heatRows}
+            columns={days.map((day) => ({
+              key: day,
+              tick: day.endsWith('-01') || day === from ? dayAndMonth(day) : dateNumber(day),
+              name: longDay(day),
+            }))}
+            rowHeight={20}
+          />
+          <HeatKey present={new Set(heatRows.flatMap(({ cells }) => cells.map(({ state }) => state)))} />
+        </figure>
+      </section>
+    </div>
+  );
+}

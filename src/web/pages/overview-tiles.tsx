@@ -1,0 +1,160 @@
+import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
+import { linkTo } from '../app/address.ts';
+import type { Balances, DayDetails, Profiles } from '../facts/answers.ts';
+import {
+  type Compared,
+  comparedWithUsual,
+  firstDayOf,
+  sumOfDay,
+  sumOfMonth,
+} from '../facts/overview-facts.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { profileColumns } from '../facts/profile-columns.ts';
+import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { Spark } from '../pictures/spark.tsx';
+import { shiftDay } from '../words/local-days.ts';
+import { formatChange, formatShare, plural } from '../words/number-words.ts';
+import type { BalanceRole } from '../words/role-words.ts';
+
+/** Yesterday, today and this month in a few numbers, each compared with what is usual. */
+export function OverviewTiles(props: {
+  details: DayDetails;
+  balances: Balances | undefined;
+  roles: ReadonlyMap<string, BalanceRole>;
+  profile: Profiles[string] | undefined;
+  /** True if all days of this month were read. */
+  hasMonth: boolean;
+}) {
+  const { details, balances, roles, profile, hasMonth } = props;
+  const { workgroup, today, zone } = useContext(PageWorkContext);
+  const yesterday = shiftDay(today, -1);
+  const present = new Set(roles.values());
+  const main = (['production', 'consumption', 'grid_import'] as const).find((role) => present.has(role));
+  const chosen = (key: string) => main === undefined || roles.get(key) === main;
+  const mainWh = (day: string) => sumOfDay(details, day, chosen);
+  const ended = comparedWithUsual(mainWh, yesterday);
+  const name = main === undefined ? 'All sources' : mainNames[main];
+  const balance = balances?.[yesterday];
+  const used = balances && comparedWithUsual((day) => balances[day]?.consumptionWh, yesterday);
+  const month =
+    balances && sumOfMonth(balances, today, firstDayOf(details) ?? today, (one) => one.consumptionWh);
+  const monthMain = Object.keys(details)
+    .filter((day) => day.startsWith(today.slice(0, 7)))
+    .reduce((sum, day) => sum + (mainWh(day) ?? 0), 0);
+  const shown = profileColumns(profile, {
+    nameOf: (key) => key,
+    roles: new Map(),
+    zone,
+    nowMs: Date.now(),
+    other: undefined,
+  });
+  const quarter = shown?.columns.map((_, index) => sumOfInterval(profile!, index, chosen)) ?? [];
+  return (
+    <div class="tiles area-tiles">
+      <Tile title="Yesterday" href={linkTo(workgroup.id, 'day', { day: yesterday })}>
+        <MainNumber label={name} compared={ended} />
+        {main !== 'consumption' && used && used.wh !== null && (
+          <MainNumber label="Used" compared={used} isSmall />
+        )}
+      </Tile>
+      <Tile title="Today so far" href={linkTo(workgroup.id, 'day', { day: today })}>
+        <p class="big">
+          <EnergyAmount wh={mainWh(today)} />
+          <span class="big-label">{name.toLowerCase()}</span>
+        </p>
+        <Spark values={quarter} tone={main ?? '1'} />
+      </Tile>
+      {balance && (balance.autarky !== null || balance.selfConsumptionRate !== null) && (
+        <Tile title="Yesterday, own use">
+          <Share
+            label="Autarky"
+            share={balance.autarky}
+            help="Share of what was used that did not come from the grid"
+          />
+          <Share
+            label="Self-consumption"
+            share={balance.selfConsumptionRate}
+            help="Share of what was produced that was used here"
+          />
+        </Tile>
+      )}
+      {hasMonth && (
+        <Tile
+          title="This month"
+          href={linkTo(workgroup.id, 'energy', { from: `${today.slice(0, 7)}-01`, to: today })}
+        >
+          <p class="big">
+            <EnergyAmount wh={monthMain} />
+            <span class="big-label">{name.toLowerCase()}</span>
+          </p>
+          {main !== 'consumption' && month && month.wh !== null && (
+            <p class="small-number">
+              <EnergyAmount wh={month.wh} /> used
+              {month.unknownDays > 0 && (
+                <span class="muted">, {plural(month.unknownDays, 'day')} not known</span>
+              )}
+            </p>
+          )}
+        </Tile>
+      )}
+    </div>
+  );
+}
+
+const mainNames = { production: 'Produced', consumption: 'Used', grid_import: 'From the grid' } as const;
+
+function sumOfInterval(
+  profile: Profiles[string],
+  index: number,
+  chosen: (key: string) => boolean,
+): number | null {
+  const known = Object.entries(profile.energyWh).flatMap(([key, values]) =>
+    chosen(key) ? (values[index] ?? []) : [],
+  );
+  return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
+}
+
+function Tile({ title, href, children }: { title: string; href?: string; children: ComponentChildren }) {
+  return (
+    <section class="card tile">
+      <h2>{href === undefined ? title : <a href={href}>{title}</a>}</h2>
+      {children}
+    </section>
+  );
+}
+
+function MainNumber({ label, compared, isSmall }: { label: string; compared: Compared; isSmall?: boolean }) {
+  const { wh, usualWh } = compared;
+  const change = wh !== null && usualWh !== undefined ? formatChange(wh, usualWh) : undefined;
+  return (
+    <>
+      <p class={isSmall ? 'small-number' : 'big'}>
+        <EnergyAmount wh={wh} />
+        <span class="big-label"> {label.toLowerCase()}</span>
+      </p>
+      {!isSmall && (
+        <p class="muted">
+          {wh === null
+            ? 'No data, which is not zero.'
+            : change
+              ? `${change} on a usual day`
+              : 'Too few days to say what is usual.'}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Share({ label, share, help }: { label: string; share: number | null; help: string }) {
+  return (
+    <div class="share" title={help}>
+      <span class="share-name">{label}</span>
+      <strong class="share-value">{share === null ? '–' : formatShare(share)}</strong>
+      <svg class="share-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="share-ground" width="100" height="6" rx="3" />
+        <rect class="share-fill" width={Math.max(0, Math.min(1, share ?? 0)) * 100} height="6" rx="3" />
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+import { isDay, type LocalDay } from '../words/local-days.ts';
+import { type DaySpan, kindOf, rangeOf, shiftPeriod } from '../words/periods.ts';
+import { periodName } from '../words/time-words.ts';
+
+const allKinds = ['week', 'month', 'year'] as const;
+
+/** Chooses a range of days: a week, a month, a year, or two dates. Left and right go to the period before and after. */
+export function PeriodPicker(props: {
+  period: DaySpan;
+  today: LocalDay;
+  /** The address of this view with another period. */
+  linkTo(period: DaySpan): string;
+  kinds?: ReadonlyArray<'week' | 'month' | 'year'>;
+}) {
+  const { period, today, linkTo, kinds = allKinds } = props;
+  const kind = kindOf(period);
+  // Another kind shows the end of what is shown now, but nothing beyond today.
+  const anchor = period.to > today && period.from <= today ? today : period.to;
+  const go = (next: DaySpan) => {
+    if (isDay(next.from) && isDay(next.to) && next.from <= next.to) location.hash = linkTo(next);
+  };
+  const after = shiftPeriod(period, 1);
+  return (
+    <div class="period">
+      <nav class="choice" aria-label="Length of the period">
+        {kinds.map((one) => (
+          <a key={one} href={linkTo(rangeOf(one, anchor))} aria-current={one === kind ? 'true' : undefined}>
+            {one[0]!.toUpperCase() + one.slice(1)}
+          </a>
+        ))}
+      </nav>
+      <nav class="stepper" aria-label="Period">
+        <StepLink to="left" label="Period before" href={linkTo(shiftPeriod(period, -1))} />
+        <span class="period-name" aria-live="polite">
+          {periodName(period)}
+        </span>
+        <StepLink to="right" label="Period after" href={after.from > today ? undefined : linkTo(after)} />
+      </nav>
+      <fieldset class="dates">
+        <legend class="visually-hidden">First and last day</legend>
+        <input
+          type="date"
+          aria-label="First day"
+          value={period.from}
+          onChange={(event) => {
+            const from = event.currentTarget.value;
+            go(sorted(from, period.to, from));
+          }}
+        />
+        <span aria-hidden="true">–</span>
+        <input
+          type="date"
+          aria-label="Last day"
+          value={period.to}
+          onChange={(event) => {
+            const to = event.currentTarget.value;
+            go(sorted(period.from, to, to));
+          }}
+        />
+      </fieldset>
+    </div>
+  );
+}
+
+/** A range; both ends are the changed day if they would be the wrong way round. */
+function sorted(from: LocalDay, to: LocalDay, changed: LocalDay): DaySpan {
+  return from <= to ? { from, to } : { from: changed, to: changed };
+}
+
+/** One step through time; without a link it leads nowhere. */
+export function StepLink({
+  to,
+  label,
+  href,
+}: {
+  to: 'left' | 'right';
+  label: string;
+  href: string | undefined;
+}) {
+  const arrow = (
+    <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" class="arrow">
+      <path d={to === 'left' ? 'M10 3L5 8l5 5' : 'M6 3l5 5-5 5'} />
+    </svg>
+  );
+  if (href === undefined) return <span class="step off">{arrow}</span>;
+  return (
+    <a href={href} aria-label={label} class="step">
+      {arrow}
+    </a>
+  );
+}

@@ -1,0 +1,69 @@
+import type { ComponentChildren } from 'preact';
+import type { Failure } from '../facts/ask-service.ts';
+import type { Answered } from '../facts/use-answer.ts';
+
+/** Keeps the place of what is being read, so that nothing jumps. */
+export function Loading({ height = 120, what }: { height?: number; what: string }) {
+  return (
+    <div class="loading" style={{ minHeight: `${height}px` }} role="status">
+      <span class="visually-hidden">Reading {what} …</span>
+    </div>
+  );
+}
+
+/** There is nothing to show, and why. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <div class="muted">{children}</div>}
+    </div>
+  );
+}
+
+const titles: Readonly<Record<Failure['kind'], string>> = {
+  'signed-out': 'You are signed out',
+  forbidden: 'Your token does not show this',
+  'not-found': 'There is nothing here',
+  refused: 'This cannot be shown',
+  busy: 'The service is busy',
+  unreachable: 'The service cannot be reached',
+};
+
+export function Failed({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+  return (
+    <div class="empty failed" role="alert">
+      <p class="empty-title">{titles[failure.kind]}</p>
+      <p class="muted">{failure.message}</p>
+      {onRetry && (
+        <button type="button" class="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The state of an answer, or what is made of it. An old answer stays while a newer one cannot be had. */
+export function Shown<Answer>(props: {
+  of: Answered<Answer>;
+  what: string;
+  height?: number;
+  children: (answer: Answer) => ComponentChildren;
+}) {
+  const { of, what, height, children } = props;
+  const { answer, failure, refresh } = of;
+  if (answer !== undefined)
+    return (
+      <>
+        {failure && (
+          <p class="stale" role="status">
+            What you see may be old. {failure.message}
+          </p>
+        )}
+        {children(answer)}
+      </>
+    );
+  if (failure) return <Failed failure={failure} onRetry={refresh} />;
+  return <Loading what={what} {...(height !== undefined && { height })} />;
+}

@@ -1,0 +1,95 @@
+/** What a picture of stacked bars shows. */
+
+export interface BarSeries {
+  key: string;
+  name: string;
+  /** The colour: a role, or a place in the row of colours. */
+  tone: string;
+  /** 1: above the axis, -1: below it. */
+  side: 1 | -1;
+}
+
+/** How sure a column is. `before`: before the first data of the picture; `future`: not begun. */
+export type ColumnState = 'measured' | 'provisional' | 'missing' | 'before' | 'future';
+export type ColumnMark = 'bad' | 'doubtful' | 'noted' | 'restated';
+
+export interface BarColumn {
+  key: string;
+  /** The label of the axis. */
+  tick: string;
+  name: string;
+  /** Where a click leads. */
+  href?: string | undefined;
+  /** For each series Wh, or null if it is not known. */
+  values: ReadonlyArray<number | null>;
+  state: ColumnState;
+  mark?: ColumnMark | undefined;
+  /** In words, for the line above the picture and for screen readers. */
+  notes: readonly string[];
+  /** The same column of another period; null if it has no energy. */
+  reference?: number | null | undefined;
+}
+
+export interface Bar {
+  series: BarSeries;
+  from: number;
+  to: number;
+}
+
+/** Columns before the first one with data are no gap: the devices may not have been there. */
+export function withBeginning(columns: readonly BarColumn[]): BarColumn[] {
+  // A mark shows that there were readings, though the column has no sum.
+  const first = columns.findIndex(
+    ({ values, mark }) => mark !== undefined || values.some((wh) => wh !== null),
+  );
+  return columns.map((column, index) =>
+    index < first && column.state === 'missing'
+      ? { ...column, state: 'before', notes: ['no data, and none before it in this period'] }
+      : column,
+  );
+}
+
+/** True for a column that has no bar, and is no gap either. */
+export function isEmpty({ state }: BarColumn): boolean {
+  return state === 'before' || state === 'future';
+}
+
+/** The bars of a column from the axis outwards. Negative energy stands on the other side. */
+export function stack(column: BarColumn, series: readonly BarSeries[]): Bar[] {
+  const ends = { 1: 0, '-1': 0 };
+  return series.flatMap((one, index) => {
+    const value = column.values[index];
+    if (!value) return [];
+    const signed = value * one.side;
+    const side = signed > 0 ? 1 : -1;
+    const from = ends[side];
+    ends[side] += signed;
+    return [{ series: one, from, to: ends[side] }];
+  });
+}
+
+/** The energy of a column on the upper side, or on the lower one if there is no other. Null if nothing is known. */
+export function totalOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
+  const hasUpper = series.some(({ side }) => side === 1);
+  const values = column.values.filter(
+    (value, index): value is number => value !== null && (series[index]!.side === 1 || !hasUpper),
+  );
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+}
+
+/**
+ * What is compared with another period: the sum of a stack. What comes in and what goes out have no sum, so of these the first series is compared,
+ * which is the production if there is one.
+ */
+export function comparableOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
+  return isTwoSided(series) ? (column.values[0] ?? null) : totalOf(column, series);
+}
+
+/** The name of what is compared, such as "Production, "; empty for the sum. */
+export function comparableName(series: readonly BarSeries[]): string {
+  return isTwoSided(series) ? `${series[0]!.name}, ` : '';
+}
+
+export function isTwoSided(series: readonly BarSeries[]): boolean {
+  return series.some(({ side }) => side !== series[0]!.side);
+}

@@ -1,0 +1,132 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { energyUnit } from '../words/number-words.ts';
+import { Mark } from './bar-column.tsx';
+import { type BarColumn, type BarSeries, isTwoSided, stack, totalOf } from './bar-data.ts';
+import { StackedBars } from './stacked-bars.tsx';
+
+/** Stacked bars with the sentence before them, and a legend that shows the values of the column under the pointer or with the focus. */
+export function BarFigure(props: {
+  /** What the picture shows, in words. It is also what a screen reader reads. */
+  sentence: ComponentChildren;
+  label: string;
+  columns: readonly BarColumn[];
+  series: readonly BarSeries[];
+  height?: number;
+  /** The name of all columns together, for the legend. */
+  wholeName: string;
+  /** The name of the reference, if the columns have one. */
+  referenceName?: string | undefined;
+}) {
+  const { sentence, label, columns, series, height, wholeName, referenceName } = props;
+  const [active, setActive] = useState<number | undefined>();
+  const [bright, setBright] = useState<string | undefined>();
+  const ends = columns.flatMap((column) => stack(column, series).map(({ to }) => Math.abs(to)));
+  const unit = energyUnit(Math.max(0, ...ends));
+  const shown = active === undefined ? columns : columns.slice(active, active + 1);
+  const column = active === undefined ? undefined : columns[active];
+  const sum = (values: Array<number | null | undefined>) => {
+    const known = values.filter((value) => value != null);
+    return known.length === 0 ? null : known.reduce((total, value) => total + value, 0);
+  };
+  const reference = sum(shown.map((one) => one.reference));
+  // What comes in and what goes out have no sum.
+  const isOneSided = !isTwoSided(series);
+  const marks = [...new Set(columns.flatMap(({ mark }) => mark ?? []))];
+  return (
+    <figure class="figure">
+      <figcaption>
+        <p class="sentence">{sentence}</p>
+      </figcaption>
+      <StackedBars
+        label={label}
+        columns={columns}
+        series={series}
+        unit={unit}
+        {...(height !== undefined && { height })}
+        active={active}
+        onActive={setActive}
+        bright={bright}
+      />
+      <div class="readout">
+        <p class="readout-name">
+          {column ? column.name : wholeName}
+          {isOneSided && (
+            <strong>
+              <EnergyAmount wh={sum(shown.map((one) => totalOf(one, series)))} />
+            </strong>
+          )}
+          {referenceName && (
+            <span class="reference-key">
+              {referenceName} <EnergyAmount wh={reference} />
+            </span>
+          )}
+          <span class="muted">{column?.notes.slice(1).join(', ')}</span>
+        </p>
+        <ul class="legend">
+          {series.map((one, index) => (
+            <li
+              key={one.key}
+              onPointerEnter={() => setBright(one.key)}
+              onPointerLeave={() => setBright(undefined)}
+            >
+              <span class={`swatch tone-${one.tone}`} aria-hidden="true" />
+              <span class="legend-name">{one.name}</span>
+              <EnergyAmount wh={sum(shown.map(({ values }) => values[index]))} />
+            </li>
+          ))}
+        </ul>
+        <MarkKey
+          marks={marks}
+          hasMissing={columns.some(
+            ({ state, values }) =>
+              state === 'missing' || (state !== 'future' && state !== 'before' && values.includes(null)),
+          )}
+          isProvisional={columns.some(({ state }) => state === 'provisional')}
+        />
+      </div>
+    </figure>
+  );
+}
+
+const markWords = {
+  bad: 'not to be trusted',
+  doubtful: 'partly a guess',
+  noted: 'repaired, right',
+  restated: 'restated after it was final',
+} as const;
+
+function MarkKey(props: {
+  marks: ReadonlyArray<keyof typeof markWords>;
+  hasMissing: boolean;
+  isProvisional: boolean;
+}) {
+  const { marks, hasMissing, isProvisional } = props;
+  if (marks.length === 0 && !hasMissing && !isProvisional) return null;
+  const order = Object.keys(markWords) as Array<keyof typeof markWords>;
+  return (
+    <ul class="mark-key">
+      {isProvisional && (
+        <li>
+          <span class="swatch provisional-key" aria-hidden="true" /> provisional, can still change
+        </li>
+      )}
+      {hasMissing && (
+        <li>
+          <span class="swatch missing-key" aria-hidden="true" /> no data, which is not zero
+        </li>
+      )}
+      {order
+        .filter((mark) => marks.includes(mark))
+        .map((mark) => (
+          <li key={mark}>
+            <svg width="12" height="12" aria-hidden="true">
+              <Mark mark={mark} x={6} y={6} />
+            </svg>{' '}
+            {markWords[mark]}
+          </li>
+        ))}
+    </ul>
+  );
+}

@@ -1,0 +1,22 @@
+/** A small profile without axes. Gaps stay gaps. It repeats what stands beside it, so screen readers skip it. */
+export function Spark({ values, tone }: { values: ReadonlyArray<number | null>; tone: string }) {
+  const most = Math.max(1, ...values.map((value) => Math.abs(value ?? 0)));
+  const width = Math.max(1, values.length);
+  return (
+    <svg class="spark" viewBox={`0 0 ${width} 32`} preserveAspectRatio="none" aria-hidden="true">
+      <line class="axis-line" x1="0" x2={width} y1="31.5" y2="31.5" vector-effect="non-scaling-stroke" />
+      {values.map((value, index) =>
+        value === null ? null : (
+          <rect
+            key={index}
+            class={`bar tone-${tone}`}
+            x={index + 0.1}
+            width={0.8}
+            y={31 - (Math.abs(value) / most) * 30}
+            height={(Math.abs(value) / most) * 30}
+          />
+        ),
+      )}
+    </svg>
+  );
+}

@@ -1,0 +1,158 @@
+import { useRef } from 'preact/hooks';
+import type { Unit } from '../words/number-words.ts';
+import { BarOfColumn, PLOT } from './bar-column.tsx';
+import { type BarColumn, type BarSeries, stack } from './bar-data.ts';
+import { niceScale, type Scale } from './nice-scale.ts';
+import { useWidth } from './use-width.ts';
+
+const { left, top, bottom } = PLOT;
+const TICK_WIDTH = 38;
+
+/**
+ * Stacked bars. A column that is not known is hatched over the whole height, so it cannot be taken for zero. One column can be reached with Tab, the
+ * others with the arrow keys.
+ */
+export function StackedBars(props: {
+  label: string;
+  columns: readonly BarColumn[];
+  series: readonly BarSeries[];
+  unit: Unit;
+  height?: number;
+  active: number | undefined;
+  onActive(index: number | undefined): void;
+  /** The series that stands out. */
+  bright?: string | undefined;
+}) {
+  const { label, columns, series, unit, height = 260, active, onActive, bright } = props;
+  const { ref, width } = useWidth<HTMLDivElement>();
+  const svg = useRef<SVGSVGElement>(null);
+  const stacks = columns.map((column) => stack(column, series));
+  const ends = stacks.flat().map(({ to }) => to);
+  const references = columns.map(({ reference }) => reference ?? 0);
+  const scale = niceScale(Math.min(0, ...ends), Math.max(0, ...ends, ...references), height < 200 ? 3 : 5);
+  const band = Math.max(0, width - left) / Math.max(1, columns.length);
+  const y = (value: number) =>
+    top + ((scale.high - value) / (scale.high - scale.low)) * (height - top - bottom);
+  const indexAt = (clientX: number) => {
+    const box = svg.current!.getBoundingClientRect();
+    const index = Math.floor((clientX - box.left - left) / band);
+    return index >= 0 && index < columns.length ? index : undefined;
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const from = active ?? columns.length - 1;
+    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: columns.length - 1 }[event.key];
+    if (to === undefined || !columns[to]) return;
+    event.preventDefault();
+    svg.current!.querySelectorAll<SVGElement>('.column')[to]?.focus();
+  };
+  const tabStop = active ?? columns.length - 1;
+  const every = Math.max(1, Math.ceil(TICK_WIDTH / Math.max(band, 1)));
+
+  return (
+    <div ref={ref} class="picture" style={{ height: `${height}px` }}>
+      {width > 0 && (
+        <svg
+          ref={svg}
+          width={width}
+          height={height}
+          role="group"
+          aria-label={label}
+          onKeyDown={onKeyDown}
+          onPointerMove={(event) => onActive(indexAt(event.clientX))}
+          onPointerLeave={() => onActive(undefined)}
+          onBlurCapture={() => onActive(undefined)}
+        >
+          <defs>
+            <pattern
+              id="hatch"
+              width="6"
+              height="6"
+              patternUnits="userSpaceOnUse"
+              patternTransform="rotate(45)"
+            >
+              <rect width="6" height="6" class="hatch-ground" />
+              <rect width="2" height="6" class="hatch-line" />
+            </pattern>
+          </defs>
+          <Grid scale={scale} unit={unit} y={y} width={width} />
+          {columns.map((column, index) => (
+            <BarOfColumn
+              key={column.key}
+              column={column}
+              bars={stacks[index]!}
+              x={left + index * band}
+              band={band}
+              y={y}
+              height={height}
+              hasTick={index % every === 0}
+              isActive={index === active}
+              isTabStop={index === tabStop}
+              onFocus={() => onActive(index)}
+              bright={bright}
+            />
+          ))}
+          <path class="reference" d={stepsOf(columns, (index) => left + index * band, y)} />
+        </svg>
+      )}
+    </div>
+  );
+}
+
+function Grid({
+  scale,
+  unit,
+  y,
+  width,
+}: {
+  scale: Scale;
+  unit: Unit;
+  y(value: number): number;
+  width: number;
+}) {
+  return (
+    <g aria-hidden="true">
+      <text class="axis" x={left - 8} y={10} text-anchor="end">
+        {unit.name}
+      </text>
+      {(scale.isEmpty ? [0] : scale.ticks).map((tick) => (
+        <g key={tick}>
+          <line
+            class={tick === 0 ? 'axis-line' : 'grid-line'}
+            x1={left}
+            x2={width}
+            y1={y(tick)}
+            y2={y(tick)}
+          />
+          <text class="axis" x={left - 8} y={y(tick) + 4} text-anchor="end">
+            {tickText(Math.abs(tick), scale.step, unit)}
+          </text>
+        </g>
+      ))}
+    </g>
+  );
+}
+
+/** All ticks have as many digits as their step needs. */
+function tickText(value: number, step: number, unit: Unit): string {
+  const digits = Math.max(0, Math.min(3, Math.ceil(-Math.log10(step / unit.size) - 1e-9)));
+  return new Intl.NumberFormat(undefined, {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  }).format(value / unit.size);
+}
+
+/** The reference as steps from column to column. It has a gap if a column has none. */
+function stepsOf(
+  columns: readonly BarColumn[],
+  xOf: (index: number) => number,
+  y: (value: number) => number,
+): string {
+  return columns
+    .map(({ reference }, index) => {
+      if (reference == null) return '';
+      const begins = columns[index - 1]?.reference == null ? 'M' : 'L';
+      const height = y(reference).toFixed(1);
+      return `${begins}${xOf(index).toFixed(1)} ${height}H${xOf(index + 1).toFixed(1)}`;
+    })
+    .join('');
+}

@@ -1,0 +1,16 @@
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+/** The width of an element in pixels, so that text in pictures has its own size at every width. 0 before the first layout. */
+export function useWidth<Shown extends HTMLElement>() {
+  const ref = useRef<Shown>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (!element) return;
+    setWidth(Math.round(element.getBoundingClientRect().width));
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.round(entry!.contentRect.width)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { ref, width };
+}

@@ -1,0 +1,41 @@
+/** How much a flag matters: `bad` energy is not to be trusted, `doubtful` energy is partly a guess, `noted` energy is right. */
+export type FlagRank = 'bad' | 'doubtful' | 'noted';
+
+/** The quality flags of days in a few words. Their order is that of their weight. */
+export const flagWords: Readonly<Record<string, { rank: FlagRank; words: string }>> = {
+  unavailable: { rank: 'bad', words: 'its series is set aside, because it cannot be computed' },
+  contradicted: { rank: 'bad', words: 'two methods disagree' },
+  incomplete: { rank: 'bad', words: 'a source is missing' },
+  mixed: { rank: 'doubtful', words: 'one of several roles is used' },
+  undeclared: { rank: 'doubtful', words: 'a source has no role' },
+  partial: { rank: 'doubtful', words: 'only a part of the day is measured' },
+  gap: { rank: 'doubtful', words: 'power is missing for some time' },
+  rebase: { rank: 'doubtful', words: 'the register jumped, nothing is booked for the jump' },
+  substituted: { rank: 'doubtful', words: 'read from another method' },
+  estimated: { rank: 'doubtful', words: 'begins or ends in a silence' },
+  spike: { rank: 'noted', words: 'impossibly high readings are left out' },
+  glitch: { rank: 'noted', words: 'low readings are left out' },
+  reset: { rank: 'noted', words: 'the register started again' },
+  rollover: { rank: 'noted', words: 'the register rolled over' },
+  carry_over: { rank: 'noted', words: "yesterday's value was shown, and is left out" },
+  jitter: { rank: 'noted', words: 'small falls are ignored' },
+  corrected: { rank: 'noted', words: 'corrected by a person' },
+};
+
+const order = Object.keys(flagWords);
+
+/** The rank of the worst flag; undefined without flags. An unknown flag is doubtful. */
+export function worstRank(flags: readonly string[]): FlagRank | undefined {
+  const ranks = flags.map((flag) => flagWords[flag]?.rank ?? 'doubtful');
+  return (['bad', 'doubtful', 'noted'] as const).find((rank) => ranks.includes(rank));
+}
+
+/** Worst first. */
+export function sortFlags(flags: readonly string[]): string[] {
+  return [...new Set(flags)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
+}
+
+export function flagText(flag: string): string {
+  const words = flagWords[flag]?.words;
+  return words ? `${flag.replace('_', ' ')}: ${words}` : flag;
+}

@@ -1,0 +1,96 @@
+import { type LocalDay, msOf } from './local-days.ts';
+import { type DaySpan, kindOf } from './periods.ts';
+
+/** Days and instants as people read them, in the locale of the browser. */
+
+const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, options);
+
+/** Such as "Fri, 20 Nov 2026". */
+export function longDay(day: LocalDay): string {
+  return format({
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    timeZone: 'UTC',
+  }).format(msOf(day));
+}
+
+/** Such as "Fri, 20 Nov". */
+export function shortDay(day: LocalDay): string {
+  return format({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' }).format(msOf(day));
+}
+
+/** Such as "20 Nov". */
+export function dayAndMonth(day: LocalDay): string {
+  return format({ day: 'numeric', month: 'short', timeZone: 'UTC' }).format(msOf(day));
+}
+
+/** The day of the month alone. */
+export function dateNumber(day: LocalDay): string {
+  return String(Number(day.slice(8)));
+}
+
+/** A column of a picture in full: a day, "November 2026" or "2026". */
+export function columnName(column: string): string {
+  if (column.length === 10) return longDay(column);
+  if (column.length === 4) return column;
+  return format({ month: 'long', year: 'numeric', timeZone: 'UTC' }).format(msOf(`${column}-01`));
+}
+
+export function shortMonth(month: string): string {
+  return format({ month: 'short', timeZone: 'UTC' }).format(msOf(`${month}-01`));
+}
+
+/** Such as "November 2026", or "3 Nov – 9 Nov 2026". */
+export function periodName(period: DaySpan): string {
+  const kind = kindOf(period);
+  if (kind === 'month') return columnName(period.from.slice(0, 7));
+  if (kind === 'year') return period.from.slice(0, 4);
+  if (period.from === period.to) return longDay(period.from);
+  return format({ day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).formatRange(
+    msOf(period.from),
+    msOf(period.to),
+  );
+}
+
+/** Such as 09:41, in the zone of the workgroup. */
+export function clockTime(instant: string | number, zone: string, withSeconds = false): string {
+  return format({
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(withSeconds && { second: '2-digit' }),
+    hourCycle: 'h23',
+    timeZone: zone,
+  }).format(new Date(instant));
+}
+
+/** Such as "20 Nov 2026, 09:41". */
+export function dayAndTime(instant: string | number, zone: string): string {
+  return format({
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    timeZone: zone,
+  }).format(new Date(instant));
+}
+
+const steps = [
+  { unit: 'day', seconds: 86_400 },
+  { unit: 'hour', seconds: 3_600 },
+  { unit: 'minute', seconds: 60 },
+] as const;
+
+/** Such as "3 hours ago"; "just now" below a minute. */
+export function timeAgo(instant: string | number, nowMs = Date.now()): string {
+  const seconds = (nowMs - new Date(instant).getTime()) / 1_000;
+  const step = steps.find((one) => seconds >= one.seconds);
+  if (!step) return 'just now';
+  return new Intl.RelativeTimeFormat(undefined, { numeric: 'always' }).format(
+    -Math.floor(seconds / step.seconds),
+    step.unit,
+  );
+}

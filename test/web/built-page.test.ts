@@ -1,0 +1,27 @@
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+// @ts-expect-error it is plain JavaScript, because it runs before packages are installed
+import { buildPage } from '../../.ci/build-page.mjs';
+
+import packageFile from '../../package.json' with { type: 'json' };
+
+const root = join(import.meta.dirname, '..', '..');
+const BYTES_MAX = 100_000;
+
+test('the built page is small, and has nothing inline and nothing from elsewhere', () => {
+  expect(buildPage(root)).toBe(true);
+  const folder = join(root, 'dist-web');
+  const packed = globSync('assets/*.{js,css}.gz', { cwd: folder });
+  expect(packed.length).toBeGreaterThanOrEqual(2);
+  const bytes = packed.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+  expect(bytes).toBeLessThan(BYTES_MAX);
+  const html = readFileSync(join(folder, 'index.html'), 'utf8');
+  expect(html).not.toMatch(/<style|style=|onload=|https?:\/\//);
+  for (const [, attributes, inside] of html.matchAll(/<script([^>]*)>([^<]*)<\/script>/g)) {
+    expect(attributes).toContain('src="./assets/');
+    expect(inside).toBe('');
+  }
+  expect(readFileSync(join(folder, 'licenses.md'), 'utf8')).toContain('preact');
+  expect(packageFile.files, 'an installed package contains it').toContain('dist-web');
+});

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const text = readFileSync(join(import.meta.dirname, '../../src/web/style/colours.css'), 'utf8');
+const [light, dark] = text.split('@media (prefers-color-scheme: dark)').map(colours) as [Colours, Colours];
+type Colours = Record<string, string>;
+
+function colours(css: string): Colours {
+  return Object.fromEntries(
+    [...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name!, value!]),
+  );
+}
+
+/** Contrast of two colours by WCAG 2.2, 1 to 21. */
+function contrast(a: string, b: string): number {
+  const [bright, other] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
+  return (bright + 0.05) / (other + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [r, g, b] = [1, 3, 5]
+    .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)) as [
+    number,
+    number,
+    number,
+  ];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+describe.each([
+  ['light', light],
+  ['dark', dark],
+])('the %s theme', (_, theme) => {
+  const grounds = ['ground', 'card', 'sunken'];
+  const texts = ['ink', 'ink-soft', 'ink-faint', 'accent'];
+  test.each(texts.flatMap((name) => grounds.map((ground) => [name, ground])))(
+    '%s can be read on %s',
+    (name, ground) => {
+      expect(contrast(theme[name!]!, theme[ground!]!)).toBeGreaterThanOrEqual(4.5);
+    },
+  );
+  test.each([
+    ['on-accent', 'accent'],
+    ['bad', 'bad-soft'],
+    ['doubtful', 'doubtful-soft'],
+    ['noted', 'noted-soft'],
+    ['good', 'good-soft'],
+    ['ink', 'bad-soft'],
+    ['ink-soft', 'bad-soft'],
+    ['ink-soft', 'doubtful-soft'],
+    ['ink-soft', 'good-soft'],
+    ['accent', 'accent-soft'],
+  ])('%s can be read on %s', (name, ground) => {
+    expect(contrast(theme[name]!, theme[ground]!)).toBeGreaterThanOrEqual(4.5);
+  });
+  const signs = Object.keys(theme).filter((name) =>
+    /^(?:tone-\d|production|consumption|grid_|battery_|line-strong|good$|noted$|doubtful$|bad$)/.test(name),
+  );
+  test.each(signs)('the sign or bar %s can be seen on a card', (name) => {
+    expect(contrast(theme[name]!, theme.card!)).toBeGreaterThanOrEqual(3);
+  });
+});
+
+test('both themes have the same names', () => {
+  expect(Object.keys(dark).sort()).toEqual(Object.keys(light).sort());
+  expect(Object.keys(light).length).toBeGreaterThan(40);
+});

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { describe, expect } from 'vitest';
+import { openPage, served, signIn, testPage } from './support/open-page.ts';
+import { GARAGE } from './support/serve-page.ts';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Each view, and something that it shows when it is complete. */
+function views(): ReadonlyArray<[view: string, shown: string]> {
+  const { yesterday } = served();
+  return [
+    ['home/overview', '.overview .heat'],
+    ['empty/overview', '.empty'],
+    [`home/energy?from=${yesterday}&to=${yesterday}&compare=before`, '.column'],
+    ['home/energy?show=production', '.column'],
+    ['home/energy?show=devices', '.column'],
+    [`home/day?day=${yesterday}&with=${yesterday}`, '.column'],
+    ['home/day?day=2020-01-01', '.empty'],
+    ['home/quality', '.heat'],
+    [`shop/why?device=${GARAGE}&day=${yesterday}`, '.reading-line'],
+    [`shop/why?device=${GARAGE}&day=2020-01-01`, '.empty'],
+  ];
+}
+
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  const results = (await page.evaluate('axe.run()')) as AxeResults;
+  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
+  testPage(
+    'every page is accessible, keeps the policy, and asks no other host',
+    { timeout: 240_000 },
+    async () => {
+      const { page, complaints } = await openPage({ colorScheme });
+      await page.goto('/');
+      await page.getByLabel('API token').waitFor();
+      expect(await violationsOf(page), 'sign-in').toEqual([]);
+      await signIn(page, 'home/overview');
+      for (const [view, shown] of views()) {
+        await page.goto(`/#/${view}`);
+        await page.locator(shown).first().waitFor();
+        await page.evaluate(() => {
+          for (const closed of document.querySelectorAll('details')) closed.open = true;
+        });
+        expect(await violationsOf(page), view).toEqual([]);
+      }
+      expect(complaints).toEqual([]);
+    },
+  );
+});
+
+testPage('no page is wider than a phone', async () => {
+  const { page } = await openPage({ viewport: { width: 360, height: 800 } });
+  await signIn(page, 'home/overview');
+  for (const [view, shown] of views()) {
+    await page.goto(`/#/${view}`);
+    await page.locator(shown).first().waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), view).toBeLessThanOrEqual(360);
+  }
+});
+
+testPage('a page that is hidden asks nothing, and unchanged answers are not sent again', async () => {
+  const { page, answers } = await openPage();
+  await page.clock.install();
+  await signIn(page, 'shop/overview');
+  await page.locator('.overview .heat').first().waitFor();
+  const reports = () => answers.filter(({ url }) => url.includes('/api/v1/'));
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(5_000);
+      return reports().some(({ status, etag }) => status === 304 && etag !== undefined);
+    })
+    .toBe(true);
+
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await page.waitForLoadState('networkidle');
+  const before = reports().length;
+  await page.clock.runFor(300_000);
+  await page.waitForLoadState('networkidle');
+  expect(reports().length).toBe(before);
+
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { value: false, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await expect.poll(() => reports().length).toBeGreaterThan(before);
+});
+
+testPage('a page keeps what it has while the service cannot be reached, and says so', async () => {
+  const { page } = await openPage();
+  await page.clock.install();
+  await signIn(page, 'shop/overview');
+  await page.locator('.overview .heat').first().waitFor();
+  await page.context().setOffline(true);
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(5_000);
+      return page.locator('.stale').count();
+    })
+    .toBe(1);
+  expect(await page.locator('.stale').textContent()).toContain('cannot be reached');
+  await page.locator('.overview .heat').first().waitFor();
+  await page.context().setOffline(false);
+  await expect
+    .poll(async () => {
+      await page.clock.runFor(60_000);
+      return page.locator('.stale').count();
+    })
+    .toBe(0);
+});

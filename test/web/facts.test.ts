@@ -1,0 +1,316 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type {
+  Balances,
+  DayDetails,
+  DayOfSeries,
+  DeviceStatuses,
+  Profiles,
+} from '../../src/web/facts/answers.ts';
+import { findAttention } from '../../src/web/facts/attention.ts';
+import { balanceColumns, seriesColumns } from '../../src/web/facts/energy-columns.ts';
+import {
+  comparedWithUsual,
+  completeUpTo,
+  firstDayOf,
+  sumOfMonth,
+} from '../../src/web/facts/overview-facts.ts';
+import { profileColumns } from '../../src/web/facts/profile-columns.ts';
+import { qualityRows } from '../../src/web/facts/quality-rows.ts';
+import { namerOf } from '../../src/web/facts/series.ts';
+import { comparableOf, stack, totalOf } from '../../src/web/pictures/bar-data.ts';
+import { closeScale, niceScale } from '../../src/web/pictures/nice-scale.ts';
+import { shiftDay } from '../../src/web/words/local-days.ts';
+
+const roof = '0b0e7c1e-0000-4000-8000-000000000001';
+const shed = '0b0e7c1e-0000-4000-8000-000000000002';
+const today = '2026-11-22';
+
+function value(energyWh: number | null, more: Partial<DayOfSeries> = {}): DayOfSeries {
+  return {
+    energyWh,
+    methods: ['total_energy'],
+    flags: [],
+    coverage: 1,
+    status: 'final',
+    version: 1,
+    computedAt: '2026-11-22T00:00:00.000Z',
+    ...more,
+  };
+}
+
+const frame = (from: string, to: string) => ({ period: { from, to }, grain: 'day' as const, today });
+const all = () => true;
+const name = (key: string) => key;
+
+describe('columns of series', () => {
+  test('a day without data is missing, days before the first data and after today are empty', () => {
+    const { columns } = seriesColumns(
+      { '2026-11-19': { a: value(5) }, '2026-11-20': {}, '2026-11-21': { a: value(0) } },
+      all,
+      name,
+      frame('2026-11-18', '2026-11-23'),
+    );
+    expect(columns.map(({ state, values }) => [state, values[0]])).toEqual([
+      ['before', null],
+      ['measured', 5],
+      ['missing', null],
+      ['measured', 0],
+      ['future', null],
+      ['future', null],
+    ]);
+  });
+
+  test('status and flags are seen, the worst first, and what is missing is counted', () => {
+    const { columns } = seriesColumns(
+      {
+        '2026-11-19': { a: value(5, { flags: ['reset'], status: 'restated' }), b: value(1) },
+        '2026-11-20': { a: value(5, { flags: ['reset', 'contradicted'], status: 'provisional' }) },
+        [today]: { a: value(2, { flags: ['partial'], status: 'provisional' }), b: value(1) },
+      },
+      all,
+      name,
+      frame('2026-11-19', today),
+    );
+    expect(columns.map(({ mark }) => mark)).toEqual(['restated', 'bad', undefined, undefined]);
+    expect(columns[1]!.state).toBe('provisional');
+    expect(columns[1]!.notes.slice(1)).toEqual([
+      'provisional',
+      'no data of 1\u00a0source',
+      'contradicted',
+      'reset',
+    ]);
+    expect(columns[3]!.notes).not.toContain('partial');
+  });
+
+  test('nothing is lost: the series, the others and the months add up to the energy', () => {
+    const days = fc.dictionary(
+      fc.integer({ min: 0, max: 120 }).map((back) => shiftDay(today, -back)),
+      fc.dictionary(fc.constantFrom(...'abcdefghijkl'), fc.integer({ min: 0, max: 1e6 })),
+    );
+    fc.assert(
+      fc.property(days, fc.constantFrom('day', 'month', 'year'), (energy, grain) => {
+        const period = { from: shiftDay(today, -120), to: today };
+        const { series, columns } = seriesColumns(energy, all, name, { period, grain, today });
+        const sum = Object.values(energy).reduce(
+          (total, values) => total + Object.values(values).reduce((a, b) => a + b, 0),
+          0,
+        );
+        expect(series.length).toBeLessThanOrEqual(8);
+        expect(columns.reduce((total, column) => total + (totalOf(column, series) ?? 0), 0)).toBe(sum);
+        for (const column of columns) {
+          const ends = stack(column, series).map(({ to }) => to);
+          expect(Math.max(0, ...ends)).toBe(totalOf(column, series) ?? 0);
+        }
+      }),
+    );
+  });
+
+  test('a month says how many of its days have data', () => {
+    const { columns } = seriesColumns({ '2026-10-01': { a: 1 }, '2026-11-01': { a: 1 } }, all, name, {
+      period: { from: '2026-10-01', to: '2026-11-30' },
+      grain: 'month',
+      today,
+    });
+    expect(columns.map(({ notes, mark }) => [notes[1], mark])).toEqual([
+      ['1 of 31\u00a0days with data', 'doubtful'],
+      ['1 of 22\u00a0days with data', 'doubtful'],
+    ]);
+  });
+});
+
+test('a day with readings and without a balance is a gap, also if it is the first', () => {
+  const unknown = {
+    productionWh: null,
+    parts: [{ device: roof, source: 'pv', role: 'production', wh: null, within: null }],
+    computed: [],
+    missing: ['production'],
+  } as unknown as Balances[string];
+  const { columns } = balanceColumns(
+    { '2026-11-19': unknown, '2026-11-20': unknown },
+    { '2026-11-20': { [`${roof}.pv`]: value(5, { flags: ['partial'] }) } },
+    frame('2026-11-19', '2026-11-20'),
+  );
+  expect(columns.map(({ state }) => state)).toEqual(['before', 'missing']);
+});
+
+test('a balance stands on both sides, a role that a site does not have is left out, and production is compared', () => {
+  const balance = {
+    productionWh: 10,
+    consumptionWh: 7,
+    gridImportWh: null,
+    gridExportWh: 3,
+    batteryChargeWh: 0,
+    batteryDischargeWh: 0,
+    parts: [{ device: roof, source: 'pv', role: 'production', wh: 10, within: null }],
+    computed: ['consumption'],
+    missing: ['grid_import'],
+    days: null,
+    completeDays: null,
+  } as unknown as Balances[string];
+  const { series, columns } = balanceColumns(
+    { '2026-11-20': balance },
+    undefined,
+    frame('2026-11-20', '2026-11-20'),
+  );
+  expect(series.map(({ key, side }) => [key, side])).toEqual([
+    ['production', 1],
+    ['grid_import', 1],
+    ['consumption', -1],
+    ['grid_export', -1],
+  ]);
+  expect(columns[0]!.values).toEqual([10, null, 7, 3]);
+  expect(stack(columns[0]!, series).map(({ from, to }) => [from, to])).toEqual([
+    [0, 10],
+    [0, -7],
+    [-7, -10],
+  ]);
+  expect(comparableOf(columns[0]!, series)).toBe(10);
+});
+
+describe('the overview', () => {
+  const statuses: DeviceStatuses = {
+    [roof]: { name: 'roof', state: 'online', since: null, reason: null, lastSeen: null },
+    [shed]: { name: 'shed', state: 'offline', since: null, reason: 'timeout', lastSeen: null },
+  };
+  const found = (details: DayDetails, of = statuses) =>
+    findAttention({ workgroup: 'home', today, details, statuses: of, changes: undefined, nameOf: name }).map(
+      ({ rank, text, href }) => [rank, text, href],
+    );
+
+  test('names what needs attention, worst first, each with a place that explains it', () => {
+    const series = `${roof}.pv`;
+    const list = found({
+      '2026-11-21': { [series]: value(1, { flags: ['partial', 'reset'] }) },
+      '2026-11-20': { [series]: value(1, { flags: ['partial'] }), [`${shed}.pv`]: value(1) },
+    });
+    expect(list).toEqual([
+      ['bad', 'shed is offline (timeout).', expect.stringContaining(shed)],
+      ['bad', expect.stringMatching(new RegExp(`^${shed}.pv: no energy on `)), '#/home/quality'],
+      [
+        'doubtful',
+        expect.stringMatching(/only a part of the day is measured, on 2\sdays, last on /),
+        `#/home/why?device=${roof}&source=pv&day=2026-11-21`,
+      ],
+    ]);
+  });
+
+  test('is calm about a device that sleeps, repaired days, and today', () => {
+    const asleep = { ...statuses, [shed]: { ...statuses[shed]!, reason: 'asleep' } };
+    const days = {
+      '2026-11-21': { a: value(1, { flags: ['reset'] }) },
+      [today]: { a: value(1, { flags: ['partial'] }) },
+    };
+    expect(found(days, asleep)).toEqual([]);
+  });
+
+  test('compares with the median of the days before, if there are enough', () => {
+    const days: Record<string, number> = { '2026-11-21': 50 };
+    for (let back = 2; back < 7; back++) days[shiftDay(today, -back)] = back * 10;
+    expect(comparedWithUsual((day) => days[day], '2026-11-21')).toEqual({ wh: 50, usualWh: 40 });
+    delete days[shiftDay(today, -6)];
+    expect(comparedWithUsual((day) => days[day], '2026-11-21')).toEqual({ wh: 50, usualWh: undefined });
+    expect(comparedWithUsual(() => undefined, today).wh).toBeNull();
+  });
+
+  test('the month to date leaves days before the first data alone', () => {
+    const at = (consumptionWh: number | null) => ({ consumptionWh }) as Balances[string];
+    const balances = {
+      '2026-10-31': at(9),
+      '2026-11-01': at(null),
+      '2026-11-20': at(5),
+      '2026-11-21': at(null),
+    };
+    const wh = ({ consumptionWh }: Balances[string]) => consumptionWh;
+    expect(sumOfMonth(balances, today, '2026-11-20', wh)).toEqual({ wh: 5, unknownDays: 1 });
+    expect(firstDayOf({ '2026-11-19': {}, '2026-11-20': { a: value(1) } })).toBe('2026-11-20');
+    expect(firstDayOf({ '2026-11-19': {} })).toBeUndefined();
+  });
+
+  test('data are complete up to the source that is furthest behind, without devices that are offline', () => {
+    const profile: Profiles[string] = {
+      start: '2026-11-21T23:00:00.000Z',
+      intervals: 96,
+      energyWh: {
+        [`${roof}.a`]: [1, 2, 3, null],
+        [`${roof}.b`]: [1, null, null, null],
+        [`${shed}.a`]: [null, null, null, null],
+      },
+    };
+    expect(completeUpTo(profile, statuses)).toBe(Date.parse('2026-11-21T23:15:00.000Z'));
+    expect(completeUpTo(undefined, statuses)).toBeUndefined();
+  });
+});
+
+test('rows of quality begin with the most trouble, and a device is not missing before it came', () => {
+  const days = ['2026-11-19', '2026-11-20', '2026-11-21', today];
+  const rows = qualityRows(
+    {
+      '2026-11-19': { old: value(1) },
+      '2026-11-20': { old: value(1), fresh: value(1) },
+      '2026-11-21': { fresh: value(1, { flags: ['reset'] }) },
+      [today]: { old: value(1, { flags: ['partial'] }) },
+    },
+    ['fresh', 'old'],
+    days,
+    { today, nameOf: name, hrefOf: (key, day) => `${key} ${day}` },
+  );
+  expect(rows.map(({ key, cells }) => [key, cells.map(({ state }) => state)])).toEqual([
+    ['old', ['good', 'good', 'missing', 'good']],
+    ['fresh', ['future', 'good', 'noted', 'future']],
+  ]);
+});
+
+test('a profile keeps gaps, knows where it ends, and has its strongest interval', () => {
+  const shown = profileColumns(
+    { start: '2026-11-20T23:00:00.000Z', intervals: 4, energyWh: { a: [1, null, 5, null] } },
+    {
+      nameOf: name,
+      roles: new Map(),
+      zone: 'Europe/Berlin',
+      nowMs: Date.parse('2026-11-22T12:00:00Z'),
+      other: undefined,
+    },
+  )!;
+  expect(shown.columns.map(({ state }) => state)).toEqual(['measured', 'missing', 'measured', 'missing']);
+  expect(shown).toMatchObject({
+    lastKnown: '00:45',
+    isWhole: false,
+    missing: 1,
+    peak: { time: '00:30', wh: 5 },
+  });
+});
+
+test('hours of a day have ticks in every zone', () => {
+  const start = Date.parse('2026-11-20T18:30:00.000Z');
+  const shown = profileColumns(
+    { start: new Date(start).toISOString(), intervals: 96, energyWh: { a: Array(96).fill(1) } },
+    { nameOf: name, roles: new Map(), zone: 'Asia/Kolkata', nowMs: start + 2 * 86_400_000, other: undefined },
+  )!;
+  const ticks = shown.columns.map(({ tick }) => tick).filter(Boolean);
+  expect(ticks.length).toBe(24);
+  expect(ticks.slice(0, 2)).toEqual(['00:00', '01:00']);
+});
+
+test('names leave out what all have in common', () => {
+  const devices = { [roof]: { name: 'roof' }, [shed]: { name: 'shed' } } as unknown as DeviceStatuses;
+  const names = (...keys: string[]) => keys.map(namerOf(keys, devices));
+  expect(names(`${roof}.east`, `${roof}.west`)).toEqual(['east', 'west']);
+  expect(names(`${roof}.main`, `${shed}.main`)).toEqual(['roof', 'shed']);
+  expect(names(`${roof}.east`, `${shed}.default`)).toEqual(['roof · east', 'shed']);
+});
+
+test('scales contain their values with few ticks', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: -1e9, max: 1e9 }), fc.integer({ min: 1, max: 1e9 }), (low, length) => {
+      const high = low + length;
+      for (const scale of [niceScale(low, high), closeScale(low, high)]) {
+        const slack = (scale.high - scale.low) * 1e-6;
+        expect(scale.low).toBeLessThanOrEqual(low + slack);
+        expect(scale.high).toBeGreaterThanOrEqual(high - slack);
+        expect(scale.ticks.length).toBeLessThan(12);
+      }
+    }),
+  );
+  expect(niceScale(0, 0).isEmpty).toBe(true);
+});

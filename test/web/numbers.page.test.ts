@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import type { Balances, DailyEnergy, DayDetails, Profiles } from '../../src/web/facts/answers.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
+
+type Row = Array<number | null>;
+
+/** The exact Wh of the table of a page, row by row; null for a dash. The last column has words. */
+async function tableOf(page: Page, captions = 'Energy'): Promise<Row[]> {
+  const table = page.locator('table', { has: page.locator('caption', { hasText: captions }) });
+  await table.waitFor();
+  return table.locator('tbody tr').evaluateAll((rows) =>
+    rows.map((row) =>
+      [...row.querySelectorAll('td.number')].map((cell) => {
+        const amount = cell.querySelector('data');
+        return amount ? Number(amount.value) : null;
+      }),
+    ),
+  );
+}
+
+async function amountOf(place: Locator): Promise<number> {
+  return Number(await place.locator('data').first().getAttribute('value'));
+}
+
+testPage('the balance of a period is that of the endpoint, in the table and in the file', async () => {
+  const { yesterday } = served();
+  const { page, complaints } = await openPage();
+  await signIn(page, `home/energy?from=${yesterday}&to=${yesterday}&show=balance`);
+  const rows = await tableOf(page);
+  const { [yesterday]: balance } = await ask<Balances>(
+    `home/balance?startDate=${yesterday}&endDate=${yesterday}`,
+  );
+  const expected = [
+    balance!.productionWh,
+    balance!.batteryDischargeWh,
+    balance!.gridImportWh,
+    balance!.consumptionWh,
+    balance!.batteryChargeWh,
+    balance!.gridExportWh,
+  ];
+  expect(expected.some((wh) => wh !== null && wh > 0)).toBe(true);
+  expect(rows).toEqual([expected]);
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download CSV' }).click(),
+  ]);
+  const saved = join(tempDir(), 'energy.csv');
+  await download.saveAs(saved);
+  const file = readFileSync(saved, 'utf8');
+  expect(file.split('\r\n')[1]).toMatch(
+    new RegExp(`^${yesterday},${expected.map((wh) => wh ?? '').join(',')},`),
+  );
+  expect(download.suggestedFilename()).toBe(`home-balance-${yesterday}-${yesterday}.csv`);
+  expect(complaints).toEqual([]);
+});
+
+testPage('the devices of a role are those of the endpoint, and add up to the sum', async () => {
+  const { yesterday } = served();
+  const { page } = await openPage();
+  await signIn(page, `home/energy?from=${yesterday}&to=${yesterday}&show=production`);
+  const [row] = await tableOf(page);
+  const details = await ask<DayDetails>(
+    `home/daily-energy/details?startDate=${yesterday}&endDate=${yesterday}&groupBy=source`,
+  );
+  const { [yesterday]: balance } = await ask<Balances>(
+    `home/balance?startDate=${yesterday}&endDate=${yesterday}`,
+  );
+  const produced = balance!.parts
+    .filter(({ role }) => role === 'production')
+    .map(({ device, source }) => details[yesterday]![`${device}.${source}`]!.energyWh!);
+  expect(produced.length).toBeGreaterThan(3);
+  const sum = produced.reduce((total, wh) => total + wh, 0);
+  expect(row!.slice(0, -1).sort()).toEqual(produced.sort());
+  expect(row!.at(-1)).toBe(sum);
+  expect(await amountOf(page.locator('.sentence'))).toBe(sum);
+  expect(await page.locator('.sentence data').first().getAttribute('title')).toBe(
+    `${sum.toLocaleString('en-GB')}\u00a0Wh`,
+  );
+});
+
+testPage('meters and sites are those of their endpoints', async () => {
+  const { yesterday } = served();
+  const { page } = await openPage();
+  await signIn(page, `home/energy?from=${yesterday}&to=${yesterday}&show=meters`);
+  await page.getByRole('columnheader', { name: 'grid operator' }).waitFor();
+  const meters = await ask<DailyEnergy>(`home/meter-data?startDate=${yesterday}&endDate=${yesterday}`);
+  expect(meters[yesterday]!.GRID).toBeGreaterThan(0);
+  expect(await tableOf(page)).toEqual([[meters[yesterday]!.GRID]]);
+
+  await page.getByLabel('Show').selectOption('Site roof');
+  await page.getByRole('columnheader', { name: 'Production' }).waitFor();
+  const { [yesterday]: site } = await ask<Balances>(
+    `home/sites/roof/balance?startDate=${yesterday}&endDate=${yesterday}`,
+  );
+  const [row] = await tableOf(page);
+  expect(row).toContain(site!.productionWh);
+  expect(site!.productionWh).toBeGreaterThan(0);
+});
+
+testPage('days without data are hatched, and no zero stands in their place', async () => {
+  const { yesterday } = served();
+  const later = yesterday.replace(/^\d{4}/, (year) => String(Number(year) + 1));
+  const { page } = await openPage();
+  await signIn(page, `home/energy?from=2020-01-01&to=2020-01-02&show=devices`);
+  await page.getByText('No energy in this period').waitFor();
+  await page.goto(`/#/home/energy?from=${later}&to=${later}&show=devices`);
+  await page.getByText('No energy in this period').waitFor();
+  await page.goto(`/#/shop/energy?from=${yesterday}&to=${shiftDay(yesterday, 1)}&show=devices`);
+  await page.locator('.column').first().waitFor();
+  expect(await page.locator('.column.provisional').count()).toBeGreaterThan(0);
+  expect(await page.locator('.column').count()).toBe(2);
+});
+
+testPage('the quarters of a day are those of the endpoint', async () => {
+  const { yesterday } = served();
+  const { page } = await openPage();
+  const profiles = await ask<Profiles>(
+    `shop/interval-energy?startDate=${yesterday}&endDate=${yesterday}&groupBy=source`,
+  );
+  await signIn(page, `shop/day?day=${yesterday}`);
+  await page.getByText('The same as a table').click();
+  const first = await tableOf(page);
+  await page.getByRole('button', { name: 'Next' }).click();
+  await expect.poll(async () => (await tableOf(page)).length).toBe(profiles[yesterday]!.intervals - 50);
+  const rows = [...first, ...(await tableOf(page))];
+  const [energy] = Object.values(profiles[yesterday]!.energyWh);
+  expect(rows).toEqual(energy!.map((wh) => [wh]));
+  expect(energy!.reduce<number>((sum, wh) => sum + (wh ?? 0), 0)).toBe(205_000);
+});
+
+testPage('the overview has the energy of yesterday and the sentence of its state', async () => {
+  const { yesterday } = served();
+  const { page } = await openPage();
+  await signIn(page, 'home/overview');
+  const tile = page.locator('.tile', { has: page.getByRole('link', { name: 'Yesterday', exact: true }) });
+  await tile.waitFor();
+  const details = await ask<DayDetails>(
+    `home/daily-energy/details?startDate=${yesterday}&endDate=${yesterday}&groupBy=source`,
+  );
+  const { [yesterday]: balance } = await ask<Balances>(
+    `home/balance?startDate=${yesterday}&endDate=${yesterday}`,
+  );
+  const produced = balance!.parts
+    .filter(({ role }) => role === 'production')
+    .reduce(
+      (sum, { device, source }) => sum + (details[yesterday]![`${device}.${source}`]?.energyWh ?? 0),
+      0,
+    );
+  expect(await amountOf(tile)).toBe(produced);
+  expect(await page.locator('.state').textContent()).toContain('Europe/Berlin');
+});
+
+testPage('columns and cells are read with the arrow keys, and lead on with Enter', async () => {
+  const { yesterday } = served();
+  const { page } = await openPage();
+  await signIn(page, `home/energy?from=${shiftDay(yesterday, -1)}&to=${yesterday}&show=devices`);
+  await page.locator('.column').first().waitFor();
+  await page.locator('.column[tabindex="0"]').focus();
+  await page.keyboard.press('ArrowLeft');
+  const label = await page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+  expect(label).toContain('kWh');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.url()).toContain(`/day?day=${yesterday}`);
+  await page.goBack();
+  await page.locator('.column').first().waitFor();
+
+  await page.goto('/#/shop/quality');
+  await page.locator('.heat-active').focus();
+  await expect.poll(() => page.locator('.heat-active').getAttribute('aria-label')).toContain('205,000');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Why this number' }).waitFor();
+});
+
+function shiftDay(day: string, count: number): string {
+  return new Date(Date.parse(day) + count * 86_400_000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,97 @@
+import { expect } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { systemClock } from '../../src/lib/time.ts';
+import { openPage, served, signIn, testPage } from './support/open-page.ts';
+
+async function issue(scopes: Parameters<Awaited<ReturnType<typeof createAccess>>['issue']>[0]['scopes']) {
+  const { dataDir } = served();
+  const access = await createAccess({ dataDir, ...configSchema.parse({}).access, clock: systemClock });
+  const issued = await access.issue({ subject: 'anna', scopes, lifetimeMs: 3_600_000 });
+  return { ...issued, revoke: () => access.revoke(issued.tokenId) };
+}
+
+testPage('a pasted token signs in, and signing out forgets it', async () => {
+  const { page, complaints } = await openPage();
+  await page.goto('/');
+  const field = page.getByLabel('API token');
+  await field.fill('not a token');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('This is not a token.');
+
+  await field.fill(`Bearer ${served().token}`);
+  await field.press('Enter');
+  await page.getByRole('link', { name: 'Energy', exact: true }).waitFor();
+  await page.reload();
+  await page.getByRole('link', { name: 'Energy', exact: true }).waitFor();
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.reload();
+  await field.waitFor();
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+  expect(complaints).toEqual([]);
+});
+
+testPage('a link with a token signs in, and the token leaves the address and the history', async () => {
+  const { page } = await openPage();
+  await page.goto(`/#token=${served().token}`);
+  await page.locator('header.top').waitFor();
+  expect(page.url()).not.toContain(served().token);
+  await page.goto('/#/shop/energy');
+  await page.goBack();
+  expect(page.url()).not.toContain(served().token);
+});
+
+testPage('a token shows its own workgroups only', async () => {
+  const { token } = await issue({
+    shop: { permissions: ['search:read'] },
+    empty: { permissions: ['data:write'] },
+  });
+  const { page } = await openPage();
+  await signIn(page, 'home/overview', token);
+  await expect.poll(() => page.locator('.workgroup').textContent()).toBe('shop');
+  expect(await page.locator('.workgroup select').count()).toBe(0);
+
+  const all = await openPage();
+  await signIn(all.page, 'empty/overview');
+  await expect
+    .poll(() => all.page.locator('.workgroup option').allTextContents())
+    .toEqual(['empty', 'home', 'mended', 'shop']);
+  await all.page.getByText('No energy yet').waitFor();
+});
+
+testPage('a token that may not read is refused with the permission that it needs', async () => {
+  const { token } = await issue({ shop: { permissions: ['data:write'] } });
+  const { page } = await openPage();
+  await page.goto(`/#token=${token}`);
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('search:read');
+});
+
+testPage('a token that is revoked leads back to the sign-in with words', async () => {
+  const { token, revoke } = await issue({ shop: { permissions: ['search:read'] } });
+  const { page } = await openPage();
+  await signIn(page, 'shop/overview', token);
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+  revoke();
+  // The page asks again by itself.
+  await page.getByLabel('API token').waitFor();
+  expect(await page.getByRole('alert').textContent()).toContain('not accepted any more');
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+});
+
+testPage('a token of a device group shows its devices, and no word of the others', async () => {
+  const { yesterday } = served();
+  const { token } = await issue({ home: { permissions: ['search:read'], deviceGroups: ['roof'] } });
+  const { page, complaints, answers } = await openPage();
+  await signIn(page, 'home/overview', token);
+  await page.getByRole('heading', { name: /^Last \d+ days$/ }).waitFor();
+  const seen = await page.locator('main').textContent();
+  expect(seen).not.toContain('grid meter');
+  for (const view of [`energy?from=${yesterday}&to=${yesterday}`, `day?day=${yesterday}`, 'quality']) {
+    await page.goto(`/#/home/${view}`);
+    await page.locator('.column, .heat').first().waitFor();
+    expect(await page.locator('main').textContent(), view).not.toContain('grid meter');
+  }
+  expect(answers.filter(({ status }) => status >= 400)).toEqual([]);
+  expect(complaints).toEqual([]);
+});

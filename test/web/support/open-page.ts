@@ -1,0 +1,78 @@
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { inject, onTestFinished, test } from 'vitest';
+import type { Served } from './serve-page.ts';
+
+/** A test in the browser; skipped if there is none. */
+export const testPage = test.skipIf(inject('page') === undefined);
+
+export function served(): Served {
+  return inject('page')!;
+}
+
+/** What must never happen on a page. */
+export interface Watched {
+  page: Page;
+  /** Errors of the console, uncaught errors, breaches of the content security policy, and requests to other hosts. */
+  complaints: string[];
+  /** The addresses of all requests, with their status. */
+  answers: Array<{ url: string; status: number; etag: string | undefined }>;
+}
+
+let connected: Promise<Browser> | undefined;
+
+export async function openPage(options: BrowserContextOptions = {}): Promise<Watched> {
+  connected ??= chromium.connect(served().browserEndpoint);
+  const browser = await connected;
+  const context = await browser.newContext({
+    baseURL: served().url,
+    viewport: { width: 1280, height: 900 },
+    locale: 'en-GB',
+    ...options,
+  });
+  onTestFinished(() => context.close());
+  context.setDefaultTimeout(30_000);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const answers: Watched['answers'] = [];
+  page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
+  page.on('console', (message) => {
+    // An answer with an error status is also reported here. The tests look at the words of the page instead.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(`console: ${message.text()}`);
+  });
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (origin !== served().url && protocol !== 'blob:') complaints.push(`another host: ${request.url()}`);
+  });
+  page.on('response', (response) => {
+    answers.push({
+      url: response.url(),
+      status: response.status(),
+      etag: response.request().headers()['if-none-match'],
+    });
+  });
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (event) => {
+      // An uncaught error reaches the test.
+      queueMicrotask(() => {
+        throw new Error(`policy: ${event.violatedDirective} ${event.blockedURI}`);
+      });
+    });
+  });
+  return { page, complaints, answers };
+}
+
+/** Opens a view with a token, by a link. */
+export async function signIn(page: Page, view: string, token = served().token): Promise<void> {
+  await page.goto(`/#token=${token}`);
+  await page.locator('header.top').waitFor();
+  await page.goto(`/#/${view}`);
+}
+
+/** Asks an endpoint of a workgroup with the token of the tests. */
+export async function ask<Answer>(path: string): Promise<Answer> {
+  const { url, token } = served();
+  const answer = await fetch(`${url}/api/v1/orgs/${path}`, { headers: { Authorization: `Bearer ${token}` } });
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+  return (await answer.json()) as Answer;
+}
