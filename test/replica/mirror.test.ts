@@ -9,6 +9,7 @@ import { WORKGROUP } from '../publish/support.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import { entriesOf, keysOf, machine, work } from './support.ts';
 
 describe.skipIf(s3Missing)('mirroring over a network', () => {
@@ -80,20 +81,24 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
   });
 
   test('a machine that ends while a commit is on its way continues with its own warehouse', async () => {
-    const { network, store } = await proxied();
+    const { network, store, direct } = await proxied();
     const own = machine();
     const a = await work(own, store);
     await a.owner.mirror(await a.grow());
-    let sent = 0;
-    network.fateOf = (path) => (path.includes('/commits/') ? (sent++ === 0 ? 'late' : 'lose') : 'pass');
+    const leaving = new AbortController();
+    network.fateOf = (path) => {
+      if (!path.includes('/commits/')) return 'pass';
+      leaving.abort();
+      return 'late';
+    };
     const generation = await a.grow();
-    const leave = AbortSignal.timeout(150);
-    await expect(a.owner.mirror(generation, leave)).rejects.toThrow();
+    await expect(a.owner.mirror(generation, leaving.signal)).rejects.toThrow();
     await a.shard.close();
     network.fateOf = () => 'pass';
+    await until('the commit has arrived', async () => (await readReplicaHead(direct))?.sequence === 3);
     const b = await work(own, store);
-    expect(b.taken.warehouse).toBe('local');
-    expect(await b.owner.mirror(generation)).toMatchObject({ sequence: b.taken.claim.sequence });
+    expect(b.taken).toMatchObject({ warehouse: 'local', claim: { sequence: 4 } });
+    expect(await b.owner.mirror(generation)).toEqual({ kind: 'unchanged', sequence: 4 });
   });
 });
 
