@@ -163,10 +163,10 @@ function createLocalLake(options: LocalLakeOptions): LakeSource {
 const heldAnyway: Disposable = { [Symbol.dispose]: () => undefined };
 
 function localGeneration(paths: LakePaths, commit: StoredCommit): Generation {
-  return generationOf(paths, commit, async () => heldAnyway);
+  return openedGeneration(paths, commit, async () => heldAnyway);
 }
 
-export function generationOf(paths: LakePaths, commit: StoredCommit, hold: Generation['hold']): Generation {
+export function openedGeneration(paths: LakePaths, commit: StoredCommit, hold: Generation['hold']): Generation {
   const byDataset = Map.groupBy(commit.files, ({ dataset }) => dataset);
   return {
     commit,

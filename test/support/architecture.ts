@@ -99,6 +99,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'storage', 'warehouse', 'snapshot', 'publish'],
   },
   {
+    name: 'replica',
+    paths: ['src/replica/'],
+    mayUse: [...foundation, 'storage', 'warehouse', 'snapshot', 'publish', 'backup'],
+  },
+  {
     name: 'pipeline',
     paths: ['src/pipeline/'],
     mayUse: [

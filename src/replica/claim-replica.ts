@@ -1,0 +1,91 @@
+import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
+import type { Clock } from '../lib/time.ts';
+import { commitText } from '../publish/lake-commit.ts';
+import { commitKey, newNonce } from '../publish/lake-layout.ts';
+import { createOnce } from '../storage/create-once.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { type ReplicaCommit, readReplicaHead } from './replica-commit.ts';
+
+export interface ClaimReplicaOptions {
+  workgroupId: string;
+  /** The new epoch is higher than this. Default: 0. */
+  epochAbove?: bigint;
+  /** A sequence that the replica had before. It makes the search for the newest commit short. */
+  known?: number;
+  clock: Clock;
+  /** Called before a claim is sent. */
+  onPlanned?: (claim: ReplicaClaim) => void;
+  signal?: AbortSignal;
+}
+
+export interface ReplicaClaim {
+  /** The claim. The caller owns the workgroup until a later claim exists. */
+  commit: ReplicaCommit;
+  /** The commit before. Undefined if the replica is new. */
+  previous: ReplicaCommit | undefined;
+}
+
+/**
+ * Makes the caller the owner of a workgroup. The claim is a commit with the next epoch and the content of the newest commit. Earlier owners cannot
+ * create commits any more, because the next number is taken.
+ * @throws TerminalError `ForeignReplica` if the store has another workgroup
+ * @throws TransientError if the outcome is not known. Then the same call makes another claim, which is safe
+ */
+export async function claimReplica(store: ObjectStore, options: ClaimReplicaOptions): Promise<ReplicaClaim> {
+  const { workgroupId, epochAbove = 0n, clock, signal } = options;
+  let known = options.known;
+  for (;;) {
+    signal?.throwIfAborted();
+    const previous = await readReplicaHead(store, {
+      ...(known !== undefined && { known }),
+      ...(signal && { signal }),
+    });
+    if (previous && previous.workgroupId !== workgroupId)
+      throw new TerminalError(
+        'ForeignReplica',
+        `${store.address} has the workgroup ${previous.workgroupId}, not ${workgroupId}; use another prefix`,
+      );
+    const epoch =
+      previous && BigInt(previous.ownerEpoch) > epochAbove ? BigInt(previous.ownerEpoch) : epochAbove;
+    const commit: ReplicaCommit = {
+      ...(previous ?? emptyCommit(workgroupId, clock.now())),
+      sequence: (previous?.sequence ?? 0) + 1,
+      nonce: newNonce(),
+      previousNonce: previous?.nonce ?? null,
+      ownerEpoch: String(epoch + 1n),
+    };
+    options.onPlanned?.({ commit, previous });
+    const outcome = await createOnce(store, {
+      key: commitKey(commit.sequence),
+      bytes: Buffer.from(commitText(commit)),
+      ...(signal && { signal }),
+    });
+    if (outcome.kind === 'created') return { commit, previous };
+    if (outcome.kind === 'unknown') throw outcome.cause;
+    known = commit.sequence;
+  }
+}
+
+/** The error of an owner whose next commit was created by another one. */
+export function replaced(owner: ReplicaCommit, by: ReplicaCommit): StaleOwnerError {
+  return new StaleOwnerError(owner.workgroupId, BigInt(owner.ownerEpoch), BigInt(by.ownerEpoch));
+}
+
+function emptyCommit(workgroupId: string, nowMs: number): ReplicaCommit {
+  return {
+    format: 2,
+    workgroupId,
+    sequence: 1,
+    nonce: '',
+    previousNonce: null,
+    generation: null,
+    createdAtMs: nowMs,
+    ownerEpoch: '0',
+    warehouseCreatedAtMs: 0,
+    batchId: '-1',
+    rolledUpBatchId: '-1',
+    checkpoints: [],
+    totals: { messages: 0, dailyEnergyWh: 0 },
+    files: [],
+  };
+}

@@ -1,0 +1,103 @@
+import { TransientError } from '../lib/errors.ts';
+import { DAY_MS, HOUR_MS } from '../lib/time.ts';
+import { commitKey } from '../publish/lake-layout.ts';
+import type { ListedObject, ObjectStore } from '../storage/object-store.ts';
+import { listReplicaCommits, objectKeys, type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
+
+export interface CollectOptions {
+  /** Readers can use a commit for this time after it was created. Its files and packs are kept. Default: a day. */
+  contentMs?: number;
+  /** The keys of commits are kept for this time. They refuse commits of earlier owners. Default: 7 days. */
+  keysMs?: number;
+  /** Objects that no commit names are kept for this time. Default: an hour. */
+  unnamedMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface Collected {
+  commits: number;
+  objects: number;
+  bytes: number;
+}
+
+type StoredKey = ListedObject & { sequence: number };
+
+interface CollectCallbacks {
+  /** Called if another worker has claimed the workgroup. Nothing is deleted then. */
+  onLater: (commit: ReplicaCommit) => never;
+  /** Called before an object is deleted. */
+  onDeleted: (key: string) => void;
+}
+
+/**
+ * Deletes objects that no kept commit names, and the keys of old commits.
+ *
+ * All ages are measured from the owner's newest commit, by the clock of the store. So an owner that was replaced without knowing it deletes nothing
+ * of the later owner: all that the later owner has uploaded is younger than its claim, and the claim is younger than this commit.
+ */
+export function createCollector(store: ObjectStore) {
+  /** The last commit that names an object. Only of commits in `seen`. */
+  const lastNamed = new Map<string, number>();
+  const seen = new Set<number>();
+
+  function add(commit: ReplicaCommit): void {
+    seen.add(commit.sequence);
+    for (const key of objectKeys(commit))
+      lastNamed.set(key, Math.max(commit.sequence, lastNamed.get(key) ?? 0));
+  }
+
+  /** Reads the commits from `first` on that were not read yet, and forgets earlier ones. */
+  async function learn(sequences: readonly number[], signal?: AbortSignal): Promise<void> {
+    const first = sequences[0]!;
+    for (const sequence of sequences) {
+      if (seen.has(sequence)) continue;
+      const commit = await readReplicaCommit(store, sequence, signal);
+      if (commit) add(commit);
+    }
+    for (const sequence of seen) if (sequence < first) seen.delete(sequence);
+    for (const [key, sequence] of lastNamed) if (sequence < first) lastNamed.delete(key);
+  }
+
+  async function collect(
+    head: ReplicaCommit,
+    options: CollectOptions & CollectCallbacks,
+  ): Promise<Collected> {
+    const { contentMs = DAY_MS, keysMs = 7 * DAY_MS, unnamedMs = HOUR_MS, signal } = options;
+    const collected = { commits: 0, objects: 0, bytes: 0 };
+    const commits: StoredKey[] = [];
+    for await (const commit of listReplicaCommits(store, 0, signal)) commits.push(commit);
+    const own = commits.find(({ sequence }) => sequence === head.sequence);
+    const newest = commits.at(-1);
+    if (newest && newest.sequence > head.sequence) {
+      const later = await readReplicaCommit(store, newest.sequence, signal);
+      if (later) options.onLater(later);
+    }
+    if (!own)
+      throw new TransientError(
+        'ReplicaChanged',
+        `${store.address}/${commitKey(head.sequence)}, the newest commit, is missing; nothing was deleted`,
+      );
+    // While the replica has no generation, every worker can use what it has uploaded before.
+    if (!head.generation) return collected;
+    const ageOf = ({ modifiedAtMs }: { modifiedAtMs: number }) => own.modifiedAtMs - modifiedAtMs;
+    await learn(
+      commits.filter((one) => one === own || ageOf(one) <= contentMs).map(({ sequence }) => sequence),
+      signal,
+    );
+    for (const prefix of ['files/', 'snapshots/'])
+      for await (const object of store.list(prefix, { ...(signal && { signal }) })) {
+        if (lastNamed.has(object.key) || ageOf(object) <= unnamedMs) continue;
+        options.onDeleted(object.key);
+        await store.remove(object.key, signal);
+        collected.objects++;
+        collected.bytes += object.bytes;
+      }
+    for (const { key } of commits.filter((one) => one !== own && ageOf(one) > keysMs)) {
+      await store.remove(key, signal);
+      collected.commits++;
+    }
+    return collected;
+  }
+
+  return { add, collect };
+}

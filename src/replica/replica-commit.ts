@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import type { RestorableCommit } from '../backup/stored-commits.ts';
+import { errorMessage, TransientError } from '../lib/errors.ts';
+import { commitSchema } from '../publish/commit-schema.ts';
+import { commitKey, fileKey, parseSequence } from '../publish/lake-layout.ts';
+import { damagedObject, type ListedObject, type ObjectStore } from '../storage/object-store.ts';
+
+/**
+ * A commit of a replica. The numbers of its commits have no gaps. A claim has the content of the commit before, and the next epoch. A mirrored
+ * generation has the epoch of the commit before.
+ */
+export const replicaCommitSchema = commitSchema.extend({
+  /** The nonce of the commit before. Null in the first commit. */
+  previousNonce: commitSchema.shape.nonce.nullable(),
+  /** The local generation that this commit is a copy of. Null until a generation was mirrored. */
+  generation: z
+    .object({
+      sequence: z.number().int().min(1),
+      nonce: commitSchema.shape.nonce,
+      /** All packs that a restore of its snapshot reads. */
+      packs: z.array(
+        z.object({
+          key: z.string().regex(/^snapshots\/[0-9a-z-]+\.pack$/),
+          bytes: z.number().int().min(1),
+          sha256: z.string().regex(/^[0-9a-f]{64}$/),
+        }),
+      ),
+    })
+    .nullable(),
+});
+
+export type ReplicaCommit = z.output<typeof replicaCommitSchema>;
+
+const COMMIT_BYTES_MAX = 512 * 1024 * 1024;
+
+/** @throws TerminalError `ObjectDamaged` if it is not the commit of this sequence */
+export function parseReplicaCommit(store: ObjectStore, sequence: number, bytes: Buffer): ReplicaCommit {
+  try {
+    const commit = replicaCommitSchema.parse(JSON.parse(bytes.toString('utf8')));
+    if (commit.sequence !== sequence) throw new Error(`it is commit ${commit.sequence}`);
+    return commit;
+  } catch (error) {
+    throw damagedObject(store.address, commitKey(sequence), errorMessage(error).split('\n', 1)[0]!);
+  }
+}
+
+/** @returns undefined if the commit does not exist. @throws TerminalError `ObjectDamaged` */
+export async function readReplicaCommit(
+  store: ObjectStore,
+  sequence: number,
+  signal?: AbortSignal,
+): Promise<ReplicaCommit | undefined> {
+  const bytes = await store.get(commitKey(sequence), {
+    bytesMax: COMMIT_BYTES_MAX,
+    ...(signal && { signal }),
+  });
+  return bytes && parseReplicaCommit(store, sequence, bytes);
+}
+
+/** The stored commits after a sequence, ascending. */
+export async function* listReplicaCommits(
+  store: ObjectStore,
+  after: number,
+  signal?: AbortSignal,
+): AsyncGenerator<ListedObject & { sequence: number }> {
+  const options = { ...(after > 0 && { startAfter: commitKey(after) }), ...(signal && { signal }) };
+  for await (const object of store.list('commits/', options)) {
+    const sequence = parseSequence(/^commits\/(\d{12})\.json$/.exec(object.key)?.[1] ?? '');
+    if (sequence !== undefined) yield { ...object, sequence };
+  }
+}
+
+/**
+ * Reads the newest commit of a replica.
+ * @param known a sequence that existed. Only later commits are listed.
+ * @returns undefined if the replica has no commit
+ */
+export async function readReplicaHead(
+  store: ObjectStore,
+  { known = 0, signal }: { known?: number; signal?: AbortSignal } = {},
+): Promise<ReplicaCommit | undefined> {
+  let newest = known;
+  for await (const { sequence } of listReplicaCommits(store, known, signal)) newest = sequence;
+  if (newest === 0) return undefined;
+  const head = await readReplicaCommit(store, newest, signal);
+  if (head) return head;
+  if (known > 0) return readReplicaHead(store, { ...(signal && { signal }) });
+  throw new TransientError(
+    'ReplicaChanged',
+    `${store.address}/${commitKey(newest)} was deleted while it was read; try again`,
+  );
+}
+
+/** The keys of all objects that a commit needs. */
+export function objectKeys({ files, generation }: ReplicaCommit): string[] {
+  return [...files.map(fileKey), ...(generation?.packs ?? []).map(({ key }) => key)];
+}
+
+/** The local generation that a commit is a copy of, to restore it. Undefined if the replica has no generation yet. */
+export function generationOf({
+  previousNonce: _,
+  generation,
+  snapshot,
+  ...commit
+}: ReplicaCommit): RestorableCommit | undefined {
+  if (!generation || !snapshot) return undefined;
+  return { ...commit, snapshot, sequence: generation.sequence, nonce: generation.nonce };
+}

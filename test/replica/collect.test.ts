@@ -1,0 +1,137 @@
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { claimReplica } from '../../src/replica/claim-replica.ts';
+import { objectKeys } from '../../src/replica/replica-commit.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
+import { WORKGROUP } from '../publish/support.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { keysOf, machine, stores, work } from './support.ts';
+
+const folderStore = () => createFolderStore(join(tempDir(), 'store'));
+type FolderStore = ReturnType<typeof folderStore>;
+
+/** Makes all objects of a folder older. */
+async function age(store: FolderStore, ms: number, prefix = ''): Promise<void> {
+  for await (const { key, modifiedAtMs } of store.list(prefix)) {
+    const seconds = (modifiedAtMs - ms) / 1_000;
+    utimesSync(join(store.address, key), seconds, seconds);
+  }
+}
+
+const unnamed = { key: 'files/messages/000000000001-0.parquet', content: { bytes: Buffer.from('unnamed') } };
+
+test('objects that no commit names are deleted after an hour', async () => {
+  const store = folderStore();
+  const a = await work(machine(), store);
+  await a.owner.mirror(await a.grow());
+  await store.put(unnamed.key, unnamed.content);
+  await age(store, HOUR_MS - 60_000, 'files/');
+  expect(await a.owner.collect()).toEqual({ commits: 0, objects: 0, bytes: 0 });
+  await age(store, 120_000, 'files/');
+  const named = objectKeys(a.owner.head());
+  expect(await a.owner.collect()).toEqual({ commits: 0, objects: 1, bytes: 7 });
+  expect(await keysOf(store, 'files/')).toEqual(named.filter((key) => key.startsWith('files/')).sort());
+});
+
+test('a commit is complete for a day, and its key stays for a week', async () => {
+  const store = folderStore();
+  const a = await work(machine(), store);
+  await a.owner.mirror(await a.grow());
+  const first = a.owner.head();
+  await age(store, DAY_MS - HOUR_MS);
+  // The rows of all messages move to other files.
+  const next = await a.grow();
+  const others = next.files.slice(1);
+  await a.owner.mirror({ ...next, files: others });
+  const dropped = objectKeys(first).filter((key) => !objectKeys(a.owner.head()).includes(key));
+  expect(dropped.length).toBeGreaterThan(0);
+  expect(await a.owner.collect()).toMatchObject({ objects: 0, commits: 0 });
+  await age(store, 2 * HOUR_MS, 'commits/000000000001');
+  await age(store, 2 * HOUR_MS, 'commits/000000000002');
+  await age(store, 2 * HOUR_MS, 'files/');
+  await age(store, 2 * HOUR_MS, 'snapshots/');
+  expect(await a.owner.collect()).toMatchObject({ objects: dropped.length, commits: 0 });
+  const left = await keysOf(store);
+  for (const key of objectKeys(a.owner.head())) expect(left).toContain(key);
+  await age(store, 7 * DAY_MS, 'commits/000000000001');
+  expect(await a.owner.collect()).toMatchObject({ objects: 0, commits: 1 });
+  expect((await keysOf(store, 'commits/')).length).toBe(2);
+});
+
+test('a new owner reads the commits of the owners before it, and keeps what they name', async () => {
+  const store = folderStore();
+  const a = await work(machine(), store);
+  await a.owner.mirror(await a.grow());
+  const kept = objectKeys(a.owner.head());
+  const next = await a.grow();
+  await a.owner.mirror({ ...next, files: next.files.slice(1) });
+  await age(store, 2 * HOUR_MS);
+  const b = await work(machine(), store);
+  expect(await b.owner.collect()).toMatchObject({ objects: 0 });
+  const left = await keysOf(store);
+  for (const key of kept) expect(left).toContain(key);
+});
+
+test('an owner that was replaced deletes nothing, and neither does one without a generation', async () => {
+  const store = folderStore();
+  const a = await work(machine(), store);
+  await store.put(unnamed.key, unnamed.content);
+  await age(store, 3 * HOUR_MS, 'files/');
+  expect(await a.owner.collect()).toMatchObject({ objects: 0 });
+  await a.owner.mirror(await a.grow());
+  await claimReplica(store, { workgroupId: WORKGROUP, clock: systemClock });
+  await expect(a.owner.collect()).rejects.toMatchObject({ code: 'StaleOwner' });
+  expect(await keysOf(store)).toContain(unnamed.key);
+});
+
+test('an owner that is replaced while it collects deletes nothing of the later owner', async () => {
+  const store = folderStore();
+  let meanwhile = async () => {};
+  const watched: FolderStore = {
+    ...store,
+    async *list(prefix, options) {
+      if (prefix === 'files/') await meanwhile();
+      yield* store.list(prefix, options);
+    },
+  };
+  const a = await work(machine(), watched);
+  await a.owner.mirror(await a.grow());
+  meanwhile = async () => {
+    await claimReplica(store, { workgroupId: WORKGROUP, clock: systemClock });
+    await store.put(unnamed.key, unnamed.content);
+  };
+  expect(await a.owner.collect({ unnamedMs: 0 })).toMatchObject({ objects: 0 });
+  expect(await keysOf(store)).toContain(unnamed.key);
+});
+
+test('what was uploaded for a commit that failed is uploaded again after it was deleted', async () => {
+  const store = folderStore();
+  const on = machine();
+  const a = await work(on, store);
+  await a.owner.mirror(await a.grow());
+  const next = await a.grow();
+  const missing = { ...next.files[0]!, name: '000000000009-0.parquet' };
+  await expect(a.owner.mirror({ ...next, files: [...next.files, missing] })).rejects.toMatchObject({
+    code: 'LakeChanged',
+  });
+  await age(store, 2 * HOUR_MS, 'files/');
+  await age(store, 2 * HOUR_MS, 'snapshots/');
+  expect((await a.owner.collect()).objects).toBeGreaterThan(0);
+  await a.owner.mirror(next);
+  const left = await keysOf(store);
+  for (const key of objectKeys(a.owner.head())) expect(left).toContain(key);
+});
+
+describe.each(stores)('collecting in a $kind', ({ open, skip }) => {
+  test.skipIf(skip)('deletes what is unnamed and keeps what a restore needs', async () => {
+    const store = await open();
+    const a = await work(machine(), store);
+    await store.put(unnamed.key, unnamed.content);
+    await a.owner.mirror(await a.grow());
+    const content = await a.content();
+    expect(await a.owner.collect({ unnamedMs: -60_000 })).toMatchObject({ objects: 1, bytes: 7 });
+    expect(await (await work(machine(), store)).content()).toEqual(content);
+  });
+});
