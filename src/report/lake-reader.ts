@@ -166,7 +166,11 @@ function localGeneration(paths: LakePaths, commit: StoredCommit): Generation {
   return openedGeneration(paths, commit, async () => heldAnyway);
 }
 
-export function openedGeneration(paths: LakePaths, commit: StoredCommit, hold: Generation['hold']): Generation {
+export function openedGeneration(
+  paths: LakePaths,
+  commit: StoredCommit,
+  hold: Generation['hold'],
+): Generation {
   const byDataset = Map.groupBy(commit.files, ({ dataset }) => dataset);
   return {
     commit,

@@ -9,7 +9,7 @@ import { flatPlace } from '../publish/lake-commit.ts';
 import { commitKey, fileKey, lakePaths } from '../publish/lake-layout.ts';
 import type { CachedObject, FileCache } from '../storage/file-cache.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { type Generation, generationOf, type LakeSource } from './lake-reader.ts';
+import { type Generation, type LakeSource, openedGeneration } from './lake-reader.ts';
 
 export interface StoredLakeOptions {
   /** The store of a workgroup's lake: its keys are `commits/...` and `files/...`. */
@@ -109,7 +109,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
       const key = fileKey(commit.format === 1 ? flatPlace(file) : file);
       return { store, key, name: `${workgroupId}/${key}`, bytes: file.bytes, sha256: file.sha256 };
     };
-    return generationOf(lakePaths(cache.folder, workgroupId), commit, async (files, signal) => {
+    return openedGeneration(lakePaths(cache.folder, workgroupId), commit, async (files, signal) => {
       try {
         return await cache.hold(files.map(objectOf), signal);
       } catch (error) {
