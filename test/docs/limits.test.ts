@@ -74,6 +74,10 @@ const internalLimits: Readonly<Record<string, readonly string[]>> = {
   'work of one call of the roll-up': ['defer-devices.ts MOVED_READINGS_MAX'],
   'the length of a key in the hot path': ['member-keys.ts KEY_BYTES_MAX'],
   'the size of an object that is read into memory': ['object-store.ts GET_BYTES_MAX'],
+  'calls between the workers of one operator': [
+    'remote-wire.ts SENT_FILE_BYTES_MAX',
+    'remote-wire.ts ARGUMENTS_BYTES_MAX',
+  ],
   'more imports than a disk holds': ['import-batches.ts IMPORT_BATCHES_MAX'],
 };
 
