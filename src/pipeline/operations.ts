@@ -159,15 +159,15 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     shard.read((connection) => newestImports(connection, assignment.workgroup, clock.now())),
   importSummary: ({ shard, assignment }, args) =>
     shard.read((connection) => summarizeImports(connection, args, assignment.workgroup)),
-  upload: ({ shard, assignment: { dataDir }, snapshots, clock, logger }, request) => {
-    snapshots.isWanted = true;
+  async upload({ shard, assignment: { dataDir }, snapshots, clock, logger }, request) {
     const audit = createAudit({ dataDir, actor: localActor(), clock });
-    return takeUpload(shard, request, { audit, clock, logger });
+    const outcome = await takeUpload(shard, request, { audit, clock, logger });
+    snapshots.isWanted = true;
+    return outcome;
   },
   uploads: ({ shard }) => shard.read(listUploads),
-  correct: ({ shard, assignment, inTurn, snapshots, clock, logger }, { request, author, dryRun }) => {
-    if (!dryRun) snapshots.isWanted = true;
-    return inTurn(() =>
+  async correct({ shard, assignment, inTurn, snapshots, clock, logger }, { request, author, dryRun }) {
+    const outcome = await inTurn(() =>
       storeAuditedCorrection(shard, request, {
         author,
         dryRun,
@@ -177,6 +177,8 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         logger,
       }),
     );
+    if (!dryRun) snapshots.isWanted = true;
+    return outcome;
   },
   corrections: ({ shard, assignment }, asked) =>
     shard.read((connection) => listCorrections(connection, asked, assignment.workgroup.timezone)),

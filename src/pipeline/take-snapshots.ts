@@ -9,11 +9,20 @@ import type { OpenShard } from './open-assignment.ts';
  * @returns the newest generation
  * @throws as commitSnapshot does
  */
-export async function takeSnapshotNow({ shard, assignment, snapshots, clock, logger }: OpenShard) {
-  const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
-  snapshots.lastAtMs = elapsedOf(clock);
+export async function takeSnapshotNow({ shard, assignment, imports, snapshots, clock, logger }: OpenShard) {
+  // What comes while the snapshot is taken is not in it, and asks for another one.
+  const wasWanted = snapshots.isWanted;
   snapshots.isWanted = false;
-  return { sequence };
+  try {
+    const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
+    snapshots.lastAtMs = elapsedOf(clock);
+    // The rest of a running import is not in it.
+    if ((await imports.state()).kind === 'running') snapshots.isWanted = true;
+    return { sequence };
+  } catch (error) {
+    snapshots.isWanted ||= wasWanted;
+    throw error;
+  }
 }
 
 /**
