@@ -12,12 +12,11 @@ import type { OpenShard } from './open-assignment.ts';
 export async function takeSnapshotNow({ shard, assignment, imports, snapshots, clock, logger }: OpenShard) {
   // What comes while the snapshot is taken is not in it, and asks for another one.
   const wasWanted = snapshots.isWanted;
-  snapshots.isWanted = false;
+  // Of a running import it has only a part.
+  snapshots.isWanted = (await imports.state()).kind === 'running';
   try {
     const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
     snapshots.lastAtMs = elapsedOf(clock);
-    // The rest of a running import is not in it.
-    if ((await imports.state()).kind === 'running') snapshots.isWanted = true;
     return { sequence };
   } catch (error) {
     snapshots.isWanted ||= wasWanted;
