@@ -129,6 +129,8 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         ...(signal && { signal }),
       });
       if (!dryRun) {
+        // A generation that has a snapshot gets no second one.
+        if (open.snapshots.isWanted) await publishNow(open, signal);
         await takeSnapshotIfDue(open);
         await shard.checkpointIfLarge();
       }
