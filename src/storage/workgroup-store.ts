@@ -2,8 +2,8 @@ import type { ObjectStore } from './object-store.ts';
 import { openStore } from './open-store.ts';
 import type { S3Settings } from './s3-store.ts';
 
-/** Facts that all workgroups of an installation share. An id of a workgroup cannot begin with an underscore. */
-const SERVICE_FOLDER = '_service';
+/** Facts that all workgroups of an installation share. An id of a workgroup cannot contain a dot. */
+const SERVICE_FOLDER = '.service';
 
 interface StorageSettings {
   s3?: S3Settings | undefined;
