@@ -11,7 +11,7 @@ export function requireSharedStorage(
   { queue, storage, dataDir }: Pick<Config, 'queue' | 'storage' | 'dataDir'>,
   roles: readonly Role[],
 ): void {
-  if (!roles.includes('worker') || queue.backend !== 'redis' || storage.shared) return;
+  if (!roles.includes('worker') || queue.backend !== 'redis' || storage.shared || storage.s3) return;
   throw new InputError('the configuration', [
     {
       path: 'storage.shared',

@@ -121,7 +121,9 @@ export const parts: readonly Part[] = [
       'backfill',
       'upload',
       'correction',
+      'storage',
       'backup',
+      'replica',
     ],
   },
   {
