@@ -32,7 +32,8 @@ export function backfillAnswer(
   one: ListedBackfill,
   running: Extract<BackfillJobState, { kind: 'running' }> | undefined,
 ): BackfillAnswer {
-  const progress = running?.progress.backfillId === one.backfillId ? running.progress : undefined;
+  const isRunning = one.state === 'running' && running?.progress.backfillId === one.backfillId;
+  const progress = isRunning ? running.progress : undefined;
   return {
     id: one.backfillId,
     source: one.source,

@@ -19,7 +19,7 @@ import {
 } from './backfill-schemas.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { sendTagged, tagged } from './send-tagged.ts';
-import { runningBackfill, startBackfill } from './start-backfill.ts';
+import { listWithProgress, startBackfill } from './start-backfill.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
 const LISTED_DEFAULT = 100;
@@ -99,8 +99,7 @@ export function registerBackfillRoutes(
     async (request, reply) => {
       const { workgroup } = guard(request, ['search:read']);
       const { limit = LISTED_DEFAULT } = request.query as z.output<typeof listQuerySchema>;
-      const running = await runningBackfill(askOwner, workgroup.id);
-      const listed = await askOwner(workgroup.id, 'backfillList', undefined);
+      const { listed, running } = await listWithProgress(askOwner, workgroup.id);
       const backfills = listed.slice(0, limit).map((one) => backfillAnswer(one, running));
       return sendTagged(request, reply, { backfills, total: listed.length });
     },

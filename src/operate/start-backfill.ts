@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackfillJobState } from '../backfill/backfill-job.ts';
+import type { ListedBackfill } from '../backfill/backfill-ledger.ts';
 import type { BackfillRequest } from '../backfill/backfill-request.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
@@ -55,11 +56,26 @@ function idOf(state: BackfillJobState): number | undefined {
   }
 }
 
-/** The backfill that a worker works on; undefined if there is none. */
-export async function runningBackfill(
+type RunningBackfill = Extract<BackfillJobState, { kind: 'running' }>;
+
+/** All backfills, and the one that a worker works on. */
+export async function listWithProgress(
   askOwner: AskOwner,
   workgroupId: string,
-): Promise<Extract<BackfillJobState, { kind: 'running' }> | undefined> {
+): Promise<{ listed: ListedBackfill[]; running: RunningBackfill | undefined }> {
+  const running = await runningBackfill(askOwner, workgroupId);
+  const listed = await askOwner(workgroupId, 'backfillList', undefined);
+  const isKnown = listed.every(
+    ({ state, backfillId }) => state !== 'running' || backfillId === running?.progress.backfillId,
+  );
+  // It may have begun between the two questions.
+  return { listed, running: isKnown ? running : await runningBackfill(askOwner, workgroupId) };
+}
+
+async function runningBackfill(
+  askOwner: AskOwner,
+  workgroupId: string,
+): Promise<RunningBackfill | undefined> {
   try {
     const state = await askOwner(workgroupId, 'backfillState', undefined);
     return state.kind === 'running' ? state : undefined;
