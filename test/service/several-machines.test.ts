@@ -105,18 +105,24 @@ test('a token that is revoked on one machine gets nothing more on another one af
   const client = await connectTo({ baseUrl: other.url }, { auth: { token, workgroupId: 'home' } });
   const reader = client.subscribe({ requestId: randomUUID(), table: 'solar', timestamp: 0 });
   await reader.until((messages) => messages.length === 1);
-  const first = await fetch(`${url}/latest`, { headers });
-  const { nextOffset } = decodeCbor(Buffer.from(await first.arrayBuffer())) as ReadBody;
-  const held = fetch(`${url}/latest?offset=${nextOffset}`, { headers: { ...headers, Prefer: 'wait=20' } });
+  /** Reads on until a read is refused, and is held most of the time. */
+  async function readOn(): Promise<{ status: number; messages: number }> {
+    let from = '';
+    for (let messages = 0; ; ) {
+      const answer = await fetch(`${url}/latest${from}`, { headers: { ...headers, Prefer: 'wait=20' } });
+      if (answer.status !== 200) return { status: answer.status, messages };
+      const body = decodeCbor(Buffer.from(await answer.arrayBuffer())) as ReadBody;
+      messages += body.count;
+      from = `?offset=${body.nextOffset}`;
+    }
+  }
+  const held = readOn();
 
   expect((await one.run('token', 'revoke', tokenId)).code).toBe(0);
-  const revokedAt = performance.now();
-  const stopped = reader.stopped.then((notice) => ({ notice, afterMs: performance.now() - revokedAt }));
-  const refused = held.then((answer) => ({ status: answer.status, afterMs: performance.now() - revokedAt }));
   await sleep(1_000);
   await write(2);
   expect((await fetch(`${url}/latest`, { headers })).status).toBe(401);
-  expect(await refused).toMatchObject({ status: 401 });
-  expect(await stopped).toMatchObject({ notice: { reason: 'token_expired' } });
+  expect(await held).toEqual({ status: 401, messages: 1 });
+  expect(await reader.stopped).toMatchObject({ reason: 'token_expired' });
   expect(reader.messages).toHaveLength(1);
 });
