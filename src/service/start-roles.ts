@@ -16,6 +16,7 @@ import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { hasPublished } from '../pipeline/has-published.ts';
+import { openRedisConnection } from '../redis/redis-connection.ts';
 import { openLakeReader } from '../report/lake-reader.ts';
 import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
@@ -29,7 +30,9 @@ import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
+import { type CommitNews, openCommitNews } from './commit-news.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
+import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage } from './require-shared-storage.ts';
@@ -83,7 +86,14 @@ export async function startRoles(
     let url: string | undefined;
     // All parts follow changes, so a reload can come while they start.
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
-    const parts = { access, accessAudit, workgroups, logger, clock };
+    const commits = config.storage.s3 && (await openNewsOfCommits(config, logger));
+    if (commits) stops.push(commits.close);
+    const bucket = roles.includes('report') ? await openBucketLake(config, { clock }) : undefined;
+    if (bucket) {
+      stops.push(bucket.close);
+      commits?.onCommit(bucket.noteCommit);
+    }
+    const parts = { access, accessAudit, workgroups, bucket, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
@@ -150,7 +160,23 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   access: Access;
   accessAudit: AccessAudit;
   workgroups: Workgroups;
+  /** Undefined if no bucket is configured. */
+  bucket: BucketLake | undefined;
 };
+
+/** News of the workers of all machines if they share a queue, otherwise of this process only. */
+async function openNewsOfCommits({ queue }: Config, logger: Service['logger']): Promise<CommitNews> {
+  const redis =
+    queue.backend === 'redis' ? await openRedisConnection({ url: queue.redisUrl ?? '', logger }) : undefined;
+  const news = await openCommitNews({ redis, logger });
+  return {
+    ...news,
+    async close() {
+      await news.close();
+      redis?.close();
+    },
+  };
+}
 
 async function addStream(
   app: FastifyInstance,
@@ -237,11 +263,15 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, workgroups, logger, clock }: Parts,
+  { accessAudit: audit, workgroups, bucket, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const lake = await openLakeReader({
-    lakeDir: lakeFolder(config),
-    hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+    ...(bucket
+      ? { source: bucket.source }
+      : {
+          lakeDir: lakeFolder(config),
+          hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+        }),
     threads: config.pipeline.threads,
   });
   const control = createControl(config.dataDir);
@@ -267,9 +297,17 @@ async function addReport(
     clock,
     logger,
   });
-  const idsNow = () => workgroups.list().map(({ id }) => id);
-  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsNow(), clock.now(), asker));
-  return () => lake.close();
+  /** A look at each workgroup of the bucket would be a request each. */
+  const idsHere = () => {
+    const ids = workgroups.list().map(({ id }) => id);
+    return bucket ? ids.filter(bucket.isHere) : ids;
+  };
+  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsHere(), clock.now(), asker));
+  if (bucket)
+    health.addReadiness('bucket', (asker) =>
+      idsHere().length < workgroups.list().length ? bucket.readiness(asker) : { ok: true },
+    );
+  return lake.close;
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {
