@@ -49,6 +49,7 @@ test('devices, sites and meters have names and roles, and a token sees its own',
   expect(await own('sites')).toMatchObject({ sites: [{ name: 'yard' }] });
   expect(await own('meters')).toMatchObject({ meters: [{ code: 'PV' }] });
 
+  await at.issue({ permissions: ['org:admin'] }, 'elsewhere');
   const tokens = (await at.get('tokens')).body as { tokens: Array<{ subject: string }>; total: number };
   expect(tokens).toMatchObject({
     tokens: [

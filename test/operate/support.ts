@@ -21,8 +21,8 @@ export async function openService(input: ConfigInput) {
     ...service.config.access,
     clock: systemClock,
   });
-  const issue = async (scope: IssueRequest['scopes'][string]) =>
-    (await access.issue({ subject: 'test', scopes: { home: scope }, lifetimeMs: HOUR_MS })).token;
+  const issue = async (scope: IssueRequest['scopes'][string], workgroup = 'home') =>
+    (await access.issue({ subject: 'test', scopes: { [workgroup]: scope }, lifetimeMs: HOUR_MS })).token;
 
   async function ask(
     method: string,

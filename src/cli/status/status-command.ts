@@ -3,6 +3,7 @@ import type { Access } from '../../access/access.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { createWorkgroups } from '../../config/workgroups.ts';
 import { TransientError } from '../../lib/errors.ts';
+import { silentLogger } from '../../lib/logger.ts';
 import {
   DAY_MS,
   formatInstant,
@@ -17,7 +18,7 @@ import { readWorkgroupStates, stages, type WorkgroupState } from '../../operate/
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { createUpstreams } from '../../service/upstreams.ts';
-import { createControl } from '../../worker-rpc/worker-rpc.ts';
+import type { Control } from '../../worker-rpc/worker-rpc.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { exportNotes } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
@@ -61,7 +62,10 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
       }
       const processes = await askConfigStates(config.dataDir);
       for (const note of describeConfigStates(processes)) printNote(command, terminal, note);
-      const statuses = await listStatuses(config, workgroup, streamUrl(processes));
+      const { openControl } = await import('../../service/open-control.ts');
+      const control = openControl(config, { logger: silentLogger });
+      const asking = { control, ownUrl: streamUrl(processes) };
+      const statuses = await listStatuses(config, workgroup, asking).finally(control.close);
       printData(command, terminal, statuses, (columnsMax, shown) =>
         describe(shown, systemClock.now(), columnsMax),
       );
@@ -89,14 +93,14 @@ function chooseWorkgroups(config: Config, only: string | undefined): WorkgroupCo
 async function listStatuses(
   config: Config,
   only: string | undefined,
-  ownUrl: string | undefined,
+  { control, ownUrl }: { control: Pick<Control, 'ask'>; ownUrl: string | undefined },
 ): Promise<ListedStatus[]> {
   const chosen = chooseWorkgroups(config, only);
   const source = {
     config,
     workgroups: config.workgroups,
     exportsOf: (id: string) => config.exports.filter(({ workgroup }) => workgroup === id),
-    control: createControl(config.dataDir),
+    control,
     clock: systemClock,
     findStream: streamFinder(config, ownUrl),
   };
