@@ -9,7 +9,9 @@ import { totalsOf } from '../publish/publish.ts';
 import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
 import { unpack } from '../snapshot/unpack.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
+import type { Migration } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
+import { findDamage } from './find-damage.ts';
 import { checkWarehouse } from './restore-lake.ts';
 import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences } from './stored-commits.ts';
 
@@ -17,6 +19,8 @@ export interface VerifyLakeOptions {
   store: ObjectStore;
   /** For one file and one warehouse at a time. It is deleted at the end. */
   stagingDir: string;
+  /** The schema; default: that of this program. */
+  migrations?: Migration[];
   clock: Clock;
   onProgress?: (what: string) => void;
   signal?: AbortSignal;
@@ -42,7 +46,7 @@ export interface Broken {
 /**
  * Reads everything in a lake or a backup of one workgroup: each commit, each file with its SHA-256, its rows and its energy, and each snapshot with the
  * SHA-256 of each block. The newest snapshot is opened as a warehouse. Damage is collected, not thrown.
- * @throws TransientError if the store does not answer
+ * @throws TransientError if the store does not answer, TerminalError if it refuses
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLake> {
   const { store, stagingDir, signal } = options;
@@ -58,17 +62,12 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
   /** True if `work` has found the object sound. `commits` name it. */
   const check = async (key: string, work: () => Promise<void>, commits?: number[]): Promise<boolean> => {
     signal?.throwIfAborted();
-    try {
-      await work();
-      return true;
-    } catch (error) {
-      if (!(error instanceof TerminalError)) throw error;
-      // Retention has deleted the commits meanwhile, and the object with them.
-      if (commits && !(await storedSequences(store, signal)).some((one) => commits.includes(one)))
-        return false;
-      found.broken.push({ key, why: errorMessage(error).split('\n', 1)[0]! });
-      return false;
-    }
+    const damage = await findDamage(work);
+    if (!damage) return true;
+    // Retention has deleted the commits meanwhile, and the object with them.
+    if (commits && !(await storedSequences(store, signal)).some((one) => commits.includes(one))) return false;
+    found.broken.push({ key, why: errorMessage(damage).split('\n', 1)[0]! });
+    return false;
   };
   await mkdir(stagingDir, { recursive: true });
   const instance = await DuckDBInstance.create(':memory:', { threads: '1', memory_limit: '512MiB' });
@@ -152,7 +151,7 @@ async function verifyFile(
   } catch (error) {
     if (
       error instanceof Error &&
-      /Invalid Input Error|IO Error|Parquet/.test(error.message) &&
+      /Invalid Input Error|Parquet/.test(error.message) &&
       !(error instanceof TerminalError)
     )
       throw broken(`it cannot be read (${errorMessage(error).split('\n', 1)[0]})`);
@@ -163,16 +162,21 @@ async function verifyFile(
 }
 
 async function verifySnapshot(
-  { store, stagingDir, clock, signal }: VerifyLakeOptions,
+  verifying: VerifyLakeOptions,
   commit: RestorableCommit,
   isOpened: boolean,
 ): Promise<void> {
+  const { store, stagingDir, signal } = verifying;
   const { snapshot } = commit;
   const path = join(stagingDir, `${commit.workgroupId}.duckdb`);
   const options = { pack: packObject(snapshot), fileBytes: snapshot.fileBytes, ...(signal && { signal }) };
-  await unpack(store, isOpened ? { ...options, path } : options);
-  if (isOpened) await checkWarehouse(path, commit, clock);
-  await rm(path, { force: true });
+  if (!isOpened) return void (await unpack(store, options));
+  try {
+    await unpack(store, { ...options, path });
+    await checkWarehouse(path, commit, verifying);
+  } finally {
+    for (const file of [path, `${path}.wal`]) await rm(file, { force: true });
+  }
 }
 
 function broken(what: string): TerminalError {

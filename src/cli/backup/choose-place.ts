@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { STATE_FOLDER } from '../../backup/backup-state.ts';
 import type { Config } from '../../config/config.ts';
 import { storageS3Schema, withAwsVariables } from '../../config/storage-settings.ts';
 import { zodProblems } from '../../config/zod-problems.ts';
@@ -26,7 +27,7 @@ export function choosePlace(config: Config, { cwd, environment }: Terminal, text
   return {
     name: name.replace(/(?<=.)\/$/, ''),
     of: (workgroupId) => openStore(address, workgroupId),
-    state: openStore(address, 'state'),
+    state: openStore(address, STATE_FOLDER),
   };
 }
 
