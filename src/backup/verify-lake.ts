@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { isFormatOne, type LakeFile } from '../publish/commit-schema.ts';
-import { fileKey } from '../publish/lake-layout.ts';
+import { commitKey, fileKey } from '../publish/lake-layout.ts';
 import { totalsOf } from '../publish/publish.ts';
 import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
 import { unpack } from '../snapshot/unpack.ts';
@@ -17,6 +17,8 @@ import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences 
 
 export interface VerifyLakeOptions {
   store: ObjectStore;
+  /** Commits that are older than the newest one by more than this are left out, because their files can be deleted. Default: all are read. */
+  contentMs?: number;
   /** For one file and one warehouse at a time. It is deleted at the end. */
   stagingDir: string;
   /** The schema; default: that of this program. */
@@ -75,7 +77,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
   try {
     const files = new Map<string, { file: LakeFile; commits: number[] }>();
     const snapshots: RestorableCommit[] = [];
-    for (const sequence of await storedSequences(store, signal)) {
+    for (const sequence of await sequencesOf(options)) {
       const key = `commits/${sequence}`;
       const isSound = await check(key, async () => {
         const commit = await readStoredCommit(store, sequence, signal);
@@ -128,6 +130,17 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
     instance.closeSync();
     await rm(stagingDir, { recursive: true, force: true });
   }
+}
+
+async function sequencesOf({ store, contentMs, signal }: VerifyLakeOptions): Promise<number[]> {
+  const sequences = await storedSequences(store, signal);
+  const newest = sequences.at(-1);
+  if (contentMs === undefined || newest === undefined) return sequences;
+  const modifiedAtMs = new Map<string, number>();
+  for await (const object of store.list('commits/', { ...(signal && { signal }) }))
+    modifiedAtMs.set(object.key, object.modifiedAtMs);
+  const sinceMs = (modifiedAtMs.get(commitKey(newest)) ?? 0) - contentMs;
+  return sequences.filter((sequence) => (modifiedAtMs.get(commitKey(sequence)) ?? sinceMs) >= sinceMs);
 }
 
 async function verifyFile(

@@ -23,12 +23,16 @@ export interface Place {
  */
 export function choosePlace(config: Config, { cwd, environment }: Terminal, text: string | undefined): Place {
   const address = addressOf(config, { cwd, environment }, text);
-  const name = address.kind === 'folder' ? address.path : `s3://${address.bucket}/${address.prefix}`;
   return {
-    name: name.replace(/(?<=.)\/$/, ''),
+    name: address.kind === 'folder' ? address.path.replace(/(?<=.)\/$/, '') : bucketName(address),
     of: (workgroupId) => openStore(address, workgroupId),
     state: openStore(address, STATE_FOLDER),
   };
+}
+
+/** A bucket for people: `s3://bucket/prefix`. */
+export function bucketName({ bucket, prefix }: { bucket: string; prefix: string }): string {
+  return `s3://${bucket}/${prefix}`.replace(/\/$/, '');
 }
 
 function addressOf(
