@@ -24,14 +24,14 @@ export interface Place {
 export function choosePlace(config: Config, { cwd, environment }: Terminal, text: string | undefined): Place {
   const address = addressOf(config, { cwd, environment }, text);
   return {
-    name: address.kind === 'folder' ? address.path.replace(/(?<=.)\/$/, '') : bucketName(address),
+    name: address.kind === 'folder' ? address.path.replace(/(?<=.)\/$/, '') : bucketAddress(address),
     of: (workgroupId) => openStore(address, workgroupId),
     state: openStore(address, STATE_FOLDER),
   };
 }
 
 /** A bucket for people: `s3://bucket/prefix`. */
-export function bucketName({ bucket, prefix }: { bucket: string; prefix: string }): string {
+export function bucketAddress({ bucket, prefix }: { bucket: string; prefix: string }): string {
   return `s3://${bucket}/${prefix}`.replace(/\/$/, '');
 }
 

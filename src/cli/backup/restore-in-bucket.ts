@@ -10,7 +10,7 @@ import { workgroupStore } from '../../storage/workgroup-store.ts';
 import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
-import { bucketName, type Place } from './choose-place.ts';
+import { bucketAddress, type Place } from './choose-place.ts';
 import { formatMoment } from './format-bytes.ts';
 
 interface Asked {
@@ -40,7 +40,7 @@ export async function restoreInBucket(
   service: Service,
   { ids, at, place, force }: Asked,
 ): Promise<void> {
-  const bucket = bucketName(config.storage.s3!);
+  const bucket = bucketAddress(config.storage.s3!);
   if (!place && at.kind === 'newest') {
     printData(command, service.terminal, { place: bucket, workgroups: [] }, () => `${nothingToDo(bucket)}\n`);
     return;

@@ -16,7 +16,7 @@ import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import { createLineView } from '../terminal/progress-view.ts';
 import { ALL_WORKGROUPS_OPTION, chosenWorkgroups } from './backup-command.ts';
-import { bucketName, choosePlace, type Place } from './choose-place.ts';
+import { bucketAddress, choosePlace, type Place } from './choose-place.ts';
 import { formatMegabytes, formatMoment } from './format-bytes.ts';
 
 interface Options {
@@ -85,7 +85,7 @@ async function verifyAll(
     ...(state?.broken ?? []),
   ];
   const { s3 } = config.storage;
-  const name = place?.name ?? (s3 ? bucketName(s3) : lakeFolder(config));
+  const name = place?.name ?? (s3 ? bucketAddress(s3) : lakeFolder(config));
   const data = { place: name, workgroups, ...(state && { state }), broken };
   printData(command, terminal, data, (columnsMax, shown) =>
     [

@@ -4,6 +4,7 @@ import { workgroupWarnings } from '../../config/config-warnings.ts';
 import { settingPlace } from '../../config/workgroup-place.ts';
 import { openLedger } from '../../exports/export-ledger.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
+import { silentLogger } from '../../lib/logger.ts';
 import {
   DAY_MS,
   formatInstant,
@@ -23,7 +24,7 @@ import {
   type WorkgroupStatus,
 } from '../../pipeline/workgroup-status.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { hasLivingWorker } from '../../worker-rpc/worker-rpc.ts';
+import { type Control, hasLivingWorker } from '../../worker-rpc/worker-rpc.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { type ExportState, exportNotes, exportState } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
@@ -82,7 +83,9 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
       }
       const processes = await askConfigStates(config.dataDir);
       for (const note of describeConfigStates(processes)) printNote(command, terminal, note);
-      const listed = await listStatuses(config, systemClock.now(), workgroup);
+      const { openControl } = await import('../../service/open-control.ts');
+      const control = openControl(config, { logger: silentLogger });
+      const listed = await listStatuses(config, control, systemClock.now(), workgroup).finally(control.close);
       const statuses = await withBacklogs(config, listed, streamUrl(processes), systemClock.now());
       printData(command, terminal, statuses, (columnsMax, shown) =>
         describe(shown, systemClock.now(), columnsMax),
@@ -108,7 +111,12 @@ function chooseWorkgroups(config: Config, only: string | undefined): WorkgroupCo
 }
 
 /** @throws InputError if the workgroup does not exist, TransientError if no worker has written a status yet */
-async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefined): Promise<ListedStatus[]> {
+async function listStatuses(
+  config: Config,
+  control: Pick<Control, 'ask'>,
+  nowMs: UtcMs,
+  only: string | undefined,
+): Promise<ListedStatus[]> {
   const written = new Map(readStatuses(config.dataDir).map((status) => [status.workgroupId, status]));
   const chosen = chooseWorkgroups(config, only);
   const imports = new Map<string, ListedImport[]>();
@@ -117,8 +125,8 @@ async function listStatuses(config: Config, nowMs: UtcMs, only: string | undefin
   for (const workgroup of chosen) {
     const { id } = workgroup;
     try {
-      imports.set(id, await listImports(config, workgroup, written.get(id)?.imports ?? []));
-      newest.set(id, await listNewestImports(config, workgroup));
+      imports.set(id, await listImports(config, workgroup, written.get(id)?.imports ?? [], control));
+      newest.set(id, await listNewestImports(config, workgroup, control));
     } catch (error) {
       // A problem with one warehouse does not hide the others.
       if (!(error instanceof TerminalError || isHeld(error))) throw error;

@@ -7,7 +7,7 @@ import { assignmentOf } from '../../pipeline/assignment.ts';
 import { importsClosed, importsNewestClosed } from '../../pipeline/offline-operations.ts';
 import type { UnfinishedImport } from '../../warehouse/shard-status.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
-import { createControl } from '../../worker-rpc/worker-rpc.ts';
+import type { Control } from '../../worker-rpc/worker-rpc.ts';
 import { newsOfImport } from '../import/import-news.ts';
 import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
 
@@ -28,8 +28,8 @@ export async function listImports(
   config: Config,
   workgroup: WorkgroupConfig,
   written: readonly UnfinishedImport[],
+  control: Pick<Control, 'ask'>,
 ): Promise<ListedImport[]> {
-  const control = createControl(config.dataDir);
   const asked = await control.ask(workgroup.id, 'status', undefined, ASKED);
   switch (asked.kind) {
     case 'answer': {
@@ -69,16 +69,20 @@ export interface ListedNewestImport extends LandedImport {
 export async function listNewestImports(
   config: Config,
   workgroup: WorkgroupConfig,
+  control: Pick<Control, 'ask'>,
 ): Promise<ListedNewestImport[]> {
-  const newest = await askForNewest(config, workgroup);
+  const newest = await askForNewest(config, workgroup, control);
   return newest.map((one) => ({
     ...one,
     warnings: newsOfImport(one.summary, workgroup, []).warnings,
   }));
 }
 
-async function askForNewest(config: Config, workgroup: WorkgroupConfig): Promise<LandedImport[]> {
-  const control = createControl(config.dataDir);
+async function askForNewest(
+  config: Config,
+  workgroup: WorkgroupConfig,
+  control: Pick<Control, 'ask'>,
+): Promise<LandedImport[]> {
   const asked = await control.ask(workgroup.id, 'importsNewest', undefined, ASKED);
   if (asked.kind === 'answer') return asked.answer;
   if (asked.kind === 'failed') return [];
