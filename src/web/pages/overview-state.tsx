@@ -30,8 +30,9 @@ export function OverviewState(props: {
         <p class="state-name">
           {state === 'good'
             ? 'All is well.'
-            : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention. ${worst!.text}`}
+            : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention.`}
         </p>
+        {worst && <p>{worst.text}</p>}
         <p class="muted">
           {all.length > 0 &&
             `${countText(online)} of ${plural(all.length, 'device')} ${online === 1 ? 'is' : 'are'} online${asleep > 0 ? `, ${countText(asleep)} asleep` : ''}. `}
