@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 
 const text = readFileSync(join(import.meta.dirname, '../../src/web/style/colours.css'), 'utf8');
 type Colours = Record<string, string>;
-const light = colours(1);
-const dark = colours(2);
+const light = colours(2);
+const dark = colours(3);
 
-function colours(place: 1 | 2): Colours {
+function colours(place: 2 | 3): Colours {
   const found = [...text.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);/g)];
   return Object.fromEntries(found.map((match) => [match[1]!, match[place]!]));
 }

@@ -20,7 +20,10 @@ import { WorkgroupChoice } from './workgroup-choice.tsx';
 
 /** All pages, in the order in which they are listed. "Why" is reached from a number. */
 const pages: Readonly<
-  Record<PageName, { name: string; title?: string; Page: ComponentType<{ query: Readonly<Record<string, string>> }> }>
+  Record<
+    PageName,
+    { name: string; title?: string; Page: ComponentType<{ query: Readonly<Record<string, string>> }> }
+  >
 > = {
   overview: { name: 'Overview', Page: OverviewPage },
   energy: { name: 'Energy', Page: EnergyPage },
@@ -125,11 +128,7 @@ function PageList({ workgroup, chosen }: { workgroup: string; chosen: PageName }
       {(Object.keys(pages) as PageName[])
         .filter((page) => page !== 'why')
         .map((page) => (
-          <a
-            key={page}
-            href={linkTo(workgroup, page)}
-            aria-current={page === chosen ? 'page' : undefined}
-          >
+          <a key={page} href={linkTo(workgroup, page)} aria-current={page === chosen ? 'page' : undefined}>
             {pages[page].name}
           </a>
         ))}

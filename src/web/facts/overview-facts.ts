@@ -88,7 +88,9 @@ export function completeUpTo(
  */
 export function lastQuarter(quarters: Balances) {
   const last = Object.entries(quarters)
-    .filter(([, { productionWh, consumptionWh }]) => productionWh !== null || consumptionWh !== null)
+    .filter(([, { productionWh, consumptionWh, gridImportWh }]) =>
+      [productionWh, consumptionWh, gridImportWh].some((wh) => wh !== null),
+    )
     .map(([start, balance]) => ({ startMs: Date.parse(start), balance }))
     .reduce<{ startMs: number; balance: Balance } | undefined>(
       (best, one) => (best && best.startMs > one.startMs ? best : one),

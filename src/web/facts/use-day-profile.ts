@@ -61,7 +61,8 @@ export function useDayBalance(
   everyMs?: number,
 ): Answered<Balances> {
   return useAnswer<Balances>(
-    day && `balance?startDate=${day}&endDate=${day}&timezone=${encodeURIComponent(zone)}&resolution=${resolution}`,
+    day &&
+      `balance?startDate=${day}&endDate=${day}&timezone=${encodeURIComponent(zone)}&resolution=${resolution}`,
     everyMs,
   );
 }
