@@ -8,6 +8,8 @@ export const pageNames = [
   'devices',
   'budgets',
   'exports',
+  'pipeline',
+  'configuration',
   'why',
 ] as const;
 export type PageName = (typeof pageNames)[number];

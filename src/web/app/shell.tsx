@@ -3,11 +3,13 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { type PageWork, PageWorkContext } from '../facts/page-work.ts';
 import { useWorkgroup } from '../facts/use-workgroup.ts';
 import { BudgetsPage } from '../pages/budgets-page.tsx';
+import { ConfigurationPage } from '../pages/configuration-page.tsx';
 import { DayPage } from '../pages/day-page.tsx';
 import { DevicesPage } from '../pages/devices-page.tsx';
 import { EnergyPage } from '../pages/energy-page.tsx';
 import { ExportsPage } from '../pages/exports-page.tsx';
 import { OverviewPage } from '../pages/overview-page.tsx';
+import { PipelinePage } from '../pages/pipeline-page.tsx';
 import { QualityPage } from '../pages/quality-page.tsx';
 import { WhyPage } from '../pages/why-page.tsx';
 import { Failed, Loading } from '../parts/states.tsx';
@@ -32,6 +34,8 @@ const pages: Readonly<
   devices: { name: 'Devices', Page: DevicesPage },
   budgets: { name: 'Budgets', title: 'Budgets and sites', Page: BudgetsPage },
   exports: { name: 'Exports', title: 'Exports and changes', Page: ExportsPage },
+  pipeline: { name: 'Pipeline', Page: PipelinePage },
+  configuration: { name: 'Configuration', Page: ConfigurationPage },
   why: { name: 'Why this number', Page: WhyPage },
 };
 

@@ -3,22 +3,29 @@ import type { ListedCorrection } from '../../correction/list-corrections.ts';
 import type { backfillPlanSchema, backfillsSchema, gapsSchema } from '../../operate/backfill-schemas.ts';
 import type { exportListSchema } from '../../operate/export-schemas.ts';
 import type { importsSchema } from '../../operate/import-schema.ts';
-import type { auditListSchema, deviceListSchema, tokenListSchema } from '../../operate/listing-schemas.ts';
-import type { quarantineSchema } from '../../operate/quarantine-schema.ts';
+import type {
+  auditListSchema,
+  deviceListSchema,
+  meterListSchema,
+  siteListSchema,
+  tokenListSchema,
+} from '../../operate/listing-schemas.ts';
+import type { quarantineSchema, retrySchema } from '../../operate/quarantine-schema.ts';
 import type { StatusAnswer } from '../../operate/status-schema.ts';
 import type { balanceAnswerSchema } from '../../report/balance-answers.ts';
 import type { dayChangesSchema } from '../../report/day-changes.ts';
-import type { reconciliationSchema } from '../../report/reconciliation.ts';
 import type {
   dailyEnergyDetailsSchema,
   dailyEnergySchema,
   deviceStatusSchema,
   intervalEnergySchema,
 } from '../../report/report-schemas.ts';
-import type { varianceSchema } from '../../report/variance.ts';
 import type { workgroupAnswerSchema } from '../../report/workgroup-route.ts';
 
 export type { Explained, ExplainedSource } from '../../explain/explained-schema.ts';
+export type { DayChange } from '../../report/day-changes.ts';
+export type { Reconciliation } from '../../report/reconciliation.ts';
+export type { Variance } from '../../report/variance.ts';
 
 /** The answers of the service, with the types of its schemas. */
 
@@ -32,17 +39,17 @@ export type Balances = z.output<typeof balanceAnswerSchema>;
 export type Balance = Balances[string];
 export type DeviceStatuses = z.output<typeof deviceStatusSchema>;
 export type DayChanges = z.output<typeof dayChangesSchema>;
-export type DayChange = DayChanges['changes'][number];
-export type Variance = z.output<typeof varianceSchema>;
-export type Reconciliation = z.output<typeof reconciliationSchema>;
 export type DeviceList = z.output<typeof deviceListSchema>;
+export type MeterList = z.output<typeof meterListSchema>;
+export type SiteList = z.output<typeof siteListSchema>;
 export type Tokens = z.output<typeof tokenListSchema>;
 export type AuditEntries = z.output<typeof auditListSchema>;
 export type Gaps = z.output<typeof gapsSchema>;
 export type Backfills = z.output<typeof backfillsSchema>;
-export type BackfillPlan = z.output<typeof backfillPlanSchema>;
+export type PlannedBackfill = z.output<typeof backfillPlanSchema>;
 export type Imports = z.output<typeof importsSchema>;
 export type Quarantine = z.output<typeof quarantineSchema>;
+export type RetryAnswer = z.output<typeof retrySchema>;
 export type ExportList = z.output<typeof exportListSchema>;
 export type PipelineStatus = StatusAnswer;
 export interface CorrectionAnswer {

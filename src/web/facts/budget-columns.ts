@@ -80,3 +80,7 @@ export function incompleteDays(
         .join('; '),
     }));
 }
+
+export function variancePath(site: string, { from, to }: DaySpan): string {
+  return `sites/${encodeURIComponent(site)}/variance?startDate=${from}&endDate=${to}`;
+}

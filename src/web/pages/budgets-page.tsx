@@ -1,6 +1,7 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { Variance } from '../facts/answers.ts';
+import { variancePath } from '../facts/budget-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { useAnswer } from '../facts/use-answer.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -8,10 +9,10 @@ import { PageLinks, pageOf } from '../parts/page-links.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Empty } from '../parts/states.tsx';
 import { countDays, isDay } from '../words/local-days.ts';
-import { plural } from '../words/number-words.ts';
+import { plural, signedPercent } from '../words/number-words.ts';
 import { type DaySpan, rangeOf } from '../words/periods.ts';
 import { periodName } from '../words/time-words.ts';
-import { SiteReport, signedShare } from './site-report.tsx';
+import { SiteSection } from './site-section.tsx';
 
 const SITES_OF_PAGE = 15;
 const SITES_MS = 60_000;
@@ -52,7 +53,7 @@ export function BudgetsPage({ query }: { query: Readonly<Record<string, string>>
               link={link}
             />
           )}
-          <SiteReport key={`${chosen.name} ${period.from} ${period.to}`} site={chosen} period={period} />
+          <SiteSection key={`${chosen.name} ${period.from} ${period.to}`} site={chosen} period={period} />
         </>
       )}
     </>
@@ -134,7 +135,7 @@ function SiteRow(props: { name: string; isChosen: boolean; period: DaySpan; href
       <td class="number">
         <EnergyAmount wh={isCompared ? total.budgetWh : null} />
       </td>
-      <td class="number">{isCompared ? signedShare(total.variancePercent) : '–'}</td>
+      <td class="number">{isCompared ? signedPercent(total.variancePercent) : '–'}</td>
       <td>
         {failure && !answer
           ? failure.message
@@ -146,10 +147,6 @@ function SiteRow(props: { name: string; isChosen: boolean; period: DaySpan; href
       </td>
     </tr>
   );
-}
-
-export function variancePath(site: string, { from, to }: DaySpan): string {
-  return `sites/${encodeURIComponent(site)}/variance?startDate=${from}&endDate=${to}`;
 }
 
 /** The period of the address, or the current month. */

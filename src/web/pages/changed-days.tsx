@@ -9,7 +9,7 @@ import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
-import { changeCauses, changeKinds } from '../words/change-words.ts';
+import { causeWords, changeKindWords } from '../words/change-words.ts';
 import { shiftDay } from '../words/local-days.ts';
 import { exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
 import { longDay } from '../words/time-words.ts';
@@ -80,10 +80,10 @@ export function ChangedDays({ query }: { query: Readonly<Record<string, string>>
                     cell: ({ differenceWh }) => <SignedEnergy wh={differenceWh} />,
                     sum: <SignedEnergy wh={totals.differenceWh} />,
                   },
-                  { title: 'What', cell: ({ kind }) => changeKinds[kind] ?? kind },
+                  { title: 'What', cell: ({ kind }) => changeKindWords[kind] ?? kind },
                   {
                     title: 'Because of',
-                    cell: ({ causes }) => causes.map((cause) => changeCauses[cause] ?? cause).join(', '),
+                    cell: ({ causes }) => causes.map((cause) => causeWords[cause] ?? cause).join(', '),
                   },
                   { title: 'Changed', cell: ({ changedAt }) => <DayTime at={changedAt} /> },
                 ]}

@@ -7,13 +7,13 @@ import { seriesColumns } from '../facts/energy-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { splitSeries } from '../facts/series.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { DeviceStateText } from '../parts/device-state-text.tsx';
 import { LimitTable } from '../parts/limit-table.tsx';
 import { Loading } from '../parts/states.tsx';
 import { DayTime, TimeAgo } from '../parts/time-text.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { shiftDay } from '../words/local-days.ts';
 import { longDay } from '../words/time-words.ts';
-import { DeviceState } from './devices-page.tsx';
 import { energySentence } from './energy-sentence.tsx';
 
 const DAYS = 30;
@@ -59,7 +59,7 @@ export function DeviceCard({ row, closeHref }: { row: DeviceRow; closeHref: stri
       </div>
       <dl class="facts">
         <Fact name="State">
-          <DeviceState row={row} />
+          <DeviceStateText row={row} />
         </Fact>
         <Fact name="Since">
           <DayTime at={status.since} />

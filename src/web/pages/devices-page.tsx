@@ -12,10 +12,10 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Choice } from '../parts/choice.tsx';
 import { DataTable } from '../parts/data-table.tsx';
+import { DeviceStateText } from '../parts/device-state-text.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { PageLinks, pageOf } from '../parts/page-links.tsx';
 import { SearchField } from '../parts/search-field.tsx';
-import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
 import { DaySpark } from '../pictures/spark.tsx';
@@ -128,7 +128,7 @@ function DeviceTable(props: {
           keyOf={({ id }) => id}
           columns={[
             { title: 'Device', cell: ({ id, name }) => <a href={link({ device: id })}>{name}</a> },
-            { title: 'State', cell: (row) => <DeviceState row={row} /> },
+            { title: 'State', cell: (row) => <DeviceStateText row={row} /> },
             { title: 'Last data', cell: ({ status }) => <TimeAgo at={status.lastSeen} /> },
             {
               title: 'Yesterday',
@@ -164,30 +164,6 @@ function DeviceTable(props: {
       />
     </section>
   );
-}
-
-/** The state of a device in words, with its reason. */
-export function DeviceState({ row: { kind, status } }: { row: DeviceRow }) {
-  const { state, since, reason } = status;
-  const sign = { silent: 'bad', online: 'good', asleep: 'calm', unknown: 'noted' } as const;
-  const words = state === 'unknown' ? 'no message yet' : kind === 'asleep' ? 'asleep' : state;
-  return (
-    <span>
-      <StateWord kind={sign[kind]}>{words}</StateWord>
-      {since && (
-        <span class="muted">
-          {' '}
-          <TimeSince at={since} />
-          {reason && reason !== words && `, ${reason}`}
-        </span>
-      )}
-    </span>
-  );
-}
-
-function TimeSince({ at }: { at: string }) {
-  const ago = timeAgo(at);
-  return <>{ago === 'just now' ? ago : <TimeAgo at={at} />}</>;
 }
 
 function DaysOfDevice({ values }: { values: ReadonlyArray<number | null | undefined> }) {

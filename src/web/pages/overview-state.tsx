@@ -45,7 +45,7 @@ export function OverviewState(props: {
   );
 }
 
-function StateSign({ state }: { state: 'good' | 'bad' | 'doubtful' | 'noted' }) {
+export function StateSign({ state }: { state: 'good' | 'bad' | 'doubtful' | 'noted' }) {
   return (
     <svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" class="state-sign">
       {state === 'good' ? (

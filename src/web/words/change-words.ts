@@ -1,5 +1,5 @@
 /** What is different with a day that changed after it was closed. */
-export const changeKinds: Readonly<Record<string, string>> = {
+export const changeKindWords: Readonly<Record<string, string>> = {
   restated: 'changed',
   added: 'new energy',
   withdrawn: 'withdrawn',
@@ -7,7 +7,7 @@ export const changeKinds: Readonly<Record<string, string>> = {
 };
 
 /** Why there is a new version of a day. */
-export const changeCauses: Readonly<Record<string, string>> = {
+export const causeWords: Readonly<Record<string, string>> = {
   stream: 'late data of the stream',
   import: 'an import',
   backfill: 'a backfill',

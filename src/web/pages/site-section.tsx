@@ -7,6 +7,7 @@ import {
   daysLeftOut,
   incompleteDays,
   type LeftOut,
+  variancePath,
 } from '../facts/budget-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { deviceName } from '../facts/series.ts';
@@ -16,13 +17,12 @@ import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { shiftDay } from '../words/local-days.ts';
-import { listWords, plural } from '../words/number-words.ts';
+import { listWords, plural, signedPercent } from '../words/number-words.ts';
 import type { DaySpan } from '../words/periods.ts';
 import { longDay, periodName } from '../words/time-words.ts';
-import { variancePath } from './budgets-page.tsx';
 
 /** One site: its energy against its budget, and its meters against its devices. */
-export function SiteReport(props: { site: { name: string; devices: number }; period: DaySpan }) {
+export function SiteSection(props: { site: { name: string; devices: number }; period: DaySpan }) {
   const { site, period } = props;
   const variance = useAnswer<Variance>(variancePath(site.name, period), SLOW_MS);
   return (
@@ -41,7 +41,7 @@ export function SiteReport(props: { site: { name: string; devices: number }; per
           }
         </Shown>
       </section>
-      {site.devices > 0 && <SiteReconciliation site={site.name} period={period} />}
+      {site.devices > 0 && <ReconciliationSection site={site.name} period={period} />}
     </>
   );
 }
@@ -60,7 +60,7 @@ function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
             <EnergyAmount wh={total.comparedDays > 0 ? total.actualWh : null} /> of{' '}
             <EnergyAmount wh={total.comparedDays > 0 ? total.budgetWh : null} /> in {periodName(period)}
             {isRunning && ', up to yesterday'}
-            {total.variancePercent !== null && `: ${signedShare(total.variancePercent)} against the budget`}
+            {total.variancePercent !== null && `: ${signedPercent(total.variancePercent)} against the budget`}
             {scenario && ` (${scenario})`}.{' '}
             {leftOut.length > 0 && `${plural(leftOut.length, 'day')} to look at. `}
             {metersWithoutBudget.length > 0 &&
@@ -102,7 +102,7 @@ function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
               cell: ([, { varianceWh }]) => <EnergyAmount wh={varianceWh} />,
               sum: <EnergyAmount wh={total.varianceWh} />,
             },
-            { title: 'Percent', isNumber: true, cell: ([, one]) => signedShare(one.variancePercent) },
+            { title: 'Percent', isNumber: true, cell: ([, one]) => signedPercent(one.variancePercent) },
             {
               title: 'Note',
               cell: ([, { partial, scenarios }]) =>
@@ -154,7 +154,7 @@ function Pace({ total }: { total: Variance['total'] }) {
   );
 }
 
-function SiteReconciliation({ site, period }: { site: string; period: DaySpan }) {
+function ReconciliationSection({ site, period }: { site: string; period: DaySpan }) {
   const { today, workgroup } = useContext(PageWorkContext);
   const last = period.to < today ? period.to : shiftDay(today, -1);
   const answered = useAnswer<Reconciliation>(
@@ -182,7 +182,7 @@ function SiteReconciliation({ site, period }: { site: string; period: DaySpan })
                     The meters have <EnergyAmount wh={total.metersWh} />, the devices{' '}
                     <EnergyAmount wh={total.devicesWh} />: a difference of{' '}
                     <EnergyAmount wh={total.differenceWh} />
-                    {total.differencePercent !== null && ` (${signedShare(total.differencePercent)})`} over{' '}
+                    {total.differencePercent !== null && ` (${signedPercent(total.differencePercent)})`} over{' '}
                     {total.completeDays} of {plural(total.days, 'day')}.
                   </>
                 )}
@@ -221,7 +221,7 @@ function SiteReconciliation({ site, period }: { site: string; period: DaySpan })
                       {
                         title: 'Percent',
                         isNumber: true,
-                        cell: ([, one]) => signedShare(one.differencePercent),
+                        cell: ([, one]) => signedPercent(one.differencePercent),
                       },
                       {
                         title: 'Note',
@@ -272,14 +272,4 @@ function LeftOutDays({ title, days }: { title: string; days: readonly LeftOut[] 
       )}
     </>
   );
-}
-
-/** Percent with its sign, such as "+4.2 %". Null is a dash. */
-export function signedShare(percent: number | null): string {
-  if (percent === null) return '–';
-  const format = new Intl.NumberFormat(undefined, {
-    maximumFractionDigits: Math.abs(percent) < 10 ? 1 : 0,
-    signDisplay: 'exceptZero',
-  });
-  return `${format.format(percent)}\u00a0%`;
 }
