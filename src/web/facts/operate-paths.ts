@@ -1,8 +1,8 @@
 /** The paths of what an operator can do, below the workgroup. */
 export const operatePaths = {
-  planBackfill: 'backfills?dryRun=true',
+  previewBackfill: 'backfills/preview',
   startBackfill: 'backfills',
-  cancelBackfill: (id: number) => `backfills/${id}/cancel`,
+  backfill: (id: number) => `backfills/${id}`,
   retryQuarantine: 'quarantine/retry',
-  runExport: (id: string) => `exports/${encodeURIComponent(id)}/runs`,
+  runExport: (id: string) => `exports/${encodeURIComponent(id)}/run`,
 } as const;

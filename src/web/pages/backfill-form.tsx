@@ -38,7 +38,7 @@ export function BackfillForm({ onClose, onStarted }: { onClose(): void; onStarte
         ? { source }
         : // The last day is included, and the end of a period is not.
           { source, from: String(form.get('from')), to: shiftDay(String(form.get('to')), 1) };
-    const found = await send<PlannedBackfill>(operatePaths.planBackfill, wish);
+    const found = await send<PlannedBackfill>(operatePaths.previewBackfill, wish);
     if (found) setPlan({ wish, plan: found });
   };
   return (

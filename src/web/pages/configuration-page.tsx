@@ -18,10 +18,10 @@ export function ConfigurationPage() {
       <div class="page-head">
         <h1>Configuration</h1>
       </div>
-      <Problems />
+      {workgroup.maySeeAll && <Problems />}
       <ConfigurationInForce />
-      {workgroup.mayOperate && <TokenList />}
-      {workgroup.mayAudit && <AuditTrail />}
+      {workgroup.maySeeAll && workgroup.mayOperate && <TokenList />}
+      {workgroup.maySeeAll && workgroup.mayAudit && <AuditTrail />}
     </>
   );
 }

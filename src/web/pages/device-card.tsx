@@ -29,7 +29,7 @@ export function DeviceCard({ row, closeHref }: { row: DeviceRow; closeHref: stri
     `daily-energy/details?startDate=${period.from}&endDate=${period.to}&groupBy=source&devices=${id}`,
     SLOW_MS,
   );
-  const list = useAnswer<DeviceList>(`devices?devices=${id}`, 60_000);
+  const list = useAnswer<DeviceList>('devices', 60_000);
   const listed = list.answer?.devices.find((one) => one.id === id);
   const lastDay = Object.keys(details.answer ?? {})
     .sort()

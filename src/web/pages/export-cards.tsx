@@ -1,5 +1,9 @@
+import { useContext } from 'preact/hooks';
 import type { ExportList } from '../facts/answers.ts';
+import { operatePaths } from '../facts/operate-paths.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
 import { useAnswer } from '../facts/use-answer.ts';
+import { useSend } from '../facts/use-send.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { StateWord } from '../parts/state-word.tsx';
@@ -28,7 +32,7 @@ export function ExportCards() {
             <>
               <p class="sentence">{exportsSentence(exports)}</p>
               {exports.map((one) => (
-                <OneExport key={one.id} of={one} />
+                <OneExport key={one.id} of={one} refresh={answered.refresh} />
               ))}
             </>
           )
@@ -51,7 +55,13 @@ function exportsSentence(exports: readonly Export[]): string {
   return `${plural(exports.length, 'export')}. ${parts.length === 0 ? 'Everything that was due is delivered and still right.' : parts.join(' ')}`;
 }
 
-function OneExport({ of: one }: { of: Export }) {
+function OneExport({ of: one, refresh }: { of: Export; refresh(): void }) {
+  const { workgroup } = useContext(PageWorkContext);
+  const { isBusy, problem, send } = useSend();
+  const run = async () => {
+    await send(operatePaths.runExport(one.id));
+    refresh();
+  };
   const { id, report, range, format, destination, schedule, nextAt, runs, runCount, timezone } = one;
   return (
     <section class="export" aria-label={`Export ${id}`}>
@@ -90,6 +100,18 @@ function OneExport({ of: one }: { of: Export }) {
             { title: 'Note', cell: (run) => <RunNote run={run} /> },
           ]}
         />
+      )}
+      {problem && (
+        <p class="notice" role="alert">
+          {problem}
+        </p>
+      )}
+      {workgroup.mayOperate && (
+        <div class="buttons">
+          <button type="button" class="button" disabled={isBusy} onClick={() => void run()}>
+            Run now<span class="visually-hidden">: {id}</span>
+          </button>
+        </div>
       )}
       {runCount > runs.length && (
         <p class="muted">

@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { Backfills } from '../facts/answers.ts';
 import { operatePaths } from '../facts/operate-paths.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
 import { useAnswer } from '../facts/use-answer.ts';
 import { useSend } from '../facts/use-send.ts';
-import { DataTable } from '../parts/data-table.tsx';
+import { DataTable, type TableColumn } from '../parts/data-table.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime, TimeAgo } from '../parts/time-text.tsx';
@@ -14,18 +15,30 @@ type Backfill = Backfills['backfills'][number];
 
 /** Backfills with their progress. New ones are started after a look at what they would read. */
 export function PipelineBackfills() {
+  const { workgroup } = useContext(PageWorkContext);
   const answered = useAnswer<Backfills>('backfills');
   const [isAsking, setAsking] = useState(false);
   const { isBusy, problem, send } = useSend();
   const cancel = async (id: number) => {
-    await send(operatePaths.cancelBackfill(id));
+    await send(operatePaths.backfill(id), undefined, 'DELETE');
     answered.refresh();
+  };
+  const action: TableColumn<Backfill> = {
+    title: 'Action',
+    cell: ({ id, state }) =>
+      state === 'running' || state === 'interrupted' ? (
+        <button type="button" class="button quiet" disabled={isBusy} onClick={() => void cancel(id)}>
+          Cancel<span class="visually-hidden"> backfill {id}</span>
+        </button>
+      ) : (
+        ''
+      ),
   };
   return (
     <section class="card" aria-labelledby="backfills">
       <div class="card-head">
         <h2 id="backfills">Backfills</h2>
-        {!isAsking && (
+        {workgroup.mayOperate && !isAsking && (
           <button type="button" class="button" onClick={() => setAsking(true)}>
             Read the past again
           </button>
@@ -67,22 +80,7 @@ export function PipelineBackfills() {
                   },
                   { title: 'Started', cell: ({ startedAt }) => <TimeAgo at={startedAt} /> },
                   { title: 'Note', cell: ({ note }) => note ?? '' },
-                  {
-                    title: 'Action',
-                    cell: ({ id, state }) =>
-                      state === 'running' || state === 'interrupted' ? (
-                        <button
-                          type="button"
-                          class="button quiet"
-                          disabled={isBusy}
-                          onClick={() => void cancel(id)}
-                        >
-                          Cancel<span class="visually-hidden"> backfill {id}</span>
-                        </button>
-                      ) : (
-                        ''
-                      ),
-                  },
+                  ...(workgroup.mayOperate ? [action] : []),
                 ]}
               />
             </>

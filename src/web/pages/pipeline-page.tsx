@@ -1,4 +1,6 @@
+import { useContext } from 'preact/hooks';
 import type { PipelineStatus } from '../facts/answers.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
 import { useAnswer } from '../facts/use-answer.ts';
 import { Shown } from '../parts/states.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
@@ -11,7 +13,18 @@ import { PipelineQuarantine } from './pipeline-quarantine.tsx';
 
 /** Whether the service keeps up: its stages, gaps, backfills, imports, and what could not be read. */
 export function PipelinePage() {
-  const status = useAnswer<PipelineStatus>('status');
+  const { workgroup } = useContext(PageWorkContext);
+  const status = useAnswer<PipelineStatus>(workgroup.maySeeAll && 'status');
+  // The stages are those of the whole workgroup.
+  if (!workgroup.maySeeAll)
+    return (
+      <>
+        <div class="page-head">
+          <h1>Pipeline</h1>
+        </div>
+        <PipelineQuarantine />
+      </>
+    );
   return (
     <>
       <div class="page-head">

@@ -15,6 +15,7 @@ type Group = Quarantine['groups'][number];
 
 /** What was received and not used, by reason, and series that cannot be computed. */
 export function PipelineQuarantine() {
+  const { workgroup } = useContext(PageWorkContext);
   const answered = useAnswer<Quarantine>('quarantine', SLOW_MS);
   const statuses = useAnswer<DeviceStatuses>('device-status', 60_000);
   const { isBusy, problem, send } = useSend();
@@ -48,11 +49,13 @@ export function PipelineQuarantine() {
                 </p>
               )}
               {retried && <p role="status">{retriedWords(retried)}</p>}
-              <div class="buttons">
-                <button type="button" class="button" disabled={isBusy} onClick={() => void retry()}>
-                  Try all of it again
-                </button>
-              </div>
+              {workgroup.mayOperate && (
+                <div class="buttons">
+                  <button type="button" class="button" disabled={isBusy} onClick={() => void retry()}>
+                    Try all of it again
+                  </button>
+                </div>
+              )}
             </>
           )
         }
