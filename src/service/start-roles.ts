@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
-import { createAudit } from '../audit/audit.ts';
+import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
@@ -27,6 +27,7 @@ import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { createControl } from '../worker-rpc/worker-rpc.ts';
+import { addOperate } from './add-operate.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
@@ -83,7 +84,7 @@ export async function startRoles(
     let url: string | undefined;
     // All parts follow changes, so a reload can come while they start.
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
-    const parts = { access, accessAudit, workgroups, logger, clock };
+    const parts = { access, accessAudit, audit, workgroups, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
@@ -111,7 +112,8 @@ export async function startRoles(
         stops.push(stream.stop);
         news = stream.news;
       }
-      if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
+      const ownUrl = () => (roles.includes('stream') ? url : undefined);
+      if (roles.includes('report')) stops.push(await addReport(app, health, config, { ...parts, ownUrl }));
       stops.push(() => app.close());
       url = await listen(app, config);
     }
@@ -149,6 +151,7 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
 type Parts = Pick<Service, 'logger' | 'clock'> & {
   access: Access;
   accessAudit: AccessAudit;
+  audit: Audit;
   workgroups: Workgroups;
 };
 
@@ -156,7 +159,7 @@ async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, workgroups, logger, clock }: Parts,
+  { access, accessAudit: audit, workgroups, logger, clock }: Omit<Parts, 'audit'>,
 ): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
@@ -237,8 +240,9 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, workgroups, logger, clock }: Parts,
+  parts: Parts & { ownUrl: () => string | undefined },
 ): Promise<() => Promise<void>> {
+  const { accessAudit: audit, workgroups, logger, clock } = parts;
   const lake = await openLakeReader({
     lakeDir: lakeFolder(config),
     hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
@@ -267,9 +271,13 @@ async function addReport(
     clock,
     logger,
   });
+  const stopOperate = addOperate(app, config, { ...parts, lake, control });
   const idsNow = () => workgroups.list().map(({ id }) => id);
   health.addReadiness('lake', (asker) => lakeReadiness(lake, idsNow(), clock.now(), asker));
-  return () => lake.close();
+  return async () => {
+    await stopOperate();
+    await lake.close();
+  };
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {

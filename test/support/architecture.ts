@@ -160,6 +160,7 @@ export const parts: readonly Part[] = [
       'audit',
       'access',
       'http',
+      'stream',
       'warehouse',
       'import',
       'backfill',
