@@ -181,6 +181,7 @@ function applyEnvironment(config: Record<string, unknown>, environment: Environm
 }
 
 function addAwsVariables(config: unknown, environment: Environment): void {
-  const storage = isSettings(config) ? config.storage : undefined;
-  if (isSettings(storage) && isSettings(storage.s3)) storage.s3 = withAwsVariables(storage.s3, environment);
+  if (!isSettings(config)) return;
+  for (const section of [config.storage, config.backup])
+    if (isSettings(section) && isSettings(section.s3)) section.s3 = withAwsVariables(section.s3, environment);
 }

@@ -5,7 +5,7 @@ import { readerNames } from '../lib/private-files.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
-import { storageSchema } from './storage-settings.ts';
+import { backupSchema, storageSchema } from './storage-settings.ts';
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
@@ -97,6 +97,7 @@ const settingsSchema = z.strictObject({
   workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,
   storage: storageSchema,
+  backup: backupSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
 });

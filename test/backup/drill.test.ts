@@ -195,7 +195,7 @@ test('a place of another warehouse is refused, and so are places that are none',
     const keyless = await site.run('backup', 's3://bucket/x');
     expect(keyless.code).toBe(2);
     expect(keyless.stderr).toContain('AWS_ACCESS_KEY_ID');
-    expect((await site.run('backup')).stderr).toContain('configure storage.s3');
+    expect((await site.run('backup')).stderr).toContain('configure backup.s3');
     expect((await site.run('restore', tempDir())).stderr).toContain('has nothing to restore');
     expect((await site.run('restore', place, '--at', 'yesterday')).code).toBe(2);
   }

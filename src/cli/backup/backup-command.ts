@@ -30,7 +30,7 @@ export function addBackupCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('backup')
     .description('copy warehouses and lakes to a folder or a bucket, also while the service runs')
-    .argument('[place]', 'a folder, or s3://bucket/prefix (default: storage.s3 of the configuration)')
+    .argument('[place]', 'a folder, or s3://bucket/prefix (default: backup.s3 of the configuration)')
     .option(...ALL_WORKGROUPS_OPTION)
     .option('--with-secrets', 'copy the signing keys and the list of tokens too')
     .addHelpText('after', help)
@@ -149,7 +149,7 @@ In the backup: measured data, energy, corrections, uploads, imports and the lake
 are not in the log yet. Not in the backup: the messages of the last hour in the stream that have not landed, the configuration, and, without
 --with-secrets, keys and tokens.
 
-Keys of a bucket come from storage.s3 of the configuration, or from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+Keys of a bucket come from backup.s3 of the configuration, or from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 
 Examples:
   wattline backup /mnt/backup/wattline

@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /**
- * The place that the command line names, or the bucket of the configuration.
+ * The place that the command line names, or `backup.s3` of the configuration.
  * @throws InputError if it is neither a folder nor a bucket, or keys are missing
  */
 export function choosePlace(config: Config, { cwd, environment }: Terminal, text: string | undefined): Place {
@@ -35,21 +35,22 @@ function addressOf(
   { cwd, environment }: Pick<Terminal, 'cwd' | 'environment'>,
   text: string | undefined,
 ): Parameters<typeof openStore>[0] {
-  const { s3 } = config.storage;
+  const { s3 } = config.backup;
   if (text === undefined) {
     if (s3) return { kind: 's3', ...s3 };
     throw new InputError('the command line', [
-      { path: 'place', message: 'is missing: name a folder or s3://bucket/prefix, or configure storage.s3' },
+      { path: 'place', message: 'is missing: name a folder or s3://bucket/prefix, or configure backup.s3' },
     ]);
   }
   const address = parseStoreAddress(text);
   if (address.kind === 'folder') return { kind: 'folder', path: resolve(cwd, address.path) };
   const { bucket, prefix } = address;
-  if (s3) return { ...s3, kind: 's3', bucket, prefix };
+  const access = s3 ?? config.storage.s3;
+  if (access) return { ...access, kind: 's3', bucket, prefix };
   const parsed = storageS3Schema.safeParse(withAwsVariables({ bucket, prefix }, environment), inWords);
   if (!parsed.success)
     throw new InputError(
-      `the access to ${text} (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or configure storage.s3)`,
+      `the access to ${text} (set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or configure backup.s3)`,
       zodProblems(parsed.error),
     );
   return { kind: 's3', ...parsed.data };

@@ -35,7 +35,7 @@ export function addRestoreCommand(program: Command, terminal: Terminal): void {
     .description('bring warehouses and lakes back from a backup')
     .argument(
       '[place]',
-      'a folder, or s3://bucket/prefix (default: storage.s3, else the lake of this machine)',
+      'a folder, or s3://bucket/prefix (default: backup.s3, else the lake of this machine)',
     )
     .option(...ALL_WORKGROUPS_OPTION)
     .option(
@@ -192,7 +192,7 @@ async function restoreOne(
 
 /** The lakes of this machine have snapshots too. Undefined if a bucket is configured. */
 function ownLake(config: Config): string | undefined {
-  return config.storage.s3 ? undefined : lakeFolder(config);
+  return config.backup.s3 ? undefined : lakeFolder(config);
 }
 
 const help = `
@@ -202,7 +202,7 @@ still has the messages of the last hour (stream.retention), and what it no longe
 
 --at restores the newest commit with a snapshot that is not later. The state of exports and of the audit log is restored if it does not exist.
 
-Without a place and without storage.s3, the warehouse is restored from the last snapshot in the lake of this machine, for example after its file was
+Without a place and without backup.s3, the warehouse is restored from the last snapshot in the lake of this machine, for example after its file was
 damaged. The service adds one every pipeline.snapshotEvery.
 
 Examples:
