@@ -37,6 +37,9 @@ const environmentPaths: Readonly<Record<string, readonly string[]>> = {
   WATTLINE_STREAM_REDIS_URL: ['stream', 'redisUrl'],
   WATTLINE_QUEUE_BACKEND: ['queue', 'backend'],
   WATTLINE_REDIS_URL: ['queue', 'redisUrl'],
+  WATTLINE_WORKER_HOST: ['worker', 'host'],
+  WATTLINE_WORKER_PORT: ['worker', 'port'],
+  WATTLINE_WORKER_ADDRESS: ['worker', 'address'],
   WATTLINE_JWKS_FILE: ['access', 'jwksFile'],
 };
 

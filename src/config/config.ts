@@ -6,6 +6,7 @@ import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
 import { backupSchema, storageSchema } from './storage-settings.ts';
+import { workerSchema } from './worker-settings.ts';
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
@@ -56,6 +57,7 @@ const settingsSchema = z.strictObject({
       error: 'is needed with backend: redis, such as "redis://127.0.0.1:6379"',
     })
     .prefault({}),
+  worker: workerSchema,
   pipeline: z
     .strictObject({
       pollEvery: duration({ minMs: 200, maxMs: 60_000 }).default(1_000),

@@ -44,7 +44,7 @@ export async function claimWorkgroup(
     root: lakeRoot(assignment),
     clock,
   });
-  const { claim, warehouse, movedAway } = taken;
+  const { claim, warehouse, movedAway, rolledBack } = taken;
   logger.info(
     {
       workgroup: workgroup.id,
@@ -52,6 +52,7 @@ export async function claimWorkgroup(
       epoch: claim.ownerEpoch,
       warehouse,
       movedAway,
+      ...(rolledBack && { rolledBack }),
       durationMs: Math.round(performance.now() - startMs),
     },
     'bucket.claimed',

@@ -16,8 +16,11 @@ export async function takeSnapshotNow(
 ): Promise<RestorableCommit> {
   // What comes while the snapshot is taken is not in it, and asks for another one.
   const wasWanted = snapshots.isWanted;
-  // Of a running import it has only a part.
-  snapshots.isWanted = (await imports.state()).kind === 'running';
+  // Of a running import it has only a part. The state of a failed import is an error.
+  snapshots.isWanted = await imports.state().then(
+    ({ kind }) => kind === 'running',
+    () => false,
+  );
   try {
     const lakeDir = lakeFolder(assignment);
     const generation = await commitSnapshot(shard, { lakeDir, isForced, clock, logger });
