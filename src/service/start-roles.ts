@@ -96,7 +96,9 @@ export async function startRoles(
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
     const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
     if (commits) stops.push(commits.close);
-    const bucket = roles.includes('report') ? await openBucketLake(config, { clock }) : undefined;
+    // Reports and exports share one cache.
+    const readsLakes = roles.includes('report') || roles.includes('worker');
+    const bucket = readsLakes ? await openBucketLake(config, { clock }) : undefined;
     if (bucket) {
       stops.push(bucket.close);
       commits?.onCommit(bucket.noteCommit);
@@ -137,7 +139,12 @@ export async function startRoles(
       const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
       if (!roles.includes('stream')) news = await openStreamNews(config, { logger });
       if (news) stops.push(async () => news?.close());
-      worker = await addWorker(config, ownUrl, { access, audit, workgroups, news, redis, logger, clock });
+      worker = await addWorker(config, ownUrl, {
+        ...parts,
+        audit,
+        news,
+        redis,
+      });
       stops.push(worker.stop);
     }
     return { url, access, stop };
