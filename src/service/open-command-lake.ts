@@ -2,8 +2,8 @@ import type { Config } from '../config/config.ts';
 import { keepFilesPrivate } from '../lib/private-files.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { type LakeReader, openLakeReader } from '../report/lake-reader.ts';
-import { requireDataDir } from './hold-roles.ts';
 import { openBucketLake } from './open-bucket-lake.ts';
+import { requireDataDir } from './require-data-dir.ts';
 import type { Service } from './service.ts';
 
 /** Opens the lakes for a command. With a bucket, it reads what `wattline report` reads. */
