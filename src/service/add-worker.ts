@@ -148,8 +148,14 @@ export async function addWorker(
         control.close(workgroupId);
         await stages.closeShard(workgroupId);
       },
-      assess: async (workgroupId) =>
-        assessWarehouse(assignment(workgroupId), await news?.headOf(workgroupId), clock.now()),
+      async assess(workgroupId) {
+        const end = await news?.headOf(workgroupId);
+        const state = assessWarehouse(assignment(workgroupId), end, clock.now());
+        if (state !== 'new') return state;
+        // It gets a warehouse with its first message or request.
+        if (!status.of(workgroupId).isHibernated) status.note(workgroupId, { isHibernated: true });
+        return 'idle';
+      },
       mayHibernate: async (workgroupId) =>
         (await isAtRest(workgroupId)) &&
         (await hasAllOfStream(workgroupId)) &&
