@@ -31,10 +31,10 @@ export interface WorkerDependencies {
   /** True if news of the stream of the workgroup reaches `noteNews`. Otherwise the stream is polled, and the shard stays open. */
   hasNews(workgroupId: string): boolean;
   /**
-   * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `idle`: it has nothing to do. A
-   * workgroup without any message is idle, and has no warehouse.
+   * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `idle`: it has nothing to do.
+   * `new`: it has no message and no warehouse. It stays closed, also for jobs.
    */
-  assess(workgroupId: string): Promise<'behind' | 'idle'>;
+  assess(workgroupId: string): Promise<'behind' | 'idle' | 'new'>;
   /** True if an idle shard has everything of its stream, and the lake everything of the shard. */
   mayHibernate(workgroupId: string): Promise<boolean>;
   /** Called when an idle shard was closed. */
@@ -193,27 +193,32 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   /** Looks for closed shards that have something to do. News can be lost. */
   async function assessAll(): Promise<void> {
-    for (const workgroupId of await findBehind(idsNow())) demand.want(workgroupId);
+    await wantBehind(idsNow());
     isAssessed = true;
   }
 
-  /** Of these workgroups, those that are closed and must be opened. */
-  async function findBehind(workgroupIds: readonly string[]): Promise<string[]> {
+  async function wantBehind(workgroupIds: readonly string[]): Promise<void> {
+    const states = await assessClosed(workgroupIds);
+    for (const [workgroupId, state] of states) if (state === 'behind') demand.want(workgroupId);
+  }
+
+  /** The states of these workgroups, without those that are open or wanted. */
+  async function assessClosed(workgroupIds: readonly string[]) {
     const closed = workgroupIds.filter(
       (id) => !ownedShards.has(id) && !awake.has(id) && !demand.isWanted(id),
     );
-    const behind: string[] = [];
+    const states = new Map<string, 'behind' | 'idle' | 'new'>();
     await inParallel(closed, async (workgroupId) => {
       try {
-        const state = dependencies.hasNews(workgroupId) ? await dependencies.assess(workgroupId) : 'behind';
-        if (state === 'behind') behind.push(workgroupId);
+        const hasNews = dependencies.hasNews(workgroupId);
+        states.set(workgroupId, hasNews ? await dependencies.assess(workgroupId) : 'behind');
       } catch (error) {
         // Opening it tells the reason.
         logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'shard.not-assessed');
-        behind.push(workgroupId);
+        states.set(workgroupId, 'behind');
       }
     });
-    return behind;
+    return states;
   }
 
   const schedules = () => {
@@ -225,9 +230,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   async function handle(job: Job): Promise<JobOutcome> {
     if (job.stage === 'maintain') {
       const ids = workgroups.list().flatMap(({ id, timezone }) => (timezone === job.timeZone ? [id] : []));
-      const behind = new Set(await findBehind(ids));
-      // A closed shard that is not behind was closed today, with everything done.
-      for (const id of ids) if (ownedShards.has(id) || behind.has(id)) noteDue(id, job);
+      const states = await assessClosed(ids);
+      for (const id of ids) if (states.get(id) !== 'new') noteDue(id, job);
       return 'here';
     }
     const { workgroupId } = job;
@@ -292,9 +296,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ownedShards.giveUp(one.after.id, 'reconfigured');
       demand.want(one.after.id);
     }
-    void findBehind(added.map(({ id }) => id)).then((ids) => {
-      for (const id of ids) demand.want(id);
-    });
+    void wantBehind(added.map(({ id }) => id));
     void dueJobs.review();
   });
 

@@ -151,10 +151,9 @@ export async function addWorker(
       async assess(workgroupId) {
         const end = await news?.headOf(workgroupId);
         const state = assessWarehouse(assignment(workgroupId), end, clock.now());
-        if (state !== 'new') return state;
-        // It gets a warehouse with its first message or request.
-        if (!status.of(workgroupId).isHibernated) status.note(workgroupId, { isHibernated: true });
-        return 'idle';
+        if (state === 'new' && !status.of(workgroupId).isHibernated)
+          status.note(workgroupId, { isHibernated: true });
+        return state;
       },
       mayHibernate: async (workgroupId) =>
         (await isAtRest(workgroupId)) &&

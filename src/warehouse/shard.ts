@@ -98,6 +98,8 @@ export interface Shard {
   status(): Promise<ShardStatus>;
   /** Changes the memory that DuckDB may use for this file. */
   limitMemory(megabytes: number): Promise<void>;
+  /** Gives memory that DuckDB has freed back to the operating system. Allocators would keep it for later. */
+  releaseMemory(): Promise<void>;
   /** Empties the write-ahead log if it is large. It stays as it is while transactions run. */
   checkpointIfLarge(): Promise<void>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
@@ -167,6 +169,9 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     alone: (work) => gate.alone(() => landing.pause(work)),
   });
   let changes = 0;
+  let memoryMegabytes = options.memoryMegabytes;
+  const setMemoryLimit = () =>
+    read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(memoryMegabytes)}MiB'`));
 
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
@@ -257,7 +262,12 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       }
     },
     async limitMemory(megabytes) {
-      await read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(megabytes)}MiB'`));
+      memoryMegabytes = megabytes;
+      await setMemoryLimit();
+    },
+    async releaseMemory() {
+      // DuckDB does it whenever the limit is set, also to the same value.
+      await setMemoryLimit();
     },
     async checkpointIfLarge() {
       const walBytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
