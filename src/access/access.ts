@@ -9,7 +9,7 @@ import { InputError, TerminalError } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import { type Clock, formatInstant, type UtcMs } from '../lib/time.ts';
 import { claimsSchema, type Grant, type IssueRequest, issueRequestSchema } from './grant.ts';
-import { algorithms, ensureKeys, readKeys } from './keys.ts';
+import { algorithms, ensureKeys, keyFileOf, readKeys } from './keys.ts';
 import { ownTokenId } from './own-token.ts';
 import { RefusedToken } from './refused-token.ts';
 import type { TokenRecord } from './token-files.ts';
@@ -73,7 +73,7 @@ const TOKEN_CHARACTERS_MAX = 8_192;
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { issuer, clock, audit } = options;
   const folder = join(options.dataDir, 'access');
-  const keyFile = options.jwksFile ?? join(folder, 'keys.json');
+  const keyFile = keyFileOf(options);
   if (options.jwksFile === undefined) await ensureKeys(keyFile);
   const keys = await readKeys(keyFile);
   const files = openTokenFiles(folder);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type CryptoKey, createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
 import { syncFolder, writeNewFile } from '../lib/durable-files.ts';
@@ -28,6 +28,11 @@ const keySetSchema = z
     path: ['keys'],
     error: 'must each have their own "kid" if there are several',
   });
+
+/** The key file: the configured one, or the one that the first start creates in the data folder. */
+export function keyFileOf({ dataDir, jwksFile }: { dataDir: string; jwksFile?: string | undefined }): string {
+  return jwksFile ?? join(dataDir, 'access', 'keys.json');
+}
 
 /**
  * Reads a JWKS file of Ed25519 keys. The first private key signs, and all keys verify.

@@ -43,6 +43,18 @@ const PUSH = redisScript(`
 const PUSHED_AT_ONCE = 1_000;
 
 /**
+ * Tells all machines of one revocation at once.
+ * @throws TransientError if Redis cannot be reached; a process of the own data folder tells them when it can
+ */
+export async function tellRevocation(
+  redis: Pick<RedisConnection, 'run'>,
+  tokenId: string,
+  revokedAtMs: UtcMs,
+): Promise<void> {
+  await redis.run(PUSH, KEYS, [CHANNEL, tokenId, revokedAtMs]);
+}
+
+/**
  * Shares the revoked tokens of several data folders through Redis: a token that is revoked in one is refused in all within a second. Each file keeps
  * all revocations, so they also count while Redis is away, and Redis gets them back if it has lost them. Tokens that are revoked meanwhile are refused
  * in the own folder at once, and in the others when Redis is back.

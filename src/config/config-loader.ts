@@ -37,6 +37,9 @@ const environmentPaths: Readonly<Record<string, readonly string[]>> = {
   WATTLINE_STREAM_REDIS_URL: ['stream', 'redisUrl'],
   WATTLINE_QUEUE_BACKEND: ['queue', 'backend'],
   WATTLINE_REDIS_URL: ['queue', 'redisUrl'],
+  WATTLINE_WORKER_HOST: ['worker', 'host'],
+  WATTLINE_WORKER_PORT: ['worker', 'port'],
+  WATTLINE_WORKER_ADDRESS: ['worker', 'address'],
   WATTLINE_JWKS_FILE: ['access', 'jwksFile'],
 };
 
@@ -181,6 +184,7 @@ function applyEnvironment(config: Record<string, unknown>, environment: Environm
 }
 
 function addAwsVariables(config: unknown, environment: Environment): void {
-  const storage = isSettings(config) ? config.storage : undefined;
-  if (isSettings(storage) && isSettings(storage.s3)) storage.s3 = withAwsVariables(storage.s3, environment);
+  if (!isSettings(config)) return;
+  for (const section of [config.storage, config.backup])
+    if (isSettings(section) && isSettings(section.s3)) section.s3 = withAwsVariables(section.s3, environment);
 }

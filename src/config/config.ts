@@ -5,7 +5,8 @@ import { readerNames } from '../lib/private-files.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
-import { storageSchema } from './storage-settings.ts';
+import { backupSchema, storageSchema } from './storage-settings.ts';
+import { workerSchema } from './worker-settings.ts';
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
@@ -56,6 +57,7 @@ const settingsSchema = z.strictObject({
       error: 'is needed with backend: redis, such as "redis://127.0.0.1:6379"',
     })
     .prefault({}),
+  worker: workerSchema,
   pipeline: z
     .strictObject({
       pollEvery: duration({ minMs: 200, maxMs: 60_000 }).default(1_000),
@@ -97,6 +99,7 @@ const settingsSchema = z.strictObject({
   workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,
   storage: storageSchema,
+  backup: backupSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
 });

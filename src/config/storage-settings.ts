@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accessKeyText, bucketName, keyPrefix, regionName, storeUrl } from './s3-settings.ts';
+import { duration } from './setting-types.ts';
 
 /** A bucket of S3 or of a store with the same protocol. */
 export const storageS3Schema = z
@@ -27,10 +28,21 @@ export type StorageS3 = z.output<typeof storageS3Schema>;
 
 export const storageSchema = z
   .strictObject({
-    /** The bucket for backups. */
+    /** The bucket that has the state of all workgroups. Any worker can then take a workgroup over. Default: the data folder has it. */
     s3: storageS3Schema.optional(),
+    /** What has changed is committed to the bucket at least this often. It must be well below the retention of the stream. */
+    commitEvery: duration({ minMs: 1_000, maxMs: 3_600_000 }).default(60_000),
+    /** The most disk space for copies of files of the bucket that reports read. */
+    cacheMegabytes: z.number().int().min(64).max(16_777_216).default(4_096),
     /** True if all workers use the same data folder, for example over a network file system. */
     shared: z.boolean().default(false),
+  })
+  .prefault({});
+
+export const backupSchema = z
+  .strictObject({
+    /** The bucket for backups, if the command line names no place. */
+    s3: storageS3Schema.optional(),
   })
   .prefault({});
 

@@ -137,7 +137,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       schema: {
         summary: 'Corrections',
         description:
-          'Corrections, newest first, including undone ones and undos. Read from the warehouse, so it includes the newest ones; the worker has to run on the same machine.',
+          'Corrections, newest first, including undone ones and undos. Read from the warehouse by the worker that has it open, so it includes the newest ones.',
         tags: ['report'],
         params,
         querystring: listQuerySchema,

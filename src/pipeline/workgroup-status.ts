@@ -29,9 +29,13 @@ export interface WorkgroupStatus {
   maintain: StageStatus;
   /** True if its warehouse was closed because there is nothing to do. */
   isHibernated?: boolean | undefined;
+  /** Its state in the bucket. Undefined if no bucket is configured, or before its first owner on this machine. */
+  bucket?: BucketStatus | undefined;
   gaps: number;
   quarantined: number;
   storedMessages: number;
+  /** The event time of the newest reading that is not in the future. */
+  newestReadingAtMs?: UtcMs | undefined;
   /** The number of devices in each state. Set after the first publication. */
   devices?: { online: number; offline: number; unknown: number } | undefined;
   /** Unfinished imports. Set after the first publication. */
@@ -48,6 +52,19 @@ export interface StageStatus {
   lastError?: { atMs: UtcMs; message: string } | undefined;
   /** The first failure since the last success. */
   failingSinceMs?: UtcMs | undefined;
+}
+
+export interface BucketStatus {
+  /** When the bucket last had everything of this machine. Undefined if nothing was committed yet. */
+  lastCommitAtMs: UtcMs | undefined;
+  /** The newest commit of the bucket. */
+  sequence: number;
+  /** The first failure since the last success. */
+  failingSinceMs: UtcMs | undefined;
+  /** Set while it fails. */
+  lastError: { atMs: UtcMs; message: string } | undefined;
+  /** True while this machine owns the workgroup and has all files of its lake. Reports read the bucket otherwise. */
+  isLakeComplete: boolean;
 }
 
 export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
@@ -70,11 +87,13 @@ export interface StatusBook {
         | 'gaps'
         | 'quarantined'
         | 'storedMessages'
+        | 'newestReadingAtMs'
         | 'devices'
         | 'imports'
         | 'problems'
         | 'troubles'
         | 'isHibernated'
+        | 'bucket'
       >
     >,
   ): void;

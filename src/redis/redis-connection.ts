@@ -73,6 +73,8 @@ export interface RedisConnectionOptions {
   sentinels?: readonly string[] | undefined;
   /** Replicas that must have stored messages before they are acknowledged. Default: 0. */
   replicasMin?: number;
+  /** What the connection is used for. Default: `stream`, whose messages must not be lost. */
+  use?: 'stream' | 'queue';
   logger: Logger;
 }
 
@@ -82,7 +84,7 @@ export interface RedisConnectionOptions {
  * password
  */
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
-  const { url, replicasMin = 0, logger } = options;
+  const { url, replicasMin = 0, use = 'stream', logger } = options;
   const { host, hostname, protocol } = new URL(url);
   const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
   const found = options.sentinels && {
@@ -113,7 +115,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     autoResubscribe: false,
     ...found,
   });
-  const outage = watchOutage(commands, host, logger);
+  const outage = watchOutage(commands, host, use, logger);
   for (const redis of [commands, news]) {
     redis.on('error', () => {
       // The library handles only the first error of a connection. TLS may emit a second one, which would end the
@@ -130,9 +132,14 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   // The status changes a moment after a connection has ended.
   const isReady = () => commands.status === 'ready' && commands.stream.writable;
   const refused = ({ message }: Error) =>
-    new TransientError('RedisRefused', `Redis at ${host} refused: ${describeReply(message)}`);
+    new TransientError(
+      'RedisRefused',
+      `Redis at ${host} refused: ${describeReply(message).replaceAll('stream.redisUrl', `${use}.redisUrl`)}`,
+    );
   let settingsWarned = '';
   const lookAtSettings = async () => {
+    // What the queue loses is written again.
+    if (use === 'queue') return;
     settingsWarned = await warnOfRedisSettings(commands, settingsWarned, logger);
   };
 
@@ -146,6 +153,11 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
       throw new TerminalError(error.code, `Redis at ${host} cannot be used for the stream: ${error.message}`);
     const problem = outage.lastProblem() ?? errorMessage(error);
     if (/^(NOAUTH|WRONGPASS|NOPERM)\b/.test(problem)) throw refused(new Error(problem));
+    if (use === 'queue')
+      throw new TransientError(
+        'QueueUnreachable',
+        `Redis at ${host} cannot be used (${problem}); start it, or set queue.redisUrl`,
+      );
     throw new TransientError(
       'RedisUnreachable',
       `Redis at ${host} cannot be used for the stream (${problem}); ${

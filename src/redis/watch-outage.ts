@@ -3,7 +3,7 @@ import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 
 /** Logs an outage once when it begins and once when it ends. */
-export function watchOutage(connection: EventEmitter, host: string, logger: Logger) {
+export function watchOutage(connection: EventEmitter, host: string, use: 'stream' | 'queue', logger: Logger) {
   let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
   let lastProblem: string | undefined;
   connection.on('error', (error) => {
@@ -12,13 +12,13 @@ export function watchOutage(connection: EventEmitter, host: string, logger: Logg
   connection.on('close', () => {
     if (state !== 'reachable') return;
     state = 'unreachable';
-    logger.error({ host, error: lastProblem ?? 'the connection closed' }, 'stream.redis-unreachable');
+    logger.error({ host, error: lastProblem ?? 'the connection closed' }, `${use}.redis-unreachable`);
   });
   connection.on('ready', () => {
     lastProblem = undefined;
     if (state !== 'unreachable') return;
     state = 'reachable';
-    logger.info({ host }, 'stream.redis-reachable');
+    logger.info({ host }, `${use}.redis-reachable`);
   });
   return {
     begin: () => {

@@ -51,7 +51,7 @@ export function registerExplainRoute(
       schema: {
         summary: 'Explanation of a day',
         description:
-          'Everything from which the energy of a device on a day follows: used and rejected readings, events of the register, its index at both ends of the day, the limits, why the day was read from this field, its versions with their causes, and the written-out sum. Read from the warehouse, so the worker has to run on the same machine; it explains one day at a time.',
+          'Everything from which the energy of a device on a day follows: used and rejected readings, events of the register, its index at both ends of the day, the limits, why the day was read from this field, its versions with their causes, and the written-out sum. Read from the warehouse by the worker that has it open; it explains one day at a time.',
         tags: ['report'],
         params: addressSchema,
         querystring: querySchema,

@@ -18,7 +18,9 @@ import {
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
 import { createStatusBook } from '../pipeline/workgroup-status.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
+import { acceptRemoteCalls } from './accept-remote-calls.ts';
 import { answerForShards } from './answer-for-shards.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
@@ -38,6 +40,8 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   workgroups: Workgroups;
   /** Undefined if the stream is in another process, and nothing tells of its messages. */
   news: StreamNews | undefined;
+  /** The Redis of the queue. Undefined with the embedded queue. */
+  redis: RedisConnection | undefined;
 };
 
 /** Closing the pipeline after its worker has stopped takes at most this long. */
@@ -49,7 +53,7 @@ const CATCH_UP_MS = 10 * MINUTE_MS;
 export async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, audit, workgroups, news, logger, clock }: Parts,
+  { access, audit, workgroups, news, redis, logger, clock }: Parts,
 ): Promise<WorkerRole> {
   const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
   /** There is no news of a stream elsewhere. */
@@ -72,17 +76,17 @@ export async function addWorker(
     // Shards are opened while the worker starts.
     onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
   });
-  const control = createControlServer({
-    dataDir: config.dataDir,
+  /** Answers other processes of this machine, and of other machines. */
+  const answers = {
     pipeline: answerForShards(withUpstreams(pipeline, addressOf), {
       wake: async (workgroupId) => (await started.promise).wake(workgroupId),
       noteChange: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
     }),
     // A workgroup that hibernates is opened for a request.
-    canWake: async (workgroupId) =>
+    canWake: async (workgroupId: string) =>
       workgroups.get(workgroupId) !== undefined && (await started.promise).canWake(workgroupId),
-    logger,
-  });
+  };
+  const control = createControlServer({ dataDir: config.dataDir, ...answers, logger });
   /** Opened only with exports, because a reader of the lake takes memory. */
   let exporting: ReturnType<typeof openExports> | undefined;
   const startedAtMs = performance.now();
@@ -174,6 +178,8 @@ export async function addWorker(
     if (workgroups.get(workgroupId) && hasNews(workgroupId)) worker.noteNews(workgroupId);
   });
   await control.listen();
+  const calls = { ...answers, workerId: worker.workerId, hasOpen: control.isOpen };
+  const stopRemoteCalls = redis && (await acceptRemoteCalls(config, redis, calls, { logger, clock }));
   const stopTelling = tellTroubles({
     health: worker.health,
     status,
@@ -188,7 +194,12 @@ export async function addWorker(
       await worker.stop();
       // Work that does not end now ends with the process.
       await withTimeout(
-        Promise.all([stages.close(), control.end(), exporting?.then(({ close }) => close())]),
+        Promise.all([
+          stages.close(),
+          control.end(),
+          stopRemoteCalls?.(),
+          exporting?.then(({ close }) => close()),
+        ]),
         CLOSE_MS,
       );
     },

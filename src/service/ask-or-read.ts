@@ -3,7 +3,8 @@ import { type Assignment, assignmentOf } from '../pipeline/assignment.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import type { AsJson } from '../worker-rpc/rpc-wire.ts';
-import { createControl } from '../worker-rpc/worker-rpc.ts';
+import { openControl } from './open-control.ts';
+import type { Service } from './service.ts';
 
 /**
  * Calls an operation in the process that has a workgroup's warehouse open. If there is none, reads the warehouse.
@@ -13,11 +14,13 @@ import { createControl } from '../worker-rpc/worker-rpc.ts';
 export async function askOrRead<Name extends AskableName>(
   config: Config,
   workgroup: WorkgroupConfig,
+  service: Pick<Service, 'logger'>,
   operation: Name,
   args: Operations[Name]['args'],
   read: (assignment: Assignment) => Promise<AsJson<Operations[Name]['result']>>,
 ): Promise<AsJson<Operations[Name]['result']>> {
-  const asked = await createControl(config.dataDir).ask(workgroup.id, operation, args);
+  const control = openControl(config, service);
+  const asked = await control.ask(workgroup.id, operation, args).finally(control.close);
   switch (asked.kind) {
     case 'answer':
       return asked.answer;

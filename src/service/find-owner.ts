@@ -6,7 +6,7 @@ import type { Operations } from '../pipeline/operations.ts';
 import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import type { AsJson } from '../worker-rpc/rpc-wire.ts';
-import { createControl } from '../worker-rpc/worker-rpc.ts';
+import { type OpenControl, openControl } from './open-control.ts';
 import type { Service } from './service.ts';
 
 /** The process that has the warehouse open: the running service, or else this process. */
@@ -32,9 +32,10 @@ export async function findOwner(
   { logger }: Pick<Service, 'logger'>,
   prepare: (pipeline: Pipeline) => Promise<Pick<Pipeline, 'run'>> = async (pipeline) => pipeline,
 ): Promise<WarehouseOwner> {
-  const control = createControl(config.dataDir);
+  const control = openControl(config, { logger });
   const found = await control.ask(workgroup.id, 'status', undefined);
   if (found.kind !== 'not-running') return serviceOwner(control, workgroup.id);
+  control.close();
   keepFilesPrivate(config.dataReaders);
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   try {
@@ -56,7 +57,7 @@ export async function findOwner(
   }
 }
 
-function serviceOwner(control: ReturnType<typeof createControl>, workgroupId: string): WarehouseOwner {
+function serviceOwner(control: OpenControl, workgroupId: string): WarehouseOwner {
   return {
     isService: true,
     async ask(operation, args, options) {
@@ -76,6 +77,6 @@ function serviceOwner(control: ReturnType<typeof createControl>, workgroupId: st
       }
     },
     followUp: async () => false,
-    close: async () => undefined,
+    close: async () => control.close(),
   };
 }

@@ -2,7 +2,8 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
-import { createAudit } from '../audit/audit.ts';
+import { shareRevocations } from '../access/shared-revocations.ts';
+import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
@@ -26,10 +27,13 @@ import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { registerUploadRoutes } from '../upload/upload-routes.ts';
-import { createControl } from '../worker-rpc/worker-rpc.ts';
+import { addOperate } from './add-operate.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
+import { openCommitNews } from './commit-news.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
+import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
+import { type OpenControl, openControl, openQueueRedis } from './open-control.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage } from './require-shared-storage.ts';
@@ -78,12 +82,27 @@ export async function startRoles(
       logger,
     });
     stops.push(async () => accessAudit.close());
+    // All roles use this connection to the queue's Redis.
+    const redis = config.queue.backend === 'redis' ? await openQueueRedis(config, logger) : undefined;
+    if (redis) stops.push(async () => redis.close());
     const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
+    if (redis)
+      stops.push(
+        await shareRevocations({ dataDir: config.dataDir, redis, startTimer: startSystemTimer, logger }),
+      );
+    const control = openControl(config, { logger }, redis);
     const workgroups = createWorkgroups(config);
     let url: string | undefined;
     // All parts follow changes, so a reload can come while they start.
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
-    const parts = { access, accessAudit, workgroups, logger, clock };
+    const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
+    if (commits) stops.push(commits.close);
+    const bucket = roles.includes('report') ? await openBucketLake(config, { clock }) : undefined;
+    if (bucket) {
+      stops.push(bucket.close);
+      commits?.onCommit(bucket.noteCommit);
+    }
+    const parts = { access, accessAudit, audit, workgroups, control, bucket, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
@@ -103,7 +122,7 @@ export async function startRoles(
         health.addReadiness('worker', (asker) => workReadiness(work(), asker));
         health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
       } else if (roles.includes('report')) {
-        const elsewhere = watchWorkElsewhere(config, workgroups, createControl(config.dataDir), clock);
+        const elsewhere = watchWorkElsewhere(config, workgroups, control, clock);
         health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
       }
       if (roles.includes('stream')) {
@@ -111,7 +130,8 @@ export async function startRoles(
         stops.push(stream.stop);
         news = stream.news;
       }
-      if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
+      const ownUrl = () => (roles.includes('stream') ? url : undefined);
+      if (roles.includes('report')) stops.push(await addReport(app, health, config, { ...parts, ownUrl }));
       stops.push(() => app.close());
       url = await listen(app, config);
     }
@@ -119,7 +139,7 @@ export async function startRoles(
       const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
       if (!roles.includes('stream')) news = await openStreamNews(config, { logger });
       if (news) stops.push(async () => news?.close());
-      worker = await addWorker(config, ownUrl, { access, audit, workgroups, news, logger, clock });
+      worker = await addWorker(config, ownUrl, { access, audit, workgroups, news, redis, logger, clock });
       stops.push(worker.stop);
     }
     return { url, access, stop };
@@ -149,14 +169,18 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
 type Parts = Pick<Service, 'logger' | 'clock'> & {
   access: Access;
   accessAudit: AccessAudit;
+  audit: Audit;
   workgroups: Workgroups;
+  control: OpenControl;
+  /** Undefined if no bucket is configured. */
+  bucket: BucketLake | undefined;
 };
 
 async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, workgroups, logger, clock }: Parts,
+  { access, accessAudit: audit, workgroups, logger, clock }: Omit<Parts, 'audit'>,
 ): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
@@ -237,14 +261,18 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, workgroups, logger, clock }: Parts,
+  parts: Parts & { ownUrl: () => string | undefined },
 ): Promise<() => Promise<void>> {
+  const { accessAudit: audit, workgroups, control, bucket, logger, clock } = parts;
   const lake = await openLakeReader({
-    lakeDir: lakeFolder(config),
-    hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+    ...(bucket
+      ? { source: bucket.source }
+      : {
+          lakeDir: lakeFolder(config),
+          hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+        }),
     threads: config.pipeline.threads,
   });
-  const control = createControl(config.dataDir);
   registerReportRoutes(app, {
     lake,
     explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
@@ -267,9 +295,21 @@ async function addReport(
     clock,
     logger,
   });
-  const idsNow = () => workgroups.list().map(({ id }) => id);
-  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsNow(), clock.now(), asker));
-  return () => lake.close();
+  /** A look at each workgroup of the bucket would be a request each. */
+  const idsHere = () => {
+    const ids = workgroups.list().map(({ id }) => id);
+    return bucket ? ids.filter(bucket.isHere) : ids;
+  };
+  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsHere(), clock.now(), asker));
+  if (bucket)
+    health.addReadiness('bucket', (asker) =>
+      idsHere().length < workgroups.list().length ? bucket.readiness(asker) : { ok: true },
+    );
+  const stopOperate = addOperate(app, config, { ...parts, lake });
+  return async () => {
+    await stopOperate();
+    await lake.close();
+  };
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {

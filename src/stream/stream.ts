@@ -162,6 +162,8 @@ export function createStream(options: StreamOptions): Stream {
     return {
       throwIfRefused() {
         if (refusal !== undefined) throw refusal.error;
+        // The answer may have come between two checks. A token that has expired still gets what came before.
+        if (expiresAtMs > clock.now()) recheck();
       },
       stop: () => stopTimer(),
     };

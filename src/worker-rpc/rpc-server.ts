@@ -21,6 +21,8 @@ export interface ControlServer {
   listen(): Promise<void>;
   /** Starts to answer for a workgroup, and writes its address file. */
   open(workgroupId: string): Promise<void>;
+  /** True between `open` and `close`. */
+  isOpen(workgroupId: string): boolean;
   /** Stops answering. Does nothing for a workgroup that is not open. */
   close(workgroupId: string): void;
   /** Closes all workgroups after the current answers. */
@@ -99,6 +101,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       files.set(workgroupId, file);
       writeControlFile(dataDir, workgroupId, file);
     },
+    isOpen: (workgroupId) => files.has(workgroupId),
     close,
     async end() {
       if (workerFile) removeWorkerFile(dataDir, workerFile);

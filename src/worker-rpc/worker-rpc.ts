@@ -1,10 +1,11 @@
 import { request } from 'node:http';
-import { TransientError } from '../lib/errors.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
 import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
 import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
+import { NOTHING_DONE } from './remote-wire.ts';
 import { type ControlFile, readControlFile, readWorkerFiles } from './rpc-file.ts';
 import {
   type AsJson,
@@ -41,6 +42,8 @@ export type AskOutcome<Answer> =
   /** The operation failed. The error has the same class as in the other process. */
   | { kind: 'failed'; error: Error };
 
+/** In the details of an error: the operation was not sent to the process, so another one can be asked. */
+const NOT_SENT = { isNotSent: true } as const;
 const REACH_MS = 2_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -73,6 +76,12 @@ export function createControl(dataDir: string): Control {
   };
 }
 
+/** True if an operation that failed has surely changed nothing, so another process can be asked. */
+export function hasDoneNothing(error: Error): boolean {
+  if (!(error instanceof TransientError || error instanceof TerminalError)) return false;
+  return NOTHING_DONE.has(error.code) || error.details.isNotSent === true;
+}
+
 /** True if a worker lives that can open workgroups that hibernate. */
 export function hasLivingWorker(dataDir: string): boolean {
   return readWorkerFiles(dataDir).some(({ pid }) => isAlive(pid));
@@ -95,7 +104,7 @@ export async function postRpc(owner: ControlFile, path: string, question: Questi
   if (!isAlive(owner.pid)) return { kind: 'nobody' };
   if (processFacts(owner.pid)?.isStopped) {
     const message = `the data are held by ${describeProcess(owner.pid)}`;
-    return { kind: 'failed', error: new TransientError('NoAnswer', message) };
+    return { kind: 'failed', error: new TransientError('NoAnswer', message, { details: NOT_SENT }) };
   }
   const late = AbortSignal.timeout(withinMs);
   try {

@@ -46,6 +46,14 @@ test('keys of the configuration are not mixed with keys of the environment', () 
   expect(() => load('{ bucket: energy, accessKeyId: K }', aws)).toThrow(/storage\.s3\.secretAccessKey/);
 });
 
+test('the bucket of backups takes the same variables', () => {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'wattline.yaml'), 'backup:\n  s3: { bucket: energy-backup }\n');
+  const { backup, storage } = loadConfig({ cwd, environment: aws });
+  expect(backup.s3).toMatchObject({ bucket: 'energy-backup', accessKeyId: 'KEY-OF-AWS' });
+  expect(storage.s3).toBeUndefined();
+});
+
 test('secrets are not shown', () => {
   const shown = JSON.stringify(hideSecrets({ storage: { s3: load('{ bucket: energy }', aws) } }));
   expect(shown).toContain('KEY-OF-AWS');

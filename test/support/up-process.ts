@@ -32,7 +32,7 @@ export interface ServiceProcess {
   errorText(): string;
 }
 
-export type ProcessRole = 'up' | 'stream' | 'worker';
+export type ProcessRole = 'up' | 'stream' | 'worker' | 'report';
 
 /** A service with this configuration in the folder `cwd`, not started yet. */
 export async function createUpProcess(
@@ -48,7 +48,7 @@ export async function createUpProcess(
       ...input,
       // Tests look at the views as soon as something is published.
       pipeline: { currentEvery: '200ms', ...input.pipeline },
-      http: { port, streamPort: port },
+      http: { port, streamPort: port, reportPort: port },
       limits: { requestsPerMinute: 1_000_000 },
     }),
   );

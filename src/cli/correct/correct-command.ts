@@ -216,7 +216,7 @@ async function list(
   config: Config,
   workgroup: WorkgroupConfig,
   options: ListOptions,
-  { clock }: Service,
+  { logger, clock }: Service,
 ): Promise<ListedCorrection[]> {
   const { askOrRead } = await import('../../service/ask-or-read.ts');
   const { parseDay: dayOf } = await import('./correct-input.ts');
@@ -227,7 +227,7 @@ async function list(
     ...(options.source !== undefined && { source: options.source }),
     ...(options.day !== undefined && { day: dayOf(options.day) }),
   };
-  return askOrRead(config, workgroup, 'corrections', query, async (assignment) => {
+  return askOrRead(config, workgroup, { logger }, 'corrections', query, async (assignment) => {
     const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');
     return correctionsClosed(assignment, query, clock);
   });

@@ -32,11 +32,18 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
         const workgroup = chooseWorkgroup(config, options.workgroup);
         const id = chooseDevice(workgroup, device);
         const args = { device: id, day: dayOf(day, workgroup, clock), source: options.source };
-        const explained = await askOrRead(config, workgroup, 'explain', args, async (assignment) => {
-          logger.debug({ workgroup: workgroup.id }, 'explain.read');
-          const { explainClosed } = await import('../../pipeline/offline-operations.ts');
-          return explainClosed(assignment, args, clock);
-        });
+        const explained = await askOrRead(
+          config,
+          workgroup,
+          { logger },
+          'explain',
+          args,
+          async (assignment) => {
+            logger.debug({ workgroup: workgroup.id }, 'explain.read');
+            const { explainClosed } = await import('../../pipeline/offline-operations.ts');
+            return explainClosed(assignment, args, clock);
+          },
+        );
         if (explained.outcome === 'unknown_device')
           throw new TerminalError(
             'UnknownDevice',

@@ -4,10 +4,11 @@ import { type Permission, permissions } from '../../access/grant.ts';
 import { createAudit } from '../../audit/audit.ts';
 import { localActor } from '../../audit/local-actor.ts';
 import type { Config } from '../../config/config.ts';
-import { InputError, type Problem } from '../../lib/errors.ts';
+import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
+import { silentLogger } from '../../lib/logger.ts';
 import { formatInstant, systemClock } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
-import { requireDataDir } from '../../service/hold-roles.ts';
+import { requireDataDir } from '../../service/require-data-dir.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { localUrl } from '../../service/upstreams.ts';
 import { readConfig } from '../global-options.ts';
@@ -136,7 +137,8 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
     throw new InputError('the token', [
       { path: 'token-id', message: 'is not the id of a token; see "wattline token list"' },
     ]);
-  const access = await openAccess(readConfig(command, terminal));
+  const config = readConfig(command, terminal);
+  const access = await openAccess(config);
   const { known, alreadyRevoked } = access.revoke(tokenId);
   if (!known)
     printNote(
@@ -144,8 +146,29 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
       terminal,
       `this data folder has no token with the id ${tokenId}; the id is revoked anyway`,
     );
+  const unreached = await tellOthers(config, tokenId);
+  if (unreached !== undefined)
+    printNote(
+      command,
+      terminal,
+      `other machines do not know it yet (${unreached}); a running process of this data folder tells them as soon as it can, or run the same command again`,
+    );
   const said = alreadyRevoked ? 'was already revoked' : 'is revoked';
   printData(command, terminal, { tokenId, known, alreadyRevoked }, () => `token ${tokenId} ${said}\n`);
+}
+
+/** Tells the other machines at once. @returns why they cannot be told now */
+async function tellOthers(config: Config, tokenId: string): Promise<string | undefined> {
+  if (config.queue.backend !== 'redis') return undefined;
+  const { openQueueRedis } = await import('../../service/open-control.ts');
+  const { tellRevocation } = await import('../../access/shared-revocations.ts');
+  try {
+    const redis = await openQueueRedis(config, silentLogger);
+    await tellRevocation(redis, tokenId, systemClock.now()).finally(redis.close);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
 }
 
 function openAccess({ dataDir, access: { jwksFile, issuer } }: Config) {

@@ -67,10 +67,10 @@ export async function putAll(
 export async function listAll(
   config: Config,
   workgroup: WorkgroupConfig,
-  { clock }: Pick<Service, 'clock'>,
+  service: Pick<Service, 'clock' | 'logger'>,
 ): Promise<UploadList> {
-  return askOrRead(config, workgroup, 'uploads', undefined, (assignment) =>
-    uploadsClosed(assignment, clock).catch((error: unknown) => {
+  return askOrRead(config, workgroup, service, 'uploads', undefined, (assignment) =>
+    uploadsClosed(assignment, service.clock).catch((error: unknown) => {
       if (error instanceof TransientError && error.code === 'NoWarehouse') return { budgets: [], meters: [] };
       throw error;
     }),

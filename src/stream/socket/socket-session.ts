@@ -68,8 +68,11 @@ export function createSession(
       requestId,
       connection,
       source: context,
-      // The devices of the token can change.
-      filterNow: () => filterOf(table, context),
+      // The token can be revoked, and its devices can change.
+      filterNow: () => {
+        options.recheck();
+        return filterOf(table, context);
+      },
       limit,
       logger,
       onEnd: () => subscriptions.delete(requestId),

@@ -1,0 +1,57 @@
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import { port } from './setting-types.ts';
+
+const addressPattern = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i;
+
+/** Where a worker accepts calls of other machines. Used with `queue.backend: redis`. */
+export const workerSchema = z
+  .strictObject({
+    host: z.string().min(1).default('127.0.0.1'),
+    /** 0: any free port. */
+    port: port.default(0),
+    /** The host, or host and port, by which other machines reach it. Default: `host`, or the name of the machine if `host` means all addresses. */
+    address: z
+      .string()
+      .refine((text) => hostAndPort(text) !== undefined, {
+        error:
+          'must be a host, or a host and a port, such as "10.0.0.5", "worker-1:8090" or "[fd00::5]:8090"',
+      })
+      .optional(),
+  })
+  .prefault({});
+export type WorkerSettings = z.output<typeof workerSchema>;
+
+/**
+ * The host and the port by which others call a worker.
+ * @param listeningPort the port on which it listens
+ */
+export function calledAddress(
+  { host, address }: Pick<WorkerSettings, 'host' | 'address'>,
+  listeningPort: number,
+): { host: string; port: number } {
+  const told = address === undefined ? undefined : hostAndPort(address);
+  if (told) return { host: told.host, port: told.port ?? listeningPort };
+  return { host: isEveryAddress(host) ? hostname() : host, port: listeningPort };
+}
+
+/** True if only processes of the same machine can call the worker. */
+export function isOnlyLocal(settings: Pick<WorkerSettings, 'host' | 'address'>): boolean {
+  return isLoopback(settings.host) || isLoopback(calledAddress(settings, 0).host);
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|127\..*|::1)$/i.test(host);
+}
+
+function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+function hostAndPort(text: string): { host: string; port: number | undefined } | undefined {
+  const [, ipv6, name, digits] = addressPattern.exec(text) ?? [];
+  const host = ipv6 ?? name;
+  const number = digits === undefined ? undefined : Number(digits);
+  if (host === undefined || number === 0 || (number ?? 1) > 65_535) return undefined;
+  return { host, port: number };
+}

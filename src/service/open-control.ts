@@ -1,0 +1,111 @@
+import { keyFileOf } from '../access/keys.ts';
+import { openProcessTokens, type ProcessTokens } from '../access/process-token.ts';
+import type { Config } from '../config/config.ts';
+import { TransientError } from '../lib/errors.ts';
+import { SECOND_MS, systemClock } from '../lib/time.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
+import { createOwnerDirectory, machineName } from '../worker-rpc/owner-directory.ts';
+import { createRemoteControl } from '../worker-rpc/remote-control.ts';
+import { type AskOutcome, type Control, createControl, hasDoneNothing } from '../worker-rpc/worker-rpc.ts';
+import type { Service } from './service.ts';
+
+/** A control that frees its connection. */
+export interface OpenControl extends Control {
+  close(): void;
+}
+
+/** If a worker of this data folder cannot open the workgroup, another worker has it already. */
+const SECOND_LOOK_MS = SECOND_MS;
+
+type ControlSettings = Pick<Config, 'dataDir' | 'queue' | 'access'>;
+
+/**
+ * Calls operations in the worker that has a workgroup open: first a worker of this data folder, then, with the queue in Redis, a worker of any machine.
+ * @param shared the connection of this process to the Redis of the queue. Without one, a connection is opened for the first call that needs it
+ */
+export function openControl(
+  config: ControlSettings,
+  { logger }: Pick<Service, 'logger'>,
+  shared?: RedisConnection,
+): OpenControl {
+  const local = createControl(config.dataDir);
+  if (config.queue.backend !== 'redis') return { ...local, close: () => undefined };
+  let own: Promise<RedisConnection> | undefined;
+  let tokens: Promise<ProcessTokens> | undefined;
+
+  /** A failed attempt is not kept, so the next call tries again. */
+  async function remote(takeoverMs?: number): Promise<Control> {
+    if (!shared)
+      own ??= openQueueRedis(config, logger).catch((error: unknown) => {
+        own = undefined;
+        throw error;
+      });
+    tokens ??= openTokens(config).catch((error: unknown) => {
+      tokens = undefined;
+      throw error;
+    });
+    const directory = createOwnerDirectory(shared ?? (await own!));
+    return createRemoteControl({
+      directory,
+      tokens: await tokens,
+      machine: machineName(),
+      ...(takeoverMs !== undefined && { takeoverMs }),
+    });
+  }
+
+  return {
+    async ask(workgroupId, operation, args, options) {
+      const here = await local.ask(workgroupId, operation, args, options);
+      if (here.kind === 'answer' || (here.kind === 'failed' && !hasDoneNothing(here.error))) return here;
+      try {
+        const control = await remote(here.kind === 'failed' ? SECOND_LOOK_MS : undefined);
+        const there = await control.ask(workgroupId, operation, args, options);
+        // The worker of this data folder knows the reason better.
+        return here.kind === 'failed' && !isAnswered(there) ? here : there;
+      } catch (error) {
+        options?.signal?.throwIfAborted();
+        if (here.kind === 'failed') return here;
+        return { kind: 'failed', error: error instanceof Error ? error : new Error(String(error)) };
+      }
+    },
+    async reaches(workgroupId) {
+      if (await local.reaches(workgroupId)) return true;
+      return remote().then(
+        (control) => control.reaches(workgroupId),
+        () => false,
+      );
+    },
+    close() {
+      own?.then(
+        (redis) => redis.close(),
+        () => undefined,
+      );
+    },
+  };
+}
+
+/** True if a worker has answered, also with an error of the operation. */
+function isAnswered(outcome: AskOutcome<unknown>): boolean {
+  if (outcome.kind !== 'failed') return outcome.kind === 'answer';
+  const { error } = outcome;
+  return !(error instanceof TransientError && (error.code === 'NoAnswer' || hasDoneNothing(error)));
+}
+
+/**
+ * Connects to the Redis of the queue.
+ * @throws TransientError if it is not reachable
+ */
+export async function openQueueRedis(
+  { queue }: Pick<Config, 'queue'>,
+  logger: Service['logger'],
+): Promise<RedisConnection> {
+  // Commands with the embedded queue start faster without the library.
+  const { openRedisConnection } = await import('../redis/redis-connection.ts');
+  return openRedisConnection({ url: queue.redisUrl ?? '', use: 'queue', logger });
+}
+
+/** The tokens of calls between processes. @throws InputError if the key file cannot be read */
+export function openTokens({ dataDir, access }: Pick<Config, 'dataDir' | 'access'>): Promise<ProcessTokens> {
+  const keyFile = keyFileOf({ dataDir, ...access });
+  return openProcessTokens({ keyFile, issuer: access.issuer, clock: systemClock });
+}

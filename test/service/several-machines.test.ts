@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
+import type { ConfigInput } from '../../src/config/config.ts';
+import type { ReadBody } from '../../src/contract/messages.ts';
+import { setUpMachines } from '../support/machines.ts';
+import { connectTo } from '../support/socket-client.ts';
+import { until } from '../support/until.ts';
+
+const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+const DAY = '2026-05-17';
+const timeout = 120_000;
+const config: ConfigInput = {
+  logLevel: 'silent',
+  workgroups: [
+    {
+      id: 'home',
+      devices: [{ id: DEVICE, name: 'garage' }],
+      meters: [{ code: 'PV', direction: 'production' }],
+      energyStreams: [
+        { table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '1 MW' },
+      ],
+    },
+  ],
+};
+const readings = [0, 12, 24].map((hours) => ({
+  device: DEVICE,
+  event_time: Date.parse(`${DAY}T00:00:00Z`) + hours * 3_600_000,
+  data: { total_wh: 1_000 + hours * 100 },
+}));
+
+test('a machine without the data reaches the worker over HTTP and by commands', { timeout }, async () => {
+  const machines = await setUpMachines(config);
+  const one = await machines.add('one', 'up');
+  const other = await machines.add('other', 'report');
+  await one.start();
+  await other.start();
+  const headers = { Authorization: `Bearer ${one.token}`, 'Content-Type': 'application/json' };
+  const sent = await fetch(`${one.url}/api/v1/tables/home/solar/messages`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(readings),
+  });
+  expect(sent.status).toBe(200);
+  const url = `${other.url}/api/v1/orgs/home`;
+  const explain = async () => {
+    const answer = await fetch(`${url}/daily-energy/explain?device=${DEVICE}&day=${DAY}`, { headers });
+    return (await answer.json()) as { outcome?: string; sum?: unknown; sources?: unknown[] };
+  };
+  await until('the day is explained', async () => JSON.stringify(await explain()).includes('2400'), 30_000);
+
+  const correct = await fetch(`${url}/corrections`, {
+    method: 'POST',
+    headers: { ...headers, Authorization: `Bearer ${other.token}` },
+    body: JSON.stringify({
+      kind: 'set_day',
+      device: DEVICE,
+      source: 'default',
+      day: DAY,
+      energyWh: 2_300,
+      reason: 'read by hand',
+    }),
+  });
+  expect([correct.status, await correct.text()]).toEqual([200, expect.stringContaining('2300')]);
+  const listed = await other.run('correct', 'list', '--json');
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ kind: 'set_day', device: DEVICE }]);
+
+  const file = join(other.config.dataDir, '..', 'pv.csv');
+  writeFileSync(file, 'meter,start,end,energy_kwh\nPV,2026-05-01,2026-06-01,120\n');
+  const uploaded = await other.run('meter-data', 'put', file, '--timezone', 'Etc/UTC', '--json');
+  expect(uploaded).toMatchObject({ code: 0, stderr: '' });
+  const uploads = await one.run('meter-data', 'list', '--json');
+  expect(JSON.parse(uploads.stdout)).toMatchObject([{ meter: 'PV', energyWh: 120_000 }]);
+
+  for (const command of [['explain', 'garage', DAY], ['retry'], ['backfill', 'gaps'], ['budget', 'list']])
+    expect({ command, ...(await other.run(...command)) }).toMatchObject({ command, code: 0, stderr: '' });
+  const filled = await other.run('backfill', '--from', String(Date.now() - 600_000), '--json');
+  expect(filled).toMatchObject({ code: 0 });
+});
+
+test('a token that is revoked on one machine gets nothing more on another one after a second', {
+  timeout,
+}, async () => {
+  const machines = await setUpMachines(config);
+  const one = await machines.add('one', 'stream');
+  const other = await machines.add('other', 'stream');
+  await Promise.all([one.start(), other.start()]);
+  const url = `${other.url}/api/v1/tables/home/solar`;
+  const write = async (total_wh: number) => {
+    const answer = await fetch(`${one.url}/api/v1/tables/home/solar/messages`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${one.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify([{ device: DEVICE, event_time: Date.now(), data: { total_wh } }]),
+    });
+    expect(answer.status).toBe(200);
+  };
+  await write(1);
+  // Issued and revoked where no other machine sees it, by a command that ends.
+  const created = await one.run('token', 'create', 'reader', '--workgroup', 'home', '--json');
+  const { token, tokenId } = JSON.parse(created.stdout);
+  const headers = { Authorization: `Bearer ${token}` };
+  const client = await connectTo({ baseUrl: other.url }, { auth: { token, workgroupId: 'home' } });
+  const reader = client.subscribe({ requestId: randomUUID(), table: 'solar', timestamp: 0 });
+  await reader.until((messages) => messages.length === 1);
+  /** Reads on until a read is refused, and is held most of the time. */
+  async function readOn(): Promise<{ status: number; messages: number }> {
+    let from = '';
+    for (let messages = 0; ; ) {
+      const answer = await fetch(`${url}/latest${from}`, { headers: { ...headers, Prefer: 'wait=20' } });
+      if (answer.status !== 200) return { status: answer.status, messages };
+      const body = decodeCbor(Buffer.from(await answer.arrayBuffer())) as ReadBody;
+      messages += body.count;
+      from = `?offset=${body.nextOffset}`;
+    }
+  }
+  const held = readOn();
+
+  expect((await one.run('token', 'revoke', tokenId)).code).toBe(0);
+  await sleep(1_000);
+  await write(2);
+  expect((await fetch(`${url}/latest`, { headers })).status).toBe(401);
+  expect(await held).toEqual({ status: 401, messages: 1 });
+  expect(await reader.stopped).toMatchObject({ reason: 'token_expired' });
+  expect(reader.messages).toHaveLength(1);
+});
