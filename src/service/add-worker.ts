@@ -155,8 +155,13 @@ export async function addWorker(
         control.close(workgroupId);
         await stages.closeShard(workgroupId);
       },
-      assess: async (workgroupId) =>
-        assessWarehouse(assignment(workgroupId), await news?.headOf(workgroupId), clock.now()),
+      async assess(workgroupId) {
+        const end = await news?.headOf(workgroupId);
+        const state = assessWarehouse(assignment(workgroupId), end, clock.now());
+        if (state === 'new' && !status.of(workgroupId).isHibernated)
+          status.note(workgroupId, { isHibernated: true });
+        return state;
+      },
       mayHibernate: async (workgroupId) =>
         (await isAtRest(workgroupId)) &&
         (await hasAllOfStream(workgroupId)) &&
