@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
 import { shareRevocations } from '../access/shared-revocations.ts';
-import { createAudit } from '../audit/audit.ts';
+import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
@@ -27,6 +27,7 @@ import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { registerUploadRoutes } from '../upload/upload-routes.ts';
+import { addOperate } from './add-operate.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
 import { claimTasks } from './claim-tasks.ts';
@@ -102,7 +103,7 @@ export async function startRoles(
       stops.push(bucket.close);
       commits?.onCommit(bucket.noteCommit);
     }
-    const parts = { access, accessAudit, workgroups, control, bucket, logger, clock };
+    const parts = { access, accessAudit, audit, workgroups, control, bucket, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
@@ -130,7 +131,8 @@ export async function startRoles(
         stops.push(stream.stop);
         news = stream.news;
       }
-      if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
+      const ownUrl = () => (roles.includes('stream') ? url : undefined);
+      if (roles.includes('report')) stops.push(await addReport(app, health, config, { ...parts, ownUrl }));
       stops.push(() => app.close());
       url = await listen(app, config);
     }
@@ -168,6 +170,7 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
 type Parts = Pick<Service, 'logger' | 'clock'> & {
   access: Access;
   accessAudit: AccessAudit;
+  audit: Audit;
   workgroups: Workgroups;
   control: OpenControl;
   /** Undefined if no bucket is configured. */
@@ -178,7 +181,7 @@ async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, workgroups, logger, clock }: Parts,
+  { access, accessAudit: audit, workgroups, logger, clock }: Omit<Parts, 'audit'>,
 ): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
@@ -255,8 +258,9 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, workgroups, control, bucket, logger, clock }: Parts,
+  parts: Parts & { ownUrl: () => string | undefined },
 ): Promise<() => Promise<void>> {
+  const { accessAudit: audit, workgroups, control, bucket, logger, clock } = parts;
   const lake = await openLakeReader({
     ...(bucket
       ? { source: bucket.source }
@@ -298,7 +302,11 @@ async function addReport(
     health.addReadiness('bucket', (asker) =>
       idsHere().length < workgroups.list().length ? bucket.readiness(asker) : { ok: true },
     );
-  return lake.close;
+  const stopOperate = addOperate(app, config, { ...parts, lake });
+  return async () => {
+    await stopOperate();
+    await lake.close();
+  };
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {
