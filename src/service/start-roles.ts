@@ -30,8 +30,9 @@ import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { addOperate } from './add-operate.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
+import { claimTasks } from './claim-tasks.ts';
 import { openCommitNews } from './commit-news.ts';
-import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
+import { holdRoles, type Role, readersWarning } from './hold-roles.ts';
 import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import { type OpenControl, openControl, openQueueRedis } from './open-control.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
@@ -234,11 +235,7 @@ async function addStream(
       })),
     devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
-    // A process with a log in LMDB has the whole data folder.
-    hold:
-      config.stream.log === 'lmdb'
-        ? async () => async () => undefined
-        : () => holdUpkeep(config.dataDir, clock),
+    ...claimTasks(config, logs.redis, { logger, clock }),
     clock,
     startTimer: startSystemTimer,
     logger,
