@@ -33,7 +33,7 @@ import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.t
 import { type OpenControl, openControl, openQueueRedis } from './open-control.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
-import { requireSharedStorage } from './require-shared-storage.ts';
+import { requireSharedStorage, sharingWarnings } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
 import { newsOfStream, openStreamNews, type StreamNews } from './stream-news.ts';
 import { localUrl } from './upstreams.ts';
@@ -146,7 +146,8 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
       terminal.err('wattline: starting; this takes some seconds with a new data folder\n');
   }, SLOW_START_MS);
   const running = await startRoles(config, roles, service).finally(() => clearTimeout(slow));
-  for (const { path, message } of configWarnings(config)) logger.warn({ path, message }, 'config.warning');
+  for (const { path, message } of [...configWarnings(config), ...sharingWarnings(config, roles)])
+    logger.warn({ path, message }, 'config.warning');
   if (running.url && !service.signal.aborted)
     terminal.err(`wattline: ${roles.join(', ')} at ${running.url} (API: ${running.url}/docs)\n`);
   if (!service.signal.aborted) {
