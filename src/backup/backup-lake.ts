@@ -5,6 +5,7 @@ import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
 import { isFormatOne } from '../publish/commit-schema.ts';
 import { commitText, parseCommit } from '../publish/lake-commit.ts';
 import { commitKey, fileKey } from '../publish/lake-layout.ts';
+import type { PackObject } from '../snapshot/pack-format.ts';
 import { packsOf } from '../snapshot/take-snapshot.ts';
 import { createOnce } from '../storage/create-once.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
@@ -12,12 +13,12 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences } from './stored-commits.ts';
 
 export interface BackupLakeOptions {
-  /** The folder of the workgroup's lake. */
-  root: string;
-  /** The sequence of a local generation with a snapshot. */
+  /** The folder of the workgroup's lake, or the store of its replica. */
+  source: { root: string } | { store: ObjectStore };
+  /** The sequence of a commit with a snapshot. */
   sequence: number;
   target: ObjectStore;
-  /** A folder on the disk of the lake. Files are linked there, so that retention cannot delete them meanwhile. */
+  /** A folder on the disk of the lake. Files are linked there, so that retention cannot delete them meanwhile. Of a store it has one object at a time. */
   stagingDir: string;
   onProgress?: (progress: { doneBytes: number; allBytes: number }) => void;
   signal?: AbortSignal;
@@ -37,22 +38,60 @@ export interface BackedUpLake {
   isUnchanged: boolean;
 }
 
-interface Needed {
-  key: string;
-  bytes: number;
-  sha256: string;
+/** The objects that a restore of a commit reads. */
+export async function objectsOf(
+  source: ObjectStore,
+  { files, snapshot }: RestorableCommit,
+  signal?: AbortSignal,
+): Promise<PackObject[]> {
+  return [
+    ...files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
+    ...(await packsOf(source, snapshot, signal)),
+  ];
+}
+
+/** Copies the objects that the target lacks. @returns them */
+export async function copyObjects(
+  objects: readonly PackObject[],
+  options: Omit<BackupLakeOptions, 'sequence'>,
+): Promise<PackObject[]> {
+  const { source, target, stagingDir, signal, onProgress } = options;
+  const missing = await lacking(target, objects, signal);
+  const allBytes = sum(missing);
+  let doneBytes = 0;
+  const put = async ({ key, bytes, sha256 }: PackObject, path: string) => {
+    signal?.throwIfAborted();
+    await target.put(key, { path, bytes, sha256 }, signal);
+    doneBytes += bytes;
+    onProgress?.({ doneBytes, allBytes });
+  };
+  try {
+    if ('root' in source) {
+      await linkAll(source.root, stagingDir, missing);
+      for (const one of missing) await put(one, join(stagingDir, one.key));
+    } else {
+      const path = join(stagingDir, 'object');
+      for (const one of missing) {
+        if (!(await source.store.download(one.key, path, one, signal))) throw changedMeanwhile(source.store);
+        await put(one, path);
+      }
+    }
+  } finally {
+    await rm(stagingDir, { recursive: true, force: true });
+  }
+  return missing;
 }
 
 /**
- * Copies a generation and its snapshot into a store: only what the store lacks, and the commit at the end. If it is interrupted, the store has its old
+ * Copies a commit and its snapshot into a store: only what the store lacks, and the commit at the end. If it is interrupted, the store has its old
  * commits, and the next backup copies the rest.
  * @throws TerminalError `ForeignBackup` if the store has the backup of another warehouse; TransientError if the same call can succeed later
  */
 export async function backupLake(options: BackupLakeOptions): Promise<BackedUpLake> {
-  const { root, target, signal } = options;
-  const source = createFolderStore(root);
-  const local = await readStoredCommit(source, options.sequence);
-  if (!isRestorable(local)) throw changedMeanwhile(root);
+  const { target, signal } = options;
+  const source = 'root' in options.source ? createFolderStore(options.source.root) : options.source.store;
+  const local = await readStoredCommit(source, options.sequence, signal);
+  if (!isRestorable(local)) throw changedMeanwhile(source);
   const newest = (await storedSequences(target, signal)).at(-1);
   const before = newest === undefined ? undefined : await readStoredCommit(target, newest, signal);
   if (
@@ -63,24 +102,12 @@ export async function backupLake(options: BackupLakeOptions): Promise<BackedUpLa
       'ForeignBackup',
       `${target.address} has the backup of another warehouse${before.workgroupId === local.workgroupId ? ` of ${local.workgroupId}` : `: ${before.workgroupId}`}; nothing was copied. Use another place`,
     );
-  const needed: Needed[] = [
-    ...local.files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
-    ...(await packsOf(source, local.snapshot)),
-  ];
+  const needed = await objectsOf(source, local, signal);
   const bytes = sum(needed);
   const done = { createdAtMs: local.createdAtMs, objects: needed.length, bytes };
   if (before && !isFormatOne(before) && before.nonce === local.nonce)
     return { ...done, sequence: before.sequence, copied: 0, copiedBytes: 0, isUnchanged: true };
-  const missing = await lacking(target, needed, signal);
-  await withLinks(options, missing, async (pathOf) => {
-    let doneBytes = 0;
-    for (const one of missing) {
-      signal?.throwIfAborted();
-      await target.put(one.key, { path: pathOf(one.key), bytes: one.bytes, sha256: one.sha256 }, signal);
-      doneBytes += one.bytes;
-      options.onProgress?.({ doneBytes, allBytes: sum(missing) });
-    }
-  });
+  const missing = await copyObjects(needed, options);
   const sequence = await createStoredCommit(target, local, before?.sequence ?? 0, signal);
   return { ...done, sequence, copied: missing.length, copiedBytes: sum(missing), isUnchanged: false };
 }
@@ -109,11 +136,11 @@ async function createStoredCommit(
 }
 
 /** The objects that a store does not have, or has with another size. */
-async function lacking(
+export async function lacking(
   target: ObjectStore,
-  needed: readonly Needed[],
+  needed: readonly PackObject[],
   signal?: AbortSignal,
-): Promise<Needed[]> {
+): Promise<PackObject[]> {
   const stored = new Map<string, number>();
   for (const prefix of ['files/', 'snapshots/'])
     for await (const { key, bytes } of target.list(prefix, { ...(signal && { signal }) }))
@@ -121,22 +148,13 @@ async function lacking(
   return needed.filter(({ key, bytes }) => stored.get(key) !== bytes);
 }
 
-async function withLinks(
-  { root, stagingDir }: BackupLakeOptions,
-  needed: readonly Needed[],
-  work: (pathOf: (key: string) => string) => Promise<void>,
-): Promise<void> {
-  const pathOf = (key: string) => join(stagingDir, key);
-  try {
-    for (const { key } of needed) {
-      await mkdir(dirname(pathOf(key)), { recursive: true });
-      await linkOrCopy(join(root, key), pathOf(key)).catch((error: unknown) => {
-        throw errorCode(error) === 'ENOENT' ? changedMeanwhile(root) : error;
-      });
-    }
-    await work(pathOf);
-  } finally {
-    await rm(stagingDir, { recursive: true, force: true });
+async function linkAll(root: string, stagingDir: string, objects: readonly PackObject[]): Promise<void> {
+  for (const { key } of objects) {
+    const path = join(stagingDir, key);
+    await mkdir(dirname(path), { recursive: true });
+    await linkOrCopy(join(root, key), path).catch((error: unknown) => {
+      throw errorCode(error) === 'ENOENT' ? changedMeanwhile({ address: root }) : error;
+    });
   }
 }
 
@@ -147,10 +165,10 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
   });
 }
 
-function changedMeanwhile(root: string): TransientError {
-  return new TransientError('LakeChanged', `the lake ${root} has changed meanwhile; run the backup again`);
+function changedMeanwhile({ address }: { address: string }): TransientError {
+  return new TransientError('LakeChanged', `the lake ${address} has changed meanwhile; run the backup again`);
 }
 
-function sum(objects: readonly Needed[]): number {
+function sum(objects: readonly PackObject[]): number {
   return objects.reduce((total, { bytes }) => total + bytes, 0);
 }

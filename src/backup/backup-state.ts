@@ -6,7 +6,10 @@ import { hashFile } from '../lib/durable-files.ts';
 import { errorCode, errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
+import { findDamage } from './find-damage.ts';
 
+/** The folder of this state in a place, beside the workgroups. An id of a workgroup cannot contain a dot. */
+export const STATE_FOLDER = 'service.state';
 /** The folders of a data folder that are not in a warehouse or a lake. The last one has secrets. */
 export const stateFolders = ['audit', 'exports'] as const;
 export const SECRET_FOLDER = 'access';
@@ -126,7 +129,7 @@ export async function verifyState(
   const broken: Array<{ key: string; why: string }> = [];
   const sound = new Set<string>();
   for await (const { key } of store.list('manifests/')) {
-    try {
+    const damage = await findDamage(async () => {
       for (const { sha256 } of (await readManifest(store, key)).files) {
         if (sound.has(sha256)) continue;
         const bytes = await store.get(objectKey(sha256), {
@@ -138,10 +141,8 @@ export async function verifyState(
           throw damagedObject(store.address, objectKey(sha256), 'its SHA-256 is not its name');
         sound.add(sha256);
       }
-    } catch (error) {
-      if (!(error instanceof TerminalError)) throw error;
-      broken.push({ key: `state/${key}`, why: errorMessage(error) });
-    }
+    });
+    if (damage) broken.push({ key: `${STATE_FOLDER}/${key}`, why: errorMessage(damage) });
   }
   return { files: sound.size, broken };
 }

@@ -5,13 +5,17 @@ import { syncPath } from '../lib/durable-files.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { commitText } from '../publish/lake-commit.ts';
-import { readPublication } from '../publish/lake-guard.ts';
+import { type Publication, readPublication } from '../publish/lake-guard.ts';
 import { commitKey, fileKey } from '../publish/lake-layout.ts';
 import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
 import { unpack } from '../snapshot/unpack.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { readShard } from '../warehouse/read-shard.ts';
+import { openDatabase } from '../warehouse/database.ts';
+import type { Migration } from '../warehouse/load-sql.ts';
+import { migrate } from '../warehouse/migrate.ts';
+import { onConnection } from '../warehouse/recovering-database.ts';
+import { warehouseFailure } from '../warehouse/warehouse-failures.ts';
 import type { RestorableCommit } from './stored-commits.ts';
 
 export interface RestoreLakeOptions {
@@ -23,6 +27,8 @@ export interface RestoreLakeOptions {
   root: string;
   /** Moves existing data away. Without it existing data is an error. */
   force: boolean;
+  /** The schema; default: that of this program. */
+  migrations?: Migration[];
   clock: Clock;
   onProgress?: (progress: { doneBytes: number; allBytes: number }) => void;
   signal?: AbortSignal;
@@ -55,7 +61,11 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
     );
   const draftRoot = `${root}.restoring`;
   const draftWarehouse = `${warehousePath}.restored`;
-  for (const draft of [draftRoot, draftWarehouse]) await rm(draft, { recursive: true, force: true });
+  const drafts = [draftRoot, draftWarehouse, `${draftWarehouse}.wal`];
+  const removeDrafts = async () => {
+    for (const draft of drafts) await rm(draft, { recursive: true, force: true });
+  };
+  await removeDrafts();
   try {
     const restored = await restoreBeside(options, draftRoot, draftWarehouse);
     signal?.throwIfAborted();
@@ -72,15 +82,16 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
     for (const path of [warehousePath, root]) await syncPath(dirname(path));
     return { ...restored, movedAway };
   } finally {
-    for (const draft of [draftRoot, draftWarehouse]) await rm(draft, { recursive: true, force: true });
+    await removeDrafts();
   }
 }
 
 async function restoreBeside(
-  { source, commit, onProgress, signal, clock }: RestoreLakeOptions,
+  options: RestoreLakeOptions,
   draftRoot: string,
   draftWarehouse: string,
 ): Promise<Pick<RestoredLake, 'files' | 'bytes'>> {
+  const { source, commit, onProgress, signal } = options;
   const objects = [
     ...commit.files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
     ...(await packsOf(source, commit.snapshot, signal)),
@@ -108,15 +119,33 @@ async function restoreBeside(
     path: draftWarehouse,
     ...(signal && { signal }),
   });
-  await checkWarehouse(draftWarehouse, commit, clock);
+  await checkWarehouse(draftWarehouse, commit, options);
   await local.createKey(commitKey(commit.sequence), Buffer.from(commitText(commit)));
   return { files: commit.files.length, bytes: allBytes };
 }
 
-/** Opens a restored warehouse and checks that it and the commit belong together. @throws TerminalError if not */
-export async function checkWarehouse(path: string, commit: RestorableCommit, clock: Clock): Promise<void> {
-  const options = { path, workgroupId: commit.workgroupId, memoryMegabytes: 256, threads: 1, clock };
-  const publication = await readShard(options, readPublication);
+/**
+ * Checks that a restored warehouse and a commit belong together. The file is a private copy: it is brought to the schema of this program, because a
+ * snapshot can be older than the program.
+ * @throws TerminalError if they do not belong together, or the file is damaged or of a newer program
+ */
+export async function checkWarehouse(
+  path: string,
+  commit: RestorableCommit,
+  { clock, migrations }: Pick<RestoreLakeOptions, 'clock' | 'migrations'>,
+): Promise<void> {
+  const database = await openDatabase({ path, memoryMegabytes: 256, threads: 1, clock });
+  let publication: Publication;
+  try {
+    publication = await onConnection(database, async (connection) => {
+      await migrate(connection, { path, clock, ...(migrations && { migrations }) });
+      return readPublication(connection);
+    });
+  } catch (error) {
+    throw warehouseFailure(error, path);
+  } finally {
+    await database.close();
+  }
   if (publication.planned_nonce === commit.nonce && publication.created_at_ms === commit.warehouseCreatedAtMs)
     return;
   throw new TerminalError(

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { errorMessage, InputError, TerminalError } from '../lib/errors.ts';
 import { type Commit, isFormatOne, type StoredCommit } from '../publish/commit-schema.ts';
 import { parseCommit } from '../publish/lake-commit.ts';
@@ -19,6 +20,7 @@ export async function storedSequences(store: ObjectStore, signal?: AbortSignal, 
 }
 
 /**
+ * Reads a commit of a lake, of a backup or of a replica. A commit of a replica is returned with the nonce of its generation, which its snapshot has.
  * @param known an earlier commit, see `readCommit`
  * @returns undefined if it does not exist
  * @throws TerminalError `ObjectDamaged` if it cannot be read
@@ -35,12 +37,22 @@ export async function readStoredCommit(
   });
   if (bytes === undefined) return undefined;
   try {
-    const commit = parseCommit(bytes.toString('utf8'), known);
+    const text = bytes.toString('utf8');
+    const commit = parseCommit(text, known);
     if (commit.sequence !== sequence) throw new Error(`it is commit ${commit.sequence}`);
-    return commit;
+    const nonce = generationNonce(text);
+    return nonce === undefined || isFormatOne(commit) ? commit : { ...commit, nonce };
   } catch (error) {
     throw damagedObject(store.address, commitKey(sequence), errorMessage(error).split('\n', 1)[0]!);
   }
+}
+
+const mirrored = z.object({ generation: z.object({ nonce: z.string() }).nullish() });
+
+/** The nonce of the generation that a commit of a replica is a copy of. The list of files is not parsed again, because it can be long. */
+function generationNonce(text: string): string | undefined {
+  const head = text.indexOf(',"files":[');
+  return mirrored.parse(JSON.parse(head === -1 ? text : `${text.slice(0, head)}}`)).generation?.nonce;
 }
 
 const COMMIT_BYTES_MAX = 512 * 1024 * 1024;

@@ -4,19 +4,25 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { isFormatOne, type LakeFile } from '../publish/commit-schema.ts';
-import { fileKey } from '../publish/lake-layout.ts';
+import { commitKey, fileKey } from '../publish/lake-layout.ts';
 import { totalsOf } from '../publish/publish.ts';
 import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
 import { unpack } from '../snapshot/unpack.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
+import type { Migration } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
+import { findDamage } from './find-damage.ts';
 import { checkWarehouse } from './restore-lake.ts';
 import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences } from './stored-commits.ts';
 
 export interface VerifyLakeOptions {
   store: ObjectStore;
+  /** Commits that are older than the newest one by more than this are left out, because their files can be deleted. Default: all are read. */
+  contentMs?: number;
   /** For one file and one warehouse at a time. It is deleted at the end. */
   stagingDir: string;
+  /** The schema; default: that of this program. */
+  migrations?: Migration[];
   clock: Clock;
   onProgress?: (what: string) => void;
   signal?: AbortSignal;
@@ -42,7 +48,7 @@ export interface Broken {
 /**
  * Reads everything in a lake or a backup of one workgroup: each commit, each file with its SHA-256, its rows and its energy, and each snapshot with the
  * SHA-256 of each block. The newest snapshot is opened as a warehouse. Damage is collected, not thrown.
- * @throws TransientError if the store does not answer
+ * @throws TransientError if the store does not answer, TerminalError if it refuses
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLake> {
   const { store, stagingDir, signal } = options;
@@ -58,17 +64,12 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
   /** True if `work` has found the object sound. `commits` name it. */
   const check = async (key: string, work: () => Promise<void>, commits?: number[]): Promise<boolean> => {
     signal?.throwIfAborted();
-    try {
-      await work();
-      return true;
-    } catch (error) {
-      if (!(error instanceof TerminalError)) throw error;
-      // Retention has deleted the commits meanwhile, and the object with them.
-      if (commits && !(await storedSequences(store, signal)).some((one) => commits.includes(one)))
-        return false;
-      found.broken.push({ key, why: errorMessage(error).split('\n', 1)[0]! });
-      return false;
-    }
+    const damage = await findDamage(work);
+    if (!damage) return true;
+    // Retention has deleted the commits meanwhile, and the object with them.
+    if (commits && !(await storedSequences(store, signal)).some((one) => commits.includes(one))) return false;
+    found.broken.push({ key, why: errorMessage(damage).split('\n', 1)[0]! });
+    return false;
   };
   await mkdir(stagingDir, { recursive: true });
   const instance = await DuckDBInstance.create(':memory:', { threads: '1', memory_limit: '512MiB' });
@@ -76,7 +77,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
   try {
     const files = new Map<string, { file: LakeFile; commits: number[] }>();
     const snapshots: RestorableCommit[] = [];
-    for (const sequence of await storedSequences(store, signal)) {
+    for (const sequence of await sequencesOf(options)) {
       const key = `commits/${sequence}`;
       const isSound = await check(key, async () => {
         const commit = await readStoredCommit(store, sequence, signal);
@@ -131,6 +132,17 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
   }
 }
 
+async function sequencesOf({ store, contentMs, signal }: VerifyLakeOptions): Promise<number[]> {
+  const sequences = await storedSequences(store, signal);
+  const newest = sequences.at(-1);
+  if (contentMs === undefined || newest === undefined) return sequences;
+  const modifiedAtMs = new Map<string, number>();
+  for await (const object of store.list('commits/', { ...(signal && { signal }) }))
+    modifiedAtMs.set(object.key, object.modifiedAtMs);
+  const sinceMs = (modifiedAtMs.get(commitKey(newest)) ?? 0) - contentMs;
+  return sequences.filter((sequence) => (modifiedAtMs.get(commitKey(sequence)) ?? sinceMs) >= sinceMs);
+}
+
 async function verifyFile(
   { store, stagingDir, signal }: VerifyLakeOptions,
   connection: Parameters<typeof query>[0],
@@ -152,7 +164,7 @@ async function verifyFile(
   } catch (error) {
     if (
       error instanceof Error &&
-      /Invalid Input Error|IO Error|Parquet/.test(error.message) &&
+      /Invalid Input Error|Parquet/.test(error.message) &&
       !(error instanceof TerminalError)
     )
       throw broken(`it cannot be read (${errorMessage(error).split('\n', 1)[0]})`);
@@ -163,16 +175,21 @@ async function verifyFile(
 }
 
 async function verifySnapshot(
-  { store, stagingDir, clock, signal }: VerifyLakeOptions,
+  verifying: VerifyLakeOptions,
   commit: RestorableCommit,
   isOpened: boolean,
 ): Promise<void> {
+  const { store, stagingDir, signal } = verifying;
   const { snapshot } = commit;
   const path = join(stagingDir, `${commit.workgroupId}.duckdb`);
   const options = { pack: packObject(snapshot), fileBytes: snapshot.fileBytes, ...(signal && { signal }) };
-  await unpack(store, isOpened ? { ...options, path } : options);
-  if (isOpened) await checkWarehouse(path, commit, clock);
-  await rm(path, { force: true });
+  if (!isOpened) return void (await unpack(store, options));
+  try {
+    await unpack(store, { ...options, path });
+    await checkWarehouse(path, commit, verifying);
+  } finally {
+    for (const file of [path, `${path}.wal`]) await rm(file, { force: true });
+  }
 }
 
 function broken(what: string): TerminalError {

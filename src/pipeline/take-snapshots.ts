@@ -12,8 +12,11 @@ import type { OpenShard } from './open-assignment.ts';
 export async function takeSnapshotNow({ shard, assignment, imports, snapshots, clock, logger }: OpenShard) {
   // What comes while the snapshot is taken is not in it, and asks for another one.
   const wasWanted = snapshots.isWanted;
-  // Of a running import it has only a part.
-  snapshots.isWanted = (await imports.state()).kind === 'running';
+  // Of a running import it has only a part. The state of a failed import is an error.
+  snapshots.isWanted = await imports.state().then(
+    ({ kind }) => kind === 'running',
+    () => false,
+  );
   try {
     const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
     snapshots.lastAtMs = elapsedOf(clock);

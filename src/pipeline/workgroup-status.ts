@@ -29,6 +29,8 @@ export interface WorkgroupStatus {
   maintain: StageStatus;
   /** True if its warehouse was closed because there is nothing to do. */
   isHibernated?: boolean | undefined;
+  /** Its state in the bucket. Undefined if no bucket is configured, or before its first owner on this machine. */
+  bucket?: BucketStatus | undefined;
   gaps: number;
   quarantined: number;
   storedMessages: number;
@@ -48,6 +50,19 @@ export interface StageStatus {
   lastError?: { atMs: UtcMs; message: string } | undefined;
   /** The first failure since the last success. */
   failingSinceMs?: UtcMs | undefined;
+}
+
+export interface BucketStatus {
+  /** When the bucket last had everything of this machine. Undefined if nothing was committed yet. */
+  lastCommitAtMs: UtcMs | undefined;
+  /** The newest commit of the bucket. */
+  sequence: number;
+  /** The first failure since the last success. */
+  failingSinceMs: UtcMs | undefined;
+  /** Set while it fails. */
+  lastError: { atMs: UtcMs; message: string } | undefined;
+  /** True while this machine owns the workgroup and has all files of its lake. Reports read the bucket otherwise. */
+  isLakeComplete: boolean;
 }
 
 export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
@@ -75,6 +90,7 @@ export interface StatusBook {
         | 'problems'
         | 'troubles'
         | 'isHibernated'
+        | 'bucket'
       >
     >,
   ): void;

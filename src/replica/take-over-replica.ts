@@ -2,8 +2,9 @@ import { restoreLake } from '../backup/restore-lake.ts';
 import type { Clock } from '../lib/time.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { claimReplica } from './claim-replica.ts';
-import { generationOf, type ReplicaCommit } from './replica-commit.ts';
+import type { ReplicaCommit } from './replica-commit.ts';
 import { canContinue, planClaim, readReplicationState } from './replication-state.ts';
+import { restoreNewestSound } from './restore-newest-sound.ts';
 
 export interface TakeOverOptions {
   store: ObjectStore;
@@ -25,11 +26,13 @@ export interface TakenOver {
   warehouse: 'local' | 'restored' | 'new';
   /** Where local data was moved to that another worker has continued without. */
   movedAway: string[];
+  /** If the newest commit is damaged: the earlier commit that was restored. */
+  rolledBack?: { to: number; reason: string };
 }
 
 /**
- * Claims a workgroup, and restores its warehouse and its lake if the local ones are not those of the newest commit. Local data is moved away and
- * never deleted. If it fails after the claim, the same call claims again.
+ * Claims a workgroup, and restores its warehouse and its lake if the local ones are not those of the newest commit. If that commit is damaged, an
+ * earlier one becomes the newest. Local data is moved away and never deleted. If it fails after the claim, the same call claims again.
  * @throws TransientError `WarehouseLocked` if a process has the local warehouse open; then nothing was claimed
  * @throws TerminalError as `claimReplica` and `restoreLake` do
  */
@@ -48,16 +51,27 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
     ...(signal && { signal }),
   });
   if (state && canContinue(state, previous)) return { claim, warehouse: 'local', movedAway: [] };
-  const generation = generationOf(claim);
-  if (!generation) return { claim, warehouse: 'new', movedAway: [] };
-  const { movedAway } = await restoreLake({
-    source: store,
-    commit: generation,
-    warehousePath,
-    root,
-    force: true,
-    clock,
-    ...(signal && { signal }),
-  });
-  return { claim, warehouse: 'restored', movedAway };
+  const restored = await restoreNewestSound(
+    store,
+    claim,
+    (commit) =>
+      restoreLake({
+        source: store,
+        commit,
+        warehousePath,
+        root,
+        force: true,
+        clock,
+        ...(signal && { signal }),
+      }),
+    signal,
+  );
+  if (!restored) return { claim, warehouse: 'new', movedAway: [] };
+  const { result, rolledBack } = restored;
+  return {
+    claim: restored.claim,
+    warehouse: 'restored',
+    movedAway: result.movedAway,
+    ...(rolledBack && { rolledBack }),
+  };
 }

@@ -56,10 +56,10 @@ export interface LakeReader {
   close(): Promise<void>;
 }
 
-/** A place with generations: a folder of this machine, or a store with a cache. */
+/** A place with generations: a folder of this machine, a store with a cache, or both. */
 export interface LakeSource {
-  /** The paths of all files are below it. */
-  folder: string;
+  /** The paths of all files are below them. */
+  folders: readonly string[];
   /** See `LakeReader.current`. */
   current(workgroupId: string): Promise<Generation | undefined>;
 }
@@ -93,7 +93,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
   const pool = await openQueryPool({
     ...defaults,
     ...options,
-    folders: [source.folder, ...(options.writeFolders ?? [])],
+    folders: [...source.folders, ...(options.writeFolders ?? [])],
   });
   /** Concurrent requests share one look at the lake. */
   const reading = new Map<string, Promise<Generation | undefined>>();
@@ -125,13 +125,14 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
   };
 }
 
-function createLocalLake(options: LocalLakeOptions): LakeSource {
+/** Reads generations from the folder of a lake. */
+export function createLocalLake(options: LocalLakeOptions): LakeSource {
   const lakeDir = resolve(options.lakeDir);
   /** The last generation of each workgroup that was read, and when it was the newest (monotonic, ms). Commits never change. */
   const known = new Map<string, { generation: Generation; seenAtMs: number }>();
   const lasting = new Map<string, Generation>();
   return {
-    folder: lakeDir,
+    folders: [lakeDir],
     async current(workgroupId) {
       const paths = lakePaths(lakeDir, workgroupId);
       const last = known.get(workgroupId);
@@ -185,6 +186,7 @@ const reasons: Readonly<Record<string, string>> = {
   CacheTooSmall: 'the answer needs more data than the cache of this server can hold; ask for fewer days',
   CacheBusy: 'running reports use the whole cache of this server; ask again in a moment',
   DiskFull: 'the disk of this server is full; ask again when it has space',
+  NotInStore: 'no worker has stored data of this workgroup yet; ask again when one runs',
   ObjectMissing: 'the published data has changed meanwhile; ask again',
   ObjectDamaged: 'a file of the published data is damaged in its store; wattline verify names it',
   StorageBusy: 'the store of the published data does not answer; ask again in a moment',

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { readStoredCommit, storedSequences } from '../backup/stored-commits.ts';
-import { errorCode, isRetryable, TerminalError } from '../lib/errors.ts';
+import { errorCode, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
@@ -21,7 +21,7 @@ export interface StoredLakeOptions {
   staleMsMax?: number;
   /** For how long a request waits for the store if it can have the known commit. Default: 2,000. */
   patienceMs?: number;
-  /** The pause after a look without an answer, if the known commit can be the answer. Default: 5,000. */
+  /** The pause after a look without an answer if the known commit can be the answer, and after one that found no commit. Default: 5,000. */
   pauseMs?: number;
   /** The longest look. Default: 15,000. */
   lookMsMax?: number;
@@ -35,8 +35,10 @@ export interface StoredLake extends LakeSource {
 
 /** What this process knows of the lake of a workgroup. Times are monotonic, in ms. */
 interface Head {
-  /** Undefined if nothing was published at the last look. */
+  /** The newest known commit. Undefined before the first successful look. */
   generation: Generation | undefined;
+  /** The last look if the store had no commit. */
+  absence: { atMs: number; error: unknown } | undefined;
   /** When the last successful look at the store began. */
   surelyNewestAtMs: number;
   /** When the store did not answer a look, or not in time. */
@@ -58,7 +60,8 @@ const LOOKS_MAX = 3;
  *
  * If the store does not answer, the known commit is still the answer for `staleMsMax` after the last look. So a short failure of the store stops no
  * report, and an answer is never older than that time and the usual delay. After it the reader throws, because nobody knows what is missing. An empty
- * lake is never assumed: without an answer of the store, a workgroup without a known commit is an error. A restart forgets the known commits.
+ * lake is never assumed: without an answer of the store, a workgroup without a known commit is an error. So is a store without any commit of the
+ * workgroup, because its owner creates one before anything else. A restart forgets the known commits.
  */
 export function createStoredLake(options: StoredLakeOptions): StoredLake {
   const { storeOf, cache, lookEveryMs = 30 * SECOND_MS, staleMsMax = 5 * MINUTE_MS } = options;
@@ -70,6 +73,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
     if (!head) {
       head = {
         generation: undefined,
+        absence: undefined,
         surelyNewestAtMs: Number.NEGATIVE_INFINITY,
         failedAtMs: Number.NEGATIVE_INFINITY,
         notedSequence: 0,
@@ -93,12 +97,16 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
     try {
       const noted = isDue ? undefined : await readStoredCommit(store, notedSequence, signal, known);
       const newest = noted ?? (await findNewest(store, known, signal));
-      if (newest && newest.sequence !== known?.sequence) head.generation = open(workgroupId, newest, head);
+      if (newest.sequence !== known?.sequence) head.generation = open(workgroupId, newest, head);
       if (!noted) head.surelyNewestAtMs = startedAtMs;
       head.isIncomplete = false;
       if (head.notedSequence === notedSequence) head.notedSequence = 0;
     } catch (error) {
       if (isRetryable(error)) head.failedAtMs = performance.now();
+      if (errorCode(error) === 'NotInStore') {
+        head.absence = { atMs: performance.now(), error };
+        if (head.notedSequence === notedSequence) head.notedSequence = 0;
+      }
       throw error;
     }
   }
@@ -120,7 +128,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
   }
 
   return {
-    folder: cache.folder,
+    folders: [cache.folder],
     noteCommit(workgroupId, sequence) {
       const head = heads.get(workgroupId);
       const known = head?.generation?.commit.sequence ?? 0;
@@ -130,7 +138,10 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
       const head = headOf(workgroupId);
       const nowMs = performance.now();
       const sureMs = nowMs - head.surelyNewestAtMs;
-      if (sureMs < lookEveryMs && head.notedSequence === 0 && !head.isIncomplete) return head.generation;
+      const { absence } = head;
+      if (absence && !head.generation && head.notedSequence === 0 && nowMs - absence.atMs < pauseMs)
+        throw absence.error;
+      if (sureMs < lookEveryMs && head.notedSequence === 0 && !head.isIncomplete) return published(head);
       if (!head.generation || sureMs >= staleMsMax) await head.look();
       else if (nowMs - head.failedAtMs >= pauseMs) {
         const outcome = await withTimeout(head.look(), patienceMs).catch((error: unknown) => {
@@ -139,22 +150,27 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
         // The next requests do not wait as long for a store that hangs.
         if (outcome === 'late') head.failedAtMs = performance.now();
       }
-      return head.generation;
+      return published(head);
     },
   };
+}
+
+/** @returns undefined if nothing is published: the first commit is the claim of the first owner, which has no warehouse yet */
+function published({ generation }: Head): Generation | undefined {
+  return generation && generation.commit.warehouseCreatedAtMs > 0 ? generation : undefined;
 }
 
 /**
  * The newest commit of a store.
  * @param known an earlier commit. It is in the list, so that a list without any commit is an error
- * @returns undefined if nothing was published
+ * @throws TransientError `NotInStore` if the store has nothing of the workgroup. It can be the wrong place, so this is not an empty lake
  * @throws TerminalError `LakeMissing` if commits were there and are not any more
  */
 async function findNewest(
   store: ObjectStore,
   known: StoredCommit | undefined,
   signal: AbortSignal,
-): Promise<StoredCommit | undefined> {
+): Promise<StoredCommit> {
   for (let attempt = 0; attempt < LOOKS_MAX; attempt++) {
     const newest = (await storedSequences(store, signal, known?.sequence)).at(-1);
     if (newest === undefined) break;
@@ -164,7 +180,11 @@ async function findNewest(
   }
   // The first commit of a workgroup is created before its first file.
   const { done: isEmpty } = await store.list('files/', { signal }).next();
-  if (!known && isEmpty) return undefined;
+  if (!known && isEmpty)
+    throw new TransientError(
+      'NotInStore',
+      `${store.address} has no commits: no worker has opened the workgroup with this bucket yet; start a worker, or check bucket and prefix`,
+    );
   throw new TerminalError(
     'LakeMissing',
     `${store.address} has no ${commitKey(known?.sequence ?? 1)} and no later commit, but it had; check the bucket and its prefix`,

@@ -61,6 +61,15 @@ export function holdExport(
   return holdIfFree(dataDir, `export-${exportId}`, clock);
 }
 
+/** Like `holdUpkeep`, for one cache of files of the bucket. */
+export function holdCache(
+  dataDir: string,
+  number: number,
+  clock: Clock,
+): Promise<(() => Promise<void>) | undefined> {
+  return holdIfFree(dataDir, `cache-${number}`, clock);
+}
+
 async function holdIfFree(
   dataDir: string,
   what: HeldPart,
@@ -75,7 +84,7 @@ async function holdIfFree(
 }
 
 /** The locks of a data folder. */
-type HeldPart = Role | 'upkeep' | `export-${string}`;
+type HeldPart = Role | 'upkeep' | `export-${string}` | `cache-${number}`;
 
 async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() => Promise<void>> {
   const path = join(dataDir, 'lock', `${role}.duckdb`);

@@ -29,7 +29,9 @@ import { createStream } from '../stream/stream.ts';
 import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
+import { openCommitNews } from './commit-news.ts';
 import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
+import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import { type OpenControl, openControl, openQueueRedis } from './open-control.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
@@ -92,7 +94,14 @@ export async function startRoles(
     let url: string | undefined;
     // All parts follow changes, so a reload can come while they start.
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
-    const parts = { access, accessAudit, workgroups, control, logger, clock };
+    const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
+    if (commits) stops.push(commits.close);
+    const bucket = roles.includes('report') ? await openBucketLake(config, { clock }) : undefined;
+    if (bucket) {
+      stops.push(bucket.close);
+      commits?.onCommit(bucket.noteCommit);
+    }
+    const parts = { access, accessAudit, workgroups, control, bucket, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
@@ -161,6 +170,8 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   accessAudit: AccessAudit;
   workgroups: Workgroups;
   control: OpenControl;
+  /** Undefined if no bucket is configured. */
+  bucket: BucketLake | undefined;
 };
 
 async function addStream(
@@ -248,11 +259,15 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, workgroups, control, logger, clock }: Parts,
+  { accessAudit: audit, workgroups, control, bucket, logger, clock }: Parts,
 ): Promise<() => Promise<void>> {
   const lake = await openLakeReader({
-    lakeDir: lakeFolder(config),
-    hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+    ...(bucket
+      ? { source: bucket.source }
+      : {
+          lakeDir: lakeFolder(config),
+          hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+        }),
     threads: config.pipeline.threads,
   });
   registerReportRoutes(app, {
@@ -277,9 +292,17 @@ async function addReport(
     clock,
     logger,
   });
-  const idsNow = () => workgroups.list().map(({ id }) => id);
-  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsNow(), clock.now(), asker));
-  return () => lake.close();
+  /** A look at each workgroup of the bucket would be a request each. */
+  const idsHere = () => {
+    const ids = workgroups.list().map(({ id }) => id);
+    return bucket ? ids.filter(bucket.isHere) : ids;
+  };
+  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsHere(), clock.now(), asker));
+  if (bucket)
+    health.addReadiness('bucket', (asker) =>
+      idsHere().length < workgroups.list().length ? bucket.readiness(asker) : { ok: true },
+    );
+  return lake.close;
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {

@@ -13,7 +13,7 @@ const KEPT_MS = 2_000;
 
 /** The state of workers in other processes, from their files in the data folder and from their answers. */
 export function watchWorkElsewhere(
-  { dataDir, queue }: Pick<Config, 'dataDir' | 'queue'>,
+  { dataDir, queue, storage }: Pick<Config, 'dataDir' | 'queue' | 'storage'>,
   workgroups: Pick<Workgroups, 'list'>,
   control: Pick<Control, 'reaches'>,
   clock: Clock,
@@ -34,11 +34,11 @@ export function watchWorkElsewhere(
     };
   }
 
-  /** With the queue in Redis, a worker on another machine may have it. A lake without a warehouse is a read-only copy. */
+  /** With the queue in Redis, a worker on another machine may have it. A lake without a warehouse is a read-only copy, as is a lake in the bucket. */
   async function isServed(id: string): Promise<boolean> {
     if (queue.backend === 'redis') return true;
-    const isCopy = existsSync(join(lakeFolder({ dataDir }), id)) && !existsSync(warehouseFile(dataDir, id));
-    return isCopy || control.reaches(id);
+    const hasLake = storage.s3 !== undefined || existsSync(join(lakeFolder({ dataDir }), id));
+    return (hasLake && !existsSync(warehouseFile(dataDir, id))) || control.reaches(id);
   }
 
   return () => {

@@ -11,7 +11,8 @@ import { z } from 'zod';
  *   map                     compressed by zstd: one line of JSON, then 46 bytes for each block
  *   trailer                 52 bytes: offset and length of the map, SHA-256 of the map, magic
  *
- * The map says for each block in which pack it is. The SHA-256 of each block is that of its bytes in the warehouse file.
+ * The map says for each block in which pack it is. The SHA-256 of each block is that of its bytes in the warehouse file. A part of a pack has the
+ * magic and blocks only.
  */
 
 /** The headers of a DuckDB file: three of 4,096 bytes. */
@@ -20,6 +21,8 @@ export const HEAD_BYTES = 12_288;
 export const BLOCK_BYTES = 262_144;
 export const MAGIC = Buffer.from('WLPACK01', 'latin1');
 export const TRAILER_BYTES = 52;
+/** A pack is written as parts of about this size. S3 takes at most 5 GiB with one PUT. */
+export const PACK_BYTES = 2 ** 30;
 const ENTRY_BYTES = 46;
 /** Far more than a snapshot has. */
 const PACKS_MAX = 4_096;

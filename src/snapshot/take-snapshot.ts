@@ -5,7 +5,7 @@ import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import type { PackMap, PackObject } from './pack-format.ts';
+import { PACK_BYTES, type PackMap, type PackObject } from './pack-format.ts';
 import { readPackMap } from './read-pack.ts';
 import { writePack } from './write-pack.ts';
 
@@ -25,6 +25,8 @@ export interface TakeSnapshotOptions {
   previous: SnapshotRef | undefined;
   /** For the pack while it is written. It is on a disk with space for the compressed file. */
   stagingDir: string;
+  /** See `writePack`. */
+  partBytesMax?: number;
   logger: Logger;
 }
 
@@ -34,7 +36,7 @@ export interface TakenSnapshot extends SnapshotRef {
   blocksWritten: number;
 }
 
-/** A restore reads at most this many packs. */
+/** A restore reads at most this many packs, without the parts of large ones. */
 const PACKS_MAX = 24;
 /** A restore reads at most twice the bytes that it needs. */
 const LIVE_SHARE_MIN = 0.5;
@@ -46,16 +48,31 @@ const LIVE_SHARE_MIN = 0.5;
  */
 export async function takeSnapshot(
   shard: Pick<Shard, 'readFrozen' | 'workgroupId'>,
-  { store, key, previous, stagingDir, logger }: TakeSnapshotOptions,
+  { store, key, previous, stagingDir, partBytesMax, logger }: TakeSnapshotOptions,
 ): Promise<TakenSnapshot> {
   const startMs = performance.now();
   const before = previous && (await reusableMap(store, previous, logger));
   await mkdir(stagingDir, { recursive: true });
-  const path = join(stagingDir, `${randomUUID()}.pack`);
+  const staged: string[] = [];
+  const newPath = () => {
+    const path = join(stagingDir, `${randomUUID()}.pack`);
+    staged.push(path);
+    return path;
+  };
   try {
-    const written = await shard.readFrozen((file) => writePack(file, { key, path, previous: before }));
-    const { bytes, sha256, map, blocksWritten } = written;
-    await store.put(key, { path, bytes, sha256 });
+    const { map, files, blocksWritten } = await shard.readFrozen((file) =>
+      writePack(file, {
+        key,
+        newPath,
+        previous: before,
+        ...(partBytesMax !== undefined && { partBytesMax }),
+      }),
+    );
+    for (const { key: name, path, bytes, sha256 } of files) {
+      await store.put(name, { path, bytes, sha256 });
+      await rm(path);
+    }
+    const { bytes, sha256 } = files.at(-1)!;
     const taken = {
       pack: key,
       bytes,
@@ -71,7 +88,7 @@ export async function takeSnapshot(
     );
     return taken;
   } finally {
-    await rm(path, { force: true });
+    for (const path of staged) await rm(path, { force: true });
   }
 }
 
@@ -109,5 +126,6 @@ async function reusableMap(
 export function isWorthReferring({ packs, blocks }: PackMap): boolean {
   const allBytes = packs.reduce((sum, { bytes }) => sum + bytes, 0);
   const liveBytes = blocks.reduce((sum, { length }) => sum + length, 0);
-  return packs.length < PACKS_MAX && liveBytes >= allBytes * LIVE_SHARE_MIN;
+  const packsMax = PACKS_MAX + Math.floor(allBytes / PACK_BYTES);
+  return packs.length < packsMax && liveBytes >= allBytes * LIVE_SHARE_MIN;
 }

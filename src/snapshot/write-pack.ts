@@ -1,5 +1,5 @@
 import { createHash, webcrypto } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { constants } from 'node:zlib';
 import type { FrozenFile } from '../warehouse/frozen-file.ts';
 import {
@@ -9,22 +9,27 @@ import {
   compress,
   encodeMap,
   MAGIC,
+  PACK_BYTES,
   type PackMap,
   type PackObject,
 } from './pack-format.ts';
 
 export interface WritePackOptions {
-  /** The name of the object that the pack becomes. */
+  /** The name of the object that the pack becomes. Its parts have names that begin with it. */
   key: string;
-  /** The file that is written. It must not exist. */
-  path: string;
+  /** Returns a path for the next file of the pack. The caller deletes these files. */
+  newPath: () => string;
   /** The map of the pack before. Without it the pack has all blocks. */
   previous: PackMap | undefined;
+  /** A file that has this many bytes becomes a part, and another file begins. Default: 1 GiB. */
+  partBytesMax?: number;
 }
 
-export interface WrittenPack extends PackObject {
+export interface WrittenPack {
   map: PackMap;
-  /** The blocks that are in this pack, of `map.blocks.length`. */
+  /** All files, in the order in which they have to be stored. The last one is the pack itself, which has the map. */
+  files: Array<PackObject & { path: string }>;
+  /** The blocks that are in these files, of `map.blocks.length`. */
   blocksWritten: number;
 }
 
@@ -35,47 +40,65 @@ const BATCH = 8;
 /**
  * Writes the blocks that have changed since the pack before, and the map of all blocks. Hashing and compression run in the threads of Node, so the
  * event loop stays free. Memory does not depend on the size of the file.
+ *
+ * Many blocks are written as several files, because a store can refuse a large object: parts, which have blocks only, and the pack with the map.
  */
 export async function writePack(
   source: FrozenFile,
-  { key, path, previous }: WritePackOptions,
+  { key, newPath, previous, partBytesMax = PACK_BYTES }: WritePackOptions,
 ): Promise<WrittenPack> {
-  await using file = await open(path, 'wx');
-  const output = createOutput(file);
-  await output.write(MAGIC);
   const own: PackObject = { key, bytes: 0, sha256: '' };
   const packs = createPackList(own, previous);
   const blocks: BlockPlace[] = [];
-  const count = blockCount(source.bytes);
-  let blocksWritten = 0;
-  for (let from = 0; from < count; from += BATCH) {
-    const size = Math.min(BATCH, count - from);
-    const batch = await readBatch(source, from, size);
-    const places = await Promise.all(
-      batch.map(async (bytes, at) => {
-        const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes));
-        const before = previous?.blocks[from + at];
-        // The head of a file is small and always changes. In its own pack a pack can be told from that of another file.
-        if (before?.sha256.equals(sha256) && from + at > 0) return { kept: before, sha256 };
-        const packed = await compress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
-        return { stored: packed.length < bytes.length ? packed : bytes, sha256 };
-      }),
-    );
-    for (const { kept, stored, sha256 } of places) {
-      if (kept) blocks.push({ ...kept, pack: packs.indexOf(kept.pack), sha256 });
-      else {
-        blocks.push({ pack: 0, offset: output.bytes(), length: stored.length, sha256 });
-        await output.write(stored);
-        blocksWritten++;
+  const files: WrittenPack['files'] = [];
+  let output = await createOutput(newPath());
+  try {
+    const count = blockCount(source.bytes);
+    let blocksWritten = 0;
+    for (let from = 0; from < count; from += BATCH) {
+      if (output.bytes() >= partBytesMax) {
+        const part = await output.finish(partKey(key, files.length + 1));
+        packs.addPart(part, blocks);
+        files.push(part);
+        output = await createOutput(newPath());
+      }
+      const size = Math.min(BATCH, count - from);
+      const batch = await readBatch(source, from, size);
+      const places = await Promise.all(
+        batch.map(async (bytes, at) => {
+          const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes));
+          const before = previous?.blocks[from + at];
+          // The head of a file is small and always changes. In its own pack a pack can be told from that of another file.
+          if (before?.sha256.equals(sha256) && from + at > 0) return { kept: before, sha256 };
+          const packed = await compress(bytes, {
+            params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
+          });
+          return { stored: packed.length < bytes.length ? packed : bytes, sha256 };
+        }),
+      );
+      for (const { kept, stored, sha256 } of places) {
+        if (kept) blocks.push({ ...kept, pack: packs.indexOf(kept.pack), sha256 });
+        else {
+          blocks.push({ pack: OWN, offset: output.bytes(), length: stored.length, sha256 });
+          await output.write(stored);
+          blocksWritten++;
+        }
       }
     }
+    const map: PackMap = { fileBytes: source.bytes, packs: packs.list, blocks };
+    await output.write(await encodeMap(map, output.bytes()));
+    const last = await output.finish(key);
+    own.bytes = last.bytes;
+    own.sha256 = last.sha256;
+    return { map, files: [...files, last], blocksWritten };
+  } finally {
+    await output.close();
   }
-  const map: PackMap = { fileBytes: source.bytes, packs: packs.list, blocks };
-  await output.write(await encodeMap(map, output.bytes()));
-  await file.sync();
-  own.bytes = output.bytes();
-  own.sha256 = output.sha256();
-  return { ...own, map, blocksWritten };
+}
+
+/** The name of a part of a pack. */
+function partKey(key: string, number: number): string {
+  return key.replace(/\.pack$/, `-${number}.pack`);
 }
 
 async function readBatch(source: FrozenFile, from: number, size: number): Promise<Buffer<ArrayBuffer>[]> {
@@ -89,7 +112,10 @@ async function readBatch(source: FrozenFile, from: number, size: number): Promis
   });
 }
 
-/** The packs of the new map: itself, and the packs before that still have a block. */
+/** The index of the pack that is written in its own map. */
+const OWN = 0;
+
+/** The packs of the new map: itself, its parts, and the packs before that still have a block. */
 function createPackList(own: PackObject, previous: PackMap | undefined) {
   const list = [own];
   const known = new Map<number, number>();
@@ -103,20 +129,41 @@ function createPackList(own: PackObject, previous: PackMap | undefined) {
       known.set(before, list.length - 1);
       return list.length - 1;
     },
+    /** Adds a part. The blocks that were written up to now are in it. */
+    addPart({ key, bytes, sha256 }: PackObject, blocks: BlockPlace[]): void {
+      list.push({ key, bytes, sha256 });
+      for (const block of blocks) if (block.pack === OWN) block.pack = list.length - 1;
+    },
   };
 }
 
-function createOutput(file: FileHandle) {
+/** A file of a pack. It begins like a pack. */
+async function createOutput(path: string) {
+  const file = await open(path, 'wx');
   const hash = createHash('sha256');
   let bytes = 0;
+  let isOpen = true;
+  async function write(part: Uint8Array): Promise<void> {
+    hash.update(part);
+    bytes += part.length;
+    for (let written = 0; written < part.length; )
+      written += (await file.write(part, written, part.length - written)).bytesWritten;
+  }
+  async function close(): Promise<void> {
+    if (!isOpen) return;
+    isOpen = false;
+    await file.close();
+  }
+  await write(MAGIC);
   return {
-    async write(part: Uint8Array): Promise<void> {
-      hash.update(part);
-      bytes += part.length;
-      for (let written = 0; written < part.length; )
-        written += (await file.write(part, written, part.length - written)).bytesWritten;
-    },
+    write,
     bytes: () => bytes,
-    sha256: () => hash.digest('hex'),
+    /** Makes the file durable and closes it. */
+    async finish(key: string): Promise<PackObject & { path: string }> {
+      await file.sync();
+      await close();
+      return { key, path, bytes, sha256: hash.digest('hex') };
+    },
+    close,
   };
 }

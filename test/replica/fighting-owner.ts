@@ -101,7 +101,8 @@ async function generationAfter(
     signal: new AbortController().signal,
     read: async (target: Uint8Array) => void target.set(randomBytes(target.length)),
   };
-  const pack = await writePack(warehouse, { key, path, previous: undefined });
+  const { files: packs } = await writePack(warehouse, { key, newPath: () => path, previous: undefined });
+  const pack = packs.at(-1)!;
   return {
     format: 2,
     workgroupId: 'acme',

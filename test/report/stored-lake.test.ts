@@ -1,7 +1,9 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/lib/time.ts';
 import { commitPath, fileKey } from '../../src/publish/lake-layout.ts';
+import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { lakeReadiness } from '../../src/report/lake-readiness.ts';
 import { createStoredLake, type StoredLakeOptions } from '../../src/report/stored-lake.ts';
@@ -101,7 +103,6 @@ async function openBucket(at: ReportFixture) {
 test('a lake in a store gives the answers of the lake on the disk', async () => {
   const at = await openReport();
   const stored = await openStored(storeOf(at), { lookEveryMs: 0 });
-  expect(await stored.energyWh()).toBeUndefined();
   for (const energyWh of [1, 2, 3]) {
     await publishDay(at, energyWh);
     expect(await stored.energyWh()).toBe(energyWh);
@@ -150,6 +151,24 @@ async function expectSameAnswers(at: ReportFixture, paths: readonly string[]): P
     expect([path, cache.usage().files > 0]).toEqual([path, true]);
   }
 }
+
+test('a store without any commit of the workgroup is a 503, and one that only has a claim is an empty lake', async () => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const stored = await openStored(store);
+  const missing = {
+    ...unavailable,
+    message: 'no worker has stored data of this workgroup yet; ask again when one runs',
+    cause: expect.objectContaining({ code: 'NotInStore' }),
+  };
+  await expect(stored.sequence()).rejects.toMatchObject(missing);
+  await claimReplica(store, { workgroupId: WORKGROUP, clock: systemClock });
+  // The store is not asked again for some seconds without news.
+  await expect(stored.sequence()).rejects.toMatchObject(missing);
+  stored.noteCommit(WORKGROUP, 1);
+  expect(await stored.sequence()).toBeUndefined();
+  const impatient = await openStored(createFolderStore(join(tempDir(), 'store')), { pauseMs: 0 });
+  await expect(impatient.sequence()).rejects.toMatchObject(missing);
+});
 
 test('a file that was collected is a 503, and then the newest commit is read', async () => {
   const at = await openReport();

@@ -112,6 +112,34 @@ test('a second pack has only changed blocks, and the packs of a snapshot stay fe
   await (await openTestShard({ path: await restored(store, last) })).close();
 });
 
+test('a large snapshot is stored as several objects, and a later one refers to them', async () => {
+  const shard = await openExtraShard();
+  const store = createFolderStore(tempDir());
+  await apply(shard, { kind: 'insert', rows: 614_400 });
+  const partBytesMax = 1_500_000;
+  const first = await snapshotOf(shard, store, undefined, partBytesMax);
+  const objects = await packsOf(store, first);
+  expect(objects.length).toBeGreaterThan(2);
+  expect(objects.map(({ key }) => key)).toEqual([
+    first.pack,
+    ...objects.slice(1).map((_, at) => first.pack.replace('.pack', `-${at + 1}.pack`)),
+  ]);
+  // A part ends with the blocks that reach its size.
+  for (const { bytes } of objects) expect(bytes).toBeLessThan(partBytesMax + 8 * 262_144);
+  const extra = await rowsOf(shard, EXTRA_SUM);
+  await expectRestored(await restored(store, first), shard, extra, 0);
+
+  await shard.transaction((connection) =>
+    connection.run('UPDATE extra SET value = random() WHERE id < 122880'),
+  );
+  const second = await snapshotOf(shard, store, first, partBytesMax);
+  expect(second.blocksWritten).toBeLessThan(second.blocks / 2);
+  expect((await packsOf(store, second)).map(({ key }) => key)).toEqual(
+    expect.arrayContaining([second.pack, objects[1]!.key]),
+  );
+  await expectRestored(await restored(store, second), shard, await rowsOf(shard, EXTRA_SUM), 0);
+});
+
 test('a full pack follows when less than half of the packs is in use, or there are many packs', () => {
   const packs = (bytes: number[]) =>
     bytes.map((size, at) => ({ key: `snapshots/${at}.pack`, bytes: size, sha256: '' }));
@@ -125,6 +153,8 @@ test('a full pack follows when less than half of the packs is in use, or there a
   expect(isWorthReferring(map([1_000, 500], 740))).toBe(false);
   expect(isWorthReferring(map(Array(23).fill(10), 230))).toBe(true);
   expect(isWorthReferring(map(Array(24).fill(10), 240))).toBe(false);
+  // The parts of a large pack do not count.
+  expect(isWorthReferring(map(Array(24).fill(2 ** 30), 24 * 2 ** 30))).toBe(true);
 });
 
 test('another process cannot open the warehouse after snapshots, nor after it was opened again', async () => {

@@ -13,9 +13,17 @@ export function snapshotOf(
   shard: Pick<Shard, 'readFrozen' | 'workgroupId'>,
   store: ObjectStore,
   previous: SnapshotRef | undefined,
+  partBytesMax?: number,
 ): Promise<TakenSnapshot> {
   const key = `snapshots/${String(++taken).padStart(12, '0')}-test.pack`;
-  return takeSnapshot(shard, { store, key, previous, stagingDir: tempDir(), logger: silentLogger });
+  return takeSnapshot(shard, {
+    store,
+    key,
+    previous,
+    stagingDir: tempDir(),
+    ...(partBytesMax !== undefined && { partBytesMax }),
+    logger: silentLogger,
+  });
 }
 
 /** @returns the path of the restored warehouse */

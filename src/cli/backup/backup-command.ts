@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { BackedUpLake } from '../../backup/backup-lake.ts';
+import type { BackedUpLake, BackupLakeOptions } from '../../backup/backup-lake.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
-import { TransientError } from '../../lib/errors.ts';
+import { InputError, TerminalError, TransientError } from '../../lib/errors.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
+import { workgroupStore } from '../../storage/workgroup-store.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { runTask } from '../run-service.ts';
 import { formatCount } from '../terminal/format-numbers.ts';
@@ -107,33 +109,73 @@ async function backupOne(
   place: Place,
   workgroup: WorkgroupConfig,
 ): Promise<BackedUpLake | undefined> {
-  const { terminal, signal } = service;
-  const { findOwner } = await import('../../service/find-owner.ts');
   const { backupLake } = await import('../../backup/backup-lake.ts');
-  const { lakePaths } = await import('../../publish/lake-layout.ts');
-  const { lakeFolder } = await import('../../pipeline/assignment.ts');
-  const view = createLineView(terminal, () => performance.now());
-  const owner = await findOwner(config, workgroup, service);
-  try {
-    view.show(`${workgroup.id}: taking a snapshot`);
-    while (await owner.followUp()) signal.throwIfAborted();
-    const { sequence } = await owner.ask('snapshot', undefined, { signal, withinMs: SNAPSHOT_MS_MAX });
-    return await backupLake({
-      root: lakePaths(lakeFolder(config), workgroup.id).root,
+  const view = createLineView(service.terminal, () => performance.now());
+  const copy = (source: BackupLakeOptions['source'], sequence: number) =>
+    backupLake({
+      source,
       sequence,
       target: place.of(workgroup.id),
       stagingDir: join(config.dataDir, 'backup', randomUUID()),
-      signal,
+      signal: service.signal,
       onProgress: ({ doneBytes, allBytes }) =>
         view.show(
           `${workgroup.id}: ${bar(doneBytes / allBytes)} ${wholePercent(doneBytes / allBytes)} of ${formatMegabytes(allBytes)} MB`,
         ),
     });
+  try {
+    const store = workgroupStore(config.storage, workgroup.id);
+    if (store) return await copyOfBucket(store, place, service, copy);
+    return await copyOfLake(config, service, workgroup, view, copy);
+  } finally {
+    view.clear();
+  }
+}
+
+type Copy = (source: BackupLakeOptions['source'], sequence: number) => Promise<BackedUpLake>;
+
+/** Copies the newest commit of the bucket. It has everything up to the last `storage.commitEvery`, and no owner has to be asked. */
+async function copyOfBucket(
+  store: ObjectStore,
+  place: Place,
+  { signal }: Service,
+  copy: Copy,
+): Promise<BackedUpLake | undefined> {
+  const { findRestorable } = await import('../../backup/stored-commits.ts');
+  if (place.name === store.address || store.address.startsWith(`${place.name}/`))
+    throw new InputError('the command line', [
+      { path: 'place', message: `${place.name} is the bucket of storage.s3: name another place` },
+    ]);
+  try {
+    const { commit } = await findRestorable(store, { kind: 'newest' }, signal);
+    return await copy({ store }, commit.sequence);
+  } catch (error) {
+    if (error instanceof TerminalError && error.code === 'NothingToRestore') return undefined;
+    throw error;
+  }
+}
+
+async function copyOfLake(
+  config: Config,
+  service: Service,
+  workgroup: WorkgroupConfig,
+  view: ReturnType<typeof createLineView>,
+  copy: Copy,
+): Promise<BackedUpLake | undefined> {
+  const { signal } = service;
+  const { findOwner } = await import('../../service/find-owner.ts');
+  const { lakePaths } = await import('../../publish/lake-layout.ts');
+  const { lakeFolder } = await import('../../pipeline/assignment.ts');
+  const owner = await findOwner(config, workgroup, service);
+  try {
+    view.show(`${workgroup.id}: taking a snapshot`);
+    while (await owner.followUp()) signal.throwIfAborted();
+    const { sequence } = await owner.ask('snapshot', undefined, { signal, withinMs: SNAPSHOT_MS_MAX });
+    return await copy({ root: lakePaths(lakeFolder(config), workgroup.id).root }, sequence);
   } catch (error) {
     if (error instanceof TransientError && error.code === 'NothingPublished') return undefined;
     throw error;
   } finally {
-    view.clear();
     await owner.close();
   }
 }
@@ -142,8 +184,8 @@ const SNAPSHOT_MS_MAX = 60 * MINUTE_MS;
 
 const help = `
 Copies what the place lacks, and at the end a small document that names everything: the commit. If the command is interrupted, the place has its
-earlier commits, and the next backup copies the rest. A running service goes on; it only waits while a checkpoint is made, less than a second
-usually. Without a service the command opens the warehouses itself.
+earlier commits, and the next backup copies the rest. A running service continues; it waits only while a checkpoint is made, less than a second
+usually. Without a service the command opens the warehouses itself. With storage.s3 it copies the newest commit of the bucket, on any machine.
 
 In the backup: measured data, energy, corrections, uploads, imports and the lake of each workgroup, the state of exports, and audit entries that
 are not in the log yet. Not in the backup: the messages of the last hour in the stream that have not landed, the configuration, and, without

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { STATE_FOLDER } from '../../backup/backup-state.ts';
 import type { Config } from '../../config/config.ts';
 import { storageS3Schema, withAwsVariables } from '../../config/storage-settings.ts';
 import { zodProblems } from '../../config/zod-problems.ts';
@@ -22,12 +23,16 @@ export interface Place {
  */
 export function choosePlace(config: Config, { cwd, environment }: Terminal, text: string | undefined): Place {
   const address = addressOf(config, { cwd, environment }, text);
-  const name = address.kind === 'folder' ? address.path : `s3://${address.bucket}/${address.prefix}`;
   return {
-    name: name.replace(/(?<=.)\/$/, ''),
+    name: address.kind === 'folder' ? address.path.replace(/(?<=.)\/$/, '') : bucketAddress(address),
     of: (workgroupId) => openStore(address, workgroupId),
-    state: openStore(address, 'state'),
+    state: openStore(address, STATE_FOLDER),
   };
+}
+
+/** A bucket for people: `s3://bucket/prefix`. */
+export function bucketAddress({ bucket, prefix }: { bucket: string; prefix: string }): string {
+  return `s3://${bucket}/${prefix}`.replace(/\/$/, '');
 }
 
 function addressOf(

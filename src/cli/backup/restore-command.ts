@@ -45,15 +45,23 @@ export function addRestoreCommand(program: Command, terminal: Terminal): void {
     .option('--force', 'move existing data away; it is kept beside the restored data')
     .addHelpText('after', help)
     .action((place: string | undefined, options: Options) =>
-      runTask(command, terminal, (config, service) =>
-        restoreAll(
-          command,
-          config,
-          service,
-          choosePlace(config, terminal, place ?? ownLake(config)),
-          options,
-        ),
-      ),
+      runTask(command, terminal, async (config, service) => {
+        if (!config.storage.s3)
+          return restoreAll(
+            command,
+            config,
+            service,
+            choosePlace(config, terminal, place ?? ownLake(config)),
+            options,
+          );
+        const { restoreInBucket } = await import('./restore-in-bucket.ts');
+        return restoreInBucket(command, config, service, {
+          ids: chosenWorkgroups(config, options.workgroup).map(({ id }) => id),
+          at: parseAt(options.at),
+          place: place === undefined ? undefined : choosePlace(config, terminal, place),
+          force: options.force ?? false,
+        });
+      }),
     );
 }
 
@@ -204,6 +212,10 @@ still has the messages of the last hour (stream.retention), and what it no longe
 
 Without a place and without backup.s3, the warehouse is restored from the last snapshot in the lake of this machine, for example after its file was
 damaged. The service adds one every pipeline.snapshotEvery.
+
+With storage.s3 the state of all workgroups is in a bucket, and the service continues from there by itself. --at then adds a commit with the content of
+an earlier one: the service can run, and continues from it. The bucket keeps earlier commits for a day. With a place, the backup is copied into the
+bucket.
 
 Examples:
   wattline restore --force

@@ -5,16 +5,18 @@ import type { Command } from 'commander';
 import type { Broken, VerifiedLake } from '../../backup/verify-lake.ts';
 import type { Config } from '../../config/config.ts';
 import { TerminalError } from '../../lib/errors.ts';
+import { HOUR_MS } from '../../lib/time.ts';
 import { lakeFolder } from '../../pipeline/assignment.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
+import { workgroupStore } from '../../storage/workgroup-store.ts';
 import { runTask } from '../run-service.ts';
 import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import { createLineView } from '../terminal/progress-view.ts';
 import { ALL_WORKGROUPS_OPTION, chosenWorkgroups } from './backup-command.ts';
-import { choosePlace, type Place } from './choose-place.ts';
+import { bucketAddress, choosePlace, type Place } from './choose-place.ts';
 import { formatMegabytes, formatMoment } from './format-bytes.ts';
 
 interface Options {
@@ -25,7 +27,10 @@ export function addVerifyCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('verify')
     .description('read every file of a backup or of the lake, and report what is damaged')
-    .argument('[place]', 'a folder, or s3://bucket/prefix (default: the lake of this machine)')
+    .argument(
+      '[place]',
+      'a folder, or s3://bucket/prefix (default: the bucket of storage.s3, else the lake of this machine)',
+    )
     .option(...ALL_WORKGROUPS_OPTION)
     .addHelpText('after', help)
     .action((text: string | undefined, options: Options) =>
@@ -56,11 +61,19 @@ async function verifyAll(
   const view = createLineView(terminal, () => performance.now());
   const workgroups: Array<VerifiedLake & { workgroup: string }> = [];
   for (const { id } of chosenWorkgroups(config, workgroup)) {
-    const store = place?.of(id) ?? createFolderStore(join(lakeFolder(config), id));
+    const bucket = place ? undefined : workgroupStore(config.storage, id);
+    const store = place?.of(id) ?? bucket ?? createFolderStore(join(lakeFolder(config), id));
     const onProgress = (what: string) => view.show(`${id}: ${what}`);
     workgroups.push({
       workgroup: id,
-      ...(await verifyLake({ store, stagingDir, clock, signal, onProgress })),
+      ...(await verifyLake({
+        store,
+        ...(bucket && { contentMs: BUCKET_CONTENT_MS }),
+        stagingDir,
+        clock,
+        signal,
+        onProgress,
+      })),
     });
   }
   view.clear();
@@ -71,7 +84,9 @@ async function verifyAll(
     ),
     ...(state?.broken ?? []),
   ];
-  const data = { place: place?.name ?? lakeFolder(config), workgroups, ...(state && { state }), broken };
+  const { s3 } = config.storage;
+  const name = place?.name ?? (s3 ? bucketAddress(s3) : lakeFolder(config));
+  const data = { place: name, workgroups, ...(state && { state }), broken };
   printData(command, terminal, data, (columnsMax, shown) =>
     [
       formatTable(
@@ -105,14 +120,17 @@ async function verifyAll(
   if (broken.length > 0)
     throw new TerminalError(
       'BackupDamaged',
-      `${broken.length === 1 ? 'one object is' : `${broken.length} objects are`} damaged in ${data.place}; make a new backup to another place, or restore the newest sound commit`,
+      `${broken.length === 1 ? 'one object is' : `${broken.length} objects are`} damaged in ${data.place} (${broken[0]!.key}: ${broken[0]!.why}); make a new backup to another place, or restore the newest sound commit`,
     );
 }
+
+/** The bucket of `storage.s3` keeps the files of a commit for a day. */
+const BUCKET_CONTENT_MS = 23 * HOUR_MS;
 
 const help = `
 Reads everything: each commit, each Parquet file (SHA-256, rows and energy as noted in the commit) and each snapshot (SHA-256 of each pack and each
 block). The newest snapshot is opened as a warehouse. The command exits with 1 if something is damaged or missing, and lists what. It counts what is
-sound.
+sound. With storage.s3 and without a place, the commits of the last 23 hours in the bucket are read.
 
 Examples:
   wattline verify

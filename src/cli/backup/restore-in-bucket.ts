@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { RestorePoint } from '../../backup/stored-commits.ts';
+import type { Config } from '../../config/config.ts';
+import { InputError, TerminalError } from '../../lib/errors.ts';
+import type { Service } from '../../service/service.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
+import { workgroupStore } from '../../storage/workgroup-store.ts';
+import { formatCount } from '../terminal/format-numbers.ts';
+import { formatTable } from '../terminal/format-table.ts';
+import { printData } from '../terminal/output.ts';
+import { bucketAddress, type Place } from './choose-place.ts';
+import { formatMoment } from './format-bytes.ts';
+
+interface Asked {
+  ids: readonly string[];
+  at: RestorePoint;
+  /** A backup. Undefined: an earlier commit of the bucket. */
+  place: Place | undefined;
+  force: boolean;
+}
+
+interface Restored {
+  workgroup: string;
+  /** The new commit of the bucket, and the restored one. */
+  commit: number;
+  from: number;
+  createdAtMs: number;
+  isNew: boolean;
+}
+
+/**
+ * Restores workgroups whose state is in the bucket of `storage.s3`: adds a commit with the content of an earlier one, or of a backup. The service can
+ * run.
+ */
+export async function restoreInBucket(
+  command: Command,
+  config: Config,
+  service: Service,
+  { ids, at, place, force }: Asked,
+): Promise<void> {
+  const bucket = bucketAddress(config.storage.s3!);
+  if (!place && at.kind === 'newest') {
+    printData(command, service.terminal, { place: bucket, workgroups: [] }, () => `${nothingToDo(bucket)}\n`);
+    return;
+  }
+  if (ids.length > 1 && at.kind === 'sequence')
+    throw new InputError('the command line', [
+      { path: '--workgroup', message: 'is missing: each workgroup numbers its own commits' },
+    ]);
+  const workgroups: Restored[] = [];
+  const missing: string[] = [];
+  let failure: unknown;
+  for (const id of ids) {
+    try {
+      workgroups.push(await restoreOne(config, service, id, { at, place, force }));
+    } catch (error) {
+      if (!(error instanceof TerminalError && error.code === 'NothingToRestore')) throw error;
+      failure ??= error;
+      missing.push(id);
+    }
+  }
+  if (workgroups.length === 0) throw failure;
+  printData(
+    command,
+    service.terminal,
+    { place: place?.name ?? bucket, workgroups, missing },
+    (columnsMax, shown) =>
+      [
+        formatTable(
+          [
+            { title: 'workgroup', value: (row) => row.workgroup },
+            { title: 'restored commit', value: (row) => formatCount(row.from), align: 'right' },
+            { title: 'data until', value: (row) => formatMoment(row.createdAtMs) },
+            {
+              title: 'new commit',
+              value: ({ isNew, commit }) => (isNew ? formatCount(commit) : 'none, it is the newest'),
+              align: 'right',
+            },
+          ],
+          shown.workgroups,
+          columnsMax,
+        ),
+        ...shown.missing.map((id) => `${id}: there is no such commit of it.\n`),
+        `\nA running service stops with the data that it has, and continues from the restored data and the stream.\n`,
+      ].join(''),
+  );
+}
+
+async function restoreOne(
+  config: Config,
+  { signal }: Service,
+  id: string,
+  { at, place, force }: Omit<Asked, 'ids'>,
+): Promise<Restored> {
+  const { findReplicaCommit, restoreReplica } = await import('../../replica/restore-replica.ts');
+  const store = workgroupStore(config.storage, id)!;
+  const content = place
+    ? await copiedBackup(config, store, place.of(id), at, force, signal)
+    : await findReplicaCommit(store, at as Exclude<RestorePoint, { kind: 'newest' }>, signal);
+  const { commit, isNew } = await restoreReplica(store, content, signal);
+  const { sequence: from, createdAtMs } = content;
+  return { workgroup: id, commit: commit.sequence, from, createdAtMs, isNew };
+}
+
+/** Copies the objects of a backup into the bucket. @returns the commit that names them */
+async function copiedBackup(
+  config: Config,
+  target: ObjectStore,
+  source: ObjectStore,
+  at: RestorePoint,
+  force: boolean,
+  signal: AbortSignal,
+) {
+  const { findRestorable } = await import('../../backup/stored-commits.ts');
+  const { copyObjects, objectsOf } = await import('../../backup/backup-lake.ts');
+  const { readReplicaHead } = await import('../../replica/replica-commit.ts');
+  const { packsOf } = await import('../../snapshot/take-snapshot.ts');
+  const { commit } = await findRestorable(source, at, signal);
+  const head = await readReplicaHead(target, { signal });
+  if (head?.generation && !force)
+    throw new TerminalError(
+      'DataExists',
+      `${target.address} has data already: commit ${head.sequence}. Nothing was restored. With --force the backup replaces it; "wattline restore --at ${head.sequence}" brings it back within a day`,
+    );
+  const stagingDir = join(config.dataDir, 'backup', randomUUID());
+  await copyObjects(await objectsOf(source, commit, signal), {
+    source: { store: source },
+    target,
+    stagingDir,
+    signal,
+  });
+  const packs = await packsOf(target, commit.snapshot, signal);
+  const { sequence, nonce } = commit;
+  return { ...commit, previousNonce: null, generation: { sequence, nonce, packs } };
+}
+
+function nothingToDo(bucket: string): string {
+  return `Nothing to restore: the state of all workgroups is in ${bucket}. Start the service, and it continues from there. "--at" goes back to an earlier commit.`;
+}

@@ -1,0 +1,12 @@
+import type { UtcMs } from '../lib/time.ts';
+import { isFresh, readStatus } from './workgroup-status.ts';
+
+/**
+ * For an installation with a bucket: true if a worker with this data folder owns the workgroup and has all files of its lake here. Without a fresh
+ * status nobody knows if another machine has continued, so the bucket has the newest data then.
+ */
+export function isLakeHere(dataDir: string, workgroupId: string, nowMs: UtcMs): boolean {
+  const status = readStatus(dataDir, workgroupId);
+  if (!status || status.isHibernated || !isFresh(status, nowMs)) return false;
+  return status.bucket?.isLakeComplete === true;
+}

@@ -1,0 +1,37 @@
+import { commitText } from '../publish/lake-commit.ts';
+import { commitKey, newNonce } from '../publish/lake-layout.ts';
+import { createOnce } from '../storage/create-once.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { replaced } from './claim-replica.ts';
+import { parseReplicaCommit, type ReplicaCommit } from './replica-commit.ts';
+
+/**
+ * Adds a commit with the content of another one and the next epoch. The owner of now cannot create commits any more, and no local warehouse belongs to
+ * the new commit, so the next owner restores it. The store must have the objects of the content.
+ * @param head the newest commit. Undefined if the replica is new
+ * @throws StaleOwnerError if another worker has created a commit meanwhile; then nothing has changed
+ * @throws TransientError if the outcome is not known
+ */
+export async function rollBackReplica(
+  store: ObjectStore,
+  head: ReplicaCommit | undefined,
+  content: ReplicaCommit,
+  signal?: AbortSignal,
+): Promise<ReplicaCommit> {
+  const commit: ReplicaCommit = {
+    ...content,
+    sequence: (head?.sequence ?? 0) + 1,
+    nonce: newNonce(),
+    previousNonce: head?.nonce ?? null,
+    ownerEpoch: String(BigInt(head?.ownerEpoch ?? 0) + 1n),
+  };
+  const outcome = await createOnce(store, {
+    key: commitKey(commit.sequence),
+    bytes: Buffer.from(commitText(commit)),
+    ...(signal && { signal }),
+  });
+  if (outcome.kind === 'unknown') throw outcome.cause;
+  if (outcome.kind === 'taken')
+    throw replaced(head ?? content, parseReplicaCommit(store, commit.sequence, outcome.bytes));
+  return commit;
+}

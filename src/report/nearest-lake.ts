@@ -1,0 +1,18 @@
+import type { LakeSource } from './lake-reader.ts';
+
+export interface NearestLakeOptions {
+  /** The lakes of this machine. They have generations that the store does not have yet. */
+  local: LakeSource;
+  /** The lakes of all workgroups, which can be a commit behind. */
+  stored: LakeSource;
+  /** True if this machine has the complete and newest lake of the workgroup. */
+  isHere(workgroupId: string): boolean;
+}
+
+/** Reads each workgroup on this machine if it is here, and otherwise from the store. Each request decides again. */
+export function createNearestLake({ local, stored, isHere }: NearestLakeOptions): LakeSource {
+  return {
+    folders: [...local.folders, ...stored.folders],
+    current: (workgroupId) => (isHere(workgroupId) ? local : stored).current(workgroupId),
+  };
+}

@@ -1,0 +1,116 @@
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { HealthAsker, HealthState } from '../http/health-routes.ts';
+import { errorMessage, TransientError } from '../lib/errors.ts';
+import { type Clock, SECOND_MS } from '../lib/time.ts';
+import { lakeFolder } from '../pipeline/assignment.ts';
+import { hasPublished } from '../pipeline/has-published.ts';
+import { isLakeHere } from '../pipeline/is-lake-here.ts';
+import { createLocalLake, type LakeSource } from '../report/lake-reader.ts';
+import { createNearestLake } from '../report/nearest-lake.ts';
+import { createStoredLake } from '../report/stored-lake.ts';
+import { openFileCache } from '../storage/file-cache.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { serviceStore, workgroupStore } from '../storage/workgroup-store.ts';
+import { holdCache } from './hold-roles.ts';
+
+/** The lakes of an installation with a bucket, for one process. */
+export interface BucketLake {
+  /** Each workgroup is read on this machine if its complete lake is here, and otherwise from the bucket. */
+  source: LakeSource;
+  /** True if the complete lake of the workgroup is on this machine. */
+  isHere(workgroupId: string): boolean;
+  /** See `StoredLake.noteCommit`. */
+  noteCommit(workgroupId: string, sequence: number): void;
+  /** False if the bucket cannot be read. */
+  readiness(asker: HealthAsker): Promise<HealthState>;
+  close(): Promise<void>;
+}
+
+/** Health checks are frequent, and each look costs two requests. */
+const LOOK_KEPT_MS = 10 * SECOND_MS;
+/** A look that takes longer has failed. A health check must answer sooner. */
+const LOOK_MS_MAX = 2 * SECOND_MS;
+/** The processes of a data folder have a cache each. */
+const CACHES_MAX = 64;
+const MEBIBYTE = 1024 * 1024;
+
+/**
+ * Opens the cache for files of the bucket. Sends no request.
+ * @returns undefined if no bucket is configured
+ */
+export async function openBucketLake(
+  config: Pick<Config, 'dataDir' | 'storage'>,
+  { clock }: { clock: Clock },
+): Promise<BucketLake | undefined> {
+  const { dataDir, storage } = config;
+  const shared = serviceStore(storage);
+  if (!shared) return undefined;
+  const { folder, release } = await holdCacheFolder(dataDir, clock);
+  const cache = await openFileCache({ folder, bytesMax: storage.cacheMegabytes * MEBIBYTE }).catch(
+    async (error: unknown) => {
+      await release();
+      throw error;
+    },
+  );
+  const local = createLocalLake({
+    lakeDir: lakeFolder(config),
+    hasPublished: (workgroupId) => hasPublished(dataDir, workgroupId),
+  });
+  const stored = createStoredLake({ storeOf: (workgroupId) => workgroupStore(storage, workgroupId)!, cache });
+  const look = createLook(shared);
+  const isHere = (workgroupId: string) => isLakeHere(dataDir, workgroupId, clock.now());
+  return {
+    source: createNearestLake({ local, stored, isHere }),
+    isHere,
+    noteCommit: stored.noteCommit,
+    async readiness({ maySeeNames }) {
+      const problem = await look();
+      return { ok: problem === undefined, ...(problem && maySeeNames && { detail: { problem } }) };
+    },
+    async close() {
+      await cache.close();
+      await release();
+    },
+  };
+}
+
+/** A folder that no other process uses. After a restart it is usually the same, with the files of the process before. */
+async function holdCacheFolder(
+  dataDir: string,
+  clock: Clock,
+): Promise<{ folder: string; release: () => Promise<void> }> {
+  for (let number = 1; number <= CACHES_MAX; number++) {
+    const release = await holdCache(dataDir, number, clock);
+    if (release) return { folder: join(dataDir, 'cache', String(number)), release };
+  }
+  throw new TransientError(
+    'TooManyCaches',
+    `${CACHES_MAX} processes already read with the data folder ${dataDir}; stop some of them`,
+  );
+}
+
+/** Checks that objects of the bucket can be listed and read. @returns the problem if they cannot */
+function createLook(store: ObjectStore): () => Promise<string | undefined> {
+  let last: { atMs: number; problem: Promise<string | undefined> } | undefined;
+
+  async function look(): Promise<string | undefined> {
+    const signal = AbortSignal.timeout(LOOK_MS_MAX);
+    try {
+      // Nothing has this name, so the answers are short.
+      await store.list('readable/', { signal }).next();
+      await store.get('readable', { signal });
+      return undefined;
+    } catch (error) {
+      return signal.aborted
+        ? `${store.address} has not answered within ${LOOK_MS_MAX / SECOND_MS} s`
+        : errorMessage(error);
+    }
+  }
+
+  return () => {
+    const atMs = performance.now();
+    if (last === undefined || atMs - last.atMs > LOOK_KEPT_MS) last = { atMs, problem: look() };
+    return last.problem;
+  };
+}
