@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
 import { shareRevocations } from '../access/shared-revocations.ts';
+import { storeRevocations } from '../access/store-revocations.ts';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
@@ -22,6 +23,7 @@ import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { pageFolder, registerPage } from '../report/page-routes.ts';
 import { registerReportRoutes } from '../report/report-routes.ts';
+import { serviceStore } from '../storage/workgroup-store.ts';
 import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
@@ -89,6 +91,11 @@ export async function startRoles(
       stops.push(
         await shareRevocations({ dataDir: config.dataDir, redis, startTimer: startSystemTimer, logger }),
       );
+    const shared = serviceStore(config.storage);
+    if (shared) {
+      const { dataDir } = config;
+      stops.push(await storeRevocations({ dataDir, store: shared, startTimer: startSystemTimer, logger }));
+    }
     const control = openControl(config, { logger }, redis);
     const workgroups = createWorkgroups(config);
     let url: string | undefined;
