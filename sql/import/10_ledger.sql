@@ -77,3 +77,22 @@ WHERE import_id = $import_id::BIGINT;
 -- name: forget_position
 -- Deletes the position of an import ($import_id) that has ended.
 DELETE FROM checkpoint WHERE starts_with(origin, 'import:') AND ends_with(origin, ':' || $import_id::BIGINT);
+
+-- name: list_imports
+-- Returns imports, the newest first: at most $rows_max, with ids below $before_id.
+SELECT
+  import_id::DOUBLE AS import_id,
+  path,
+  table_name,
+  state,
+  file_bytes::DOUBLE AS file_bytes,
+  rows_read::DOUBLE AS rows_read,
+  rows_landed::DOUBLE AS rows_landed,
+  rows_rejected::DOUBLE AS rows_rejected,
+  rejected,
+  started_at_ms::DOUBLE AS started_at_ms,
+  updated_at_ms::DOUBLE AS updated_at_ms
+FROM import_file
+WHERE import_id < $before_id::BIGINT
+ORDER BY import_id DESC
+LIMIT $rows_max::BIGINT;

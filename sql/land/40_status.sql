@@ -1,6 +1,6 @@
 -- 40 Status: the contents of a warehouse.
 --
--- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, pending_change, progress.
+-- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, pending_change, progress, series.
 -- Writes  nothing.
 -- Why     People see whether the pipeline works, and what needs their attention.
 
@@ -24,6 +24,16 @@ FROM (
 )
 GROUP BY reason
 ORDER BY readings DESC, reason;
+
+-- name: count_recent
+-- Counts the messages of the stream that landed, or were quarantined, in the hour before $now_ms, and returns the event time of the newest reading that
+-- is not in the future (null: none).
+SELECT
+  coalesce(sum(message_count), 0)::DOUBLE AS messages,
+  coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined,
+  (SELECT max(last_ms) FROM series WHERE last_ms <= $now_ms::BIGINT)::DOUBLE AS newest_reading_ms
+FROM batch
+WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 3600000;
 
 -- name: find_open_imports
 -- Returns imports that do not count yet: those that are landing, and those that were given up and have not landed since.

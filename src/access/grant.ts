@@ -3,7 +3,7 @@ import { nameSchema, workgroupIdSchema } from '../contract/messages.ts';
 import type { UtcMs } from '../lib/time.ts';
 
 /** The permissions that a token can have in a workgroup. */
-export const permissions = ['search:read', 'org:audit', 'data:write', 'data:correct'] as const;
+export const permissions = ['search:read', 'org:audit', 'org:admin', 'data:write', 'data:correct'] as const;
 export type Permission = (typeof permissions)[number];
 
 /**

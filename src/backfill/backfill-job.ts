@@ -167,7 +167,7 @@ async function withSource<Result>(
 }
 
 function targetOf(request: BackfillRequest): string {
-  if (request.source === 'gaps') return 'gaps';
+  if (request.source === 'gaps' || request.source === 'quarantine') return request.source;
   const to = request.toMs === undefined ? '' : formatInstant(request.toMs);
   return `${request.source} ${formatInstant(request.fromMs)}/${to}`;
 }

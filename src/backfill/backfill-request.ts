@@ -27,6 +27,8 @@ export const backfillRequestSchema = z.discriminatedUnion('source', [
     table: tableNameSchema.optional(),
     messagesPerSecond: z.int().positive(),
   }),
+  /** Quarantined messages of the stream that can be decoded now. */
+  z.strictObject({ source: z.literal('quarantine'), messagesPerSecond: z.int().positive() }),
 ]);
 export type BackfillRequest = z.infer<typeof backfillRequestSchema>;
 export type ArchiveRequest = Extract<BackfillRequest, { source: 'archive' }>;
@@ -60,7 +62,7 @@ export interface BackfillPlan {
   requests: number;
   /** The days (UTC) that it reads. */
   days: string[];
-  /** For the archive: quarantined messages, and how many of them can be decoded now. */
+  /** For the archive and the quarantine: quarantined messages, and how many of them can be decoded now. */
   quarantined?: { kept: number; readable: number };
   /** The number of messages to read, if known. */
   messages: number | undefined;

@@ -11,7 +11,7 @@ import { parseJsonExact } from '../lib/json-text.ts';
 import type { Clock } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import type { ArchiveRequest } from './backfill-request.ts';
+import type { ArchiveRequest, BackfillPlan } from './backfill-request.ts';
 import { withoutLanded } from './without-landed.ts';
 
 export interface QuarantineOptions {
@@ -21,13 +21,34 @@ export interface QuarantineOptions {
   clock: Clock;
 }
 
+/** The messages of a period and a table. */
+type Wanted = Pick<ArchiveRequest, 'fromMs' | 'toMs' | 'table'>;
+
+export const everyMessage: Wanted = { fromMs: 0 };
+
+/** Plans reading quarantined messages again, whatever their time. */
+export async function planQuarantine(shard: Shard, options: QuarantineOptions): Promise<BackfillPlan> {
+  const quarantined = await countQuarantined(shard, everyMessage, options);
+  const { readable } = quarantined;
+  return {
+    source: 'quarantine',
+    chunks: [],
+    requests: 0,
+    days: [],
+    messages: readable,
+    quarantined,
+    notes: readable === 0 ? ['no quarantined message can be decoded now'] : [],
+    unfillable: [],
+  };
+}
+
 /** Messages of any size that are decoded at a time. */
 const ROWS_MAX = 500;
 
 /** Counts the quarantined messages of the stream, and how many of them can be decoded now. */
 export async function countQuarantined(
   shard: Shard,
-  request: ArchiveRequest,
+  request: Wanted,
   { defaultTable }: QuarantineOptions,
 ): Promise<{ kept: number; readable: number }> {
   const found = { kept: 0, readable: 0 };
@@ -45,7 +66,7 @@ export async function countQuarantined(
 export async function landQuarantined(
   shard: Shard,
   backfillId: number,
-  request: ArchiveRequest,
+  request: Wanted,
   options: QuarantineOptions & { signal: AbortSignal; onLanded(read: number, landed: number): void },
 ): Promise<void> {
   for await (const rows of pages(shard)) {
@@ -88,7 +109,7 @@ async function* pages(shard: Shard): AsyncGenerator<QuarantinedRow[]> {
 /** The requested messages that can be decoded: as columns, with their keys in the quarantine. */
 function decode(
   rows: readonly QuarantinedRow[],
-  { fromMs, toMs = Number.POSITIVE_INFINITY, table }: ArchiveRequest,
+  { fromMs, toMs = Number.POSITIVE_INFINITY, table }: Wanted,
   { names, defaultTable }: { names: NameTable; defaultTable: string | undefined },
 ): { columns: MessageColumns; keys: Key[] } {
   const columns = createColumns(rows.length);

@@ -17,7 +17,7 @@ import {
 } from './backfill-ledger.ts';
 import type { BackfillChunk, BackfillPlan, BackfillRequest } from './backfill-request.ts';
 import { fillFromArchive, planArchive } from './from-archive.ts';
-import { landQuarantined } from './from-quarantine.ts';
+import { everyMessage, landQuarantined, planQuarantine } from './from-quarantine.ts';
 import { fillFromStream } from './from-stream.ts';
 import { createPace } from './pace.ts';
 import { planGaps, planStream } from './plan-gaps.ts';
@@ -75,6 +75,8 @@ export function planBackfill(
       return planGaps(shard, asking);
     case 'archive':
       return planArchive(shard, request, archiveOf(run));
+    case 'quarantine':
+      return planQuarantine(shard, archiveOf(run));
     default:
       return request satisfies never;
   }
@@ -116,9 +118,10 @@ async function fillAll(
     progress.messagesRead += read;
     progress.messagesLanded += landed;
   };
-  if (request.source === 'archive') {
+  if (request.source === 'archive' || request.source === 'quarantine') {
     if (await isCancelled()) return 'cancelled';
-    await landQuarantined(shard, backfillId, request, { ...archiveOf(run), signal, onLanded: note });
+    const wanted = request.source === 'archive' ? request : everyMessage;
+    await landQuarantined(shard, backfillId, wanted, { ...archiveOf(run), signal, onLanded: note });
   }
   for (const chunk of chunks) {
     if (!chunk.isDone) {

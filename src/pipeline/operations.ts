@@ -15,6 +15,7 @@ import type { ExplainArgs, Explained } from '../explain/explained-schema.ts';
 import type { ImportState } from '../import/import-job.ts';
 import type { ImportRequest } from '../import/import-request.ts';
 import { type ImportSummary, summarizeImports } from '../import/import-summary.ts';
+import { type ListedImport, listImports } from '../import/list-imports.ts';
 import { type LandedImport, newestImports } from '../import/newest-imports.ts';
 import type { Problem } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
@@ -27,6 +28,7 @@ import { requestRetry } from '../rollup/set-aside.ts';
 import { listUploads, type UploadList } from '../upload/list-uploads.ts';
 import type { StoreOutcome } from '../upload/store-upload.ts';
 import { type TakeRequest, takeUpload } from '../upload/take-upload.ts';
+import { listQuarantine, type Quarantine, type QuarantineQuery } from '../warehouse/list-quarantine.ts';
 import { noteDeviceStatus } from '../warehouse/note-device-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { lakeFolder } from './assignment.ts';
@@ -61,6 +63,10 @@ export interface Operations {
   importSummary: { args: { importIds: number[]; table: string }; result: ImportSummary };
   /** The same for the newest imports. */
   importsNewest: { args: undefined; result: LandedImport[] };
+  /** Imports, newest first, with ids below `beforeId`. */
+  importList: { args: { beforeId?: number | undefined; limit: number }; result: ListedImport[] };
+  /** What was received and not used, by reason, with samples. */
+  quarantineList: { args: QuarantineQuery; result: Quarantine };
   /** Stores uploaded meter data or budgets. */
   upload: { args: TakeRequest; result: StoreOutcome };
   /** The uploads that count. */
@@ -161,6 +167,8 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     shard.read((connection) => newestImports(connection, assignment.workgroup, clock.now())),
   importSummary: ({ shard, assignment }, args) =>
     shard.read((connection) => summarizeImports(connection, args, assignment.workgroup)),
+  importList: ({ shard }, page) => shard.read((connection) => listImports(connection, page)),
+  quarantineList: ({ shard }, asked) => shard.read((connection) => listQuarantine(connection, asked)),
   async upload({ shard, assignment: { dataDir }, snapshots, clock, logger }, request) {
     const audit = createAudit({ dataDir, actor: localActor(), clock });
     const outcome = await takeUpload(shard, request, { audit, clock, logger });

@@ -144,8 +144,8 @@ export function createStages(options: StagesOptions): PipelineStages {
         );
         status.update(workgroupId, 'publish', { generation: sequence });
         const found = await pipeline.run(workgroupId, 'status', undefined);
-        const { gaps, quarantined, messages: storedMessages, devices, imports } = found;
-        status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports });
+        const { gaps, quarantined, messages: storedMessages, devices, imports, newestReadingAtMs } = found;
+        status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports, newestReadingAtMs });
         return { againInMs };
       }),
     maintain: (workgroupId, signal) =>

@@ -23,6 +23,11 @@ export const askable = {
   importStop: z.undefined(),
   importSummary: z.strictObject({ importIds: z.array(z.int()).max(100_000), table: tableNameSchema }),
   importsNewest: z.undefined(),
+  importList: z.strictObject({ beforeId: z.int().optional(), limit: z.int().min(1).max(10_000) }),
+  quarantineList: z.strictObject({
+    devices: z.array(deviceIdSchema).max(100_000).optional(),
+    samplesMax: z.int().min(0).max(1_000),
+  }),
   upload: z.strictObject({
     path: z.string(),
     name: z.string().max(4_096),

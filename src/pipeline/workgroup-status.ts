@@ -34,6 +34,8 @@ export interface WorkgroupStatus {
   gaps: number;
   quarantined: number;
   storedMessages: number;
+  /** The event time of the newest reading that is not in the future. */
+  newestReadingAtMs?: UtcMs | undefined;
   /** The number of devices in each state. Set after the first publication. */
   devices?: { online: number; offline: number; unknown: number } | undefined;
   /** Unfinished imports. Set after the first publication. */
@@ -85,6 +87,7 @@ export interface StatusBook {
         | 'gaps'
         | 'quarantined'
         | 'storedMessages'
+        | 'newestReadingAtMs'
         | 'devices'
         | 'imports'
         | 'problems'

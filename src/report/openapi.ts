@@ -30,6 +30,7 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
       servers: [{ url: '/' }],
       tags: [
         { name: 'report', description: 'Energy over the published data' },
+        { name: 'operate', description: 'The state of the pipeline, and actions of operators' },
         { name: 'stream', description: 'The latest messages, in the order in which they were stored' },
       ],
       components: {

@@ -4,7 +4,7 @@ import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
 import { shareRevocations } from '../access/shared-revocations.ts';
 import { storeRevocations } from '../access/store-revocations.ts';
-import { createAudit } from '../audit/audit.ts';
+import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
@@ -29,6 +29,7 @@ import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { registerUploadRoutes } from '../upload/upload-routes.ts';
+import { addOperate } from './add-operate.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
 import { openCommitNews } from './commit-news.ts';
@@ -108,7 +109,7 @@ export async function startRoles(
       stops.push(bucket.close);
       commits?.onCommit(bucket.noteCommit);
     }
-    const parts = { access, accessAudit, workgroups, control, bucket, logger, clock };
+    const parts = { access, accessAudit, audit, workgroups, control, bucket, logger, clock };
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
@@ -136,7 +137,8 @@ export async function startRoles(
         stops.push(stream.stop);
         news = stream.news;
       }
-      if (roles.includes('report')) stops.push(await addReport(app, health, config, parts));
+      const ownUrl = () => (roles.includes('stream') ? url : undefined);
+      if (roles.includes('report')) stops.push(await addReport(app, health, config, { ...parts, ownUrl }));
       stops.push(() => app.close());
       url = await listen(app, config);
     }
@@ -175,6 +177,7 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
 type Parts = Pick<Service, 'logger' | 'clock'> & {
   access: Access;
   accessAudit: AccessAudit;
+  audit: Audit;
   workgroups: Workgroups;
   control: OpenControl;
   /** Undefined if no bucket is configured. */
@@ -185,7 +188,7 @@ async function addStream(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { access, accessAudit: audit, workgroups, logger, clock }: Parts,
+  { access, accessAudit: audit, workgroups, logger, clock }: Omit<Parts, 'audit'>,
 ): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
@@ -266,8 +269,9 @@ async function addReport(
   app: FastifyInstance,
   health: Health,
   config: Config,
-  { accessAudit: audit, workgroups, control, bucket, logger, clock }: Parts,
+  parts: Parts & { ownUrl: () => string | undefined },
 ): Promise<() => Promise<void>> {
+  const { accessAudit: audit, workgroups, control, bucket, logger, clock } = parts;
   const lake = await openLakeReader({
     ...(bucket
       ? { source: bucket.source }
@@ -309,7 +313,11 @@ async function addReport(
     health.addReadiness('bucket', (asker) =>
       idsHere().length < workgroups.list().length ? bucket.readiness(asker) : { ok: true },
     );
-  return lake.close;
+  const stopOperate = addOperate(app, config, { ...parts, lake });
+  return async () => {
+    await stopOperate();
+    await lake.close();
+  };
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {

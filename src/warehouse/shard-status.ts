@@ -19,6 +19,10 @@ export interface ShardStatus {
   /** Series whose roll-up fails. The others are rolled up without them. */
   setAside: SetAsideSeries[];
   gaps: number;
+  /** Messages of the stream that have landed, or were quarantined, in the last hour. */
+  lastHour: { messages: number; quarantined: number };
+  /** The event time of the newest reading that is not in the future. */
+  newestReadingAtMs?: UtcMs | undefined;
   /** Number of devices that are online, offline, or unknown. */
   devices: { online: number; offline: number; unknown: number };
   /** Files whose import has begun and does not count: under way, or given up. */
@@ -47,13 +51,14 @@ export interface UnfinishedImport {
 
 export async function readShardStatus(
   connection: DuckDBConnection,
-  shard: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'>,
+  { nowMs, ...shard }: Pick<ShardStatus, 'workgroupId' | 'path' | 'epoch'> & { nowMs: UtcMs },
 ): Promise<ShardStatus> {
   const [counts] = await query<Record<string, bigint | number>>(connection, 'land/count_landed');
   const reasons = await query<{ reason: string; readings: number }>(
     connection,
     'land/count_quarantine_reasons',
   );
+  const [recent] = await query<RecentRow>(connection, 'land/count_recent', { now_ms: BigInt(nowMs) });
   const setAside = await query<SetAsideRow>(connection, 'rollup/list_set_aside');
   const states = await query<{ state: string; devices: number }>(connection, 'device-status/count_states');
   const checkpoints = await readCheckpoints(connection);
@@ -75,6 +80,8 @@ export async function readShardStatus(
       error,
     })),
     gaps: count('gap_count'),
+    lastHour: { messages: recent!.messages, quarantined: recent!.quarantined },
+    newestReadingAtMs: recent!.newest_reading_ms ?? undefined,
     devices: {
       online: 0,
       offline: 0,
@@ -98,5 +105,6 @@ export async function readOpenImports(connection: DuckDBConnection): Promise<Unf
   }));
 }
 
+type RecentRow = { messages: number; quarantined: number; newest_reading_ms: number | null };
 type SetAsideRow = Omit<SetAsideSeries, 'sinceMs'> & { since_ms: number };
 type ImportRow = { path: string; state: UnfinishedImport['state']; rows_read: number; updated_at_ms: number };

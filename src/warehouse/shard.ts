@@ -260,7 +260,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       // A reader of the frozen file must not see a checkpoint, so this waits its turn. The next call tries again after a failure.
       await frozen.read(async () => undefined).catch((error: unknown) => database.note(error));
     },
-    status: () => read((connection) => readShardStatus(connection, { ...owner, path })),
+    status: () => read((connection) => readShardStatus(connection, { ...owner, path, nowMs: clock.now() })),
     close() {
       closing ??= closeAll();
       return closing;

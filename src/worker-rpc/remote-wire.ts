@@ -39,6 +39,8 @@ const EFFECTS: Readonly<Record<AskableName, 'reads' | 'changes'>> = {
   backfillPlan: 'reads',
   backfillList: 'reads',
   backfillGaps: 'reads',
+  importList: 'reads',
+  quarantineList: 'reads',
 };
 
 export function isChanging(operation: AskableName): boolean {

@@ -114,3 +114,26 @@ test('after a crash between landing quarantined messages and removing them, noth
   expect(await now.messages()).toEqual({ all: 39, distinct: 39 });
   expect(await now.rows('SELECT count(*)::INTEGER AS n FROM quarantine')).toEqual([{ n: 1 }]);
 });
+
+test('quarantined messages are read again by themselves, without reading the archive', async () => {
+  const clock = createTestClock();
+  await clock.advance(HOUR);
+  const worker = await openWorker(clock);
+  await landTableless(worker);
+  await worker.close();
+  const now = await openWorker(clock, { dataDir: worker.dataDir, table: 'solar' });
+  const request = { source: 'quarantine' as const, messagesPerSecond: 1_000_000 };
+  expect(await now.jobs.plan(request, upstreamOfNobody)).toMatchObject({
+    chunks: [],
+    messages: 39,
+    quarantined: { kept: 40, readable: 39 },
+    notes: [],
+  });
+  expect(await now.backfill(request, upstreamOfNobody)).toMatchObject({ messagesLanded: 39 });
+  expect(await now.messages()).toEqual({ all: 39, distinct: 39 });
+  expect(await now.jobs.plan(request, upstreamOfNobody)).toMatchObject({
+    messages: 0,
+    notes: ['no quarantined message can be decoded now'],
+  });
+  expect(await now.jobs.list()).toMatchObject([{ source: 'quarantine', state: 'done' }]);
+});

@@ -72,7 +72,7 @@ test('a token for workgroups or groups that are not configured is refused with e
 });
 
 test.each([
-  [['-p', 'everything'], 'Use one of search:read, org:audit, data:write, data:correct.'],
+  [['-p', 'everything'], 'Use one of search:read, org:audit, org:admin, data:write, data:correct.'],
   [['-e', 'soon'], 'Use a duration such as 12h or 30d.'],
 ])('a token with %j is refused with what to use instead', async (args, hint) => {
   const { code, stderr } = await token('create', 'x', '-w', 'home', ...args);

@@ -112,7 +112,7 @@ test('every request has a name of its own for clients that are generated', async
     expect.arrayContaining(['getDailyEnergy', 'getDailyEnergyDetails', 'getSitesReconciliation']),
   );
   expect(new Set(names).size).toBe(names.length);
-  for (const name of names) expect(name).toMatch(/^(?:get|put|post)(?:[A-Z][a-z]+)+$/);
+  for (const name of names) expect(name).toMatch(/^(?:get|put|post|delete)(?:[A-Z][a-z]+)+$/);
 });
 
 test('the address alone leads to the page', async () => {

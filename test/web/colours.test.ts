@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 const text = readFileSync(join(import.meta.dirname, '../../src/web/style/colours.css'), 'utf8');
-const [light, dark] = text.split('@media (prefers-color-scheme: dark)').map(colours) as [Colours, Colours];
 type Colours = Record<string, string>;
+const light = colours(2);
+const dark = colours(3);
 
-function colours(css: string): Colours {
-  return Object.fromEntries(
-    [...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name!, value!]),
-  );
+function colours(place: 2 | 3): Colours {
+  const found = [...text.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);/g)];
+  return Object.fromEntries(found.map((match) => [match[1]!, match[place]!]));
 }
 
 /** Contrast of two colours by WCAG 2.2, 1 to 21. */

@@ -1,10 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BackfillRequest } from '../../backfill/backfill-request.ts';
 import { RATE_DEFAULT } from '../../backfill/backfill-request.ts';
+import { makeBackfillRequest } from '../../backfill/make-backfill-request.ts';
 import type { WorkgroupConfig } from '../../config/config.ts';
-import { tableNameSchema } from '../../contract/messages.ts';
 import { TerminalError } from '../../lib/errors.ts';
-import { dayStart, isLocalDate, type UtcMs } from '../../lib/time.ts';
 import type { WarehouseOwner } from '../../service/find-owner.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -155,67 +154,16 @@ async function runAndPrint(
 }
 
 /** @throws InputError with all problems of the command line */
-function requestOf(
-  options: BackfillCommandOptions,
-  { timezone, energyStreams }: WorkgroupConfig,
-): BackfillRequest {
-  const { source, messagesPerSecond } = options;
-  const problems: Array<{ path: string; message: string }> = [];
-  const timeOf = (path: string, text: string | undefined): UtcMs | undefined => {
-    if (text === undefined) return undefined;
-    const ms = parseTime(text, timezone);
-    if (ms === undefined) {
-      problems.push({
-        path,
-        message: `"${text}" is not a time; write a day (2026-11-20), an ISO time with a zone (2026-11-20T08:00:00Z) or milliseconds`,
-      });
-    }
-    return ms;
-  };
-  const fromMs = timeOf('--from', options.from);
-  const toMs = timeOf('--to', options.to);
-  const table = options.table === undefined ? undefined : tableNameSchema.safeParse(options.table);
-  if (table?.success === false) problems.push({ path: '--table', message: table.error.issues[0]!.message });
-  const read = [...new Set(energyStreams.map((stream) => stream.table))];
-  if (
-    source === 'archive' &&
-    (options.table === undefined ? read.length === 0 : !read.includes(options.table))
-  ) {
-    const message = `no energy stream reads it; energy streams read ${read.join(', ') || 'none'}`;
-    problems.push({ path: '--table', message });
-  }
-  if (source === 'files') {
-    problems.push({ path: '--source', message: 'use "wattline import <files>" to read files' });
-  }
-  if (options.gaps) {
-    for (const name of ['from', 'to', 'table'] as const) {
-      if (options[name] !== undefined)
-        problems.push({ path: `--${name}`, message: 'cannot be combined with --gaps' });
-    }
-    if (source === 'archive') problems.push({ path: '--source', message: 'gaps are filled from the stream' });
-  } else if (options.from === undefined && source !== 'files') {
-    problems.push({ path: '--from', message: 'is missing; give --from or --gaps' });
-  }
-  if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
-    problems.push({ path: '--to', message: 'must be after --from' });
-  }
-  if (problems.length > 0) throw commandLineErrors(problems);
-  if (options.gaps) return { source: 'gaps', messagesPerSecond };
-  return {
-    source: source as 'stream' | 'archive',
-    fromMs: fromMs!,
-    ...(toMs !== undefined && { toMs }),
-    ...(table && { table: table.data! }),
-    messagesPerSecond,
-  };
-}
-
-function parseTime(text: string, timezone: string): UtcMs | undefined {
-  if (isLocalDate(text)) return dayStart(text, timezone);
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  if (!/^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i.test(text)) return undefined;
-  const ms = Date.parse(text);
-  return Number.isNaN(ms) || ms < 0 ? undefined : ms;
+function requestOf(options: BackfillCommandOptions, workgroup: WorkgroupConfig): BackfillRequest {
+  const { source, from, to, table, gaps, messagesPerSecond } = options;
+  if (source === 'files')
+    throw commandLineErrors([{ path: '--source', message: 'use "wattline import <files>" to read files' }]);
+  if (gaps && source === 'archive')
+    throw commandLineErrors([{ path: '--source', message: 'gaps are filled from the stream' }]);
+  const wish = { source: gaps ? ('gaps' as const) : source, from, to, table, messagesPerSecond };
+  const made = makeBackfillRequest(wish, workgroup);
+  if ('request' in made) return made.request;
+  throw commandLineErrors(made.problems.map(({ path, message }) => ({ path: `--${path}`, message })));
 }
 
 function positive(text: string): number {

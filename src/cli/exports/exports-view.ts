@@ -1,13 +1,12 @@
 import type { ExportConfig } from '../../config/export-settings.ts';
 import type { Exports } from '../../exports/create-exports.ts';
-import { type ExportLedger, type ExportRun, retryAdvice, runName } from '../../exports/export-ledger.ts';
-import { nextCronInstant, parseCron } from '../../lib/cron.ts';
+import { type ExportRun, retryAdvice, runName } from '../../exports/export-ledger.ts';
+import { type ExportState, exportState, nextRunMs } from '../../exports/list-exports.ts';
 import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
 import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
 
 /** An export as it is listed. */
-export interface ListedExport {
-  id: string;
+export interface ListedExport extends ExportState {
   workgroup: string;
   report: string;
   range: string;
@@ -16,28 +15,12 @@ export interface ListedExport {
   /** The next due time. Null for an export without a schedule. */
   nextAt: string | null;
   nextLocal: string | null;
-  lastRun: ExportRun | null;
-  /** Files that wait for delivery or cannot be made. */
-  pending: number;
-  failed: number;
-  /** The ones of them that have failed. */
-  troubled: ExportRun[];
-  outdated: number;
-  /** The difference of the energy of outdated files, Wh. */
-  outdatedWh: number;
 }
-
-/** The state of the runs of an export. */
-export type ExportState = Pick<
-  ListedExport,
-  'id' | 'lastRun' | 'pending' | 'failed' | 'troubled' | 'outdated' | 'outdatedWh'
->;
 
 export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
   return exports.list().map(({ config, workgroup, ledger }) => {
     const zone = config.timezone ?? workgroup.timezone;
-    const pattern = parseCron(config.schedule ?? '');
-    const nextMs = typeof pattern === 'string' ? undefined : nextCronInstant(pattern, zone, nowMs);
+    const nextMs = nextRunMs(config, zone, nowMs);
     return {
       ...exportState(config.id, ledger),
       workgroup: workgroup.id,
@@ -49,23 +32,6 @@ export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
       nextLocal: nextMs === undefined ? null : formatLocal(nextMs, zone),
     };
   });
-}
-
-export function exportState(id: string, ledger: ExportLedger): ExportState {
-  const runs = ledger.runs();
-  const current = [...new Map(runs.map((run) => [run.period, run])).values()];
-  const outdated = current.flatMap((run) => run.outdated ?? []);
-  return {
-    id,
-    lastRun: runs.at(-1) ?? null,
-    pending: runs.filter(({ state }) => state === 'planned' || state === 'waiting').length,
-    failed: runs.filter(({ state }) => state === 'failed').length,
-    troubled: runs.filter((run) => run.state !== 'delivered' && run.lastError),
-    outdated: outdated.length,
-    outdatedWh: sum(
-      outdated.flatMap(({ days }) => days.map((day) => (day.afterWh ?? 0) - (day.beforeWh ?? 0))),
-    ),
-  };
 }
 
 /** Without secrets. */

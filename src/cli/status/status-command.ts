@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
+import type { Access } from '../../access/access.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
-import { workgroupWarnings } from '../../config/config-warnings.ts';
-import { settingPlace } from '../../config/workgroup-place.ts';
-import { openLedger } from '../../exports/export-ledger.ts';
-import { TerminalError, TransientError } from '../../lib/errors.ts';
+import { createWorkgroups } from '../../config/workgroups.ts';
+import { TransientError } from '../../lib/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import {
   DAY_MS,
@@ -14,50 +13,30 @@ import {
   systemClock,
   type UtcMs,
 } from '../../lib/time.ts';
-import { failureWords } from '../../pipeline/failure-words.ts';
+import type { FindStream } from '../../operate/count-backlogs.ts';
+import { readWorkgroupStates, stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
-import {
-  emptyStatus,
-  isFresh,
-  readStatuses,
-  type StatusStage,
-  type WorkgroupStatus,
-} from '../../pipeline/workgroup-status.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { type Control, hasLivingWorker } from '../../worker-rpc/worker-rpc.ts';
+import type { createUpstreams } from '../../service/upstreams.ts';
+import type { Control } from '../../worker-rpc/worker-rpc.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
-import { type ExportState, exportNotes, exportState } from '../exports/exports-view.ts';
+import { exportNotes } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
 import { FAILING_CODE } from '../terminal/exit-codes.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import { countBacklogs } from './status-backlog.ts';
 import { askConfigStates, describeConfigStates, streamUrl } from './status-config.ts';
 import {
   describeImport,
   describeNewestImport,
-  type ListedImport,
   type ListedNewestImport,
-  listImports,
-  listNewestImports,
+  withWarnings,
 } from './status-imports.ts';
-import { withLag } from './status-lag.ts';
-import { storageTroubles } from './status-storage.ts';
 
-/** The status that a worker wrote, and whether it still writes. */
-interface ListedStatus extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
-  imports: ListedImport[];
-  /** The newest finished imports, and their effect. */
+/** The state of a workgroup, with the problems of its imports. */
+interface ListedStatus extends Omit<WorkgroupState, 'newestImports'> {
   newestImports: ListedNewestImport[];
-  state: 'running' | 'hibernated' | 'stopped' | 'failing' | 'never run';
-  /** The largest lag of the stages. The lag of a failing stage grows since its last success. */
-  lagSeconds?: number | undefined;
-  troubles: Trouble[];
-  /** The state of its exports. */
-  exports: ExportState[];
 }
-
-const stages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'maintain'];
 
 export function addStatusCommand(program: Command, terminal: Terminal): void {
   const command = program
@@ -85,8 +64,8 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
       for (const note of describeConfigStates(processes)) printNote(command, terminal, note);
       const { openControl } = await import('../../service/open-control.ts');
       const control = openControl(config, { logger: silentLogger });
-      const listed = await listStatuses(config, control, systemClock.now(), workgroup).finally(control.close);
-      const statuses = await withBacklogs(config, listed, streamUrl(processes), systemClock.now());
+      const asking = { control, ownUrl: streamUrl(processes) };
+      const statuses = await listStatuses(config, workgroup, asking).finally(control.close);
       printData(command, terminal, statuses, (columnsMax, shown) =>
         describe(shown, systemClock.now(), columnsMax),
       );
@@ -113,122 +92,52 @@ function chooseWorkgroups(config: Config, only: string | undefined): WorkgroupCo
 /** @throws InputError if the workgroup does not exist, TransientError if no worker has written a status yet */
 async function listStatuses(
   config: Config,
-  control: Pick<Control, 'ask'>,
-  nowMs: UtcMs,
   only: string | undefined,
+  { control, ownUrl }: { control: Pick<Control, 'ask'>; ownUrl: string | undefined },
 ): Promise<ListedStatus[]> {
-  const written = new Map(readStatuses(config.dataDir).map((status) => [status.workgroupId, status]));
   const chosen = chooseWorkgroups(config, only);
-  const imports = new Map<string, ListedImport[]>();
-  const newest = new Map<string, ListedNewestImport[]>();
-  const unreadable = new Map<string, Trouble>();
-  for (const workgroup of chosen) {
-    const { id } = workgroup;
-    try {
-      imports.set(id, await listImports(config, workgroup, written.get(id)?.imports ?? [], control));
-      newest.set(id, await listNewestImports(config, workgroup, control));
-    } catch (error) {
-      // A problem with one warehouse does not hide the others.
-      if (!(error instanceof TerminalError || isHeld(error))) throw error;
-      unreadable.set(id, notOpen(id, error, nowMs));
-      imports.set(id, []);
-      newest.set(id, []);
-    }
-  }
-  const storage = new Map(chosen.map(({ id }) => [id, storageTroubles(config, id, nowMs)]));
-  const isEmpty = (id: string) => [imports, newest, storage].every((found) => found.get(id)!.length === 0);
-  if (chosen.every(({ id }) => !written.has(id) && !unreadable.has(id) && isEmpty(id))) {
+  const source = {
+    config,
+    workgroups: config.workgroups,
+    exportsOf: (id: string) => config.exports.filter(({ workgroup }) => workgroup === id),
+    control,
+    clock: systemClock,
+    findStream: streamFinder(config, ownUrl),
+  };
+  const states = await readWorkgroupStates(source, chosen, { withEffects: true });
+  if (states.every(isUnknown))
     throw new TransientError(
       'NothingRuns',
       `no worker has run on ${config.dataDir} yet; start one with "wattline up"`,
     );
-  }
-  const warningsOf = (workgroupId: string) => {
-    const index = config.workgroups.findIndex(({ id }) => id === workgroupId);
-    const workgroup = config.workgroups[index]!;
-    return workgroupWarnings(workgroup).map(({ path, message }) => ({
-      path: settingPlace(workgroup, index, path),
-      message,
-    }));
+  return states.map((state, index) => ({
+    ...state,
+    newestImports: withWarnings(state.newestImports, chosen[index]!),
+  }));
+}
+
+function isUnknown({ state, troubles, imports, newestImports }: WorkgroupState): boolean {
+  return state === 'never run' && [troubles, imports, newestImports].every(({ length }) => length === 0);
+}
+
+/** Finds streams with a token of this command. The own stream has no address if it does not run on this machine. */
+function streamFinder(config: Config, ownUrl: string | undefined): FindStream {
+  const workgroups = createWorkgroups(config);
+  let finding: Promise<ReturnType<typeof createUpstreams>> | undefined;
+  const open = async () => {
+    const { createAccess } = await import('../../access/access.ts');
+    const upstreams = await import('../../service/upstreams.ts');
+    const access = ownUrl
+      ? await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock })
+      : undefined;
+    const issue: Access['issue'] = (...request) => access!.issue(...request);
+    return upstreams.createUpstreams(workgroups, ownUrl ?? '', { issue });
   };
-  return chosen.map(({ id: workgroupId }) => {
-    const status = written.get(workgroupId);
-    const open = imports.get(workgroupId)!;
-    const newestImports = newest.get(workgroupId)!;
-    const warnings = warningsOf(workgroupId);
-    const exports = config.exports
-      .filter(({ workgroup }) => workgroup === workgroupId)
-      .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));
-    if (!status) {
-      return {
-        ...emptyStatus(workgroupId, 0),
-        imports: open,
-        newestImports,
-        exports,
-        problems: warnings,
-        troubles: [...storage.get(workgroupId)!, ...[unreadable.get(workgroupId) ?? []].flat()],
-        state: 'never run',
-      };
-    }
-    const isHibernated = status.isHibernated === true && hasLivingWorker(config.dataDir);
-    const isRunning = isFresh(status, nowMs) || isHibernated;
-    // The last state of a stopped worker is not current.
-    const own = isRunning ? (status.troubles ?? []) : [];
-    // A stopped process has written that everything is well.
-    const opening = [...own, ...(own.length > 0 ? [] : [unreadable.get(workgroupId) ?? []].flat())];
-    const troubles = [...storage.get(workgroupId)!, ...opening];
-    const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
-    return {
-      ...status,
-      ...(isRunning ? withLag(status, nowMs) : { lagSeconds: status.poll.lagSeconds }),
-      troubles,
-      imports: open,
-      newestImports,
-      exports,
-      problems: [...status.problems, ...warnings],
-      state: !isRunning ? 'stopped' : isFailing ? 'failing' : isHibernated ? 'hibernated' : 'running',
-    };
-  });
-}
-
-/** Replaces the lag of workgroups that do not run, or fail, by what their streams say. Unknown if they cannot be asked. */
-async function withBacklogs(
-  config: Config,
-  statuses: readonly ListedStatus[],
-  ownUrl: string | undefined,
-  nowMs: UtcMs,
-): Promise<ListedStatus[]> {
-  const doubtful = statuses.filter(({ state }) => state !== 'running');
-  const backlogs = await countBacklogs(config, doubtful, ownUrl);
-  return statuses.map((status) => {
-    if (status.state === 'running') return status;
-    const messages = backlogs.get(status.workgroupId);
-    const { poll, state } = status;
-    if (messages === undefined) {
-      if (state === 'failing') return status;
-      return {
-        ...status,
-        poll: { ...poll, lagMessages: undefined, lagSeconds: undefined },
-        lagSeconds: undefined,
-      };
-    }
-    const behindMs =
-      poll.lastSuccessAtMs === undefined ? undefined : Math.max(0, nowMs - poll.lastSuccessAtMs);
-    const pollSeconds = messages === 0 ? 0 : behindMs && Math.round(behindMs / SECOND_MS);
-    const lagSeconds = state === 'failing' && messages === 0 ? status.lagSeconds : pollSeconds;
-    return { ...status, poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds }, lagSeconds };
-  });
-}
-
-/** True if another process has the data and does not answer. */
-function isHeld(error: unknown): error is TransientError {
-  return error instanceof TransientError && (error.code === 'NoAnswer' || error.code === 'WarehouseLocked');
-}
-
-/** Data that cannot be opened, if no worker reports it. */
-function notOpen(workgroupId: string, error: TerminalError | TransientError, nowMs: UtcMs): Trouble {
-  const { message } = failureWords(error);
-  return { workgroupId, stage: 'open', state: 'not-open', sinceMs: nowMs, message };
+  return async (workgroupId) => {
+    if (!ownUrl && !workgroups.get(workgroupId)?.upstream) return undefined;
+    finding ??= open();
+    return (await finding).addressOf(workgroupId);
+  };
 }
 
 function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: number): string {

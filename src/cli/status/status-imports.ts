@@ -1,109 +1,28 @@
-import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import type { WorkgroupConfig } from '../../config/config.ts';
 import type { ImportSummary } from '../../import/import-summary.ts';
 import type { LandedImport } from '../../import/newest-imports.ts';
-import { TransientError } from '../../lib/errors.ts';
-import { formatInstant, SECOND_MS, systemClock } from '../../lib/time.ts';
-import { assignmentOf } from '../../pipeline/assignment.ts';
-import { importsClosed, importsNewestClosed } from '../../pipeline/offline-operations.ts';
-import type { UnfinishedImport } from '../../warehouse/shard-status.ts';
-import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
-import type { Control } from '../../worker-rpc/worker-rpc.ts';
+import { formatInstant } from '../../lib/time.ts';
+import type { KnownImport } from '../../operate/known-imports.ts';
 import { newsOfImport } from '../import/import-news.ts';
 import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
-
-/** An unfinished import, and whether a process works on it. */
-export interface ListedImport extends AsJson<UnfinishedImport> {
-  /** The service works on it, or another process that has the warehouse open. */
-  isUnderWay: boolean;
-}
-
-/** A process that does not answer in this time is busy. A workgroup that hibernates stays closed. */
-const ASKED = { withinMs: 5 * SECOND_MS, wake: false };
-
-/**
- * The unfinished imports of a workgroup, from the process that has the warehouse open, or else from the warehouse.
- * @param written the last status of a worker, used if neither can be asked
- */
-export async function listImports(
-  config: Config,
-  workgroup: WorkgroupConfig,
-  written: readonly UnfinishedImport[],
-  control: Pick<Control, 'ask'>,
-): Promise<ListedImport[]> {
-  const asked = await control.ask(workgroup.id, 'status', undefined, ASKED);
-  switch (asked.kind) {
-    case 'answer': {
-      const state = await control.ask(workgroup.id, 'importState', undefined, ASKED);
-      const path = state.kind === 'answer' && state.answer.kind === 'running' ? state.answer.path : undefined;
-      return asked.answer.imports.map((one) => ({
-        ...one,
-        isUnderWay: one.state === 'landing' && one.path === path,
-      }));
-    }
-    case 'failed':
-      return heldBySomebody(written);
-    case 'not-running': {
-      const assignment = assignmentOf(config, workgroup);
-      try {
-        const imports = await importsClosed(assignment, systemClock);
-        return imports.map((one) => ({ ...one, isUnderWay: false }));
-      } catch (error) {
-        if (!(error instanceof TransientError)) throw error;
-        return error.code === 'NoWarehouse' ? [] : heldBySomebody(written);
-      }
-    }
-    default:
-      return asked satisfies never;
-  }
-}
 
 /** A finished import, with its problems. */
 export interface ListedNewestImport extends LandedImport {
   warnings: string[];
 }
 
-/**
- * The newest finished imports and their effect, from the process that has the warehouse open, or else from the warehouse.
- * @returns empty if neither can be asked
- */
-export async function listNewestImports(
-  config: Config,
-  workgroup: WorkgroupConfig,
-  control: Pick<Control, 'ask'>,
-): Promise<ListedNewestImport[]> {
-  const newest = await askForNewest(config, workgroup, control);
-  return newest.map((one) => ({
-    ...one,
-    warnings: newsOfImport(one.summary, workgroup, []).warnings,
-  }));
+export function withWarnings(
+  newest: readonly LandedImport[],
+  workgroup: Pick<WorkgroupConfig, 'id' | 'energyStreams'>,
+): ListedNewestImport[] {
+  return newest.map((one) => ({ ...one, warnings: newsOfImport(one.summary, workgroup, []).warnings }));
 }
 
-async function askForNewest(
-  config: Config,
-  workgroup: WorkgroupConfig,
-  control: Pick<Control, 'ask'>,
-): Promise<LandedImport[]> {
-  const asked = await control.ask(workgroup.id, 'importsNewest', undefined, ASKED);
-  if (asked.kind === 'answer') return asked.answer;
-  if (asked.kind === 'failed') return [];
-  const assignment = assignmentOf(config, workgroup);
-  try {
-    return await importsNewestClosed(assignment, systemClock);
-  } catch (error) {
-    if (error instanceof TransientError) return [];
-    throw error;
-  }
-}
-
-function heldBySomebody(written: readonly UnfinishedImport[]): ListedImport[] {
-  return written.map((one) => ({ ...one, isUnderWay: one.state === 'landing' }));
-}
-
-export function describeImport(workgroupId: string, listed: ListedImport): string {
+export function describeImport(workgroupId: string, listed: KnownImport): string {
   return `import: ${workgroupId}, ${listed.path}: ${howFar(listed)}\n`;
 }
 
-function howFar({ state, isUnderWay, rowsRead, updatedAtMs }: ListedImport): string {
+function howFar({ state, isUnderWay, rowsRead, updatedAtMs }: KnownImport): string {
   const rows = `${rowsRead.toLocaleString('en')} rows`;
   const at = formatInstant(updatedAtMs);
   if (isUnderWay) return `in progress, ${rows} read at ${at}`;

@@ -8,7 +8,7 @@ import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { formatInstant, systemClock, type UtcMs } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
-import { requireDataDir } from '../../service/hold-roles.ts';
+import { requireDataDir } from '../../service/require-data-dir.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { localUrl } from '../../service/upstreams.ts';
 import { readConfig } from '../global-options.ts';

@@ -1,6 +1,17 @@
 import { useEffect, useState } from 'preact/hooks';
 
-export const pageNames = ['overview', 'energy', 'day', 'quality', 'why'] as const;
+export const pageNames = [
+  'overview',
+  'energy',
+  'day',
+  'quality',
+  'devices',
+  'budgets',
+  'exports',
+  'pipeline',
+  'configuration',
+  'why',
+] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** What is shown, as the part of the URL behind `#`. So every view can be sent as a link, and "back" works. */

@@ -10,6 +10,10 @@ export interface OpenWorkgroup {
   id: string;
   maySeeAll: boolean;
   mayCorrect: boolean;
+  /** True if it may see and change how the service runs. */
+  mayOperate: boolean;
+  /** True if it may read the audit log. */
+  mayAudit: boolean;
 }
 
 interface Claims {
@@ -41,6 +45,8 @@ export function readToken(
         id,
         mayRead: allowed.includes('search:read'),
         mayCorrect: allowed.includes('data:correct'),
+        mayOperate: allowed.includes('org:admin'),
+        mayAudit: allowed.includes('org:audit'),
         maySeeAll: deviceGroups === undefined,
       };
     })

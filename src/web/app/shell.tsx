@@ -1,10 +1,15 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { WorkgroupAnswer } from '../facts/answers.ts';
-import { askService, type Failure, RequestError } from '../facts/ask-service.ts';
+import type { ComponentType } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type PageWork, PageWorkContext } from '../facts/page-work.ts';
+import { useWorkgroup } from '../facts/use-workgroup.ts';
+import { BudgetsPage } from '../pages/budgets-page.tsx';
+import { ConfigurationPage } from '../pages/configuration-page.tsx';
 import { DayPage } from '../pages/day-page.tsx';
+import { DevicesPage } from '../pages/devices-page.tsx';
 import { EnergyPage } from '../pages/energy-page.tsx';
+import { ExportsPage } from '../pages/exports-page.tsx';
 import { OverviewPage } from '../pages/overview-page.tsx';
+import { PipelinePage } from '../pages/pipeline-page.tsx';
 import { QualityPage } from '../pages/quality-page.tsx';
 import { WhyPage } from '../pages/why-page.tsx';
 import { Failed, Loading } from '../parts/states.tsx';
@@ -12,27 +17,27 @@ import { today } from '../words/local-days.ts';
 import { type Address, linkTo, type PageName } from './address.ts';
 import { Logo } from './logo.tsx';
 import type { TokenSession } from './session.ts';
+import { ThemeButton } from './theme-button.tsx';
+import { WorkgroupChoice } from './workgroup-choice.tsx';
 
-const listed: ReadonlyArray<{ page: PageName; name: string }> = [
-  { page: 'overview', name: 'Overview' },
-  { page: 'energy', name: 'Energy' },
-  { page: 'day', name: 'Day' },
-  { page: 'quality', name: 'Quality' },
-];
-const titles: Readonly<Record<PageName, string>> = {
-  overview: 'Overview',
-  energy: 'Energy',
-  day: 'Day',
-  quality: 'Quality',
-  why: 'Why this number',
+/** All pages, in the order in which they are listed. "Why" is reached from a number. */
+const pages: Readonly<
+  Record<
+    PageName,
+    { name: string; title?: string; Page: ComponentType<{ query: Readonly<Record<string, string>> }> }
+  >
+> = {
+  overview: { name: 'Overview', Page: OverviewPage },
+  energy: { name: 'Energy', Page: EnergyPage },
+  day: { name: 'Day', Page: DayPage },
+  quality: { name: 'Quality', Page: QualityPage },
+  devices: { name: 'Devices', Page: DevicesPage },
+  budgets: { name: 'Budgets', title: 'Budgets and sites', Page: BudgetsPage },
+  exports: { name: 'Exports', title: 'Exports and changes', Page: ExportsPage },
+  pipeline: { name: 'Pipeline', Page: PipelinePage },
+  configuration: { name: 'Configuration', Page: ConfigurationPage },
+  why: { name: 'Why this number', Page: WhyPage },
 };
-const pages = {
-  overview: OverviewPage,
-  energy: EnergyPage,
-  day: DayPage,
-  quality: QualityPage,
-  why: WhyPage,
-} as const;
 
 /** The frame of all pages: the workgroup, the pages, the zone, and the way out. */
 export function Shell(props: {
@@ -47,7 +52,7 @@ export function Shell(props: {
   const zone = known?.timezone;
   const day = useToday(zone);
   const main = useRef<HTMLElement>(null);
-  const Page = pages[address.page];
+  const { name, title = name, Page } = pages[address.page];
   const work = useMemo<PageWork | undefined>(
     () =>
       known === undefined || day === undefined
@@ -66,8 +71,8 @@ export function Shell(props: {
     [session, workgroup, root, known, day, onSignedOut],
   );
   useEffect(() => {
-    document.title = `${titles[address.page]} – ${workgroup.id} – Wattline`;
-  }, [address.page, workgroup.id]);
+    document.title = `${title} – ${workgroup.id} – Wattline`;
+  }, [title, workgroup.id]);
   useEffect(() => scrollTo(0, 0), [address.page]);
   return (
     <>
@@ -80,17 +85,8 @@ export function Shell(props: {
             <Logo />
           </a>
           <WorkgroupChoice session={session} chosen={workgroup.id} page={address.page} />
-          <nav class="pages" aria-label="Pages">
-            {listed.map(({ page, name }) => (
-              <a
-                key={page}
-                href={linkTo(workgroup.id, page)}
-                aria-current={page === address.page ? 'page' : undefined}
-              >
-                {name}
-              </a>
-            ))}
-          </nav>
+          <PageList workgroup={workgroup.id} chosen={address.page} />
+          <ThemeButton />
           <button type="button" class="button quiet sign-out" onClick={() => onSignedOut()}>
             Sign out
           </button>
@@ -108,7 +104,13 @@ export function Shell(props: {
         )}
       </main>
       <footer class="foot">
-        {zone && <span>All days and times are those of {zone}.</span>}
+        {zone && (
+          <span>
+            {address.query.zone === undefined || address.page !== 'day'
+              ? `All days and times are those of ${zone}.`
+              : `The days of the workgroup are those of ${zone}.`}
+          </span>
+        )}
         <span>
           {session.subject && <>Signed in as {session.subject}. </>}
           <a href="docs">API</a>
@@ -118,61 +120,24 @@ export function Shell(props: {
   );
 }
 
-function WorkgroupChoice({
-  session,
-  chosen,
-  page,
-}: {
-  session: TokenSession;
-  chosen: string;
-  page: PageName;
-}) {
-  if (session.workgroups.length === 1) return <span class="workgroup">{chosen}</span>;
+/** Links to all pages. On a narrow screen they are a strip, in which the current page is visible. */
+function PageList({ workgroup, chosen }: { workgroup: string; chosen: PageName }) {
+  const strip = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const current = strip.current?.querySelector<HTMLElement>('[aria-current]');
+    if (current) strip.current!.scrollLeft = current.offsetLeft - strip.current!.clientWidth / 3;
+  }, [chosen]);
   return (
-    <label class="workgroup">
-      <span class="visually-hidden">Workgroup</span>
-      <select
-        value={chosen}
-        onChange={(event) => {
-          location.hash = linkTo(event.currentTarget.value, page === 'why' ? 'overview' : page);
-        }}
-      >
-        {session.workgroups.map(({ id }) => (
-          <option key={id} value={id} selected={id === chosen}>
-            {id}
-          </option>
+    <nav class="pages" aria-label="Pages" ref={strip}>
+      {(Object.keys(pages) as PageName[])
+        .filter((page) => page !== 'why')
+        .map((page) => (
+          <a key={page} href={linkTo(workgroup, page)} aria-current={page === chosen ? 'page' : undefined}>
+            {pages[page].name}
+          </a>
         ))}
-      </select>
-    </label>
+    </nav>
   );
-}
-
-const RETRY_MS = 5_000;
-
-function useWorkgroup(token: string, path: string, onSignedOut: (reason?: string) => void) {
-  const [found, setFound] = useState<{ path: string; known?: WorkgroupAnswer; failure?: Failure }>({ path });
-  const [attempt, setAttempt] = useState(0);
-  useEffect(() => {
-    const gone = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    askService<WorkgroupAnswer>(path, { token, signal: gone.signal })
-      .then((answered) => setFound({ path, known: answered!.answer }))
-      .catch((error) => {
-        if (gone.signal.aborted) return;
-        const failure: Failure =
-          error instanceof RequestError ? error.failure : { kind: 'refused', message: String(error) };
-        if (failure.kind === 'signed-out') return onSignedOut(failure.message);
-        setFound({ path, failure });
-        if (failure.kind === 'unreachable' || failure.kind === 'busy')
-          timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
-      });
-    return () => {
-      gone.abort();
-      clearTimeout(timer);
-    };
-  }, [token, path, attempt, onSignedOut]);
-  const retry = useCallback(() => setAttempt((count) => count + 1), []);
-  return found.path === path ? { ...found, retry } : { retry, known: undefined, failure: undefined };
 }
 
 const MINUTE_MS = 60_000;

@@ -15,7 +15,7 @@ export class RequestError extends Error {
 
 export interface AskOptions {
   token: string;
-  method?: 'GET' | 'POST';
+  method?: 'GET' | 'POST' | 'DELETE';
   /** The entity tag of the answer that is already there. */
   etag?: string | undefined;
   body?: unknown;

@@ -1,5 +1,5 @@
 import { linkTo } from '../app/address.ts';
-import { flagWords, worstRank } from '../words/flag-words.ts';
+import { flagWords, sortFlags, worstRank } from '../words/flag-words.ts';
 import { type LocalDay, shiftDay } from '../words/local-days.ts';
 import { formatEnergy, plural } from '../words/number-words.ts';
 import { longDay, timeAgo } from '../words/time-words.ts';
@@ -56,30 +56,33 @@ function offline({ workgroup, statuses, today }: Facts): Attention[] {
     }));
 }
 
-/** One line for each flag, with its sources and the newest of its days. */
+/** One line for the flags of the same days of the same sources, with the newest of the days. */
 function flagged(facts: Facts): Attention[] {
   const { workgroup, today, details, nameOf } = facts;
-  const lines = new Map<string, { flag: string; keys: Set<string>; days: Set<LocalDay> }>();
+  const found = new Map<string, { flag: string; keys: Set<string>; days: Set<LocalDay> }>();
   for (let back = 1; back <= RECENT_DAYS; back++) {
     const day = shiftDay(today, -back);
     for (const [key, { flags }] of Object.entries(details[day] ?? {}))
       for (const flag of flags) {
-        const line = lines.get(flag) ?? { flag, keys: new Set(), days: new Set() };
-        line.keys.add(key);
-        line.days.add(day);
-        lines.set(flag, line);
+        if (worstRank([flag]) === 'noted') continue;
+        const one = found.get(flag) ?? { flag, keys: new Set(), days: new Set() };
+        one.keys.add(key);
+        one.days.add(day);
+        found.set(flag, one);
       }
   }
-  return [...lines.values()].flatMap(({ flag, keys, days }) => {
-    const rank = worstRank([flag])!;
-    if (rank === 'noted') return [];
+  const lines = Map.groupBy(found.values(), ({ keys, days }) => [...keys, ...days].join(' '));
+  return [...lines.values()].map((line) => {
+    const { keys, days } = line[0]!;
+    const flags = sortFlags(line.map(({ flag }) => flag));
     const [last] = days;
     const when =
       days.size === 1 ? `on ${longDay(last!)}` : `on ${plural(days.size, 'day')}, last on ${longDay(last!)}`;
+    const words = flags.map((flag) => flagWords[flag]?.words ?? flag);
     return {
-      key: `flag ${flag}`,
-      rank,
-      text: `${namesOf([...keys], nameOf)}: ${flagWords[flag]?.words ?? flag}, ${when}.`,
+      key: `flags ${flags.join(' ')} ${[...keys].join(' ')}`,
+      rank: worstRank(flags)!,
+      text: `${namesOf([...keys], nameOf)}: ${words.join('; ')}, ${when}.`,
       ...placeOf(workgroup, details, [...keys], last!),
     };
   });

@@ -3,6 +3,7 @@ import type { Balance, Balances, DayDetails, DeviceStatuses, Profiles } from './
 import { splitSeries } from './series.ts';
 
 const INTERVAL_MS = 15 * 60_000;
+const HOUR_MS = 60 * 60_000;
 /** Fewer days than this are no usual day. */
 const USUAL_DAYS_MIN = 5;
 
@@ -78,4 +79,31 @@ export function completeUpTo(
     .map(([, values]) => values.findLastIndex((wh) => wh !== null) + 1)
     .filter((end) => end > 0);
   return ends.length === 0 ? undefined : Date.parse(profile.start) + Math.min(...ends) * INTERVAL_MS;
+}
+
+/**
+ * The power of the last interval of which something is known, from its energy. Powers are in W; null if not known.
+ * @param quarters the balance of each interval of a day, by the start of the interval
+ * @returns undefined if nothing is known
+ */
+export function lastQuarter(quarters: Balances) {
+  const last = Object.entries(quarters)
+    .filter(([, { productionWh, consumptionWh, gridImportWh }]) =>
+      [productionWh, consumptionWh, gridImportWh].some((wh) => wh !== null),
+    )
+    .map(([start, balance]) => ({ startMs: Date.parse(start), balance }))
+    .reduce<{ startMs: number; balance: Balance } | undefined>(
+      (best, one) => (best && best.startMs > one.startMs ? best : one),
+      undefined,
+    );
+  if (!last) return undefined;
+  const { startMs, balance } = last;
+  const watts = (wh: number | null) => (wh === null ? null : (wh * HOUR_MS) / INTERVAL_MS);
+  return {
+    startMs,
+    endMs: startMs + INTERVAL_MS,
+    productionW: watts(balance.productionWh),
+    consumptionW: watts(balance.consumptionWh),
+    gridImportW: watts(balance.gridImportWh),
+  };
 }

@@ -1,6 +1,6 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { Balances, DeviceStatuses, Profiles } from '../facts/answers.ts';
+import type { DeviceStatuses } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import {
   type ProfileColumns,
@@ -8,53 +8,49 @@ import {
   profileOfBalance,
   rolesThemselves,
 } from '../facts/profile-columns.ts';
-import { namerOf, rolesOf, seriesName, seriesOf, splitSeries } from '../facts/series.ts';
+import { namerOf, rolesOf, seriesName, splitSeries } from '../facts/series.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { useDayBalance, useDayProfile } from '../facts/use-day-profile.ts';
 import { Select } from '../parts/choice.tsx';
 import { DayStepper } from '../parts/day-stepper.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { comparableName } from '../pictures/bar-data.ts';
 import { BarFigure } from '../pictures/bar-figure.tsx';
-import { isDay, shiftDay } from '../words/local-days.ts';
+import { isDay, shiftDay, today } from '../words/local-days.ts';
 import { longDay, shortDay } from '../words/time-words.ts';
+import { isZone, zoneChoices } from '../words/zone-days.ts';
 import { EnergyTable } from './energy-table.tsx';
 
-/** The 15-minute profile of a day, in the zone of the workgroup. */
+/** The 15-minute profile of a day, in the zone of the workgroup or in another one. */
 export function DayPage({ query }: { query: Readonly<Record<string, string>> }) {
-  const { workgroup, today, zone } = useContext(PageWorkContext);
-  const day = isDay(query.day) ? query.day : today;
+  const { workgroup, zone: own } = useContext(PageWorkContext);
+  const zone = isZone(query.zone) ? query.zone : own;
+  const current = today(zone);
+  const day = isDay(query.day) ? query.day : current;
   const other = isDay(query.with) ? query.with : undefined;
   const device = query.device;
-  const only = device ? `&devices=${device}` : '';
-  const profile = useAnswer<Profiles>(
-    `interval-energy?startDate=${day}&endDate=${day}&groupBy=source${only}`,
-  );
-  const otherProfile = useAnswer<Profiles>(
-    other && `interval-energy?startDate=${other}&endDate=${other}&groupBy=source${only}`,
-  );
+  const profile = useDayProfile(day, zone, device);
+  const otherProfile = useDayProfile(other, zone, device);
   const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
   // A balance also has the roles that are computed, such as the consumption. It needs roles, and a token without device groups.
-  const balancePath = (of: string) => `balance?startDate=${of}&endDate=${of}`;
-  const balances = useAnswer<Balances>(workgroup.maySeeAll ? balancePath(day) : undefined, 60_000);
+  const balances = useDayBalance(workgroup.maySeeAll && day, zone, 'day', 60_000);
   const roles = rolesOf(balances.answer);
   const measured = new Set(roles.values());
   const isBalance = measured.size > 1 && !device;
-  const quarters = useAnswer<Balances>(isBalance ? `${balancePath(day)}&resolution=interval` : undefined);
-  const otherQuarters = useAnswer<Balances>(
-    isBalance && other ? `${balancePath(other)}&resolution=interval` : undefined,
-  );
+  const quarters = useDayBalance(isBalance && day, zone, 'interval');
+  const otherQuarters = useDayBalance(isBalance && other, zone, 'interval');
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'day', { ...query, day, ...change });
   const isDecided =
     (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined) &&
     (!isBalance || quarters.answer !== undefined || quarters.failure !== undefined);
-  const otherShown = other ? otherProfile.answer?.[other] : undefined;
+  const otherShown = other && otherProfile.answer !== 'none' ? otherProfile.answer : undefined;
   return (
     <>
       <div class="page-head">
         <h1>Day</h1>
-        <DayStepper day={day} today={today} linkTo={(next) => link({ day: next })} />
+        <DayStepper day={day} today={current} linkTo={(next) => link({ day: next })} />
       </div>
       <div class="controls">
         <Select
@@ -85,6 +81,14 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
             location.hash = link({ with: key || undefined });
           }}
         />
+        <Select
+          label="Time zone"
+          options={zoneChoices(own, zone)}
+          chosen={zone}
+          onChoose={(key) => {
+            location.hash = link({ zone: key === own ? undefined : key });
+          }}
+        />
       </div>
       <Shown
         of={isDecided ? profile : { ...profile, answer: undefined, isLoading: true }}
@@ -92,10 +96,11 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
         height={420}
       >
         {(answer) => {
+          const found = answer === 'none' ? undefined : answer;
           const shown = profileColumns(
-            quarters.answer ? profileOfBalance(answer[day], quarters.answer, measured) : answer[day],
+            quarters.answer ? profileOfBalance(found, quarters.answer, measured) : found,
             {
-              nameOf: namerOf(seriesOf({ day: answer[day]?.energyWh ?? {} }), statuses.answer),
+              nameOf: namerOf(Object.keys(found?.energyWh ?? {}), statuses.answer),
               roles: quarters.answer ? rolesThemselves : roles,
               zone,
               nowMs: Date.now(),
@@ -105,7 +110,7 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
                   : otherShown,
             },
           );
-          if (!shown)
+          if (!found || !shown)
             return (
               <Empty title={`No energy on ${longDay(day)}`}>
                 Nothing is published for this day{device ? ' and device' : ''}. That is not the same as zero.
@@ -116,7 +121,8 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
               <BarFigure
                 sentence={
                   <>
-                    {shortDay(day)} {knownWords(shown, day === today)}{' '}
+                    {shortDay(day)}
+                    {zone !== own && ` in ${zone}`} {knownWords(shown, day === current)}{' '}
                     {shown.peak && (
                       <>
                         The strongest quarter of an hour begins at {shown.peak.time}, with{' '}
@@ -136,7 +142,7 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
                 }
               />
               <p class="links">
-                {devicesOf(answer[day]!.energyWh)
+                {(zone === own ? devicesOf(found.energyWh) : [])
                   .sort((a, b) =>
                     seriesName(a, statuses.answer).localeCompare(seriesName(b, statuses.answer)),
                   )

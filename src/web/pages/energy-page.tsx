@@ -4,7 +4,7 @@ import type { Balances, DeviceStatuses } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { rolesOf, seriesName } from '../facts/series.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
-import { Choice, Select } from '../parts/choice.tsx';
+import { Select } from '../parts/choice.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Loading } from '../parts/states.tsx';
 import { countDays, isDay, shiftDay } from '../words/local-days.ts';
@@ -82,14 +82,17 @@ export function EnergyPage({ query }: { query: Query }) {
             }}
           />
         )}
-        <Choice
+        <Select
           label="Compare with"
           chosen={compared}
           options={[
-            { key: 'none', name: 'No comparison', href: link({ compare: undefined }) },
-            { key: 'before', name: 'Period before', href: link({ compare: 'before' }) },
-            { key: 'year', name: 'A year before', href: link({ compare: 'year' }) },
+            { key: 'none', name: 'no other period' },
+            { key: 'before', name: 'the period before' },
+            { key: 'year', name: 'a year before' },
           ]}
+          onChoose={(key) => {
+            location.hash = link({ compare: key === 'none' ? undefined : key });
+          }}
         />
       </div>
       {show === undefined ? (

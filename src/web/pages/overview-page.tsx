@@ -12,8 +12,8 @@ import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
 import { countDays, listDays, monthStart, shiftDay } from '../words/local-days.ts';
-import { plural } from '../words/number-words.ts';
 import { dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
+import { energySentence } from './energy-sentence.tsx';
 import { AttentionList, OverviewState } from './overview-state.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 
@@ -34,6 +34,10 @@ export function OverviewPage() {
   const details = useAnswer<DayDetails>(days && `daily-energy/details?${days}&groupBy=source`, SLOW_MS);
   const balances = useAnswer<Balances>(days && workgroup.maySeeAll && `balance?${days}`, SLOW_MS);
   const profile = useAnswer<Profiles>(`interval-energy?startDate=${today}&endDate=${today}&groupBy=source`);
+  const quarters = useAnswer<Balances>(
+    workgroup.maySeeAll && `balance?startDate=${today}&endDate=${today}&resolution=interval`,
+    SLOW_MS,
+  );
   const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${shiftDay(today, -7)}`, SLOW_MS);
   const isDecided =
     statuses.answer &&
@@ -56,6 +60,7 @@ export function OverviewPage() {
             statuses={statuses.answer!}
             balances={balances.answer}
             profile={profile.answer?.[today]}
+            quarters={quarters.answer}
             changes={changes.answer}
           />
         )}
@@ -72,9 +77,11 @@ function Overview(props: {
   statuses: DeviceStatuses;
   balances: Balances | undefined;
   profile: Profiles[string] | undefined;
+  /** The balance of each interval of today. */
+  quarters: Balances | undefined;
   changes: DayChanges | undefined;
 }) {
-  const { most, hasMonth, details, statuses, balances, profile, changes } = props;
+  const { most, hasMonth, details, statuses, balances, profile, quarters, changes } = props;
   const { workgroup, today, zone } = useContext(PageWorkContext);
   // Days before the first data say nothing.
   const firstDay = firstDayOf(details) ?? today;
@@ -108,7 +115,6 @@ function Overview(props: {
     hrefOf: (key, day) => linkTo(workgroup.id, 'why', { ...splitSeries(key), day }),
   });
   const heatRows = rows.slice(0, ROWS_MAX);
-  const missing = shown.columns.filter(({ state }) => state === 'missing').length;
   return (
     <div class={`overview ${attention.length <= CALM_MAX ? 'calm' : ''}`}>
       <OverviewState
@@ -122,6 +128,7 @@ function Overview(props: {
         balances={balances}
         roles={roles}
         profile={profile}
+        quarters={quarters}
         hasMonth={hasMonth}
       />
       <section class="card area-attention" aria-labelledby="attention">
@@ -133,10 +140,15 @@ function Overview(props: {
         <BarFigure
           sentence={
             <>
-              {hasBalance
-                ? 'What came in stands above the line, what went out below it.'
-                : 'The sources of all devices on top of each other.'}{' '}
-              {missing > 0 && `${plural(missing, 'day')} ${missing === 1 ? 'has' : 'have'} no data. `}
+              {energySentence({
+                show: hasBalance ? 'balance' : 'sources',
+                period: frame.period,
+                other: undefined,
+                grain: 'day',
+                columns: shown,
+                compared: undefined,
+                today,
+              })}{' '}
               <a href={linkTo(workgroup.id, 'energy')}>More about energy</a>
             </>
           }

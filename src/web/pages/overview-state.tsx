@@ -30,8 +30,9 @@ export function OverviewState(props: {
         <p class="state-name">
           {state === 'good'
             ? 'All is well.'
-            : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention. ${worst!.text}`}
+            : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention.`}
         </p>
+        {worst && <p>{worst.text}</p>}
         <p class="muted">
           {all.length > 0 &&
             `${countText(online)} of ${plural(all.length, 'device')} ${online === 1 ? 'is' : 'are'} online${asleep > 0 ? `, ${countText(asleep)} asleep` : ''}. `}
@@ -44,7 +45,7 @@ export function OverviewState(props: {
   );
 }
 
-function StateSign({ state }: { state: 'good' | 'bad' | 'doubtful' | 'noted' }) {
+export function StateSign({ state }: { state: 'good' | 'bad' | 'doubtful' | 'noted' }) {
   return (
     <svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true" class="state-sign">
       {state === 'good' ? (

@@ -6,6 +6,7 @@ import {
   type Compared,
   comparedWithUsual,
   firstDayOf,
+  lastQuarter,
   sumOfDay,
   sumOfMonth,
 } from '../facts/overview-facts.ts';
@@ -14,8 +15,9 @@ import { profileColumns } from '../facts/profile-columns.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Spark } from '../pictures/spark.tsx';
 import { shiftDay } from '../words/local-days.ts';
-import { formatChange, formatShare, plural } from '../words/number-words.ts';
+import { formatChange, formatPower, formatShare, plural } from '../words/number-words.ts';
 import type { BalanceRole } from '../words/role-words.ts';
+import { clockTime } from '../words/time-words.ts';
 
 /** Yesterday, today and this month in a few numbers, each compared with what is usual. */
 export function OverviewTiles(props: {
@@ -23,10 +25,11 @@ export function OverviewTiles(props: {
   balances: Balances | undefined;
   roles: ReadonlyMap<string, BalanceRole>;
   profile: Profiles[string] | undefined;
+  quarters: Balances | undefined;
   /** True if all days of this month were read. */
   hasMonth: boolean;
 }) {
-  const { details, balances, roles, profile, hasMonth } = props;
+  const { details, balances, roles, profile, quarters, hasMonth } = props;
   const { workgroup, today, zone } = useContext(PageWorkContext);
   const yesterday = shiftDay(today, -1);
   const present = new Set(roles.values());
@@ -64,6 +67,7 @@ export function OverviewTiles(props: {
           <span class="big-label">{name.toLowerCase()}</span>
         </p>
         <Spark values={quarter} tone={main ?? '1'} />
+        <LastQuarter last={quarters && lastQuarter(quarters)} />
       </Tile>
       {balance && (balance.autarky !== null || balance.selfConsumptionRate !== null) && (
         <Tile title="Yesterday, own use">
@@ -115,6 +119,22 @@ function sumOfInterval(
   return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
 }
 
+/** The power of the last known quarter of an hour. */
+function LastQuarter({ last }: { last: ReturnType<typeof lastQuarter> }) {
+  const { zone } = useContext(PageWorkContext);
+  if (!last) return null;
+  const parts = [
+    last.productionW !== null && `${formatPower(last.productionW)} produced`,
+    last.consumptionW !== null && `${formatPower(last.consumptionW)} used`,
+    last.gridImportW !== null && `${formatPower(last.gridImportW)} from the grid`,
+  ].filter((part) => part !== false);
+  return (
+    <p class="muted">
+      {clockTime(last.startMs, zone)} – {clockTime(last.endMs, zone)}: {parts.join(', ')}
+    </p>
+  );
+}
+
 function Tile({ title, href, children }: { title: string; href?: string; children: ComponentChildren }) {
   return (
     <section class="card tile">
@@ -152,8 +172,8 @@ function Share({ label, share, help }: { label: string; share: number | null; he
       <span class="share-name">{label}</span>
       <strong class="share-value">{share === null ? '–' : formatShare(share)}</strong>
       <svg class="share-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-        <rect class="share-ground" width="100" height="6" rx="3" />
-        <rect class="share-fill" width={Math.max(0, Math.min(1, share ?? 0)) * 100} height="6" rx="3" />
+        <rect class="share-ground" width="100" height="6" />
+        <rect class="share-fill" width={Math.max(0, Math.min(1, share ?? 0)) * 100} height="6" />
       </svg>
     </div>
   );

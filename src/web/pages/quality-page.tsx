@@ -108,9 +108,13 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
                   <p class="sentence">
                     {formatShare(count('good', 'noted') / Math.max(1, cells.length))} of{' '}
                     {plural(cells.length, bySource ? 'source day' : 'device day')} can be trusted without a
-                    look. {count('missing') > 0 && `${countText(count('missing'))} have no data. `}
-                    {count('doubtful') > 0 && `${countText(count('doubtful'))} are partly a guess. `}
-                    {count('bad') > 0 && `${countText(count('bad'))} are not to be trusted. `}
+                    look.{' '}
+                    {count('missing') > 0 &&
+                      `${countText(count('missing'))} ${count('missing') === 1 ? 'has' : 'have'} no data. `}
+                    {count('doubtful') > 0 &&
+                      `${countText(count('doubtful'))} ${areText(count('doubtful'))} partly a guess. `}
+                    {count('bad') > 0 &&
+                      `${countText(count('bad'))} ${areText(count('bad'))} not to be trusted. `}
                     Rows with the most trouble come first.
                   </p>
                 </figcaption>
@@ -180,6 +184,8 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
     </>
   );
 }
+
+const areText = (count: number) => (count === 1 ? 'is' : 'are');
 
 /** The period of the address, or the last thirty days. */
 function periodIn({ from, to }: Readonly<Record<string, string>>, today: string): DaySpan {

@@ -95,3 +95,13 @@ export function plural(count: number, one: string, many = `${one}s`): string {
 export function listWords(words: readonly string[]): string {
   return words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
+
+/** Percent with its sign, such as "+4.2 %". Null is a dash. */
+export function signedPercent(percent: number | null): string {
+  if (percent === null) return '–';
+  const format = new Intl.NumberFormat(undefined, {
+    maximumFractionDigits: Math.abs(percent) < 10 ? 1 : 0,
+    signDisplay: 'exceptZero',
+  });
+  return `${format.format(percent)}\u00a0%`;
+}

@@ -94,3 +94,20 @@ export function timeAgo(instant: string | number, nowMs = Date.now()): string {
     step.unit,
   );
 }
+
+/** Such as "2 h 5 min", "12 s" and "250 ms". */
+export function durationWords(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)}\u00a0ms`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds}\u00a0s`;
+  const parts: Array<[size: number, unit: string]> = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'min'],
+  ];
+  const first = parts.findIndex(([size]) => seconds >= size);
+  const [size, unit] = parts[first]!;
+  const next = parts[first + 1];
+  const rest = next ? Math.floor((seconds % size) / next[0]) : 0;
+  return `${Math.floor(seconds / size)}\u00a0${unit}${rest > 0 ? ` ${rest}\u00a0${next![1]}` : ''}`;
+}

@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node';
 // @ts-expect-error it is plain JavaScript, because it runs before packages are installed
 import { buildPage } from '../../../.ci/build-page.mjs';
 import { systemWaiting } from '../../../src/client/with-retries.ts';
-import { addDays, dayStart, localDateOf } from '../../../src/lib/time.ts';
+import { addDays, dayStart, HOUR_MS, INTERVAL_MS, localDateOf } from '../../../src/lib/time.ts';
 import { createSite } from '../../../src/simulate/create-site.ts';
 import { runSimulation } from '../../../src/simulate/run-simulation.ts';
 import { until } from '../../support/until.ts';
@@ -28,16 +28,21 @@ export interface Served {
   dataDir: string;
   /** The day before today, in the zone of the workgroups. */
   yesterday: string;
+  /** The last day of workgroup `island` on which the clocks have changed. */
+  clockDay: string;
 }
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const timezone = 'Europe/Berlin';
 const DAYS = 3;
+/** Half an hour beside other zones. Its clocks change by half an hour. */
+export const ISLAND_ZONE = 'Australia/Lord_Howe';
 export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /**
  * Starts `wattline up` once for all tests of the page. Workgroup `home` has three days of a simulated site, `shop` a register that was misread at
- * 13:00 yesterday, `mended` the same for tests that correct it, and `empty` nothing.
+ * 13:00 yesterday, a budget and an unreadable value, `mended` the same register for tests that correct it, `island` a day on which the clocks have
+ * changed, and `empty` nothing.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const browser = findBrowser();
@@ -103,8 +108,25 @@ export default async function setup(project: TestProject): Promise<(() => Promis
         ],
         deviceGroups: { roof: site.devices.filter(({ name }) => name === 'inverter 2').map(({ id }) => id) },
       },
-      ...['shop', 'mended'].map((id) => ({ id, ...shop })),
+      {
+        id: 'shop',
+        ...shop,
+        meters: [{ code: 'G-1', name: 'garage meter', device: GARAGE }],
+        sites: [{ name: 'garage', meters: [{ code: 'G-1' }], devices: [{ id: GARAGE }] }],
+      },
+      { id: 'mended', ...shop },
+      { id: 'island', ...shop, timezone: ISLAND_ZONE },
       { id: 'empty', timezone },
+    ],
+    exports: [
+      {
+        id: 'daily',
+        workgroup: 'shop',
+        report: 'device_daily_energy',
+        range: 'yesterday',
+        format: 'csv',
+        destination: { folder: join(folder, 'reports') },
+      },
     ],
   });
   const stop = async () => {
@@ -116,6 +138,16 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     const { url, token } = service;
     for (const id of ['shop', 'mended'])
       await postMisreadRegister(url, token, id, dayStart(yesterday, timezone));
+    await putBudget(url, token, yesterday);
+    await postMessages(url, token, 'shop', [
+      {
+        device: GARAGE,
+        event_time: dayStart(yesterday, timezone) + 7 * HOUR_MS,
+        data: { total_wh: 'broken' },
+      },
+    ]);
+    const clockDay = lastClockChange(yesterday);
+    await postMessages(url, token, 'island', registerOf(clockDay));
     await runSimulation({
       site,
       url,
@@ -143,8 +175,10 @@ export default async function setup(project: TestProject): Promise<(() => Promis
         ),
       );
       const sum = Object.values(days[settled] ?? {}).reduce((total, wh) => total + wh, 0);
+      const island = await read(url, token, `island/daily-energy?startDate=${clockDay}&endDate=${clockDay}`);
       return (
         sum === expected &&
+        island[clockDay]?.[GARAGE] !== undefined &&
         Object.keys(days[yesterday] ?? {}).length > 0 &&
         garages.every((one) => one[yesterday]?.[GARAGE] === 205_000)
       );
@@ -155,6 +189,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       token,
       dataDir: service.config.dataDir,
       yesterday,
+      clockDay,
     });
     return stop;
   } catch (error) {
@@ -190,16 +225,56 @@ async function postMisreadRegister(
   workgroup: string,
   startMs: number,
 ): Promise<void> {
+  await postMessages(
+    url,
+    token,
+    workgroup,
+    register.map(([hour, total_wh]) => ({
+      device: GARAGE,
+      event_time: startMs + hour * HOUR_MS,
+      data: { total_wh },
+    })),
+  );
+}
+
+async function postMessages(
+  url: string,
+  token: string,
+  workgroup: string,
+  messages: object[],
+): Promise<void> {
   const answer = await fetch(`${url}/api/v1/tables/${workgroup}/solar/messages`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify(
-      register.map(([hour, total_wh]) => ({
-        device: GARAGE,
-        event_time: startMs + hour * 3_600_000,
-        data: { total_wh },
-      })),
-    ),
+    body: JSON.stringify(messages),
   });
   if (!answer.ok) throw new Error(`the readings were refused with ${answer.status}: ${await answer.text()}`);
+}
+
+/** A register that grows by 1,000 Wh in each quarter of an hour of a day. */
+function registerOf(day: string): object[] {
+  const startMs = dayStart(day, ISLAND_ZONE);
+  const endMs = dayStart(addDays(day, 1), ISLAND_ZONE);
+  const count = (endMs - startMs) / INTERVAL_MS;
+  return Array.from({ length: count + 1 }, (_, index) => ({
+    device: GARAGE,
+    event_time: startMs + index * INTERVAL_MS,
+    data: { total_wh: 1_000_000 + index * 1_000 },
+  }));
+}
+
+function lastClockChange(before: string): string {
+  for (let day = before; ; day = addDays(day, -1)) {
+    const lengthMs = dayStart(addDays(day, 1), ISLAND_ZONE) - dayStart(day, ISLAND_ZONE);
+    if (lengthMs !== 24 * HOUR_MS) return day;
+  }
+}
+
+async function putBudget(url: string, token: string, day: string): Promise<void> {
+  const answer = await fetch(`${url}/api/v1/orgs/shop/budget-data`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'text/csv' },
+    body: `meter_code,period,energy_kwh,scenario\nG-1,${day},200,P50\n`,
+  });
+  if (!answer.ok) throw new Error(`the budget was refused with ${answer.status}: ${await answer.text()}`);
 }

@@ -1,19 +1,23 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
-import { errorMessage } from '../../lib/errors.ts';
-import { describeProcess, processFacts } from '../../lib/process-facts.ts';
-import type { UtcMs } from '../../lib/time.ts';
-import type { Trouble } from '../../pipeline/trouble.ts';
-import { checkLmdbFile } from '../../stream/log/check-lmdb-file.ts';
-import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../../stream/log/lmdb-log.ts';
-import { readControlFile } from '../../worker-rpc/rpc-file.ts';
+import type { Config } from '../config/config.ts';
+import { errorMessage } from '../lib/errors.ts';
+import { describeProcess, processFacts } from '../lib/process-facts.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { Trouble } from '../pipeline/trouble.ts';
+import { checkLmdbFile } from '../stream/log/check-lmdb-file.ts';
+import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/lmdb-log.ts';
+import { readControlFile } from '../worker-rpc/rpc-file.ts';
 
 /**
  * The problems of the disk, of the log and of the owner of a workgroup. They are looked up now, because a process with a full disk cannot write
  * its status, and a stopped one does not know it.
  */
-export function storageTroubles({ dataDir, stream }: Config, workgroupId: string, nowMs: UtcMs): Trouble[] {
+export function storageTroubles(
+  { dataDir, stream }: Pick<Config, 'dataDir' | 'stream'>,
+  workgroupId: string,
+  nowMs: UtcMs,
+): Trouble[] {
   const common = { workgroupId, sinceMs: nowMs };
   const messages: string[] = [];
   const folder = join(dataDir, 'stream');

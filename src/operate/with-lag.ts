@@ -1,5 +1,5 @@
-import type { UtcMs } from '../../lib/time.ts';
-import type { StageStatus, WorkgroupStatus } from '../../pipeline/workgroup-status.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { StageStatus, WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 
 /**
  * Computes the current lag of the stages of a workgroup. The written lag is from the last success, so the time since then is added while a stage fails.

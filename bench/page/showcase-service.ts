@@ -1,0 +1,179 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemWaiting } from '../../src/client/with-retries.ts';
+import type { ConfigInput } from '../../src/config/config.ts';
+import { addDays, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/lib/time.ts';
+import { createSite } from '../../src/simulate/create-site.ts';
+import { runSimulation } from '../../src/simulate/run-simulation.ts';
+import { until } from '../../test/support/until.ts';
+import { createUpProcess, type ServiceProcess } from '../../test/support/up-process.ts';
+
+/** The service that the screenshots show. */
+export interface Showcase {
+  service: ServiceProcess;
+  /** The day before today. */
+  yesterday: string;
+  /** A device with a misread register yesterday. */
+  misread: string;
+  stop(): Promise<void>;
+}
+
+const WORKGROUP = 'demo';
+const TIMEZONE = 'Europe/Berlin';
+const DAYS = 40;
+const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+
+/**
+ * Starts `wattline up` in a folder, with 40 days of the site of the demo, a meter with a misread digit, a budget, and an export. The site follows the
+ * clock until it is stopped.
+ */
+export async function startShowcase(folder: string): Promise<Showcase> {
+  const nowMs = Date.now();
+  const today = localDateOf(nowMs, TIMEZONE);
+  const yesterday = addDays(today, -1);
+  const site = createSite({
+    seed: 1,
+    timezone: TIMEZONE,
+    startMs: dayStart(addDays(today, -DAYS), TIMEZONE),
+    readingEveryMs: 5 * MINUTE_MS,
+  });
+  const idOf = (name: string) => site.devices.find((device) => device.name === name)!.id;
+  mkdirSync(join(folder, 'reports'), { recursive: true });
+  const service = await createUpProcess(folder, {
+    dataDir: './data',
+    stream: { deviceTimeout: '12m' },
+    pipeline: { publishEvery: '2s' },
+    workgroups: [
+      {
+        id: WORKGROUP,
+        timezone: TIMEZONE,
+        energyStreams: [
+          ...site.energyStreams,
+          { table: 'garage', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '1 MW' },
+        ],
+        devices: [...site.devices, { id: GARAGE, name: 'garage roof' }],
+        roles: [...site.roles, { device: GARAGE, role: 'production' }],
+        meters: [
+          { code: 'GRID', name: 'grid operator', device: idOf('grid meter'), source: 'import' },
+          { code: 'PV-2', name: 'panels 2', device: idOf('inverter 2') },
+          { code: 'PV-3', name: 'panels 3', device: idOf('inverter 3') },
+        ],
+        sites: [
+          {
+            name: 'house',
+            meters: [{ code: 'PV-2' }],
+            devices: [{ id: idOf('inverter 2') }],
+          },
+          { name: 'barn', meters: [{ code: 'PV-3' }], devices: [{ id: idOf('inverter 3') }] },
+        ],
+      },
+    ],
+    exports: [
+      {
+        id: 'billing',
+        workgroup: WORKGROUP,
+        report: 'daily_energy',
+        range: 'last_month',
+        format: 'csv',
+        schedule: '0 6 1 * *',
+        destination: { folder: join(folder, 'reports') },
+      },
+      {
+        id: 'morning',
+        workgroup: WORKGROUP,
+        report: 'variance',
+        site: 'house',
+        range: 'month_to_date',
+        format: 'csv',
+        schedule: '30 6 * * *',
+        destination: { folder: join(folder, 'reports') },
+      },
+    ],
+  } satisfies ConfigInput);
+  const ending = new AbortController();
+  let simulating: Promise<unknown> = Promise.resolve();
+  const stop = async () => {
+    ending.abort();
+    await simulating;
+    await service.stop();
+  };
+  try {
+    await service.start();
+    await postRegister(service, addDays(today, -DAYS), yesterday);
+    await putBudgets(service, today);
+    simulating = runSimulation({
+      site,
+      url: service.url,
+      workgroup: WORKGROUP,
+      token: service.token,
+      speed: Number.POSITIVE_INFINITY,
+      signal: ending.signal,
+      waiting: {
+        ...systemWaiting,
+        // The service asks a fast sender to wait. It need not wait long here.
+        sleep: (ms, signal) => systemWaiting.sleep(Math.min(ms, 50), signal),
+      },
+    });
+    simulating.catch(() => undefined);
+    await until(
+      'the energy of yesterday is published',
+      async () => {
+        const answer = await fetch(
+          `${service.url}/api/v1/orgs/${WORKGROUP}/daily-energy?startDate=${yesterday}&endDate=${yesterday}`,
+          { headers: { Authorization: `Bearer ${service.token}` } },
+        );
+        const days = (await answer.json()) as Record<string, Record<string, number>>;
+        return Object.keys(days[yesterday] ?? {}).length > site.devices.length;
+      },
+      300_000,
+    );
+    return { service, yesterday, misread: GARAGE, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** A register with a digit that was misread yesterday, as in docs/corrections.md. */
+async function postRegister(service: ServiceProcess, firstDay: string, lastDay: string): Promise<void> {
+  const messages: object[] = [];
+  let register = 1_000_000;
+  for (let day = firstDay; day <= lastDay; day = addDays(day, 1)) {
+    const startMs = dayStart(day, TIMEZONE);
+    const growth = [0, 0, 6_000, 11_500, 17_500, 23_000, 28_000, 28_000];
+    const hours = [0, 6, 10, 13, 13.25, 16, 20, 24];
+    for (const [index, hour] of hours.entries()) {
+      const isMisread = day === lastDay && hour === 13;
+      messages.push({
+        device: GARAGE,
+        event_time: startMs + hour * HOUR_MS,
+        data: { total_wh: register + growth[index]! + (isMisread ? 177_000 : 0) },
+      });
+    }
+    register += 28_000;
+  }
+  await send(service, 'POST', `tables/${WORKGROUP}/garage/messages`, JSON.stringify(messages), 'json');
+}
+
+async function putBudgets(service: ServiceProcess, today: string): Promise<void> {
+  const months = [addDays(`${today.slice(0, 7)}-01`, -1).slice(0, 7), today.slice(0, 7)];
+  const rows = months.flatMap((month) => [`PV-2,${month},300,P50`, `PV-3,${month},190,P50`]);
+  const text = ['meter_code,period,energy_kwh,scenario', ...rows, ''].join('\n');
+  await send(service, 'PUT', `orgs/${WORKGROUP}/budget-data`, text, 'csv');
+}
+
+async function send(
+  { url, token }: ServiceProcess,
+  method: string,
+  path: string,
+  body: string,
+  kind: 'csv' | 'json',
+): Promise<void> {
+  const type = { csv: 'text/csv', json: 'application/json' }[kind];
+  const answer = await fetch(`${url}/api/v1/${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': type },
+    body,
+  });
+  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+}

@@ -1,0 +1,21 @@
+-- 80 Lists: sources of devices, and the audit log.
+--
+-- Reads   files of series and messages of the generation.
+-- Writes  one row for each source, or for each entry.
+-- Why     People choose devices and sources by name, and see who did what.
+
+-- name: list_sources
+-- Returns the sources of a generation's series ($files) by device.
+SELECT DISTINCT device::VARCHAR AS device, source
+FROM read_parquet($files, hive_partitioning = false)
+ORDER BY ALL;
+
+-- name: list_audit_entries
+-- Returns entries of the audit log in files of messages ($files), the newest first by the time at which they were stored: at most $rows_max, before the
+-- entry that was stored at $before_ms with offset $before_offset. other: a JSON object with actor, action, target and data.
+SELECT epoch_ms(event_time)::DOUBLE AS event_ms, epoch_ms(store_time)::DOUBLE AS store_ms, coalesce(stream_offset, 0)::VARCHAR AS stream_offset, other
+FROM read_parquet($files, hive_partitioning = false)
+WHERE kind = 'audit'
+  AND (epoch_ms(store_time), coalesce(stream_offset, 0)) < ($before_ms::BIGINT, $before_offset::UBIGINT)
+ORDER BY store_time DESC, stream_offset DESC
+LIMIT $rows_max::BIGINT;

@@ -1,0 +1,48 @@
+import type { ExportConfig } from '../config/export-settings.ts';
+import { nextCronInstant, parseCron } from '../lib/cron.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { ExportLedger, ExportRun } from './export-ledger.ts';
+
+/** The state of the runs of an export. */
+export interface ExportState {
+  id: string;
+  lastRun: ExportRun | null;
+  /** Files that wait for delivery or cannot be made. */
+  pending: number;
+  failed: number;
+  /** The ones of them that have failed. */
+  troubled: ExportRun[];
+  outdated: number;
+  /** The difference of the energy of outdated files, Wh. */
+  outdatedWh: number;
+}
+
+export function exportState(id: string, ledger: Pick<ExportLedger, 'runs'>): ExportState {
+  return stateOfRuns(id, ledger.runs());
+}
+
+/** @param runs all runs of an export, sorted by period */
+export function stateOfRuns(id: string, runs: readonly ExportRun[]): ExportState {
+  const current = [...new Map(runs.map((run) => [run.period, run])).values()];
+  const outdated = current.flatMap((run) => run.outdated ?? []);
+  const days = outdated.flatMap((one) => one.days);
+  return {
+    id,
+    lastRun: runs.at(-1) ?? null,
+    pending: runs.filter(({ state }) => state === 'planned' || state === 'waiting').length,
+    failed: runs.filter(({ state }) => state === 'failed').length,
+    troubled: runs.filter((run) => run.state !== 'delivered' && run.lastError),
+    outdated: outdated.length,
+    outdatedWh: days.reduce((sum, { beforeWh, afterWh }) => sum + (afterWh ?? 0) - (beforeWh ?? 0), 0),
+  };
+}
+
+/** The next time at which an export is due. Undefined for an export without a schedule. */
+export function nextRunMs(
+  { schedule }: Pick<ExportConfig, 'schedule'>,
+  zone: string,
+  nowMs: UtcMs,
+): UtcMs | undefined {
+  const pattern = parseCron(schedule ?? '');
+  return typeof pattern === 'string' ? undefined : nextCronInstant(pattern, zone, nowMs);
+}

@@ -1,0 +1,112 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Access } from '../access/access.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import { formatInstant } from '../lib/time.ts';
+import { addressSchema } from '../report/day-request.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
+import { type AuditPosition, readAuditEntries } from '../report/read-audit.ts';
+import { auditListSchema, tokenListSchema } from './listing-schemas.ts';
+import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendTagged, tagged } from './send-tagged.ts';
+
+const root = '/api/v1/orgs/:workgroupId';
+export const TOKENS_LISTED_MAX = 1_000;
+const ENTRIES_DEFAULT = 100;
+export const AUDIT_ENTRIES_MAX = 1_000;
+
+const auditQuerySchema = z.object({
+  before: z
+    .string({ error: 'must be given once' })
+    .regex(/^\d{1,15}-\d{1,20}$/, { error: 'must be the `next` of an answer' })
+    .optional()
+    .meta({ description: 'Only older entries, for the next page: `next` of the answer before' }),
+  limit: countParameter(AUDIT_ENTRIES_MAX).meta({
+    description: `The most entries of the answer: ${ENTRIES_DEFAULT} by default`,
+  }),
+});
+
+/** Tokens of a workgroup, never the tokens themselves, and its audit log. */
+export function registerAccessRoutes(
+  app: FastifyInstance,
+  { guard, access, lake }: { guard: OperatorGuard; access: Pick<Access, 'list'>; lake: LakeReader },
+): void {
+  const about = { tags: ['operate'], params: addressSchema };
+  app.get(
+    `${root}/tokens`,
+    {
+      attachValidation: true,
+      schema: {
+        ...about,
+        summary: 'Tokens',
+        description:
+          'Tokens for this workgroup that were issued in this data folder, with their permissions here. Needs `org:admin`.',
+        response: tagged(tokenListSchema, operatorErrors),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup } = guard(request, ['org:admin']);
+      const tokens = access
+        .list()
+        .flatMap(({ tokenId, subject, scopes, issuedAtMs, expiresAtMs, ...more }) => {
+          const scope = Object.hasOwn(scopes, workgroup.id) ? scopes[workgroup.id] : undefined;
+          if (!scope) return [];
+          return [
+            {
+              id: tokenId,
+              subject,
+              permissions: scope.permissions,
+              deviceGroups: scope.deviceGroups ?? null,
+              issuedAt: formatInstant(issuedAtMs),
+              expiresAt: formatInstant(expiresAtMs),
+              state: more.state,
+              revokedAt: more.revokedAtMs === undefined ? null : formatInstant(more.revokedAtMs),
+            },
+          ];
+        });
+      const answer = { tokens: tokens.slice(0, TOKENS_LISTED_MAX), total: tokens.length };
+      return sendTagged(request, reply, answer);
+    },
+  );
+  app.get(
+    `${root}/audit`,
+    {
+      attachValidation: true,
+      schema: {
+        ...about,
+        summary: 'Audit log',
+        description:
+          'Who did what, newest first, as published: seconds behind. Needs `search:read` and `org:audit`, as the table `audit_logs` of the stream does.',
+        querystring: auditQuerySchema,
+        response: tagged(auditListSchema, operatorErrors),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup } = guard(request, ['search:read', 'org:audit']);
+      const { before, limit = ENTRIES_DEFAULT } = request.query as z.output<typeof auditQuerySchema>;
+      const generation = await lake.current(workgroup.id);
+      const asked = { before: before === undefined ? undefined : positionOf(before), limit: limit + 1 };
+      const found = await readAuditEntries(lake, generation, asked);
+      const shown = found.slice(0, limit);
+      const last = shown.at(-1)?.position;
+      return sendTagged(request, reply, {
+        entries: shown.map(({ atMs, position: _, ...entry }) => ({ at: formatInstant(atMs), ...entry })),
+        next: found.length > limit && last ? `${last.storeMs}-${last.offset}` : null,
+      });
+    },
+  );
+  rejectOtherMethods(app, `${root}/tokens`, ['GET']);
+  rejectOtherMethods(app, `${root}/audit`, ['GET']);
+}
+
+const OFFSET_END = 2n ** 64n;
+
+function positionOf(text: string): AuditPosition {
+  const [storeMs, offset] = text.split('-') as [string, string];
+  if (BigInt(offset) >= OFFSET_END)
+    throw new StreamError('InvalidRequest', 'before: must be the `next` of an answer', {
+      parameter: 'before',
+    });
+  return { storeMs: Number(storeMs), offset };
+}

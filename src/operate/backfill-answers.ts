@@ -1,0 +1,77 @@
+import type { z } from 'zod';
+import type { BackfillJobState } from '../backfill/backfill-job.ts';
+import type { ListedBackfill } from '../backfill/backfill-ledger.ts';
+import type { BackfillPlan } from '../backfill/backfill-request.ts';
+import type { OpenGap } from '../backfill/plan-gaps.ts';
+import { formatInstant, type UtcMs } from '../lib/time.ts';
+import type { BackfillAnswer, backfillPlanSchema, gapsSchema } from './backfill-schemas.ts';
+
+/** The newest gaps of an answer. */
+export const GAPS_LISTED_MAX = 200;
+/** The first days of a plan. */
+export const PLAN_DAYS_MAX = 1_000;
+
+export function gapsAnswer(gaps: readonly OpenGap[]): z.output<typeof gapsSchema> {
+  const newest = gaps.slice(-GAPS_LISTED_MAX).toReversed();
+  return {
+    gaps: newest.map(({ gapId, reason, fromMs, toMs, detectedAtMs, available, note }) => ({
+      id: gapId,
+      reason,
+      from: instantOf(fromMs),
+      to: instantOf(toMs),
+      detectedAt: formatInstant(detectedAtMs),
+      available,
+      note: note ?? null,
+    })),
+    total: gaps.length,
+  };
+}
+
+/** @param running the backfill that a worker works on */
+export function backfillAnswer(
+  one: ListedBackfill,
+  running: Extract<BackfillJobState, { kind: 'running' }> | undefined,
+): BackfillAnswer {
+  const isRunning = one.state === 'running' && running?.progress.backfillId === one.backfillId;
+  const progress = isRunning ? running.progress : undefined;
+  return {
+    id: one.backfillId,
+    source: one.source,
+    from: instantOf(one.fromMs),
+    to: instantOf(one.toMs),
+    table: one.table ?? null,
+    state: one.state === 'running' && !progress ? 'interrupted' : one.state,
+    note: one.note ?? null,
+    startedAt: formatInstant(one.startedAtMs),
+    updatedAt: formatInstant(one.updatedAtMs),
+    pieces: one.chunks,
+    piecesDone: one.chunksDone,
+    gaps: one.gaps,
+    messagesExpected: one.messagesExpected ?? null,
+    messagesLanded: one.messagesLanded,
+    progress: progress ? { part: progress.part, messagesRead: progress.messagesRead } : null,
+  };
+}
+
+export function planAnswer(plan: BackfillPlan): z.output<typeof backfillPlanSchema> {
+  return {
+    source: plan.source,
+    messages: plan.messages ?? null,
+    requests: plan.requests,
+    days: plan.days.slice(0, PLAN_DAYS_MAX),
+    dayCount: plan.days.length,
+    pieces: plan.chunks.map(({ fromMs, toMs, gapId, messagesExpected }) => ({
+      from: formatInstant(fromMs),
+      to: formatInstant(toMs),
+      gap: gapId ?? null,
+      messagesExpected: messagesExpected ?? null,
+    })),
+    notes: plan.notes,
+    unfillable: plan.unfillable.map(({ gapId, note }) => ({ gap: gapId, note })),
+    quarantined: plan.quarantined ?? null,
+  };
+}
+
+function instantOf(ms: UtcMs | null | undefined): string | null {
+  return ms === undefined || ms === null ? null : formatInstant(ms);
+}

@@ -1,0 +1,187 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Audit } from '../audit/audit.ts';
+import { RATE_DEFAULT } from '../backfill/backfill-request.ts';
+import { makeBackfillRequest } from '../backfill/make-backfill-request.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import { addressSchema } from '../report/day-request.ts';
+import { errorSchema } from '../report/report-schemas.ts';
+import type { AskOwner } from './ask-owner.ts';
+import { backfillAnswer, gapsAnswer, planAnswer } from './backfill-answers.ts';
+import {
+  backfillPlanSchema,
+  backfillsSchema,
+  cancelledSchema,
+  gapsSchema,
+  startedBackfillSchema,
+} from './backfill-schemas.ts';
+import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendTagged, tagged } from './send-tagged.ts';
+import { listWithProgress, startBackfill } from './start-backfill.ts';
+
+const root = '/api/v1/orgs/:workgroupId';
+const LISTED_DEFAULT = 100;
+export const BACKFILLS_LISTED_MAX = 1_000;
+const RATE_MAX = 1_000_000;
+const BODY_BYTES_MAX = 4 * 1024;
+const TIME_CHARACTERS_MAX = 64;
+
+const time = z.string().max(TIME_CHARACTERS_MAX);
+const bodySchema = z
+  .strictObject({
+    source: z.enum(['stream', 'gaps', 'archive']).meta({
+      description:
+        'stream: messages that the upstream still has; gaps: the open gaps; archive: messages of the lake, for fields that were configured later',
+    }),
+    from: time.optional().meta({
+      description:
+        "The start: a day in the workgroup's zone, an ISO time with a zone, or ms since 1970. Not with gaps",
+    }),
+    to: time.optional().meta({ description: 'The end, not included. Default: the newest message' }),
+    table: z.string().optional().meta({ description: 'Only this table. Not with gaps' }),
+    messagesPerSecond: z
+      .int()
+      .min(1)
+      .max(RATE_MAX)
+      .default(RATE_DEFAULT)
+      .meta({ description: 'How fast to read while the live reader runs' }),
+  })
+  .meta({ example: { source: 'stream', from: '2026-11-20T08:00:00Z', to: '2026-11-20T09:00:00Z' } });
+type Body = z.output<typeof bodySchema>;
+const listQuerySchema = z.object({
+  limit: countParameter(BACKFILLS_LISTED_MAX).meta({
+    description: `The most backfills of the answer: ${LISTED_DEFAULT} by default`,
+  }),
+});
+const idParams = addressSchema.extend({
+  id: z.string().regex(/^\d{1,9}$/, { error: 'must be the number of a backfill' }),
+});
+const actionErrors = { ...operatorErrors, 413: errorSchema, 415: errorSchema };
+
+/** Gaps of the stream, and backfills: list, preview, start, cancel. */
+export function registerBackfillRoutes(
+  app: FastifyInstance,
+  { guard, askOwner, audit }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit },
+): void {
+  const about = { tags: ['operate'], params: addressSchema };
+
+  app.get(
+    `${root}/gaps`,
+    {
+      attachValidation: true,
+      schema: {
+        ...about,
+        summary: 'Gaps of the stream',
+        description:
+          'Stretches of the stream that could not be read, newest first, and what the upstream still has of them. Asks the upstream for each gap.',
+        response: tagged(gapsSchema, operatorErrors),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup } = guard(request, ['search:read']);
+      return sendTagged(request, reply, gapsAnswer(await askOwner(workgroup.id, 'backfillGaps', {})));
+    },
+  );
+  app.get(
+    `${root}/backfills`,
+    {
+      attachValidation: true,
+      schema: {
+        ...about,
+        summary: 'Backfills',
+        description: 'Backfills with their progress, newest first.',
+        querystring: listQuerySchema,
+        response: tagged(backfillsSchema, operatorErrors),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup } = guard(request, ['search:read']);
+      const { limit = LISTED_DEFAULT } = request.query as z.output<typeof listQuerySchema>;
+      const { listed, running } = await listWithProgress(askOwner, workgroup.id);
+      const backfills = listed.slice(0, limit).map((one) => backfillAnswer(one, running));
+      return sendTagged(request, reply, { backfills, total: listed.length });
+    },
+  );
+  app.post(
+    `${root}/backfills/preview`,
+    {
+      attachValidation: true,
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        ...about,
+        summary: 'What a backfill would read',
+        description: 'Plans a backfill and reads nothing. Needs `org:admin`.',
+        body: bodySchema,
+        response: { 200: backfillPlanSchema, ...actionErrors },
+      },
+    },
+    async (request, reply) => {
+      const { workgroup } = guard(request, ['org:admin']);
+      const wanted = requestOf(request.body as Body, workgroup);
+      reply.header('Cache-Control', 'no-store');
+      return planAnswer(await askOwner(workgroup.id, 'backfillPlan', { request: wanted }));
+    },
+  );
+  app.post(
+    `${root}/backfills`,
+    {
+      attachValidation: true,
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        ...about,
+        summary: 'Start a backfill',
+        description:
+          'Starts a backfill, or continues an unfinished one with the same request. One runs at a time. The answer comes when it is planned; the list shows its progress. Needs `org:admin`, and is in the audit log.',
+        body: bodySchema,
+        response: { 202: startedBackfillSchema, ...actionErrors },
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, actor } = guard(request, ['org:admin']);
+      const wanted = requestOf(request.body as Body, workgroup);
+      audit.record(workgroup.id, {
+        actor,
+        action: 'backfill.requested',
+        target: wanted.source,
+        data: { ...wanted },
+      });
+      const started = await startBackfill(askOwner, workgroup.id, wanted);
+      return reply.code(202).header('Cache-Control', 'no-store').send(started);
+    },
+  );
+  app.delete(
+    `${root}/backfills/:id`,
+    {
+      attachValidation: true,
+      schema: {
+        ...about,
+        params: idParams,
+        summary: 'Cancel a backfill',
+        description:
+          'Messages that have landed stay. Needs `org:admin`, and is in the audit log. 404 if it does not exist or has ended.',
+        response: { 200: cancelledSchema, ...operatorErrors, 404: errorSchema },
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, actor } = guard(request, ['org:admin']);
+      const id = Number((request.params as z.output<typeof idParams>).id);
+      audit.record(workgroup.id, { actor, action: 'backfill.cancelled', target: String(id) });
+      await askOwner(workgroup.id, 'backfillCancel', { backfillId: id });
+      reply.header('Cache-Control', 'no-store');
+      return { id, state: 'cancelled' as const };
+    },
+  );
+  rejectOtherMethods(app, `${root}/gaps`, ['GET']);
+  rejectOtherMethods(app, `${root}/backfills`, ['GET', 'POST']);
+  rejectOtherMethods(app, `${root}/backfills/preview`, ['POST']);
+  rejectOtherMethods(app, `${root}/backfills/:id`, ['DELETE']);
+}
+
+function requestOf(body: Body, workgroup: WorkgroupConfig) {
+  const made = makeBackfillRequest(body, workgroup);
+  if ('request' in made) return made.request;
+  const { path, message } = made.problems[0]!;
+  throw new StreamError('InvalidRequest', `${path}: ${message}`, { parameter: path });
+}

@@ -1,0 +1,130 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Audit } from '../audit/audit.ts';
+import type { Workgroups } from '../config/workgroups.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import type { Exports } from '../exports/create-exports.ts';
+import { openLedger } from '../exports/export-ledger.ts';
+import { parsePeriod } from '../exports/export-period.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import { type Clock, SECOND_MS } from '../lib/time.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
+import { addressSchema, invalid } from '../report/day-request.ts';
+import { errorSchema } from '../report/report-schemas.ts';
+import { exportAnswer, runAnswer, runRefusal } from './export-answers.ts';
+import { exportListSchema, exportStartedSchema } from './export-schemas.ts';
+import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendTagged, tagged } from './send-tagged.ts';
+
+const root = '/api/v1/orgs/:workgroupId/exports';
+const BODY_BYTES_MAX = 1024;
+/** A caller waits for this long. The run continues after that. */
+const RUN_WAIT_MS = 20 * SECOND_MS;
+
+const bodySchema = z
+  .strictObject({
+    period: z.string().max(32).optional().meta({
+      description:
+        'A day, a month, a year, or <first>_to_<last> day that has ended. Default: the period of its range',
+      example: '2026-10',
+    }),
+    corrected: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Delivers the period again as a new revision' }),
+  })
+  .nullish();
+const idParams = addressSchema.extend({ id: z.string().max(128).meta({ description: 'Export' }) });
+
+export interface ExportRoutesOptions {
+  guard: OperatorGuard;
+  audit: Audit;
+  workgroups: Pick<Workgroups, 'exportsOf'>;
+  dataDir: string;
+  /** The exports of this process. They are opened at the first run. */
+  openExports: () => Promise<Pick<Exports, 'run'>>;
+  /** Aborts runs when the service stops. */
+  signal: AbortSignal;
+  clock: Clock;
+}
+
+/** Configured exports with their runs, and a run by hand. */
+export function registerExportRoutes(app: FastifyInstance, options: ExportRoutesOptions): void {
+  const { guard, audit, workgroups, dataDir, clock } = options;
+  const about = { tags: ['operate'], params: addressSchema };
+  app.get(
+    root,
+    {
+      attachValidation: true,
+      schema: {
+        ...about,
+        summary: 'Exports',
+        description:
+          'Exports with their next time, what is delivered or waits, and which delivered files are outdated by which days.',
+        response: tagged(exportListSchema, operatorErrors),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup } = guard(request, ['search:read']);
+      const nowMs = clock.now();
+      const exports = workgroups
+        .exportsOf(workgroup.id)
+        .map((one) => exportAnswer(one, openLedger(dataDir, one.id), workgroup, nowMs));
+      return sendTagged(request, reply, { exports });
+    },
+  );
+  app.post(
+    `${root}/:id/run`,
+    {
+      attachValidation: true,
+      bodyLimit: BODY_BYTES_MAX,
+      schema: {
+        ...about,
+        params: idParams,
+        summary: 'Run an export',
+        description:
+          'Writes and delivers a file now, unless it was already delivered. Needs `org:admin`, and is in the audit log.',
+        body: bodySchema,
+        response: {
+          200: exportStartedSchema,
+          202: exportStartedSchema,
+          ...operatorErrors,
+          404: errorSchema,
+          413: errorSchema,
+          415: errorSchema,
+        },
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, actor } = guard(request, ['org:admin']);
+      const { id } = request.params as z.output<typeof idParams>;
+      const { period, corrected = false } = (request.body as z.output<typeof bodySchema>) ?? {};
+      if (!workgroups.exportsOf(workgroup.id).some((one) => one.id === id))
+        throw new StreamError('NotFound', 'this workgroup has no export with this id');
+      const asked = period === undefined ? undefined : parsePeriod(period);
+      if (period !== undefined && !asked)
+        throw invalid(
+          'period',
+          'must be a day (2026-11-20), month (2026-11), year (2026) or range of days (2026-11-14_to_2026-11-20)',
+        );
+      audit.record(workgroup.id, {
+        actor,
+        action: 'export.requested',
+        target: id,
+        data: { period, corrected },
+      });
+      reply.header('Cache-Control', 'no-store');
+      const exports = await options.openExports();
+      const running = exports.run(id, { ...(asked && { period: asked }), corrected }, options.signal);
+      const done = await withTimeout(running, RUN_WAIT_MS).catch((error: unknown) => {
+        throw runRefusal(error);
+      });
+      if (done !== 'late') return { outcome: done.kind, run: runAnswer(done.run) };
+      // The ledger keeps the error of a run that fails later.
+      running.catch(() => undefined);
+      return reply.code(202).send({ outcome: 'running' as const, run: null });
+    },
+  );
+  rejectOtherMethods(app, root, ['GET']);
+  rejectOtherMethods(app, `${root}/:id/run`, ['POST']);
+}

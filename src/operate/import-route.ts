@@ -1,0 +1,92 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import type { ImportState } from '../import/import-job.ts';
+import type { ListedImport } from '../import/list-imports.ts';
+import { formatInstant } from '../lib/time.ts';
+import { addressSchema } from '../report/day-request.ts';
+import type { AskOwner } from './ask-owner.ts';
+import { fileName } from './find-health.ts';
+import { importsSchema } from './import-schema.ts';
+import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendTagged, tagged } from './send-tagged.ts';
+
+const url = '/api/v1/orgs/:workgroupId/imports';
+const LISTED_DEFAULT = 100;
+export const IMPORTS_LISTED_MAX = 1_000;
+
+const querySchema = z.object({
+  before: countParameter(999_999_999).meta({
+    description: 'Only imports with a lower id, for the next page',
+  }),
+  limit: countParameter(IMPORTS_LISTED_MAX).meta({
+    description: `The most imports of the answer: ${LISTED_DEFAULT} by default`,
+  }),
+});
+
+/** The imports of files, with their progress and their rejected rows. */
+export function registerImportRoute(
+  app: FastifyInstance,
+  { guard, askOwner }: { guard: OperatorGuard; askOwner: AskOwner },
+): void {
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        summary: 'Imports of files',
+        description: 'Imports, newest first, with their rows, and rejected rows by reason.',
+        tags: ['operate'],
+        params: addressSchema,
+        querystring: querySchema,
+        response: tagged(importsSchema, operatorErrors),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup } = guard(request, ['search:read']);
+      const { before, limit = LISTED_DEFAULT } = request.query as z.output<typeof querySchema>;
+      const running = await runningImport(askOwner, workgroup.id);
+      const page = { ...(before !== undefined && { beforeId: before }), limit: limit + 1 };
+      const listed = await askOwner(workgroup.id, 'importList', page);
+      const shown = listed.slice(0, limit);
+      return sendTagged(request, reply, {
+        imports: shown.map((one) => importAnswer(one, running)),
+        next: listed.length > limit ? shown.at(-1)!.importId : null,
+      });
+    },
+  );
+  rejectOtherMethods(app, url, ['GET']);
+}
+
+type RunningImport = Extract<ImportState, { kind: 'running' }>;
+
+async function runningImport(askOwner: AskOwner, workgroupId: string): Promise<RunningImport | undefined> {
+  try {
+    const state = await askOwner(workgroupId, 'importState', undefined);
+    return state.kind === 'running' ? state : undefined;
+  } catch {
+    // The last import has failed. The list shows that it is interrupted.
+    return undefined;
+  }
+}
+
+function importAnswer(
+  one: ListedImport,
+  running: RunningImport | undefined,
+): z.output<typeof importsSchema>['imports'][number] {
+  const isRunning = one.state === 'landing' && running?.path === one.path;
+  return {
+    id: one.importId,
+    file: fileName(one.path),
+    table: one.table,
+    state: one.state !== 'landing' ? one.state : isRunning ? 'running' : 'interrupted',
+    bytes: one.bytes,
+    rowsRead: one.rowsRead,
+    rowsLanded: one.rowsLanded,
+    rowsRejected: one.rowsRejected,
+    rejected: one.rejected,
+    startedAt: formatInstant(one.startedAtMs),
+    updatedAt: formatInstant(one.updatedAtMs),
+    rowsExpected: isRunning ? (running.progress.rowsExpected ?? null) : null,
+  };
+}

@@ -1,0 +1,147 @@
+import type { FastifyInstance } from 'fastify';
+import type { z } from 'zod';
+import type { Authorization } from '../access/authorize.ts';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { addressSchema } from '../report/day-request.ts';
+import { readDeviceStates } from '../report/device-states.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
+import { visibleMeters } from '../report/meter-request.ts';
+import { readSources } from '../report/read-sources.ts';
+import { createRoleResolver } from '../roles/resolve-roles.ts';
+import { deviceListSchema, meterListSchema, siteListSchema } from './listing-schemas.ts';
+import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendTagged, tagged } from './send-tagged.ts';
+
+const root = '/api/v1/orgs/:workgroupId';
+
+type Wants = Pick<Authorization, 'devices'>;
+type ListedDevice = z.output<typeof deviceListSchema>['devices'][number];
+type ListedSource = ListedDevice['sources'][number];
+
+/** Devices, sites and meters that a token can see. */
+export function registerListingRoutes(
+  app: FastifyInstance,
+  { guard, lake }: { guard: OperatorGuard; lake: LakeReader },
+): void {
+  const lists = [
+    {
+      path: 'devices',
+      summary: 'Devices',
+      description:
+        'Configured devices and ones with messages: names, states, sites, meters, and sources with their roles.',
+      answer: deviceListSchema,
+      read: async (workgroup: WorkgroupConfig, wants: Wants) => ({
+        devices: await listDevices(lake, workgroup, wants),
+      }),
+    },
+    {
+      path: 'sites',
+      summary: 'Sites',
+      description: 'Sites with their meters and devices.',
+      answer: siteListSchema,
+      read: async (workgroup: WorkgroupConfig, wants: Wants) => ({ sites: listSites(workgroup, wants) }),
+    },
+    {
+      path: 'meters',
+      summary: 'Meters',
+      description: 'Meters with their devices and sites.',
+      answer: meterListSchema,
+      read: async (workgroup: WorkgroupConfig, wants: Wants) => ({ meters: listMeters(workgroup, wants) }),
+    },
+  ];
+  for (const { path, summary, description, answer, read } of lists) {
+    const url = `${root}/${path}`;
+    app.get(
+      url,
+      {
+        attachValidation: true,
+        schema: {
+          summary,
+          description,
+          tags: ['operate'],
+          params: addressSchema,
+          response: tagged(answer, operatorErrors),
+        },
+      },
+      async (request, reply) => {
+        const { workgroup, devices } = guard(request, ['search:read'], { whole: false });
+        return sendTagged(request, reply, await read(workgroup, { devices }));
+      },
+    );
+    rejectOtherMethods(app, url, ['GET']);
+  }
+}
+
+async function listDevices(
+  lake: LakeReader,
+  workgroup: WorkgroupConfig,
+  { devices: visible }: Wants,
+): Promise<ListedDevice[]> {
+  const generation = await lake.current(workgroup.id);
+  const states = await readDeviceStates(lake, generation, workgroup);
+  const sources = await readSources(lake, generation);
+  const resolver = createRoleResolver(workgroup);
+  const known = new Map([...sources].map(([device, list]) => [device, new Set(list)]));
+  for (const { device, source } of resolver.named)
+    known.set(device, (known.get(device) ?? new Set()).add(source));
+  const sites = visibleSites(workgroup, { devices: visible });
+  return states
+    .filter(({ device }) => visible === 'all' || visible.has(device))
+    .map(({ device, name, state, sinceMs, reason, lastSeenMs }) => ({
+      id: device,
+      name: name ?? null,
+      state,
+      since: instantOf(sinceMs),
+      reason,
+      lastSeen: instantOf(lastSeenMs),
+      sites: sites.filter((site) => site.devices.some(({ id }) => id === device)).map((site) => site.name),
+      meters: workgroup.meters.filter((meter) => meter.device === device).map(({ code }) => code),
+      sources: [...(known.get(device) ?? [])].sort().flatMap((source): ListedSource[] => {
+        const spans = resolver.spansOf({ device, source });
+        if (spans.length === 0) return [{ source, role: null, negativeRole: null, from: null, to: null }];
+        return spans.map(({ role, negativeRole, from, to }) => ({
+          source,
+          role,
+          negativeRole: negativeRole ?? null,
+          from: from ?? null,
+          to: to ?? null,
+        }));
+      }),
+    }));
+}
+
+/** A site whose members the token cannot all see is left out. */
+function visibleSites(workgroup: WorkgroupConfig, { devices }: Wants): WorkgroupConfig['sites'] {
+  if (devices === 'all') return workgroup.sites;
+  const codes = new Set(visibleMeters(workgroup.meters, { devices }).map(({ code }) => code));
+  return workgroup.sites.filter(
+    (site) =>
+      site.meters.every(({ code }) => codes.has(code)) && site.devices.every(({ id }) => devices.has(id)),
+  );
+}
+
+function listSites(workgroup: WorkgroupConfig, wants: Wants): z.output<typeof siteListSchema>['sites'] {
+  const names = new Map(workgroup.devices.map(({ id, name }) => [id, name]));
+  return visibleSites(workgroup, wants).map(({ name, meters, devices }) => ({
+    name,
+    meters: [...new Set(meters.map(({ code }) => code))],
+    devices: [...new Set(devices.map(({ id }) => id))].map((id) => ({ id, name: names.get(id) ?? null })),
+  }));
+}
+
+function listMeters(workgroup: WorkgroupConfig, wants: Wants): z.output<typeof meterListSchema>['meters'] {
+  const sites = visibleSites(workgroup, wants);
+  return visibleMeters(workgroup.meters, wants).map(({ code, name, device, source }) => ({
+    code,
+    name: name ?? null,
+    device: device ?? null,
+    source: source ?? null,
+    sites: sites.filter((site) => site.meters.some((meter) => meter.code === code)).map((site) => site.name),
+  }));
+}
+
+function instantOf(ms: UtcMs | null): string | null {
+  return ms === null ? null : formatInstant(ms);
+}

@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { Access } from '../access/access.ts';
+import type { Gate } from '../access/admit.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { Workgroups } from '../config/workgroups.ts';
+import type { Clock } from '../lib/time.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
+import type { Control } from '../worker-rpc/worker-rpc.ts';
+import { registerAccessRoutes } from './access-routes.ts';
+import { createAskOwner } from './ask-owner.ts';
+import { registerBackfillRoutes } from './backfill-routes.ts';
+import type { FindStream } from './count-backlogs.ts';
+import { type ExportRoutesOptions, registerExportRoutes } from './export-routes.ts';
+import { registerImportRoute } from './import-route.ts';
+import { registerListingRoutes } from './listing-routes.ts';
+import { createOperatorGuard } from './operator-guard.ts';
+import { registerQuarantineRoutes } from './quarantine-routes.ts';
+import { registerStatusRoute } from './status-route.ts';
+import type { StateSource } from './workgroup-state.ts';
+
+export interface OperateDeps extends Pick<ExportRoutesOptions, 'openExports' | 'signal'> {
+  config: StateSource['config'];
+  workgroups: Pick<Workgroups, 'get' | 'list' | 'exportsOf'>;
+  control: Pick<Control, 'ask'>;
+  findStream: FindStream;
+  lake: LakeReader;
+  access: Pick<Access, 'list'>;
+  /** Records actions. */
+  audit: Audit;
+  /** Records uses of tokens. */
+  accessAudit?: Gate['audit'];
+  clock: Clock;
+}
+
+/** The endpoints for operators, below `/api/v1/orgs/{workgroupId}/`. */
+export function registerOperateRoutes(app: FastifyInstance, deps: OperateDeps): void {
+  const { config, workgroups, control, lake, access, audit, clock } = deps;
+  const guard = createOperatorGuard({ audit: deps.accessAudit, workgroups });
+  const askOwner = createAskOwner(control);
+  const sourceNow = (): StateSource => ({
+    config,
+    workgroups: workgroups.list(),
+    exportsOf: workgroups.exportsOf,
+    control,
+    findStream: deps.findStream,
+    clock,
+  });
+  registerStatusRoute(app, { guard, sourceNow });
+  registerBackfillRoutes(app, { guard, askOwner, audit });
+  registerImportRoute(app, { guard, askOwner });
+  registerQuarantineRoutes(app, { guard, askOwner, audit });
+  registerExportRoutes(app, { ...deps, guard, dataDir: config.dataDir });
+  registerListingRoutes(app, { guard, lake });
+  registerAccessRoutes(app, { guard, access, lake });
+}

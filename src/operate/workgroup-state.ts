@@ -1,0 +1,167 @@
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { workgroupWarnings } from '../config/config-warnings.ts';
+import type { ExportConfig } from '../config/export-settings.ts';
+import { settingPlace } from '../config/workgroup-place.ts';
+import { openLedger } from '../exports/export-ledger.ts';
+import { type ExportState, exportState } from '../exports/list-exports.ts';
+import type { LandedImport } from '../import/newest-imports.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
+import { SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { failureWords } from '../pipeline/failure-words.ts';
+import type { Trouble } from '../pipeline/trouble.ts';
+import {
+  emptyStatus,
+  isFresh,
+  readStatus,
+  type StatusStage,
+  type WorkgroupStatus,
+} from '../pipeline/workgroup-status.ts';
+import type { ShardStatus } from '../warehouse/shard-status.ts';
+import { hasLivingWorker } from '../worker-rpc/worker-rpc.ts';
+import { countBacklogs, type FindStream } from './count-backlogs.ts';
+import { type KnownImport, readKnownImports, readNewestImports, type ShardSource } from './known-imports.ts';
+import type { workgroupStates } from './status-schema.ts';
+import { storageTroubles } from './storage-troubles.ts';
+import { withLag } from './with-lag.ts';
+
+/** The status that a worker wrote, and what this process finds out. */
+export interface WorkgroupState extends Omit<WorkgroupStatus, 'imports' | 'troubles'> {
+  imports: KnownImport[];
+  /** The newest finished imports, and their effect. Empty if they were not asked for. */
+  newestImports: LandedImport[];
+  state: (typeof workgroupStates)[number];
+  /** The largest lag of the stages. The lag of a failing stage grows since its last success. */
+  lagSeconds?: number | undefined;
+  /** Undefined if no process has the data open. */
+  lastHour?: ShardStatus['lastHour'] | undefined;
+  troubles: Trouble[];
+  /** The state of its exports. */
+  exports: ExportState[];
+}
+
+export interface StateSource extends ShardSource {
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'stream'>;
+  /** All workgroups, in the order of the configuration. */
+  workgroups: readonly WorkgroupConfig[];
+  exportsOf(workgroupId: string): ReadonlyArray<Pick<ExportConfig, 'id'>>;
+  findStream: FindStream;
+}
+
+export const stages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'maintain'];
+
+/**
+ * The state of workgroups, for the command line and for HTTP.
+ * @param options.withEffects true to compute the effect of the newest imports, which takes seconds after large imports
+ * @throws errors of the file system
+ */
+export async function readWorkgroupStates(
+  source: StateSource,
+  chosen: readonly WorkgroupConfig[],
+  options: { withEffects: boolean },
+): Promise<WorkgroupState[]> {
+  const states: WorkgroupState[] = [];
+  // One after another, because each may open a warehouse.
+  for (const workgroup of chosen) states.push(await readState(source, workgroup, options));
+  return withBacklogs(states, source);
+}
+
+async function readState(
+  source: StateSource,
+  workgroup: WorkgroupConfig,
+  { withEffects }: { withEffects: boolean },
+): Promise<WorkgroupState> {
+  const { config, clock } = source;
+  const { id: workgroupId } = workgroup;
+  const status = readStatus(config.dataDir, workgroupId);
+  const found = await readImports(source, workgroup, status, withEffects);
+  const nowMs = clock.now();
+  const storage = storageTroubles(config, workgroupId, nowMs);
+  const warnings = warningsOf(source.workgroups, workgroup);
+  const { trouble: unreadable, ...facts } = found;
+  const exports = source
+    .exportsOf(workgroupId)
+    .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));
+  const problem = unreadable ? [unreadable] : [];
+  if (!status) {
+    const none = { ...emptyStatus(workgroupId, 0), ...facts, exports, problems: warnings };
+    return { ...none, troubles: [...storage, ...problem], state: 'never run' };
+  }
+  const isHibernated = status.isHibernated === true && hasLivingWorker(config.dataDir);
+  const isRunning = isFresh(status, nowMs) || isHibernated;
+  // The last state of a stopped worker is not current.
+  const own = isRunning ? (status.troubles ?? []) : [];
+  // A stopped process has written that everything is well.
+  const troubles = [...storage, ...own, ...(own.length > 0 ? [] : problem)];
+  const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
+  return {
+    ...status,
+    ...(isRunning ? withLag(status, nowMs) : { lagSeconds: status.poll.lagSeconds }),
+    ...facts,
+    troubles,
+    exports,
+    // Older versions wrote no problems.
+    problems: [...(status.problems ?? []), ...warnings],
+    state: !isRunning ? 'stopped' : isFailing ? 'failing' : isHibernated ? 'hibernated' : 'running',
+  };
+}
+
+/** A problem with the warehouse becomes a trouble, so that the other facts are shown. */
+async function readImports(
+  source: StateSource,
+  workgroup: WorkgroupConfig,
+  status: WorkgroupStatus | undefined,
+  withEffects: boolean,
+): Promise<Pick<WorkgroupState, 'imports' | 'newestImports' | 'lastHour'> & { trouble?: Trouble }> {
+  try {
+    const known = await readKnownImports(source, workgroup, status?.imports ?? []);
+    return { ...known, newestImports: withEffects ? await readNewestImports(source, workgroup) : [] };
+  } catch (error) {
+    if (!(error instanceof TerminalError || isHeld(error))) throw error;
+    const trouble = notOpen(workgroup.id, error, source.clock.now());
+    return { imports: [], newestImports: [], trouble };
+  }
+}
+
+function warningsOf(workgroups: readonly WorkgroupConfig[], workgroup: WorkgroupConfig) {
+  const index = workgroups.findIndex(({ id }) => id === workgroup.id);
+  return workgroupWarnings(workgroup).map(({ path, message }) => ({
+    path: settingPlace(workgroup, index, path),
+    message,
+  }));
+}
+
+/** Replaces the lag of workgroups that do not run, or fail, by what their streams say. Unknown if they cannot be asked. */
+async function withBacklogs(
+  states: readonly WorkgroupState[],
+  { findStream, clock }: StateSource,
+): Promise<WorkgroupState[]> {
+  const doubtful = states.filter(({ state }) => state !== 'running');
+  const backlogs = doubtful.length === 0 ? new Map() : await countBacklogs(doubtful, findStream);
+  const nowMs = clock.now();
+  return states.map((one) => (one.state === 'running' ? one : ofBacklog(one, backlogs, nowMs)));
+}
+
+function ofBacklog(one: WorkgroupState, backlogs: ReadonlyMap<string, number>, nowMs: UtcMs): WorkgroupState {
+  const messages = backlogs.get(one.workgroupId);
+  const { poll, state } = one;
+  if (messages === undefined) {
+    if (state === 'failing') return one;
+    const unknown = { ...poll, lagMessages: undefined, lagSeconds: undefined };
+    return { ...one, poll: unknown, lagSeconds: undefined };
+  }
+  const behindMs = poll.lastSuccessAtMs === undefined ? undefined : Math.max(0, nowMs - poll.lastSuccessAtMs);
+  const pollSeconds = messages === 0 ? 0 : behindMs && Math.round(behindMs / SECOND_MS);
+  const lagSeconds = state === 'failing' && messages === 0 ? one.lagSeconds : pollSeconds;
+  return { ...one, poll: { ...poll, lagMessages: messages, lagSeconds: pollSeconds }, lagSeconds };
+}
+
+/** True if another process has the data and does not answer. */
+function isHeld(error: unknown): error is TransientError {
+  return error instanceof TransientError && (error.code === 'NoAnswer' || error.code === 'WarehouseLocked');
+}
+
+/** Data that cannot be opened, if no worker reports it. */
+function notOpen(workgroupId: string, error: TerminalError | TransientError, nowMs: UtcMs): Trouble {
+  const { message } = failureWords(error);
+  return { workgroupId, stage: 'open', state: 'not-open', sinceMs: nowMs, message };
+}

@@ -1,0 +1,275 @@
+import { useContext } from 'preact/hooks';
+import { linkTo } from '../app/address.ts';
+import type { DeviceStatuses, Reconciliation, Variance } from '../facts/answers.ts';
+import {
+  actualSeries,
+  budgetColumns,
+  daysLeftOut,
+  incompleteDays,
+  type LeftOut,
+  variancePath,
+} from '../facts/budget-columns.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { deviceName } from '../facts/series.ts';
+import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { DataTable } from '../parts/data-table.tsx';
+import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { Empty, Shown } from '../parts/states.tsx';
+import { BarFigure } from '../pictures/bar-figure.tsx';
+import { shiftDay } from '../words/local-days.ts';
+import { listWords, plural, signedPercent } from '../words/number-words.ts';
+import type { DaySpan } from '../words/periods.ts';
+import { longDay, periodName } from '../words/time-words.ts';
+
+/** One site: its energy against its budget, and its meters against its devices. */
+export function SiteSection(props: { site: { name: string; devices: number }; period: DaySpan }) {
+  const { site, period } = props;
+  const variance = useAnswer<Variance>(variancePath(site.name, period), SLOW_MS);
+  return (
+    <>
+      <section class="card" aria-labelledby="budget">
+        <h2 id="budget">{site.name}: actual energy against the budget</h2>
+        <Shown of={variance} what="the budget" height={420}>
+          {(answer) =>
+            answer.total.budgetOfAllDaysWh === 0 ? (
+              <Empty title="No budget in this period">
+                Upload one with <code>wattline budget put</code>, or choose another period.
+              </Empty>
+            ) : (
+              <Budget variance={answer} period={period} />
+            )
+          }
+        </Shown>
+      </section>
+      {site.devices > 0 && <ReconciliationSection site={site.name} period={period} />}
+    </>
+  );
+}
+
+function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
+  const { today, workgroup } = useContext(PageWorkContext);
+  const { total, scenario, metersWithoutBudget } = variance;
+  const columns = budgetColumns(variance, period, today);
+  const leftOut = daysLeftOut(variance, today);
+  const isRunning = period.to >= today;
+  return (
+    <>
+      <BarFigure
+        sentence={
+          <>
+            <EnergyAmount wh={total.comparedDays > 0 ? total.actualWh : null} /> of{' '}
+            <EnergyAmount wh={total.comparedDays > 0 ? total.budgetWh : null} /> in {periodName(period)}
+            {isRunning && ', up to yesterday'}
+            {total.variancePercent !== null && `: ${signedPercent(total.variancePercent)} against the budget`}
+            {scenario && ` (${scenario})`}.{' '}
+            {leftOut.length > 0 && `${plural(leftOut.length, 'day')} to look at. `}
+            {metersWithoutBudget.length > 0 &&
+              `Without a budget, so on neither side: ${listWords(metersWithoutBudget)}.`}
+          </>
+        }
+        label={`Actual energy and budget, ${periodName(period)}`}
+        columns={columns}
+        series={actualSeries}
+        height={240}
+        wholeName={isRunning ? `${periodName(period)}, with today` : periodName(period)}
+        referenceName="Budget"
+      />
+      <Pace total={total} />
+      <LeftOutDays title="Days to look at" days={leftOut} />
+      <details class="more">
+        <summary>The same as a table</summary>
+        <DataTable
+          caption="Actual energy and budget"
+          rows={Object.entries(variance.days)}
+          keyOf={([day]) => day}
+          columns={[
+            { title: 'Day', cell: ([day]) => longDay(day) },
+            {
+              title: 'Actual',
+              isNumber: true,
+              cell: ([, { actualWh }]) => <EnergyAmount wh={actualWh} />,
+              sum: <EnergyAmount wh={total.actualWh} />,
+            },
+            {
+              title: 'Budget',
+              isNumber: true,
+              cell: ([, { budgetWh }]) => <EnergyAmount wh={budgetWh} />,
+              sum: <EnergyAmount wh={total.budgetWh} />,
+            },
+            {
+              title: 'Difference',
+              isNumber: true,
+              cell: ([, { varianceWh }]) => <EnergyAmount wh={varianceWh} />,
+              sum: <EnergyAmount wh={total.varianceWh} />,
+            },
+            { title: 'Percent', isNumber: true, cell: ([, one]) => signedPercent(one.variancePercent) },
+            {
+              title: 'Note',
+              cell: ([, { partial, scenarios }]) =>
+                [partial && 'partly measured', ...scenarios].filter(Boolean).join(', '),
+            },
+          ]}
+          file={{
+            name: `${workgroup.id}-${variance.site}-budget-${period.from}-${period.to}.csv`,
+            heading: ['day', 'actual_wh', 'budget_wh', 'difference_wh', 'percent', 'scenarios'],
+            row: ([day, one]) => [
+              day,
+              one.actualWh,
+              one.budgetWh,
+              one.varianceWh,
+              one.variancePercent,
+              one.scenarios.join(' '),
+            ],
+          }}
+        />
+      </details>
+    </>
+  );
+}
+
+/** How far the energy is on its way to the budget of the whole period. */
+function Pace({ total }: { total: Variance['total'] }) {
+  const { actualWh, budgetToDateWh, budgetOfAllDaysWh } = total;
+  const most = Math.max(actualWh, budgetOfAllDaysWh);
+  const at = (wh: number) => Math.max(0, (wh / most) * 100);
+  return (
+    <div class="pace">
+      <svg viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="pace-ground" width="100" height="14" />
+        <rect class="pace-actual" width={at(actualWh)} height="14" />
+        <line class="pace-due" x1={at(budgetToDateWh)} x2={at(budgetToDateWh)} y1="0" y2="14" />
+      </svg>
+      <p class="pace-words">
+        <span>
+          Actual <EnergyAmount wh={actualWh} />
+        </span>
+        <span>
+          Line: budget of the days that are over, <EnergyAmount wh={budgetToDateWh} />
+        </span>
+        <span>
+          Budget of all days <EnergyAmount wh={budgetOfAllDaysWh} />
+        </span>
+      </p>
+    </div>
+  );
+}
+
+function ReconciliationSection({ site, period }: { site: string; period: DaySpan }) {
+  const { today, workgroup } = useContext(PageWorkContext);
+  const last = period.to < today ? period.to : shiftDay(today, -1);
+  const answered = useAnswer<Reconciliation>(
+    period.from <= last &&
+      `sites/${encodeURIComponent(site)}/reconciliation?startDate=${period.from}&endDate=${last}`,
+    SLOW_MS,
+  );
+  const statuses = useAnswer<DeviceStatuses>('device-status', 60_000);
+  if (period.from > last) return null;
+  return (
+    <section class="card" aria-labelledby="reconciliation">
+      <h2 id="reconciliation">{site}: meters against devices</h2>
+      <Shown of={answered} what="the reconciliation" height={160}>
+        {({ total, days, ...answer }) => {
+          const incomplete = incompleteDays({ total, days, ...answer }, today, (device) =>
+            deviceName(device, statuses.answer),
+          );
+          return (
+            <>
+              <p class="sentence">
+                {total.completeDays === 0 ? (
+                  `No day of ${plural(total.days, 'day')} is complete, so there is nothing to compare.`
+                ) : (
+                  <>
+                    The meters have <EnergyAmount wh={total.metersWh} />, the devices{' '}
+                    <EnergyAmount wh={total.devicesWh} />: a difference of{' '}
+                    <EnergyAmount wh={total.differenceWh} />
+                    {total.differencePercent !== null && ` (${signedPercent(total.differencePercent)})`} over{' '}
+                    {total.completeDays} of {plural(total.days, 'day')}.
+                  </>
+                )}
+              </p>
+              <LeftOutDays title="Incomplete days, which are not compared" days={incomplete} />
+              {total.completeDays > 0 && (
+                <details class="more">
+                  <summary>Each day</summary>
+                  <DataTable
+                    caption="Meters against devices"
+                    rows={Object.entries(days)}
+                    keyOf={([day]) => day}
+                    columns={[
+                      {
+                        title: 'Day',
+                        cell: ([day]) => <a href={linkTo(workgroup.id, 'day', { day })}>{longDay(day)}</a>,
+                      },
+                      {
+                        title: 'Meters',
+                        isNumber: true,
+                        cell: ([, one]) => <EnergyAmount wh={one.metersWh} />,
+                        sum: <EnergyAmount wh={total.metersWh} />,
+                      },
+                      {
+                        title: 'Devices',
+                        isNumber: true,
+                        cell: ([, one]) => <EnergyAmount wh={one.devicesWh} />,
+                        sum: <EnergyAmount wh={total.devicesWh} />,
+                      },
+                      {
+                        title: 'Difference',
+                        isNumber: true,
+                        cell: ([, one]) => <EnergyAmount wh={one.differenceWh} />,
+                        sum: <EnergyAmount wh={total.differenceWh} />,
+                      },
+                      {
+                        title: 'Percent',
+                        isNumber: true,
+                        cell: ([, one]) => signedPercent(one.differencePercent),
+                      },
+                      {
+                        title: 'Note',
+                        cell: ([, { estimated }]) => (estimated ? 'contains an estimate' : ''),
+                      },
+                    ]}
+                    file={{
+                      name: `${workgroup.id}-${site}-reconciliation-${period.from}-${last}.csv`,
+                      heading: ['day', 'meters_wh', 'devices_wh', 'difference_wh', 'percent'],
+                      row: ([day, one]) => [
+                        day,
+                        one.metersWh,
+                        one.devicesWh,
+                        one.differenceWh,
+                        one.differencePercent,
+                      ],
+                    }}
+                  />
+                </details>
+              )}
+            </>
+          );
+        }}
+      </Shown>
+    </section>
+  );
+}
+
+const DAYS_NAMED = 8;
+
+/** Days by name, with the reason why they are left out. */
+function LeftOutDays({ title, days }: { title: string; days: readonly LeftOut[] }) {
+  const { workgroup } = useContext(PageWorkContext);
+  if (days.length === 0) return null;
+  const shown = days.slice(-DAYS_NAMED).toReversed();
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul class="plain">
+        {shown.map(({ day, reason }) => (
+          <li key={day}>
+            <a href={linkTo(workgroup.id, 'day', { day })}>{longDay(day)}</a>: {reason}
+          </li>
+        ))}
+      </ul>
+      {days.length > DAYS_NAMED && (
+        <p class="muted">And {plural(days.length - DAYS_NAMED, 'earlier day')}.</p>
+      )}
+    </>
+  );
+}

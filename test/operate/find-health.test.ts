@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { findHealth } from '../../src/operate/find-health.ts';
+import type { WorkgroupState } from '../../src/operate/workgroup-state.ts';
+import { emptyStatus } from '../../src/pipeline/workgroup-status.ts';
+
+const AT_MS = Date.UTC(2026, 10, 20);
+const well: WorkgroupState = {
+  ...emptyStatus('home', AT_MS),
+  state: 'running',
+  imports: [],
+  newestImports: [],
+  exports: [],
+  troubles: [],
+};
+const trouble = {
+  stage: 'rollup',
+  state: 'failing',
+  sinceMs: AT_MS,
+  message: 'a number is too large',
+} as const;
+const lastError = { atMs: AT_MS, message: 'no answer' };
+
+test.each<[what: string, state: Partial<WorkgroupState>, health: string, reason: string, about: string[]]>([
+  ['nothing', {}, 'good', 'all is well', []],
+  ['a trouble', { troubles: [trouble] }, 'bad', 'a number is too large', ['stage']],
+  [
+    'a stopped worker',
+    { state: 'stopped', poll: { lastError } },
+    'bad',
+    'no worker runs for this workgroup, so new messages are not read; start one',
+    ['worker'],
+  ],
+  [
+    'no worker',
+    { state: 'never run' },
+    'bad',
+    'no worker has run for this workgroup yet; start one with "wattline up"',
+    ['worker'],
+  ],
+  ['a failing stage', { poll: { lastError } }, 'attention', 'poll: no answer', ['stage']],
+  ['a delay', { lagSeconds: 600 }, 'attention', 'the work is 10 minutes behind the stream', ['lag']],
+  ['a short delay', { lagSeconds: 299 }, 'good', 'all is well', []],
+  ['a gap', { gaps: 2 }, 'attention', '2 gaps of the stream could not be read', ['gap']],
+  ['old rejections', { quarantined: 1 }, 'good', 'all is well', ['quarantine']],
+  [
+    'new rejections',
+    { quarantined: 9, lastHour: { messages: 0, quarantined: 1 } },
+    'attention',
+    'one message of the last hour could not be read',
+    ['quarantine'],
+  ],
+  [
+    'a problem',
+    { problems: [{ path: 'workgroups.0.energyStreams', message: 'is empty' }] },
+    'attention',
+    'is empty',
+    ['problem'],
+  ],
+  [
+    'an offline device',
+    { devices: { online: 1, offline: 1, unknown: 0 } },
+    'attention',
+    'one device is offline',
+    ['device'],
+  ],
+  [
+    'a running import',
+    {
+      imports: [{ path: '/data/a.csv', state: 'landing', rowsRead: 1, updatedAtMs: AT_MS, isUnderWay: true }],
+    },
+    'good',
+    'all is well',
+    ['import'],
+  ],
+  [
+    'a stopped import',
+    {
+      imports: [
+        { path: '/data/a.csv', state: 'landing', rowsRead: 1, updatedAtMs: AT_MS, isUnderWay: false },
+      ],
+    },
+    'attention',
+    'the import of a.csv has stopped; import it again to continue',
+    ['import'],
+  ],
+])('%s', (_, facts, health, reason, about) => {
+  const found = findHealth({ ...well, ...facts });
+  expect(found).toMatchObject({ health, reason });
+  expect(found.findings.map((one) => one.about)).toEqual(about);
+});
+
+test('the worst finding comes first, and one that lasts is not told twice', () => {
+  const { findings } = findHealth({
+    ...well,
+    quarantined: 3,
+    gaps: 1,
+    troubles: [trouble],
+    rollup: { lastError },
+  });
+  expect(findings.map(({ severity, about }) => [severity, about])).toEqual([
+    ['bad', 'stage'],
+    ['attention', 'gap'],
+    ['note', 'quarantine'],
+  ]);
+});

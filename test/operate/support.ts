@@ -1,0 +1,102 @@
+import { expect, onTestFinished } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import type { IssueRequest } from '../../src/access/grant.ts';
+import type { ConfigInput } from '../../src/config/config.ts';
+import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { createUpProcess } from '../support/up-process.ts';
+
+export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+export const ROOF = '0b0e7c1e-0000-4000-8000-000000000001';
+
+/** A real `wattline up` with a workgroup `home`, and requests to its endpoints. */
+export async function openService(input: ConfigInput) {
+  const cwd = tempDir();
+  const service = await createUpProcess(cwd, { logLevel: 'silent', ...input });
+  await service.start();
+  onTestFinished(async () => void (await service.stop()));
+  const access = await createAccess({
+    dataDir: service.config.dataDir,
+    ...service.config.access,
+    clock: systemClock,
+  });
+  const issue = async (scope: IssueRequest['scopes'][string], workgroup = 'home') =>
+    (await access.issue({ subject: 'test', scopes: { [workgroup]: scope }, lifetimeMs: HOUR_MS })).token;
+
+  async function ask(
+    method: string,
+    path: string,
+    { body, token = service.token, headers = {} }: AskOptions = {},
+  ) {
+    const response = await fetch(`${service.url}/api/v1/orgs/home/${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      etag: response.headers.get('etag'),
+      body: (text === '' ? null : JSON.parse(text)) as never,
+    };
+  }
+  async function send(messages: unknown[], table = 'solar') {
+    const response = await fetch(`${service.url}/api/v1/tables/home/${table}/messages`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(messages),
+    });
+    expect(response.status).toBe(200);
+  }
+  const get = (path: string, options?: AskOptions) => ask('GET', path, options);
+  return {
+    cwd,
+    service,
+    issue,
+    ask,
+    get,
+    send,
+    /** Waits until an answer has these members. */
+    async untilAnswer<Answer>(path: string, isWanted: (answer: Answer) => boolean): Promise<Answer> {
+      let last: Answer | undefined;
+      await until(
+        `GET ${path} answers as wanted`,
+        async () => {
+          const { status, body } = await get(path);
+          last = body;
+          return status === 200 && isWanted(body);
+        },
+        60_000,
+      );
+      return last!;
+    },
+  };
+}
+
+interface AskOptions {
+  body?: unknown;
+  token?: string;
+  headers?: Record<string, string>;
+}
+
+export const homeWorkgroup = {
+  id: 'home',
+  timezone: 'Europe/Paris',
+  devices: [
+    { id: GARAGE, name: 'garage' },
+    { id: ROOF, name: 'roof' },
+  ],
+  deviceGroups: { garage: [GARAGE] },
+  energyStreams: [
+    { table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '1 MW' } as const,
+  ],
+};
+
+/** Two readings of a device on a day of May. */
+export const readings = (device: string, ...values: Array<[at: string, totalWh: unknown]>) =>
+  values.map(([at, total_wh]) => ({ device, event_time: Date.parse(at), data: { total_wh } }));

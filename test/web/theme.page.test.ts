@@ -1,0 +1,37 @@
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { openPage, signIn, testPage } from './support/open-page.ts';
+
+const groundOf = (page: Page) =>
+  page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+
+testPage('the theme follows the system until a person chooses one, and the choice is kept', async () => {
+  const { page, complaints } = await openPage({ colorScheme: 'dark' });
+  await signIn(page, 'empty/overview');
+  const dark = await groundOf(page);
+  await page.getByRole('button', { name: 'Theme: system. Change to light' }).click();
+  const light = await groundOf(page);
+  expect(light).not.toBe(dark);
+  await page.reload();
+  await page.getByRole('button', { name: 'Theme: light. Change to dark' }).waitFor();
+  expect(await groundOf(page)).toBe(light);
+  await page.getByRole('button', { name: 'Theme: light. Change to dark' }).click();
+  expect(await groundOf(page)).toBe(dark);
+  await page.emulateMedia({ colorScheme: 'light' });
+  expect(await groundOf(page), 'a chosen theme does not follow the system').toBe(dark);
+  await page.getByRole('button', { name: 'Theme: dark. Change to system' }).click();
+  expect(await groundOf(page)).toBe(light);
+  expect(complaints).toEqual([]);
+});
+
+testPage('all pages can be reached from the strip on a phone', async () => {
+  const { page } = await openPage({ viewport: { width: 360, height: 800 } });
+  await signIn(page, 'empty/overview');
+  const strip = page.getByRole('navigation', { name: 'Pages' });
+  await strip.getByRole('link', { name: 'Configuration' }).click();
+  await page.getByRole('heading', { name: 'Configuration' }).waitFor();
+  const current = strip.locator('[aria-current]');
+  const box = await current.boundingBox();
+  expect(box!.x).toBeGreaterThanOrEqual(0);
+  expect(box!.x + box!.width).toBeLessThanOrEqual(360);
+});

@@ -1,0 +1,42 @@
+import { expect } from 'vitest';
+import type { DailyEnergy, Profiles } from '../../src/web/facts/answers.ts';
+import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
+import { GARAGE } from './support/serve-page.ts';
+
+testPage('a day on which the clocks change by half an hour has its own number of quarters', async () => {
+  const { clockDay } = served();
+  const { page, complaints } = await openPage();
+  const { [clockDay]: profile } = await ask<Profiles>(
+    `island/interval-energy?startDate=${clockDay}&endDate=${clockDay}`,
+  );
+  expect([94, 98]).toContain(profile!.intervals);
+  await signIn(page, `island/day?day=${clockDay}`);
+  await expect.poll(() => page.locator('.column').count()).toBe(profile!.intervals);
+  const { [clockDay]: day } = await ask<DailyEnergy>(
+    `island/daily-energy?startDate=${clockDay}&endDate=${clockDay}`,
+  );
+  expect(day![GARAGE]).toBe(profile!.intervals * 1_000);
+  expect(await page.locator('.readout-name data').first().getAttribute('value')).toBe(String(day![GARAGE]));
+  expect(await page.locator('.foot').textContent()).toContain('Australia/Lord_Howe');
+  expect(complaints).toEqual([]);
+});
+
+testPage('a day can be shown in another zone, cut at the midnights of that zone', async () => {
+  const { clockDay } = served();
+  const { page, complaints } = await openPage({ timezoneId: 'Australia/Adelaide' });
+  await signIn(page, `island/day?day=${clockDay}`);
+  await page.locator('.column').first().waitFor();
+  await page.getByLabel('Time zone').selectOption('UTC');
+  await expect.poll(() => page.locator('.column').count()).toBe(96);
+  expect(page.url()).toContain('zone=UTC');
+  const { [clockDay]: profile } = await ask<Profiles>(
+    `island/interval-energy?startDate=${clockDay}&endDate=${clockDay}`,
+  );
+  // Only the quarters of the island's day that also belong to the day of UTC have energy.
+  const endMs = Date.parse(profile!.start) + profile!.intervals * 900_000;
+  const shared = (endMs - Date.parse(`${clockDay}T00:00:00Z`)) / 900_000;
+  expect(await page.locator('.readout-name data').first().getAttribute('value')).toBe(String(shared * 1_000));
+  const zones = await page.getByLabel('Time zone').locator('option').allTextContents();
+  expect(zones).toContain('Australia/Adelaide, this browser');
+  expect(complaints).toEqual([]);
+});
