@@ -64,7 +64,11 @@ test.skipIf(s3Missing)(
       () => undefined,
     );
     expect(await dailyEnergy(second)).toEqual(expected);
-    expect(statusOf(second)).toMatchObject({ gaps: 0, storedMessages: READINGS });
+    await until('the status has all', () => statusOf(second)?.storedMessages === READINGS);
+    expect(statusOf(second)).toMatchObject({
+      gaps: 0,
+      bucket: { isLakeComplete: true, failingSinceMs: undefined },
+    });
     expect(await second.stop()).toBe(0);
   },
 );
