@@ -45,10 +45,10 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   news: StreamNews | undefined;
   /** The Redis of the queue. Undefined with the embedded queue. */
   redis: RedisConnection | undefined;
-  /** Called when the bucket has a new commit of a workgroup that this worker owns. */
-  onCommitted?: (workgroupId: string, sequence: number) => void;
   /** The lakes of the bucket. Undefined if no bucket is configured. */
   bucket: BucketLake | undefined;
+  /** Called when the bucket has a new commit of a workgroup that this worker owns. */
+  onCommitted?: (workgroupId: string, sequence: number) => void;
 };
 
 /** Closing the pipeline after its worker has stopped takes at most this long. */
