@@ -62,24 +62,28 @@ export const stageTable = {
 /**
  * When the stages of a workgroup run.
  * @param workgroup.hasNews true if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`
- * @param workgroup.commitEveryMs undefined if no bucket is configured
+ * @param workgroup.commits undefined if no bucket is configured. Without success for `lateAfterMs` the commits are late
  */
 export function pacesOf(
   pipeline: Config['pipeline'],
   {
     hasExports,
     hasNews,
-    commitEveryMs,
-  }: { hasExports: boolean; hasNews: boolean; commitEveryMs?: number | undefined },
+    commits,
+  }: {
+    hasExports: boolean;
+    hasNews: boolean;
+    commits?: { everyMs: number; lateAfterMs: number } | undefined;
+  },
 ): StagePace[] {
   return Object.values<StageDefinition>(stageTable)
     .filter(({ stage }) => stage !== 'export' || hasExports)
-    .filter(({ stage }) => stage !== 'commit' || commitEveryMs !== undefined)
+    .filter(({ stage }) => stage !== 'commit' || commits !== undefined)
     .map(({ stage, leastMs, everyMs }) => ({
       stage,
       leastMs: leastMs(pipeline),
       everyMs: stage === 'poll' && !hasNews ? pipeline.pollEvery : everyMs(pipeline),
-      ...(stage === 'commit' && { leastMs: commitEveryMs!, everyMs: commitEveryMs! }),
+      ...(stage === 'commit' && { leastMs: commits!.everyMs, ...commits }),
     }));
 }
 

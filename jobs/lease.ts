@@ -7,6 +7,8 @@ import type { Redis } from 'ioredis';
 export interface Leases {
   /** The duration of a lease without renewal. */
   readonly leaseMs: number;
+  /** False if no other worker exists that could take a lease. */
+  readonly canRunOut: boolean;
   /** Takes a free lease, or renews an own one. The workgroup is awake then. @returns true if this worker has the lease now */
   hold(workgroupId: string): Promise<boolean>;
   /** Renews own leases in one call, and takes leases that have run out. @returns the workgroups that another worker has */
@@ -38,6 +40,7 @@ export function createLocalLeases(leaseMs: number, workerId = 'local'): Leases {
   const held = new Set<string>();
   return {
     leaseMs,
+    canRunOut: false,
     async hold(workgroupId) {
       held.add(workgroupId);
       awake.add(workgroupId);
@@ -117,6 +120,7 @@ export function createRedisLeases(
     (await redis.eval(HOLD, 1, awakeKey, prefix, workerId, leaseMs, ...workgroupIds)) as number[];
   return {
     leaseMs,
+    canRunOut: true,
     async hold(workgroupId) {
       return (await hold([workgroupId]))[0] === 1;
     },

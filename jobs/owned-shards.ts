@@ -44,6 +44,13 @@ interface Waiting {
   error: string;
 }
 
+/** The lease of a shard, for the shard. */
+export interface ShardLease {
+  /** False if the lease has run out. Another worker can have the shard then. */
+  isValid(): boolean;
+  onLost(reason: LossReason): void;
+}
+
 export interface OwnedShards {
   /** Takes the lease of a free shard and opens the shard in the background. @returns true if the lease was free */
   take(workgroupId: string): Promise<boolean>;
@@ -87,7 +94,7 @@ export type OwnedShardState = OwnedShard['state'] | 'hibernating' | 'waiting' | 
 export interface OwnedShardsOptions {
   leases: Leases;
   /** Opens the shard in the warehouse and starts its work. */
-  open: (workgroupId: string, onLost: (reason: LossReason) => void) => Promise<Shard>;
+  open: (workgroupId: string, lease: ShardLease) => Promise<Shard>;
   /** Closes the shard in the warehouse. */
   close: (workgroupId: string) => Promise<void>;
   /** True if everything of the stream is in the warehouse of an idle shard, and everything of the warehouse in the lake. */
@@ -136,7 +143,8 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
     };
     try {
-      ownedShard.shard = await open(workgroupId, onLost);
+      const isValid = () => !hasRunOut(ownedShard);
+      ownedShard.shard = await open(workgroupId, { isValid, onLost });
     } catch (error) {
       const { code, message } = failureWords(error);
       const { retryAtMs } = postpone(workgroupId, message, true);
@@ -145,6 +153,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       logger.error(event, 'shard.open-failed');
       return end(workgroupId, ownedShard);
     }
+    giveUpIfRunOut(workgroupId, ownedShard);
     if (ownedShard.giveUp) return end(workgroupId, ownedShard);
     ownedShard.state = 'owned';
     waiting.delete(workgroupId);
@@ -196,7 +205,20 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     return clock.now() <= retryAtMs + leases.leaseMs;
   }
 
+  /** A process that was stopped continues after its lease. Leases of a single worker never run out. */
+  function hasRunOut({ leaseUntilMs }: OwnedShard): boolean {
+    return leases.canRunOut && clock.now() >= leaseUntilMs;
+  }
+
+  /** Gives up a shard whose lease has run out. @returns true if it has */
+  function giveUpIfRunOut(workgroupId: string, ownedShard: OwnedShard): boolean {
+    if (!hasRunOut(ownedShard)) return false;
+    giveUp(workgroupId, 'lease-expired');
+    return true;
+  }
+
   async function renew(): Promise<void> {
+    for (const [workgroupId, ownedShard] of ownedShards) giveUpIfRunOut(workgroupId, ownedShard);
     const held = new Map([...ownedShards].filter(([, { isReleased }]) => !isReleased));
     const askedAtMs = clock.now();
     try {
@@ -216,6 +238,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     for (;;) {
       const ownedShard = ownedShards.get(workgroupId);
       if (!ownedShard) return undefined;
+      giveUpIfRunOut(workgroupId, ownedShard);
       if (ownedShard.state === 'owned' && !ownedShard.giveUp) return ownedShard.shard;
       await (ownedShard.state === 'opening' ? ownedShard.opened : ownedShard.ended);
     }

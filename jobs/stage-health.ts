@@ -16,6 +16,8 @@ export interface StageHealth {
   state: 'ok' | 'failing' | 'late' | 'stuck' | 'unscheduled';
   /** The stage runs this often without being asked. */
   everyMs: number;
+  /** See `StagePace`. */
+  lateAfterMs?: number;
   /** When the shard was opened. The stage was due from then on. */
   openedAtMs: UtcMs;
   lastTickAtMs: UtcMs | null;
@@ -48,7 +50,7 @@ const STUCK_GRACE_MS = 30 * SECOND_MS;
 
 /** @param timeLimitMs the time after which a run of the stage is aborted */
 export function createProgress(
-  paces: readonly Pick<StagePace, 'stage' | 'everyMs'>[],
+  paces: readonly Omit<StagePace, 'leastMs'>[],
   options: { clock: Clock; timeLimitMs: (stage: StageName) => number },
 ): Progress {
   const { clock, timeLimitMs } = options;
@@ -101,10 +103,11 @@ export function createProgress(
 
 type Record = Omit<StageHealth, 'state'>;
 
-function emptyRecord({ stage, everyMs }: Pick<StagePace, 'stage' | 'everyMs'>, openedAtMs: UtcMs): Record {
+function emptyRecord({ stage, everyMs, lateAfterMs }: Omit<StagePace, 'leastMs'>, openedAtMs: UtcMs): Record {
   return {
     stage,
     everyMs,
+    ...(lateAfterMs !== undefined && { lateAfterMs }),
     openedAtMs,
     lastTickAtMs: null,
     runningSinceMs: null,

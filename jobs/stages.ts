@@ -38,6 +38,8 @@ export interface StagePace {
   stage: StageName;
   leastMs: number;
   everyMs: number;
+  /** Without success for this time, the stage is late. Default: it depends on `everyMs`. */
+  lateAfterMs?: number;
 }
 
 /** A time of day at which a job is due. */

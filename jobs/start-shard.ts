@@ -9,8 +9,8 @@ import { runStage } from './run-stage.ts';
 import { createProgress, type StageHealth } from './stage-health.ts';
 import type { StageName, StagePace, StageResult, Stages } from './stages.ts';
 
-/** A stage can find that another worker has its shard, or that it is not open. */
-export type LossReason = 'stale-owner' | 'shard-ended';
+/** A stage can find that another worker has its shard, that it is not open, or that its lease has run out. */
+export type LossReason = 'stale-owner' | 'shard-ended' | 'lease-expired';
 
 /** A shard that this worker owns, and the loop that works on it. */
 export interface Shard {
@@ -41,6 +41,8 @@ export interface ShardOptions {
   /** The shard was opened for a job, and not for news. It is idle as soon as the job is done. */
   isBrief?: boolean;
   startTimer?: StartTimer;
+  /** False if the lease of the shard has run out. No stage begins then. Default: always true. */
+  isLeaseValid?: () => boolean;
   /** Called when a stage finds that the shard can no longer be worked on. */
   onLost: (reason: LossReason) => void;
 }
@@ -51,6 +53,7 @@ export interface ShardOptions {
  */
 export function startShard(options: ShardOptions): Shard {
   const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
+  const { isLeaseValid = () => true } = options;
   const progress = createProgress(paces, {
     clock,
     timeLimitMs: (stage) => stageTable[stage].timeLimitMs,
@@ -68,6 +71,10 @@ export function startShard(options: ShardOptions): Shard {
     try {
       let result: unknown;
       await lanes.run(stageTable[stage].lane, stage, async () => {
+        if (!isLeaseValid()) {
+          onLost('lease-expired');
+          return;
+        }
         const run = { stages, workgroupId, progress, logger };
         result = await runStage(stageTable[stage], run, stopping.signal);
       });

@@ -56,6 +56,13 @@ function ofStage(
       `it has been running since ${since} and did not end after it was aborted; restart this process`,
     );
   }
+  const succeededAtMs = lastSuccessAtMs ?? openedAtMs;
+  if (health.lateAfterMs !== undefined && nowMs - succeededAtMs >= health.lateAfterMs)
+    return told(
+      'late',
+      succeededAtMs,
+      `it last succeeded at ${formatInstant(succeededAtMs)}, which is half of stream.retention ago. Soon only this machine has the messages since then. Make the bucket reachable${lastError ? `; its last error: ${lastError.message}` : ''}`,
+    );
   const { failingSinceMs, failures } = health;
   if (failingSinceMs !== null && failures > 1 && nowMs - failingSinceMs >= FAILED_MS)
     return told(
@@ -73,7 +80,7 @@ function ofStage(
       `${ticks}, and it is due every ${seconds(everyMs)}: this process is overloaded or stopped; restart it if this lasts`,
     );
   }
-  const sinceMs = lastSuccessAtMs ?? openedAtMs;
+  const sinceMs = succeededAtMs;
   const limitMs = isBehind(health, stages) ? LATE_BEHIND_MS : LATE_MS;
   if (runningSinceMs === null && nowMs - sinceMs >= Math.max(limitMs, 10 * everyMs)) {
     const last =

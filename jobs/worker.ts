@@ -57,7 +57,7 @@ export interface RunningWorker {
 }
 
 export interface WorkerOptions {
-  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'> & Partial<Pick<Config, 'storage'>>;
+  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'> & Partial<Pick<Config, 'storage' | 'stream'>>;
   /** A changed workgroup is opened again, and a removed one is closed. */
   workgroups: Workgroups;
   dependencies: WorkerDependencies;
@@ -109,15 +109,19 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       awake.delete(workgroupId);
       dependencies.onHibernated(workgroupId);
     },
-    async open(workgroupId, onLost) {
+    async open(workgroupId, { isValid: isLeaseValid, onLost }) {
       const isBrief = demand.isBrief(workgroupId);
       await dependencies.openShard(workgroupId);
       const hasExports = workgroups.exportsOf(workgroupId).length > 0;
       const hasNews = dependencies.hasNews(workgroupId);
-      const commitEveryMs = config.storage?.s3 && config.storage.commitEvery;
-      const paces = pacesOf(pipeline, { hasExports, hasNews, commitEveryMs });
+      const { storage, stream } = config;
+      // Other machines have only what the bucket or the stream has.
+      const lateAfterMs = (stream?.retention ?? Number.POSITIVE_INFINITY) / 2;
+      const commits = storage?.s3 && { everyMs: storage.commitEvery, lateAfterMs };
+      const paces = pacesOf(pipeline, { hasExports, hasNews, commits });
       const { stages } = dependencies;
-      const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, onLost });
+      const lease = { isLeaseValid, onLost };
+      const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, ...lease });
       for (const stage of due.get(workgroupId) ?? []) shard.noteDue(stage);
       due.delete(workgroupId);
       return shard;

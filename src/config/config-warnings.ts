@@ -1,6 +1,5 @@
 import type { Problem } from '../lib/errors.ts';
 import { HOUR_MS } from '../lib/time.ts';
-import { formatDuration } from '../lib/units.ts';
 import type { Config, WorkgroupConfig } from './config.ts';
 import { type EnergyStream, modulusWhOf } from './energy-stream.ts';
 import { settingPlace } from './workgroup-place.ts';
@@ -21,24 +20,12 @@ export function configWarnings(config: Config): Problem[] {
     ];
   }
   return [
-    ...commitWarnings(config),
     ...workgroups.flatMap((workgroup, index) =>
       workgroupWarnings(workgroup).map(({ path, message }) => ({
         path: settingPlace(workgroup, index, path),
         message,
       })),
     ),
-  ];
-}
-
-/** After the loss of a machine, the stream fills the time since the last commit. */
-function commitWarnings({ storage, stream }: Config): Problem[] {
-  if (storage.s3 === undefined || storage.commitEvery <= stream.retention / 2) return [];
-  return [
-    {
-      path: 'storage.commitEvery',
-      message: `${formatDuration(storage.commitEvery)} is more than half of stream.retention (${formatDuration(stream.retention)}), so messages can be deleted from the stream before the bucket has them; write a shorter time, or a longer stream.retention`,
-    },
   ];
 }
 

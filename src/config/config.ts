@@ -4,6 +4,7 @@ import { limits } from '../contract/wire-limits.ts';
 import { readerNames } from '../lib/private-files.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
+import { refuseLateCommits } from './refuse-late-commits.ts';
 import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
 import { backupSchema, storageSchema } from './storage-settings.ts';
 import { workerSchema } from './worker-settings.ts';
@@ -109,14 +110,13 @@ const when = ({ value }: { value: unknown }) =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The main file. Its exports are checked together with the workgroups of all files. */
-export const mainSchema = settingsSchema.refine(
-  ({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl,
-  {
+export const mainSchema = settingsSchema
+  .refine(({ stream, queue }) => stream?.log !== 'redis' || stream.redisUrl || queue?.redisUrl, {
     path: ['stream', 'redisUrl'],
     error: 'is needed with log: redis, such as "redis://127.0.0.1:6379"; queue.redisUrl is used too',
     when,
-  },
-);
+  })
+  .superRefine(refuseLateCommits, { when });
 
 /** Checks that the workgroups, meters and sites of exports exist. */
 export const exportsCheck = z

@@ -30,7 +30,7 @@ export const storageSchema = z
   .strictObject({
     /** The bucket that has the state of all workgroups. Any worker can then take a workgroup over. Default: the data folder has it. */
     s3: storageS3Schema.optional(),
-    /** What has changed is committed to the bucket at least this often. It must be well below the retention of the stream. */
+    /** What has changed is committed to the bucket this often. At most a quarter of the retention of the stream. */
     commitEvery: duration({ minMs: 1_000, maxMs: 3_600_000 }).default(60_000),
     /** The most disk space for copies of files of the bucket that reports read. */
     cacheMegabytes: z.number().int().min(64).max(16_777_216).default(4_096),

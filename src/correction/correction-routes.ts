@@ -6,7 +6,7 @@ import type { Workgroups } from '../config/workgroups.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
-import { InputError, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
+import { InputError, isRetryable, NOT_IN_BUCKET, TerminalError, TransientError } from '../lib/errors.ts';
 import { isLocalDate } from '../lib/time.ts';
 import { bodySchema, requestOf } from './correction-body.ts';
 import { type CorrectionQuery, type CorrectionRequest, correctionLimits } from './correction-request.ts';
@@ -224,7 +224,8 @@ function refusalOf(error: Error): Error {
     return refusal(problem!.path, problem!.message);
   }
   if (!isRetryable(error)) return error instanceof TerminalError ? error : new Error(error.message);
-  if (error instanceof TransientError && error.code === 'NothingRolledUp') return unavailable(error.message);
+  if (error instanceof TransientError && [NOT_IN_BUCKET, 'NothingRolledUp'].includes(error.code))
+    return unavailable(error.message);
   const busy = unavailable('the worker cannot store it just now; send it again in a moment');
   busy.cause = error;
   return busy;

@@ -38,6 +38,9 @@ export class StaleOwnerError extends TerminalError {
   }
 }
 
+/** The code of an error: something is stored on the machine of a worker, and the bucket cannot be reached. */
+export const NOT_IN_BUCKET = 'NotInBucket';
+
 /** All problems of a file or an option, reported at once. */
 export class InputError extends TerminalError {
   readonly problems: readonly Problem[];

@@ -4,11 +4,14 @@ import { errorMessage, StaleOwnerError, TransientError } from '../lib/errors.ts'
 import { oneAtATime } from '../lib/one-at-a-time.ts';
 import { HOUR_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
+import { listSequences } from '../publish/lake-commit.ts';
+import { lakePaths } from '../publish/lake-layout.ts';
 import { openLake } from '../publish/open-lake.ts';
 import type { ReplicaCommit } from '../replica/replica-commit.ts';
 import { openReplicaOwner } from '../replica/replica-owner.ts';
 import { recordIn } from '../replica/replication-state.ts';
 import { type TakenOver, takeOverReplica } from '../replica/take-over-replica.ts';
+import { createAnalyticsUploader } from '../replica/upload-analytics.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { workgroupStore } from '../storage/workgroup-store.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
@@ -40,11 +43,13 @@ export async function claimWorkgroup(
   const store = workgroupStore(assignment.storage ?? {}, workgroup.id);
   if (!store) return undefined;
   const startMs = performance.now();
+  const paths = lakePaths(lakeFolder(assignment), workgroup.id);
   const taken = await takeOverReplica({
     store,
     workgroupId: workgroup.id,
     warehousePath: warehousePath(assignment),
     root: lakeRoot(assignment),
+    hasPublished: (await listSequences(paths)).length > 0,
     clock,
   });
   const { claim, warehouse, movedAway, rolledBack } = taken;
@@ -82,6 +87,14 @@ export async function openWorkgroupBucket(
   let lost: StaleOwnerError | undefined;
   let mustPublish = false;
   const closing = new AbortController();
+  const uploadAnalytics = createAnalyticsUploader({
+    store,
+    shard,
+    paths: lakePaths(lakeFolder(assignment), shard.workgroupId),
+    clock,
+    logger,
+  });
+  let uploading: Promise<void> = Promise.resolve();
 
   const state = (): BucketState => ({
     sequence: owner.head().sequence,
@@ -127,6 +140,7 @@ export async function openWorkgroupBucket(
       committedAtMs = next.atMs;
       if (mirrored.kind === 'mirrored')
         logger.info({ workgroup: shard.workgroupId, ...mirrored }, 'bucket.committed');
+      uploading = uploadAnalytics(owner.head(), { signal: closing.signal });
       await collectIfDue();
       return state();
     } catch (error) {
@@ -159,9 +173,14 @@ export async function openWorkgroupBucket(
       return commit();
     },
     async close() {
-      if (lost) return;
+      if (lost) {
+        closing.abort(lost);
+        return uploading;
+      }
       mustPublish = true;
-      const committing = commit();
+      const committing = commit().then(() =>
+        uploadAnalytics(owner.head(), { isFinal: true, signal: closing.signal }),
+      );
       try {
         const outcome = await withTimeout(committing, CLOSE_MS);
         if (outcome === 'late')
@@ -169,6 +188,7 @@ export async function openWorkgroupBucket(
       } catch (error) {
         closing.abort(error);
         await committing.catch(() => undefined);
+        await uploading;
         // What the bucket does not have is on this disk and in the stream.
         logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'bucket.not-committed');
       }

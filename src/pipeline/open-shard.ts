@@ -1,4 +1,5 @@
 import type { BackfillJob } from '../backfill/backfill-job.ts';
+import type { ImportOutcome } from '../import/import-file.ts';
 import type { ImportJob } from '../import/import-job.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
@@ -18,7 +19,12 @@ export interface OpenShard extends LiveReader {
   /** Undefined if no bucket is configured. */
   bucket: WorkgroupBucket | undefined;
   /** Which snapshots the lake has, and needs. */
-  snapshots: { lastAtMs: UtcMs | undefined; isWanted: boolean };
+  snapshots: {
+    lastAtMs: UtcMs | undefined;
+    isWanted: boolean;
+    /** The last import that the bucket has completely. */
+    committedImport?: ImportOutcome;
+  };
   clock: Clock;
   logger: Logger;
 }

@@ -29,6 +29,7 @@ import { type TakeRequest, takeUpload } from '../upload/take-upload.ts';
 import { listQuarantine, type Quarantine, type QuarantineQuery } from '../warehouse/list-quarantine.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { lakeFolder } from './assignment.ts';
+import { commitBeforeAnswer } from './commit-before-answer.ts';
 import { interruptAfter } from './interrupt-after.ts';
 import { type LandReply, land } from './live-reader.ts';
 import type { OpenShard } from './open-shard.ts';
@@ -101,6 +102,9 @@ export type Handler<Name extends OperationName> = (
   signal?: AbortSignal,
 ) => Promise<Operations[Name]['result']>;
 
+const SAFE_AGAIN = 'send the same request again, which is safe';
+/** Without a key the same correction would be stored twice. */
+const LISTED = 'the list of corrections has it, so do not send it again';
 /** A day of ten million readings takes a tenth of this. */
 const EXPLAIN_MS_MAX = 20 * SECOND_MS;
 
@@ -165,7 +169,14 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     snapshots.isWanted = true;
     imports.start(request);
   },
-  importState: ({ imports }) => imports.state(),
+  async importState(open) {
+    const { imports, snapshots } = open;
+    const state = await imports.state();
+    if (state.kind !== 'ended' || snapshots.committedImport === state.outcome) return state;
+    await commitBeforeAnswer(open, SAFE_AGAIN);
+    snapshots.committedImport = state.outcome;
+    return state;
+  },
   importStop: async ({ imports }) => void (await imports.stop()),
   importsNewest: ({ shard, assignment, clock }) =>
     shard.read((connection) => newestImports(connection, assignment.workgroup, clock.now())),
@@ -173,14 +184,18 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     shard.read((connection) => summarizeImports(connection, args, assignment.workgroup)),
   importList: ({ shard }, page) => shard.read((connection) => listImports(connection, page)),
   quarantineList: ({ shard }, asked) => shard.read((connection) => listQuarantine(connection, asked)),
-  async upload({ shard, assignment: { dataDir }, snapshots, clock, logger }, request) {
-    const audit = createAudit({ dataDir, actor: localActor(), clock });
+  async upload(open, request) {
+    const { shard, assignment, snapshots, clock, logger } = open;
+    const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
     const outcome = await takeUpload(shard, request, { audit, clock, logger });
+    if (outcome.kind === 'refused') return outcome;
     snapshots.isWanted = true;
+    await commitBeforeAnswer(open, SAFE_AGAIN);
     return outcome;
   },
   uploads: ({ shard }) => shard.read(listUploads),
-  async correct({ shard, assignment, inTurn, snapshots, clock, logger }, { request, author, dryRun }) {
+  async correct(open, { request, author, dryRun }) {
+    const { shard, assignment, inTurn, snapshots, clock, logger } = open;
     const outcome = await inTurn(() =>
       storeAuditedCorrection(shard, request, {
         author,
@@ -191,7 +206,9 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         logger,
       }),
     );
-    if (!dryRun) snapshots.isWanted = true;
+    if (dryRun) return outcome;
+    snapshots.isWanted = true;
+    await commitBeforeAnswer(open, request.key === undefined ? LISTED : SAFE_AGAIN);
     return outcome;
   },
   corrections: ({ shard, assignment }, asked) =>

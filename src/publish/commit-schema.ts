@@ -64,6 +64,8 @@ export const commitSchema = z.object({
   nonce: z.string().regex(/^[0-9a-f]{32}$/),
   /** If the commit was written together with a snapshot. */
   snapshot: snapshotSchema.optional(),
+  /** In a claim of a replica that has no generation yet: the owner has published. Readers wait for the first copy. */
+  hasPublished: z.boolean().optional(),
   ...common,
 });
 

@@ -10,6 +10,8 @@ export interface ClaimReplicaOptions {
   workgroupId: string;
   /** The new epoch is higher than this. Default: 0. */
   epochAbove?: bigint;
+  /** True if the owner has published, and its generations can be missing in the replica. Default: false. */
+  hasPublished?: boolean;
   /** A sequence that the replica had before. It makes the search for the newest commit short. */
   known?: number;
   clock: Clock;
@@ -53,6 +55,7 @@ export async function claimReplica(store: ObjectStore, options: ClaimReplicaOpti
       nonce: newNonce(),
       previousNonce: previous?.nonce ?? null,
       ownerEpoch: String(epoch + 1n),
+      ...(options.hasPublished && !previous?.generation && { hasPublished: true }),
     };
     options.onPlanned?.({ commit, previous });
     const outcome = await createOnce(store, {

@@ -12,6 +12,8 @@ export interface TakeOverOptions {
   warehousePath: string;
   /** The folder of the workgroup's local lake. */
   root: string;
+  /** True if the local lake has generations. Readers of a new replica then wait for the first copy. Default: false. */
+  hasPublished?: boolean;
   /** The epoch of the lease. The new epoch is higher. */
   epochAbove?: bigint;
   known?: number;
@@ -42,6 +44,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
   const epochs = [options.epochAbove ?? 0n, state?.ownerEpoch ?? 0n];
   const { commit: claim, previous } = await claimReplica(store, {
     workgroupId,
+    hasPublished: state !== undefined && options.hasPublished === true,
     epochAbove: epochs[0]! > epochs[1]! ? epochs[0]! : epochs[1]!,
     clock,
     onPlanned: ({ commit, previous }) => {

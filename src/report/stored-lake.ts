@@ -155,8 +155,17 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
   };
 }
 
-/** @returns undefined if nothing is published: the first commit is the claim of the first owner, which has no warehouse yet */
+/**
+ * @returns undefined if nothing is published: the first commit is the claim of the first owner, which has no warehouse yet
+ * @throws TransientError `NotInStore` if the owner has published, and the store has no copy yet
+ */
 function published({ generation }: Head): Generation | undefined {
+  const commit = generation?.commit;
+  if (commit && commit.format === 2 && commit.hasPublished)
+    throw new TransientError(
+      'NotInStore',
+      `the worker of ${commit.workgroupId} has not copied its data to the store yet; it does so within minutes`,
+    );
   return generation && generation.commit.warehouseCreatedAtMs > 0 ? generation : undefined;
 }
 

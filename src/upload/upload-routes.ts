@@ -6,7 +6,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf } from '../http/http-server.ts';
-import { errorMessage, isRetryable } from '../lib/errors.ts';
+import { errorCode, errorMessage, isRetryable, NOT_IN_BUCKET } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { createBodyReader } from './body-reader.ts';
@@ -251,7 +251,9 @@ function answerOf(
       if (!isRetryable(outcome.error)) throw outcome.error;
       const error = new StreamError(
         'StorageUnavailable',
-        'the worker cannot store the upload now; send it again in a moment',
+        errorCode(outcome.error) === NOT_IN_BUCKET
+          ? outcome.error.message
+          : 'the worker cannot store the upload now; send it again in a moment',
         {},
         ABSENT_SECONDS,
       );

@@ -43,7 +43,7 @@ function setUp(
     leases,
     clock,
     logger: silentLogger,
-    async open(workgroupId, onLost) {
+    async open(workgroupId, { onLost }) {
       attempts += 1;
       events.push(`open ${workgroupId}`);
       lost.set(workgroupId, onLost);

@@ -105,6 +105,26 @@ describe.concurrent('workers that share Redis', { timeout: 60_000 }, () => {
     await until('the third works on both', () => works(third.pid, 'a') && works(third.pid, 'b'));
   });
 
+  test('begin no stage after being stopped for longer than the lease', async () => {
+    const { options, read } = await setUp('paused', ['a']);
+    const first = await fleet.start(options);
+    await until('the first works', () => polls(read('a')).length > 2);
+    first.pause();
+    const second = await fleet.start(options);
+    const begun = (pid: number) => read('a').filter((line) => line.pid === pid && line.event === 'begin');
+    await until('the second works', () => begun(second.pid).length > 2);
+    const before = begun(first.pid).length;
+    first.resume();
+    await until('the first has closed it', () =>
+      read('a').some(({ pid, what, event }) => pid === first.pid && what === 'shard' && event === 'close'),
+    );
+    const later = begun(second.pid).length;
+    await until('the second continues', () => begun(second.pid).length > later + 5);
+    expect(begun(first.pid)).toHaveLength(before);
+    expect(await first.wake('a')).toBe(false);
+    expect((await second.stop()).code).toBe(0);
+  });
+
   test('go on when Redis was away and comes back empty', async () => {
     const { redis, options, read } = await setUp('outage', ['a', 'b']);
     options.behaviour = { poll: 'take-100ms' };

@@ -15,7 +15,11 @@ const periodsMs: Readonly<Partial<Record<StageName, number>>> = {
 
 function setUp(stages: readonly StageName[] = ['poll', 'rollup', 'publish', 'maintain']) {
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms };
-  const paces = stages.map((stage) => ({ stage, everyMs: periodsMs[stage]! }));
+  const paces = stages.map((stage) => ({
+    stage,
+    everyMs: periodsMs[stage] ?? MINUTE_MS,
+    ...(stage === 'commit' && { lateAfterMs: 8 * MINUTE_MS }),
+  }));
   const progress = createProgress(paces, { clock, timeLimitMs: () => 10 * MINUTE_MS });
   const startedAtMs = clock.ms;
   const health = (shard: Partial<ShardHealth> = {}, worker: Partial<WorkerHealth> = {}): WorkerHealth => ({
@@ -85,6 +89,26 @@ describe('what keeps a workgroup from being worked on', () => {
     ]);
     // After the longest wait between two attempts.
     pass(MINUTE_MS + 1_000);
+    expect(troubles()).toEqual([]);
+  });
+
+  test('is a bucket without a commit for half of the retention of the stream, also if the commit hangs', () => {
+    const { pass, progress, troubles, clock } = setUp(['commit']);
+    pass(MINUTE_MS);
+    const sinceMs = clock.ms;
+    progress.started('commit');
+    pass(8 * MINUTE_MS - 1_000, { commit: 'waits' });
+    expect(troubles()).toEqual([]);
+    pass(1_000, { commit: 'waits' });
+    expect(troubles()).toMatchObject([
+      {
+        stage: 'commit',
+        state: 'late',
+        sinceMs,
+        message: expect.stringContaining('half of stream.retention'),
+      },
+    ]);
+    progress.succeeded('commit');
     expect(troubles()).toEqual([]);
   });
 

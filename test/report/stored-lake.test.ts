@@ -166,6 +166,11 @@ test('a store without any commit of the workgroup is a 503, and one that only ha
   await expect(stored.sequence()).rejects.toMatchObject(missing);
   stored.noteCommit(WORKGROUP, 1);
   expect(await stored.sequence()).toBeUndefined();
+  // The owner has published, and the next worker does not know it.
+  for (const hasPublished of [true, false]) {
+    await claimReplica(store, { workgroupId: WORKGROUP, hasPublished, clock: systemClock });
+    await expect((await openStored(store)).sequence()).rejects.toMatchObject(missing);
+  }
   const impatient = await openStored(createFolderStore(join(tempDir(), 'store')), { pauseMs: 0 });
   await expect(impatient.sequence()).rejects.toMatchObject(missing);
 });

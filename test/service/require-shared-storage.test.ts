@@ -5,7 +5,6 @@ import { createAudit } from '../../src/audit/audit.ts';
 import { localActor } from '../../src/audit/local-actor.ts';
 import { type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { createConfigLoader } from '../../src/config/config-loader.ts';
-import { configWarnings } from '../../src/config/config-warnings.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
@@ -135,11 +134,16 @@ describe('with a bucket', () => {
     expect(await reload()).toMatchObject({ added: ['home'] });
   });
 
-  test('commits that come after the stream has deleted messages are a warning', () => {
-    const pathsOf = (commitEvery: string) =>
-      configWarnings(parsed({ storage: { s3: bucket, commitEvery } })).map(({ path }) => path);
-    expect(pathsOf('30m')).not.toContain('storage.commitEvery');
-    expect(pathsOf('31m')).toContain('storage.commitEvery');
+  test('commits that are too rare for the retention of the stream are refused', () => {
+    const problemsOf = (commitEvery: string, s3?: typeof bucket) =>
+      configSchema
+        .safeParse({ storage: { ...(s3 && { s3 }), commitEvery } })
+        .error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    expect(problemsOf('15m', bucket)).toBeUndefined();
+    expect(problemsOf('16m')).toBeUndefined();
+    expect(problemsOf('16m', bucket)).toEqual([
+      'storage.commitEvery: must be at most a quarter of stream.retention (1h), because after the loss of a machine only the stream has the messages since the last commit; write 15m or less, or a longer stream.retention',
+    ]);
   });
 
   test('the start and the check of the configuration print the same problems, all at once', async () => {

@@ -26,6 +26,9 @@ export interface WorkerProcess {
   news(workgroupId: string): void;
   /** Asks for the shard as a request does. @returns whether it is open here */
   wake(workgroupId: string): Promise<boolean>;
+  /** Stops it as SIGSTOP does, until it is continued. */
+  pause(): void;
+  resume(): void;
   /** Ends it as a crash does. */
   crash(): Promise<void>;
   /** Asks it to stop. @returns its exit code and how long it took */
@@ -50,6 +53,8 @@ export function createWorkerFleet(): WorkerFleet {
           child.send(`wake ${workgroupId}`);
           return answer(child);
         },
+        pause: () => void child.kill('SIGSTOP'),
+        resume: () => void child.kill('SIGCONT'),
         crash: () => end(child, 'SIGKILL').then(() => undefined),
         async stop() {
           const beganAt = performance.now();

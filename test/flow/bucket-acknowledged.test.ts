@@ -1,0 +1,107 @@
+import { rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import {
+  DEVICE,
+  dailyEnergy,
+  HOME,
+  readings,
+  sendReadings,
+  startBucketServices,
+} from '../support/bucket-services.ts';
+import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { s3Missing } from '../support/s3-for-tests.ts';
+import type { ServiceProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
+
+const workgroups = [
+  {
+    id: HOME,
+    meters: [{ code: 'PV' }],
+    energyStreams: [
+      { table: 'solar', field: 'total_wh', method: 'total_energy' as const, unit: 'Wh' as const },
+    ],
+  },
+];
+/** A day of the readings. */
+const DAY = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+/** No commit comes in time by itself. */
+const storage = { commitEvery: '15m' };
+
+test.skipIf(s3Missing)(
+  'what was acknowledged survives the loss of the machine, and nothing is acknowledged without the bucket',
+  { timeout: 240_000 },
+  async () => {
+    let fate: Fate = 'pass';
+    const services = await startBucketServices((endpoint) => startLossyProxy(endpoint, () => fate));
+    const first = await services.create({ storage, workgroups });
+    await first.start();
+    await sendReadings(first, readings(0, 200));
+    await until('the days are reported', async () =>
+      /energyWh/.test(JSON.stringify(await dailyEnergy(first))),
+    );
+
+    fate = 'lose';
+    const refused = await upload(first, 'B', 1_250);
+    expect(refused).toMatchObject({
+      status: 503,
+      body: {
+        error: 'StorageUnavailable',
+        message:
+          'it is stored on the machine of the worker and not in the bucket yet, because the bucket cannot be reached; send the same request again, which is safe',
+      },
+    });
+    fate = 'pass';
+    expect(await upload(first, 'B', 1_250)).toMatchObject({
+      status: 200,
+      body: { outcome: 'stored-before' },
+    });
+    expect(await correct(first)).toMatchObject({ status: 200, body: { outcome: 'stored' } });
+    expect(await upload(first, 'C', 1_300)).toMatchObject({ status: 200, body: { outcome: 'stored' } });
+    await until('the bucket has views for analysts', async () => {
+      const { done } = await services.store.list('analytics/').next();
+      return !done;
+    });
+    await first.kill();
+    rmSync(first.config.dataDir, { recursive: true });
+
+    const second = await services.create({ storage, workgroups });
+    await second.start();
+    await until('the other machine has the first upload', async () => {
+      const { status, body } = await upload(second, 'B', 1_250);
+      if (status === 200) expect(body).toMatchObject({ outcome: 'stored-before' });
+      return status === 200;
+    });
+    expect(await upload(second, 'C', 1_300)).toMatchObject({
+      status: 200,
+      body: { outcome: 'stored-before' },
+    });
+    expect(await correct(second)).toMatchObject({ status: 200, body: { outcome: 'stored-before' } });
+    expect(await second.stop()).toBe(0);
+  },
+);
+
+async function upload({ url, token }: ServiceProcess, scenario: string, energyKwh: number) {
+  const answer = await fetch(`${url}/api/v1/orgs/${HOME}/budget-data?scenario=${scenario}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv' },
+    body: `meter_code,period,energy_kwh\nPV,2026-05,${energyKwh}\n`,
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+async function correct({ url, token }: ServiceProcess) {
+  const answer = await fetch(`${url}/api/v1/orgs/${HOME}/corrections`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      kind: 'set_day',
+      device: DEVICE,
+      source: 'pv',
+      day: DAY,
+      energyWh: 4_000,
+      reason: 'the display was read',
+      key: 'one',
+    }),
+  });
+  return { status: answer.status, body: await answer.json() };
+}
