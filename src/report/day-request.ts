@@ -6,6 +6,7 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import type { DayQuery } from './day-report.ts';
+import { formatShape } from './row-format.ts';
 
 const DEVICES_MAX = 10_000;
 /** Five years, a leap day or two included. */
@@ -43,6 +44,7 @@ export const dayQuerySchema = (daysMax: number) =>
       .optional()
       .meta({ description: 'With `source`, a key is `<deviceId>.<source>`; without it, `<deviceId>`' }),
     devices: devicesSchema,
+    ...formatShape,
   });
 export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 

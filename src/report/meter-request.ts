@@ -3,6 +3,7 @@ import type { Authorization } from '../access/authorize.ts';
 import type { MeterConfig } from '../config/meters.ts';
 import { isTimeZone } from '../lib/time.ts';
 import { checkRange, DAYS_MAX, daySchema, invalid, quote } from './day-request.ts';
+import { formatShape } from './row-format.ts';
 
 /** The most names that an error lists. */
 const NAMES_SHOWN_MAX = 20;
@@ -45,6 +46,7 @@ export const meterQuerySchema = z.object({
       description: 'Only these meters: repeated, or separated by commas. Default: all that the token can see',
       example: 'GRID-1',
     }),
+  ...formatShape,
 });
 export const budgetQuerySchema = meterQuerySchema.extend({
   timezone: zoneParameter.meta({
