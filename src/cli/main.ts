@@ -1,32 +1,10 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { Terminal } from '../service/terminal.ts';
-import { addBackfillCommand } from './backfill/backfill-command.ts';
-import { addBackupCommand } from './backup/backup-command.ts';
-import { addRestoreCommand } from './backup/restore-command.ts';
-import { addVerifyCommand } from './backup/verify-command.ts';
-import { addChangesCommand } from './changes/changes-command.ts';
-import { addConfigCommand } from './config/config-command.ts';
-import { addConformanceCommand } from './conformance/conformance-command.ts';
-import { addCorrectCommand } from './correct/correct-command.ts';
-import { addDemoCommand } from './demo/demo-command.ts';
-import { addExplainCommand } from './explain/explain-command.ts';
-import { addExportsCommand } from './exports/exports-command.ts';
-import { addImportCommand } from './import/import-command.ts';
-import { addReloadCommand } from './reload/reload-command.ts';
-import { addReplayCommand } from './replay/replay-command.ts';
-import { addReportCommand } from './report/report-command.ts';
-import { addRetryCommand } from './retry/retry-command.ts';
-import { addStatusCommand } from './status/status-command.ts';
-import { addStreamCommand } from './stream/stream-command.ts';
 import { exitCodeOf, exitCodes, exitCodesHelp } from './terminal/exit-codes.ts';
 import { printError } from './terminal/print-error.ts';
 import { fromSystemError } from './terminal/system-error.ts';
 import { wrapHelp } from './terminal/wrap-help.ts';
-import { addTokenCommand } from './token/token-command.ts';
-import { addUpCommand } from './up/up-command.ts';
-import { addBudgetCommand, addMeterDataCommand } from './upload/upload-commands.ts';
-import { addVersionCommand, version } from './version/version-command.ts';
-import { addWorkerCommand } from './worker/worker-command.ts';
+import { version } from './version/version-command.ts';
 
 /**
  * Runs the command that the arguments name.
@@ -36,7 +14,7 @@ import { addWorkerCommand } from './worker/worker-command.ts';
 export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
   // These options are searched by hand, because parsing the command line may fail.
   const json = args.includes('--json');
-  const program = createProgram(terminal, { json });
+  const program = await createProgram(terminal, args, { json });
   try {
     await program.parseAsync(args, { from: 'user' });
     return exitCodes.done;
@@ -90,8 +68,41 @@ function noCommand(): CommanderError {
   return new CommanderError(2, 'wattline.noCommand', "a command is missing; 'wattline --help' lists them");
 }
 
-/** Commands import their parts when they run, so commands without an engine or a server start fast. */
-function createProgram(terminal: Terminal, { json }: { json: boolean }): Command {
+/** All commands, in the order of the help. */
+const commands: Readonly<Record<string, (program: Command, terminal: Terminal) => Promise<void>>> = {
+  up: async (...to) => (await import('./up/up-command.ts')).addUpCommand(...to),
+  stream: async (...to) => (await import('./stream/stream-command.ts')).addStreamCommand(...to),
+  worker: async (...to) => (await import('./worker/worker-command.ts')).addWorkerCommand(...to),
+  report: async (...to) => (await import('./report/report-command.ts')).addReportCommand(...to),
+  reload: async (...to) => (await import('./reload/reload-command.ts')).addReloadCommand(...to),
+  status: async (...to) => (await import('./status/status-command.ts')).addStatusCommand(...to),
+  explain: async (...to) => (await import('./explain/explain-command.ts')).addExplainCommand(...to),
+  changes: async (...to) => (await import('./changes/changes-command.ts')).addChangesCommand(...to),
+  correct: async (...to) => (await import('./correct/correct-command.ts')).addCorrectCommand(...to),
+  retry: async (...to) => (await import('./retry/retry-command.ts')).addRetryCommand(...to),
+  token: async (...to) => (await import('./token/token-command.ts')).addTokenCommand(...to),
+  config: async (...to) => (await import('./config/config-command.ts')).addConfigCommand(...to),
+  import: async (...to) => (await import('./import/import-command.ts')).addImportCommand(...to),
+  backfill: async (...to) => (await import('./backfill/backfill-command.ts')).addBackfillCommand(...to),
+  'meter-data': async (...to) => (await import('./upload/upload-commands.ts')).addMeterDataCommand(...to),
+  budget: async (...to) => (await import('./upload/upload-commands.ts')).addBudgetCommand(...to),
+  exports: async (...to) => (await import('./exports/exports-command.ts')).addExportsCommand(...to),
+  backup: async (...to) => (await import('./backup/backup-command.ts')).addBackupCommand(...to),
+  restore: async (...to) => (await import('./backup/restore-command.ts')).addRestoreCommand(...to),
+  verify: async (...to) => (await import('./backup/verify-command.ts')).addVerifyCommand(...to),
+  replay: async (...to) => (await import('./replay/replay-command.ts')).addReplayCommand(...to),
+  conformance: async (...to) =>
+    (await import('./conformance/conformance-command.ts')).addConformanceCommand(...to),
+  demo: async (...to) => (await import('./demo/demo-command.ts')).addDemoCommand(...to),
+  version: async (...to) => (await import('./version/version-command.ts')).addVersionCommand(...to),
+};
+
+/** Adds only the commands that the arguments name, and all if they name none. Commands without an engine or a server start fast. */
+async function createProgram(
+  terminal: Terminal,
+  args: readonly string[],
+  { json }: { json: boolean },
+): Promise<Command> {
   const program = new Command('wattline');
   const columns = () => program.configureOutput().getOutHelpWidth?.() ?? 80;
   program
@@ -118,30 +129,9 @@ function createProgram(terminal: Terminal, { json }: { json: boolean }): Command
       outputError: () => undefined,
     })
     .addHelpText('after', help);
-  addUpCommand(program, terminal);
-  addStreamCommand(program, terminal);
-  addWorkerCommand(program, terminal);
-  addReportCommand(program, terminal);
-  addReloadCommand(program, terminal);
-  addStatusCommand(program, terminal);
-  addExplainCommand(program, terminal);
-  addChangesCommand(program, terminal);
-  addCorrectCommand(program, terminal);
-  addRetryCommand(program, terminal);
-  addTokenCommand(program, terminal);
-  addConfigCommand(program, terminal);
-  addImportCommand(program, terminal);
-  addBackfillCommand(program, terminal);
-  addMeterDataCommand(program, terminal);
-  addBudgetCommand(program, terminal);
-  addExportsCommand(program, terminal);
-  addBackupCommand(program, terminal);
-  addRestoreCommand(program, terminal);
-  addVerifyCommand(program, terminal);
-  addReplayCommand(program, terminal);
-  addConformanceCommand(program, terminal);
-  addDemoCommand(program, terminal);
-  addVersionCommand(program, terminal);
+  const named = Object.keys(commands).filter((name) => args.includes(name));
+  const isNamed = named.length > 0 && !args.includes('help');
+  for (const name of isNamed ? named : Object.keys(commands)) await commands[name]!(program, terminal);
   program
     .command('help')
     .description('print help for a command')

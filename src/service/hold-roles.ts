@@ -1,10 +1,11 @@
-import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { InputError, type Problem, TerminalError, TransientError } from '../lib/errors.ts';
-import { folderMode, keepFilesPrivate, type Readers, tooOpenMode } from '../lib/private-files.ts';
+import { type Problem, TerminalError, TransientError } from '../lib/errors.ts';
+import { keepFilesPrivate, type Readers, tooOpenMode } from '../lib/private-files.ts';
 import type { Clock } from '../lib/time.ts';
 import { openDatabase } from '../warehouse/database.ts';
+import { requireDataDir } from './require-data-dir.ts';
 
 /** The roles of a process: serve the stream, compute energy, serve reports. */
 export type Role = 'stream' | 'worker' | 'report';
@@ -105,24 +106,6 @@ async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() =
       `the ${role} already runs on ${dataDir}, in ${holderPid ? `process ${holderPid}` : 'another process'}; stop that process, or choose another dataDir`,
       { cause: error, details: { dataDir, holderPid } },
     );
-  }
-}
-
-/** @throws InputError if the folder cannot be written */
-export function requireDataDir(dataDir: string, readers: Readers = 'owner'): void {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: folderMode(readers) });
-    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOSPC')
-      throw new TransientError('DiskFull', `the disk of ${dataDir} is full`, { cause: error });
-    throw new InputError('the configuration', [
-      {
-        path: 'dataDir',
-        message: `${dataDir} is not a writable folder (${code}); choose another folder, or give this user the permissions`,
-      },
-    ]);
   }
 }
 

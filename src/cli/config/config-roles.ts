@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { lakeFolder } from '../../pipeline/assignment.ts';
-import { openLakeReader } from '../../report/lake-reader.ts';
 import { createRoleResolver, keyText, type SourceKey } from '../../roles/resolve-roles.ts';
 import { type RoleSuggestion, suggestRole } from '../../roles/suggest-roles.ts';
-import { queryText } from '../../warehouse/query.ts';
 
 /** Roles that the names of sources suggest, for one workgroup. */
 export interface RoleSuggestions {
@@ -65,6 +63,8 @@ async function publishedSources(config: Config): Promise<Map<string, SourceKey[]
   const sources = new Map<string, SourceKey[]>();
   const lakeDir = lakeFolder(config);
   if (!existsSync(lakeDir)) return sources;
+  const { openLakeReader } = await import('../../report/lake-reader.ts');
+  const { queryText } = await import('../../warehouse/query.ts');
   const lake = await openLakeReader({ lakeDir });
   try {
     for (const { id } of config.workgroups) {

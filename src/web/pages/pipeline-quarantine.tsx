@@ -1,6 +1,6 @@
 import { useContext, useState } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { DeviceStatuses, Quarantine, RetryAnswer } from '../facts/answers.ts';
+import type { DeviceStatuses, QuarantineAnswer, RetryAnswer } from '../facts/answers.ts';
 import { operatePaths } from '../facts/operate-paths.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { deviceName } from '../facts/series.ts';
@@ -11,12 +11,12 @@ import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
 import { countText, plural } from '../words/number-words.ts';
 
-type Group = Quarantine['groups'][number];
+type Group = QuarantineAnswer['groups'][number];
 
 /** What was received and not used, by reason, and series that cannot be computed. */
 export function PipelineQuarantine() {
   const { workgroup } = useContext(PageWorkContext);
-  const answered = useAnswer<Quarantine>('quarantine', SLOW_MS);
+  const answered = useAnswer<QuarantineAnswer>('quarantine', SLOW_MS);
   const statuses = useAnswer<DeviceStatuses>('device-status', 60_000);
   const { isBusy, problem, send } = useSend();
   const [retried, setRetried] = useState<RetryAnswer | undefined>();
@@ -110,7 +110,7 @@ function QuarantineGroup({ group, nameOf }: { group: Group; nameOf(device: strin
   );
 }
 
-function SetAside({ rows, nameOf }: { rows: Quarantine['setAside']; nameOf(device: string): string }) {
+function SetAside({ rows, nameOf }: { rows: QuarantineAnswer['setAside']; nameOf(device: string): string }) {
   const { workgroup } = useContext(PageWorkContext);
   return (
     <>

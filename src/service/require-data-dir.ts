@@ -1,0 +1,21 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { InputError, TransientError } from '../lib/errors.ts';
+import { folderMode, type Readers } from '../lib/private-files.ts';
+
+/** @throws InputError if the folder cannot be written */
+export function requireDataDir(dataDir: string, readers: Readers = 'owner'): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: folderMode(readers) });
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOSPC')
+      throw new TransientError('DiskFull', `the disk of ${dataDir} is full`, { cause: error });
+    throw new InputError('the configuration', [
+      {
+        path: 'dataDir',
+        message: `${dataDir} is not a writable folder (${code}); choose another folder, or give this user the permissions`,
+      },
+    ]);
+  }
+}
