@@ -67,7 +67,7 @@ export function registerChangesRoute(
         sinceMs,
         untilMs:
           parameters.until === undefined ? undefined : boundOf(parameters.until, workgroup.timezone, 'until'),
-        devices: visibleDevices(parameters.devices, authorization)?.sort(),
+        devices: visibleDevices(parameters.devices, authorization, workgroup)?.sort(),
         withProvisional: parameters.provisional !== undefined,
       };
       if (question.untilMs !== undefined && question.untilMs <= sinceMs) {

@@ -46,7 +46,7 @@ export function registerDeviceStatusRoute(
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
       const { state, devices } = request.query as z.output<typeof querySchema>;
-      const visible = visibleDevices(devices, authorization);
+      const visible = visibleDevices(devices, authorization, workgroup);
       const generation = await lake.current(workgroup.id);
       const files = generation?.files('device_state').map(({ sha256 }) => sha256);
       const etag = etagOf([state, visible?.toSorted(), files, workgroup.devices]);
