@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Access, createAccess } from '../access/access.ts';
 import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
 import { shareRevocations } from '../access/shared-revocations.ts';
+import { storeRevocations } from '../access/store-revocations.ts';
 import { type Audit, createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
@@ -22,6 +23,7 @@ import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { pageFolder, registerPage } from '../report/page-routes.ts';
 import { registerReportRoutes } from '../report/report-routes.ts';
+import { serviceStore } from '../storage/workgroup-store.ts';
 import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
@@ -37,7 +39,7 @@ import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import { type OpenControl, openControl, openQueueRedis } from './open-control.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import { acceptReloads } from './reload-config.ts';
-import { requireSharedStorage } from './require-shared-storage.ts';
+import { requireSharedStorage, sharingWarnings } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
 import { newsOfStream, openStreamNews, type StreamNews } from './stream-news.ts';
 import { localUrl } from './upstreams.ts';
@@ -91,6 +93,11 @@ export async function startRoles(
       stops.push(
         await shareRevocations({ dataDir: config.dataDir, redis, startTimer: startSystemTimer, logger }),
       );
+    const shared = serviceStore(config.storage);
+    if (shared) {
+      const { dataDir } = config;
+      stops.push(await storeRevocations({ dataDir, store: shared, startTimer: startSystemTimer, logger }));
+    }
     const control = openControl(config, { logger }, redis);
     const workgroups = createWorkgroups(config);
     let url: string | undefined;
@@ -98,7 +105,9 @@ export async function startRoles(
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
     const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
     if (commits) stops.push(commits.close);
-    const bucket = roles.includes('report') ? await openBucketLake(config, { clock }) : undefined;
+    // Reports and exports share one cache.
+    const readsLakes = roles.includes('report') || roles.includes('worker');
+    const bucket = readsLakes ? await openBucketLake(config, { clock }) : undefined;
     if (bucket) {
       stops.push(bucket.close);
       commits?.onCommit(bucket.noteCommit);
@@ -140,7 +149,13 @@ export async function startRoles(
       const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
       if (!roles.includes('stream')) news = await openStreamNews(config, { logger });
       if (news) stops.push(async () => news?.close());
-      worker = await addWorker(config, ownUrl, { access, audit, workgroups, news, redis, logger, clock });
+      worker = await addWorker(config, ownUrl, {
+        ...parts,
+        audit,
+        news,
+        redis,
+        ...(commits && { onCommitted: commits.publish }),
+      });
       stops.push(worker.stop);
     }
     return { url, access, stop };
@@ -158,7 +173,8 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
       terminal.err('wattline: starting; this takes some seconds with a new data folder\n');
   }, SLOW_START_MS);
   const running = await startRoles(config, roles, service).finally(() => clearTimeout(slow));
-  for (const { path, message } of configWarnings(config)) logger.warn({ path, message }, 'config.warning');
+  for (const { path, message } of [...configWarnings(config), ...sharingWarnings(config, roles)])
+    logger.warn({ path, message }, 'config.warning');
   if (running.url && !service.signal.aborted)
     terminal.err(`wattline: ${roles.join(', ')} at ${running.url} (API: ${running.url}/docs)\n`);
   if (!service.signal.aborted) {

@@ -49,7 +49,8 @@ export const parts: readonly Part[] = [
   },
   { name: 'audit', paths: ['src/audit/'], mayUse: foundation },
   { name: 'redis', paths: ['src/redis/'], mayUse: foundation },
-  { name: 'access', paths: ['src/access/'], mayUse: [...foundation, 'audit', 'redis'] },
+  { name: 'storage', paths: ['src/storage/'], mayUse: foundation },
+  { name: 'access', paths: ['src/access/'], mayUse: [...foundation, 'audit', 'redis', 'storage'] },
   { name: 'http', paths: ['src/http/'], mayUse: [...foundation, 'access'] },
   {
     name: 'stream',
@@ -58,7 +59,6 @@ export const parts: readonly Part[] = [
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
-  { name: 'storage', paths: ['src/storage/'], mayUse: foundation },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   { name: 'snapshot', paths: ['src/snapshot/'], mayUse: [...foundation, 'storage', 'warehouse'] },
   { name: 'balance', paths: ['src/balance/'], mayUse: [...foundation, 'config', 'warehouse'] },
@@ -122,7 +122,9 @@ export const parts: readonly Part[] = [
       'backfill',
       'upload',
       'correction',
+      'storage',
       'backup',
+      'replica',
     ],
   },
   {
