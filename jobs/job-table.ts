@@ -16,11 +16,11 @@ export const stageTable = {
     everyMs: () => UNASKED_MS,
     timeLimitMs: 30 * SECOND_MS,
   },
-  /** Computes intervals and days from landed batches. */
+  /** Computes intervals and days from landed batches. Not more often than publications, because nobody sees them earlier. */
   rollup: {
     stage: 'rollup',
     lane: 'derive',
-    leastMs: (pipeline) => pipeline.rollupEvery,
+    leastMs: (pipeline) => Math.max(pipeline.rollupEvery, pipeline.publishEvery),
     everyMs: (pipeline) => Math.max(UNASKED_MS, pipeline.rollupEvery),
     timeLimitMs: 10 * MINUTE_MS,
   },

@@ -139,6 +139,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         if (open.snapshots.isWanted) await publishNow(open, signal);
         await takeSnapshotIfDue(open);
         await shard.checkpointIfLarge();
+        await shard.releaseMemory();
       }
       return result;
     }),

@@ -22,6 +22,7 @@ import type { RedisConnection } from '../redis/redis-connection.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { acceptRemoteCalls } from './accept-remote-calls.ts';
 import { answerForShards } from './answer-for-shards.ts';
+import type { BucketLake } from './open-bucket-lake.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
 import type { StreamNews } from './stream-news.ts';
@@ -42,6 +43,8 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   news: StreamNews | undefined;
   /** The Redis of the queue. Undefined with the embedded queue. */
   redis: RedisConnection | undefined;
+  /** The lakes of the bucket. Undefined if no bucket is configured. */
+  bucket: BucketLake | undefined;
 };
 
 /** Closing the pipeline after its worker has stopped takes at most this long. */
@@ -53,7 +56,7 @@ const CATCH_UP_MS = 10 * MINUTE_MS;
 export async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, audit, workgroups, news, redis, logger, clock }: Parts,
+  { access, audit, workgroups, news, redis, bucket, logger, clock }: Parts,
 ): Promise<WorkerRole> {
   const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
   /** There is no news of a stream elsewhere. */
@@ -133,7 +136,7 @@ export async function addWorker(
           // Messages that arrived while no worker ran are not published yet.
           if (!hasCaughtUp && performance.now() - startedAtMs < CATCH_UP_MS) return { more: true };
           if (workgroups.exportsOf(workgroupId).length === 0) return { more: false };
-          exporting ??= openExports(config, { audit, clock, logger }, workgroups);
+          exporting ??= openExports(config, { audit, bucket, clock, logger }, workgroups);
           exporting.catch(() => {
             exporting = undefined;
           });
@@ -152,8 +155,13 @@ export async function addWorker(
         control.close(workgroupId);
         await stages.closeShard(workgroupId);
       },
-      assess: async (workgroupId) =>
-        assessWarehouse(assignment(workgroupId), await news?.headOf(workgroupId), clock.now()),
+      async assess(workgroupId) {
+        const end = await news?.headOf(workgroupId);
+        const state = assessWarehouse(assignment(workgroupId), end, clock.now());
+        if (state === 'new' && !status.of(workgroupId).isHibernated)
+          status.note(workgroupId, { isHibernated: true });
+        return state;
+      },
       mayHibernate: async (workgroupId) =>
         (await isAtRest(workgroupId)) &&
         (await hasAllOfStream(workgroupId)) &&

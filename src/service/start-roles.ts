@@ -32,8 +32,9 @@ import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { addOperate } from './add-operate.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
+import { claimTasks } from './claim-tasks.ts';
 import { openCommitNews } from './commit-news.ts';
-import { holdRoles, holdUpkeep, type Role, readersWarning } from './hold-roles.ts';
+import { holdRoles, type Role, readersWarning } from './hold-roles.ts';
 import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import { type OpenControl, openControl, openQueueRedis } from './open-control.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
@@ -104,7 +105,9 @@ export async function startRoles(
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
     const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
     if (commits) stops.push(commits.close);
-    const bucket = roles.includes('report') ? await openBucketLake(config, { clock }) : undefined;
+    // Reports and exports share one cache.
+    const readsLakes = roles.includes('report') || roles.includes('worker');
+    const bucket = readsLakes ? await openBucketLake(config, { clock }) : undefined;
     if (bucket) {
       stops.push(bucket.close);
       commits?.onCommit(bucket.noteCommit);
@@ -146,7 +149,12 @@ export async function startRoles(
       const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
       if (!roles.includes('stream')) news = await openStreamNews(config, { logger });
       if (news) stops.push(async () => news?.close());
-      worker = await addWorker(config, ownUrl, { access, audit, workgroups, news, redis, logger, clock });
+      worker = await addWorker(config, ownUrl, {
+        ...parts,
+        audit,
+        news,
+        redis,
+      });
       stops.push(worker.stop);
     }
     return { url, access, stop };
@@ -235,11 +243,7 @@ async function addStream(
       })),
     devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
-    // A process with a log in LMDB has the whole data folder.
-    hold:
-      config.stream.log === 'lmdb'
-        ? async () => async () => undefined
-        : () => holdUpkeep(config.dataDir, clock),
+    ...claimTasks(config, logs.redis, { logger, clock }),
     clock,
     startTimer: startSystemTimer,
     logger,

@@ -130,6 +130,8 @@ function settings(
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
     allow_persistent_secrets: 'false',
+    // A file of the lake is read once, when it is merged. The cache would keep all of them, up to the limit of memory.
+    enable_external_file_cache: 'false',
   };
 }
 
