@@ -143,3 +143,24 @@ test('the page works without anything from elsewhere, under a content security p
   // No script in the page itself but for what the policy lets through.
   for (const [, attributes] of html.matchAll(/<script([^>]*)>/g)) expect(attributes).toContain('src=');
 });
+
+test('errors have descriptions and a schema with the status of an error', async () => {
+  const at = await openReport();
+  const text = await (await at.get('/openapi.json', { token: undefined })).text();
+  const { paths } = JSON.parse(text) as Document;
+  expect(text.includes('Default Response')).toBe(false);
+  for (const [path, operations] of Object.entries(paths))
+    for (const { responses } of Object.values(operations))
+      for (const [code, { content }] of Object.entries(responses).filter(
+        ([status]) => Number(status) >= 400,
+      )) {
+        const { schema } = content['application/json'] as {
+          schema?: { properties: { status: { minimum: number; maximum: number } } };
+        };
+        expect([path, code, schema?.properties.status]).toMatchObject([
+          path,
+          code,
+          { minimum: 400, maximum: 599 },
+        ]);
+      }
+});
