@@ -5,7 +5,6 @@ import type { Audit } from '../audit/audit.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Clock } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
-import type { Control } from '../worker-rpc/worker-rpc.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import { createAskOwner } from './ask-owner.ts';
 import { registerBackfillRoutes } from './backfill-routes.ts';
@@ -21,7 +20,7 @@ import type { StateSource } from './workgroup-state.ts';
 export interface OperateDeps extends Pick<ExportRoutesOptions, 'openExports' | 'signal'> {
   config: StateSource['config'];
   workgroups: Pick<Workgroups, 'get' | 'list' | 'exportsOf'>;
-  control: Pick<Control, 'ask'>;
+  control: StateSource['control'];
   findStream: FindStream;
   lake: LakeReader;
   access: Pick<Access, 'list'>;
