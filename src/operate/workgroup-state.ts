@@ -2,8 +2,8 @@ import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { workgroupWarnings } from '../config/config-warnings.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { settingPlace } from '../config/workgroup-place.ts';
-import { openLedger } from '../exports/export-ledger.ts';
 import { type ExportState, exportState } from '../exports/list-exports.ts';
+import { openLedger } from '../exports/open-ledger.ts';
 import type { LandedImport } from '../import/newest-imports.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
@@ -40,10 +40,10 @@ export interface WorkgroupState extends Omit<WorkgroupStatus, 'imports' | 'troub
 }
 
 export interface StateSource extends ShardSource {
-  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'stream'>;
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'stream' | 'storage'>;
   /** All workgroups, in the order of the configuration. */
   workgroups: readonly WorkgroupConfig[];
-  exportsOf(workgroupId: string): ReadonlyArray<Pick<ExportConfig, 'id'>>;
+  exportsOf(workgroupId: string): ReadonlyArray<Pick<ExportConfig, 'id' | 'workgroup'>>;
   findStream: FindStream;
 }
 
@@ -78,10 +78,8 @@ async function readState(
   const storage = storageTroubles(config, workgroupId, nowMs);
   const warnings = warningsOf(source.workgroups, workgroup);
   const { trouble: unreadable, ...facts } = found;
-  const exports = source
-    .exportsOf(workgroupId)
-    .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));
-  const problem = unreadable ? [unreadable] : [];
+  const { exports, trouble: unlisted } = await readExports(source, workgroupId);
+  const problem = [unreadable ?? [], unlisted ?? []].flat();
   if (!status) {
     const none = { ...emptyStatus(workgroupId, 0), ...facts, exports, problems: warnings };
     return { ...none, troubles: [...storage, ...problem], state: 'never run' };
@@ -103,6 +101,22 @@ async function readState(
     problems: [...(status.problems ?? []), ...warnings],
     state: !isRunning ? 'stopped' : isFailing ? 'failing' : isHibernated ? 'hibernated' : 'running',
   };
+}
+
+/** A bucket that does not answer becomes a trouble, so that the other facts are shown. */
+async function readExports(
+  { config, exportsOf, clock }: StateSource,
+  workgroupId: string,
+): Promise<{ exports: ExportState[]; trouble?: Trouble }> {
+  try {
+    const states = exportsOf(workgroupId).map((one) => exportState(one.id, openLedger(config, one)));
+    return { exports: await Promise.all(states) };
+  } catch (error) {
+    if (!config.storage.s3 || !(error instanceof TransientError)) throw error;
+    const message = `the state of the exports cannot be read: ${error.message}`;
+    const sinceMs = clock.now();
+    return { exports: [], trouble: { workgroupId, stage: 'export', state: 'unreachable', sinceMs, message } };
+  }
 }
 
 /** A problem with the warehouse becomes a trouble, so that the other facts are shown. */

@@ -5,8 +5,8 @@ import { syncPath } from '../lib/durable-files.ts';
 import { sqlName, sqlString } from '../lib/sql-text.ts';
 import { queryText } from '../warehouse/query.ts';
 import { analyticsViews } from './analytics-views.ts';
-import type { Commit } from './commit-schema.ts';
-import { analyticsPath, filePath, type LakePaths, uniqueName } from './lake-layout.ts';
+import type { Commit, LakeFile } from './commit-schema.ts';
+import { analyticsPath, fileKey, filePath, type LakePaths, uniqueName } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
 import type { FilesOf, View } from './view.ts';
 
@@ -14,6 +14,11 @@ import type { FilesOf, View } from './view.ts';
 const BLOCK_BYTES = 16_384;
 /** The schema of the views that list files. Another view names a file list by them, so each list is in the file once. */
 const FILES_SCHEMA = 'lake_files';
+/** The variable of a session with the place of the lake. */
+const LAKE_VARIABLE = 'lake';
+
+/** A file of a generation as an SQL expression, for views. */
+type FileExpression = (file: LakeFile) => string;
 
 /**
  * Writes the views of a generation to `analytics/<sequence>.duckdb`, with comments on views and columns. The views name the files of this generation by
@@ -24,33 +29,83 @@ export async function writeAnalytics(
   paths: LakePaths,
   commit: Commit,
 ): Promise<void> {
-  const staged = join(paths.staging, `${uniqueName(commit.sequence)}.duckdb`);
-  const catalog = `analytics_${basename(staged, '.duckdb').replace('-', '_')}`;
+  const staged = stagedPath(paths, commit);
+  try {
+    await createDatabase(shard, staged, commit, (file) => sqlString(filePath(paths, file)));
+    await syncPath(staged);
+    await rename(staged, analyticsPath(paths, commit.sequence));
+    await syncPath(paths.analytics);
+  } finally {
+    await rm(staged, { force: true });
+  }
+}
+
+/**
+ * Writes the same views for another place of the lake: the files are named by the variable `lake`, which a session sets to the folder or the address
+ * above `files/`. DuckDB reads a file of each dataset to create the views, so the files of the commit must be in the local lake.
+ * @returns the file, which is deleted when the result is disposed
+ */
+export async function stageMovableAnalytics(
+  shard: Pick<PublishShard, 'connect'>,
+  paths: LakePaths,
+  commit: Commit,
+): Promise<AsyncDisposable & { path: string }> {
+  const path = stagedPath(paths, commit);
+  const remove = () => rm(path, { force: true });
+  try {
+    await createDatabase(
+      shard,
+      path,
+      commit,
+      (file) => `getvariable('${LAKE_VARIABLE}') || ${sqlString(`/${fileKey(file)}`)}`,
+      { [LAKE_VARIABLE]: paths.root },
+    );
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return { path, [Symbol.asyncDispose]: remove };
+}
+
+function stagedPath(paths: LakePaths, { sequence }: Commit): string {
+  return join(paths.staging, `${uniqueName(sequence)}.duckdb`);
+}
+
+async function createDatabase(
+  shard: Pick<PublishShard, 'connect'>,
+  path: string,
+  commit: Commit,
+  fileSql: FileExpression,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const catalog = `analytics_${basename(path, '.duckdb').replace('-', '_')}`;
   const connection = await shard.connect();
   try {
-    await connection.run(`ATTACH ${sqlString(staged)} AS ${catalog} (BLOCK_SIZE ${BLOCK_BYTES})`);
+    for (const [name, value] of Object.entries(variables))
+      await connection.run(`SET VARIABLE ${name} = ${sqlString(value)}`);
+    await connection.run(`ATTACH ${sqlString(path)} AS ${catalog} (BLOCK_SIZE ${BLOCK_BYTES})`);
     try {
       const [home] = await queryText<{ name: string }>(connection, 'SELECT current_catalog() AS name');
       // Views name each other without the catalog, because people attach the file under any name.
       await connection.run(`USE ${catalog}`);
       try {
-        await createViews(connection, paths, commit);
+        await createViews(connection, commit, fileSql);
       } finally {
         await connection.run(`USE ${sqlName(home!.name)}`);
       }
     } finally {
       await connection.run(`DETACH ${catalog}`);
     }
-    await syncPath(staged);
-    await rename(staged, analyticsPath(paths, commit.sequence));
-    await syncPath(paths.analytics);
   } finally {
     connection.closeSync();
-    await rm(staged, { force: true });
   }
 }
 
-async function createViews(connection: DuckDBConnection, paths: LakePaths, commit: Commit): Promise<void> {
+async function createViews(
+  connection: DuckDBConnection,
+  commit: Commit,
+  fileSql: FileExpression,
+): Promise<void> {
   const byDataset = Map.groupBy(commit.files, ({ dataset }) => dataset);
   // A list without files is an error in DuckDB, so a dataset without files has no view of them.
   const filesOf: FilesOf = (dataset) =>
@@ -59,7 +114,7 @@ async function createViews(connection: DuckDBConnection, paths: LakePaths, commi
   try {
     await connection.run(`CREATE SCHEMA ${FILES_SCHEMA}`);
     for (const [dataset, files] of byDataset) {
-      const list = files.map((file) => sqlString(filePath(paths, file))).join(', ');
+      const list = files.map(fileSql).join(', ');
       // Partitions are text, and only some datasets have them.
       const hive = files[0]!.folder === '' ? 'false' : 'true, hive_types_autocast = false';
       const name = `${FILES_SCHEMA}.${sqlName(dataset)}`;

@@ -63,8 +63,18 @@ export function commitPath(paths: Pick<LakePaths, 'root'>, sequence: number): st
   return join(paths.root, commitKey(sequence));
 }
 
-export function analyticsPath(paths: Pick<LakePaths, 'analytics'>, sequence: number): string {
-  return join(paths.analytics, `${sequenceName(sequence)}.duckdb`);
+/** The key of the views of a commit below the workgroup's lake. */
+export function analyticsKey(sequence: number): string {
+  return `analytics/${sequenceName(sequence)}.duckdb`;
+}
+
+/** @returns the sequence, or undefined if it is another key */
+export function parseAnalyticsKey(key: string): number | undefined {
+  return parseSequence(/^analytics\/(\d{12})\.duckdb$/.exec(key)?.[1] ?? '');
+}
+
+export function analyticsPath(paths: Pick<LakePaths, 'root'>, sequence: number): string {
+  return join(paths.root, analyticsKey(sequence));
 }
 
 export function treePath(paths: Pick<LakePaths, 'trees'>, sequence: number): string {

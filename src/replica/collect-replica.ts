@@ -1,6 +1,6 @@
 import { TransientError } from '../lib/errors.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
-import { commitKey } from '../publish/lake-layout.ts';
+import { commitKey, parseAnalyticsKey } from '../publish/lake-layout.ts';
 import type { ListedObject, ObjectStore } from '../storage/object-store.ts';
 import { listReplicaCommits, objectKeys, type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
 
@@ -30,7 +30,7 @@ interface CollectCallbacks {
 }
 
 /**
- * Deletes objects that no kept commit names, and the keys of old commits.
+ * Deletes objects that no kept commit names, the views of commits that are not kept, and the keys of old commits.
  *
  * All ages are measured from the owner's newest commit, by the clock of the store. So an owner that was replaced without knowing it deletes nothing
  * of the later owner: all that the later owner has uploaded is younger than its claim, and the claim is younger than this commit.
@@ -58,6 +58,16 @@ export function createCollector(store: ObjectStore) {
     for (const [key, sequence] of lastNamed) if (sequence < first) lastNamed.delete(key);
   }
 
+  /** The views whose commits can be incomplete. The newest ones stay, because the owner replaces them soon. */
+  async function oldViews(kept: ReadonlySet<number>, signal?: AbortSignal): Promise<ListedObject[]> {
+    const views: StoredKey[] = [];
+    for await (const object of store.list('analytics/', { ...(signal && { signal }) })) {
+      const sequence = parseAnalyticsKey(object.key);
+      if (sequence !== undefined) views.push({ ...object, sequence });
+    }
+    return views.slice(0, -1).filter(({ sequence }) => !kept.has(sequence));
+  }
+
   async function collect(
     head: ReplicaCommit,
     options: CollectOptions & CollectCallbacks,
@@ -80,10 +90,15 @@ export function createCollector(store: ObjectStore) {
     // While the replica has no generation, every worker can use what it has uploaded before.
     if (!head.generation) return collected;
     const ageOf = ({ modifiedAtMs }: { modifiedAtMs: number }) => own.modifiedAtMs - modifiedAtMs;
-    await learn(
-      commits.filter((one) => one === own || ageOf(one) <= contentMs).map(({ sequence }) => sequence),
-      signal,
-    );
+    const kept = commits
+      .filter((one) => one === own || ageOf(one) <= contentMs)
+      .map(({ sequence }) => sequence);
+    await learn(kept, signal);
+    for (const { key, bytes } of await oldViews(new Set(kept), signal)) {
+      await store.remove(key, signal);
+      collected.objects++;
+      collected.bytes += bytes;
+    }
     for (const prefix of ['files/', 'snapshots/'])
       for await (const object of store.list(prefix, { ...(signal && { signal }) })) {
         if (lastNamed.has(object.key) || ageOf(object) <= unnamedMs) continue;

@@ -4,17 +4,18 @@ import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import type { AsJson } from '../worker-rpc/rpc-wire.ts';
 import { openControl } from './open-control.ts';
+import { requireNewestWarehouse } from './require-newest-warehouse.ts';
 import type { Service } from './service.ts';
 
 /**
  * Calls an operation in the process that has a workgroup's warehouse open. If there is none, reads the warehouse.
  * @param read the same operation on a warehouse that no process has open
- * @throws the error of the operation
+ * @throws the error of the operation; with a bucket `WorkgroupElsewhere` if the warehouse on this machine is not the newest one
  */
 export async function askOrRead<Name extends AskableName>(
   config: Config,
   workgroup: WorkgroupConfig,
-  service: Pick<Service, 'logger'>,
+  service: Pick<Service, 'logger' | 'clock'>,
   operation: Name,
   args: Operations[Name]['args'],
   read: (assignment: Assignment) => Promise<AsJson<Operations[Name]['result']>>,
@@ -27,6 +28,7 @@ export async function askOrRead<Name extends AskableName>(
     case 'failed':
       throw asked.error;
     case 'not-running':
+      await requireNewestWarehouse(config, workgroup.id, service);
       return read(assignmentOf(config, workgroup));
     default:
       return asked satisfies never;

@@ -18,6 +18,8 @@ import { holdCache } from './hold-roles.ts';
 export interface BucketLake {
   /** Each workgroup is read on this machine if its complete lake is here, and otherwise from the bucket. */
   source: LakeSource;
+  /** The same for reads that take minutes, see `LocalLakeOptions.isLasting`. Files of the bucket stay for a day anyway. */
+  lastingSource: LakeSource;
   /** True if the complete lake of the workgroup is on this machine. */
   isHere(workgroupId: string): boolean;
   /** See `StoredLake.noteCommit`. */
@@ -53,15 +55,18 @@ export async function openBucketLake(
       throw error;
     },
   );
-  const local = createLocalLake({
-    lakeDir: lakeFolder(config),
-    hasPublished: (workgroupId) => hasPublished(dataDir, workgroupId),
-  });
+  const localLake = (isLasting: boolean) =>
+    createLocalLake({
+      lakeDir: lakeFolder(config),
+      hasPublished: (workgroupId) => hasPublished(dataDir, workgroupId),
+      isLasting,
+    });
   const stored = createStoredLake({ storeOf: (workgroupId) => workgroupStore(storage, workgroupId)!, cache });
   const look = createLook(shared);
   const isHere = (workgroupId: string) => isLakeHere(dataDir, workgroupId, clock.now());
   return {
-    source: createNearestLake({ local, stored, isHere }),
+    source: createNearestLake({ local: localLake(false), stored, isHere }),
+    lastingSource: createNearestLake({ local: localLake(true), stored, isHere }),
     isHere,
     noteCommit: stored.noteCommit,
     async readiness({ maySeeNames }) {

@@ -4,26 +4,43 @@ import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
 import { holdExport } from './hold-roles.ts';
+import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import type { Service } from './service.ts';
 
 /**
  * The exports of this process, with their own reader of the lake, which may also write files.
+ * @param bucket the lakes of the bucket if this process has them open. Default: opens them if a bucket is configured
  * @param workgroups if the configuration can change while the process runs; `exports` then returns those of the moment
  */
 export async function openExports(
   config: Config,
-  { audit, clock, logger }: Pick<Service, 'clock' | 'logger'> & { audit: ReturnType<typeof createAudit> },
+  {
+    audit,
+    bucket,
+    clock,
+    logger,
+  }: Pick<Service, 'clock' | 'logger'> & {
+    audit: ReturnType<typeof createAudit>;
+    bucket?: BucketLake | undefined;
+  },
   workgroups?: Workgroups,
 ): Promise<{ readonly exports: Exports; close: () => Promise<void> }> {
   const { lakeFolder } = await import('../pipeline/assignment.ts');
   const { hasPublished } = await import('../pipeline/has-published.ts');
   const { openLakeReader } = await import('../report/lake-reader.ts');
   const { createExports } = await import('../exports/create-exports.ts');
+  const { openLedger } = await import('../exports/open-ledger.ts');
   const { dataDir } = config;
+  const own = bucket ? undefined : await openBucketLake(config, { clock });
+  const source = (bucket ?? own)?.lastingSource;
   const lake = await openLakeReader({
-    lakeDir: lakeFolder(config),
-    hasPublished: (workgroupId) => hasPublished(dataDir, workgroupId),
-    isLasting: true,
+    ...(source
+      ? { source }
+      : {
+          lakeDir: lakeFolder(config),
+          hasPublished: (workgroupId: string) => hasPublished(dataDir, workgroupId),
+          isLasting: true,
+        }),
     writeFolders: [join(dataDir, 'exports')],
     threads: config.pipeline.threads,
     queriesMax: 1,
@@ -31,7 +48,15 @@ export async function openExports(
   });
   const hold = (exportId: string) => holdExport(dataDir, exportId, clock);
   const create = (settings: Pick<Config, 'workgroups' | 'exports'>) =>
-    createExports({ config: settings, dataDir, lake, audit, clock, logger, hold });
+    createExports({
+      config: settings,
+      lake,
+      audit,
+      clock,
+      logger,
+      hold,
+      openLedger: (one) => openLedger(config, one, clock),
+    });
   const settingsNow = (from: Workgroups) => ({
     workgroups: [...from.list()],
     exports: from.list().flatMap(({ id }) => from.exportsOf(id)),
@@ -47,6 +72,7 @@ export async function openExports(
     async close() {
       stopFollowing?.();
       await lake.close();
+      await own?.close();
     },
   };
 }

@@ -2,6 +2,7 @@ import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { analyticsKey } from '../../src/publish/lake-layout.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { objectKeys } from '../../src/replica/replica-commit.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
@@ -122,6 +123,21 @@ test('what was uploaded for a commit that failed is uploaded again after it was 
   await a.owner.mirror(next);
   const left = await keysOf(store);
   for (const key of objectKeys(a.owner.head())) expect(left).toContain(key);
+});
+
+test('views stay for as long as the files of their commit, and the newest ones always', async () => {
+  const store = folderStore();
+  const a = await work(machine(), store);
+  for (const sequence of [2, 3, 4]) {
+    await a.owner.mirror(await a.grow());
+    await store.put(analyticsKey(sequence), { bytes: Buffer.from('views') });
+  }
+  await a.owner.mirror(await a.grow());
+  await age(store, 23 * HOUR_MS, 'commits/000000000003');
+  await age(store, 25 * HOUR_MS, 'commits/000000000002');
+  await age(store, 25 * HOUR_MS, 'commits/000000000004');
+  expect(await a.owner.collect()).toMatchObject({ objects: 1, bytes: 5 });
+  expect(await keysOf(store, 'analytics/')).toEqual([3, 4].map(analyticsKey));
 });
 
 describe.each(stores)('collecting in a $kind', ({ open, skip }) => {

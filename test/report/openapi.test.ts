@@ -39,6 +39,7 @@ test('the OpenAPI description has the endpoints, their parameters and their answ
       ['endDate', 'query', false],
       ['groupBy', 'query', false],
       ['devices', 'query', false],
+      ['format', 'query', false],
       ['workgroupId', 'path', true],
     ]);
     expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '429', '503']);
@@ -61,16 +62,17 @@ test('meters, budgets and sites are described with examples', async () => {
     ['endDate', true],
   ];
   const workgroup = ['workgroupId', true];
-  const meters = [...range, ['timezone', false], ['meterCodes', false]];
+  const format = ['format', false];
+  const meters = [...range, ['timezone', false], ['meterCodes', false], format];
   const described: Array<[path: string, parameters: unknown[]]> = [
     ['meter-data', [...meters, workgroup]],
     ['meter-data/details', [...meters, workgroup]],
     ['budget-data', [...meters, ['scenario', false], workgroup]],
     ['budget-data/details', [...meters, ['scenario', false], workgroup]],
-    ['sites/{site}/reconciliation', [...range, ['timezone', false], workgroup, ['site', true]]],
+    ['sites/{site}/reconciliation', [...range, ['timezone', false], format, workgroup, ['site', true]]],
     [
       'sites/{site}/variance',
-      [...range, ['timezone', false], ['scenario', false], workgroup, ['site', true]],
+      [...range, ['timezone', false], format, ['scenario', false], workgroup, ['site', true]],
     ],
   ];
   for (const [path, parameters] of described) {

@@ -106,17 +106,21 @@ test('a token that is revoked on one machine gets nothing more on another one af
   const reader = client.subscribe({ requestId: randomUUID(), table: 'solar', timestamp: 0 });
   await reader.until((messages) => messages.length === 1);
   /** Reads on until a read is refused, and is held most of the time. */
-  async function readOn(): Promise<{ status: number; messages: number }> {
+  async function readOn(hasRead: () => void): Promise<{ status: number; messages: number }> {
     let from = '';
     for (let messages = 0; ; ) {
       const answer = await fetch(`${url}/latest${from}`, { headers: { ...headers, Prefer: 'wait=20' } });
       if (answer.status !== 200) return { status: answer.status, messages };
       const body = decodeCbor(Buffer.from(await answer.arrayBuffer())) as ReadBody;
       messages += body.count;
+      if (messages > 0) hasRead();
       from = `?offset=${body.nextOffset}`;
     }
   }
-  const held = readOn();
+  const { promise: hasRead, resolve } = Promise.withResolvers<void>();
+  const held = readOn(resolve);
+  // An answer with messages comes a second after the last one.
+  await hasRead;
 
   expect((await one.run('token', 'revoke', tokenId)).code).toBe(0);
   await sleep(1_000);

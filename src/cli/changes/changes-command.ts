@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import { TransientError } from '../../lib/errors.ts';
-import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
+import { formatInstant, formatLocal, systemClock, type UtcMs } from '../../lib/time.ts';
 import type { DayChange } from '../../report/day-changes.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseDevice } from '../choose-device.ts';
@@ -38,8 +38,7 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
     .action(async (options: ChangesOptions) => {
       const config = readConfig(command, terminal);
       const workgroup = chooseWorkgroup(config, options.workgroup);
-      const { lakeFolder } = await import('../../pipeline/assignment.ts');
-      const { openLakeReader } = await import('../../report/lake-reader.ts');
+      const { openCommandLake } = await import('../../service/open-command-lake.ts');
       const {
         changeBound,
         readDayChanges,
@@ -62,7 +61,7 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
       };
       if (query.untilMs !== undefined && query.untilMs <= query.sinceMs)
         throw commandLineError('--until', 'must be after --since');
-      const lake = await openLakeReader({ lakeDir: lakeFolder(config) });
+      const lake = await openCommandLake(config, { clock: systemClock });
       try {
         const generation = await lake.current(workgroup.id);
         if (!generation)

@@ -227,7 +227,7 @@ async function list(
     ...(options.source !== undefined && { source: options.source }),
     ...(options.day !== undefined && { day: dayOf(options.day) }),
   };
-  return askOrRead(config, workgroup, { logger }, 'corrections', query, async (assignment) => {
+  return askOrRead(config, workgroup, { logger, clock }, 'corrections', query, async (assignment) => {
     const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');
     return correctionsClosed(assignment, query, clock);
   });

@@ -35,7 +35,7 @@ export function addExplainCommand(program: Command, terminal: Terminal): void {
         const explained = await askOrRead(
           config,
           workgroup,
-          { logger },
+          { logger, clock },
           'explain',
           args,
           async (assignment) => {

@@ -31,7 +31,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
     .action((_options: object, list: Command) =>
       runTask(list, terminal, (config, service) =>
         withExports(config, service, async (exports) => {
-          const listed = listedExports(exports, service.clock.now());
+          const listed = await listedExports(exports, service.clock.now());
           printData(list, terminal, listed, (columnsMax) => describeExports(listed, columnsMax));
           if (listed.length === 0) printNote(list, terminal, 'no exports are configured');
         }),
@@ -72,7 +72,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
         withExports(config, service, async (exports) => {
           const period = await periodOf(options.period);
           const { ledger } = exports.open(id);
-          const runs = period ? ledger.runsOf(period.name) : ledger.runs();
+          const runs = await (period ? ledger.runsOf(period.name) : ledger.runs());
           if (period && runs.length === 0)
             throw commandLineError(
               '--period',

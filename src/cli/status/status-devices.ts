@@ -1,9 +1,8 @@
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { TransientError } from '../../lib/errors.ts';
-import { formatInstant, formatLocal, type UtcMs } from '../../lib/time.ts';
-import { lakeFolder } from '../../pipeline/assignment.ts';
+import { formatInstant, formatLocal, systemClock, type UtcMs } from '../../lib/time.ts';
 import { type DeviceState, readDeviceStates } from '../../report/device-states.ts';
-import { openLakeReader } from '../../report/lake-reader.ts';
+import { openCommandLake } from '../../service/open-command-lake.ts';
 import { formatTable } from '../terminal/format-table.ts';
 
 /** A device in the list. Instants are text. */
@@ -26,7 +25,7 @@ export async function listDevices(
   workgroups: readonly WorkgroupConfig[],
   state: DeviceState['state'] | undefined,
 ): Promise<ListedDevice[]> {
-  const lake = await openLakeReader({ lakeDir: lakeFolder(config) });
+  const lake = await openCommandLake(config, { clock: systemClock });
   try {
     const listed: ListedDevice[] = [];
     const generations = await Promise.all(workgroups.map(({ id }) => lake.current(id)));
