@@ -28,7 +28,7 @@ test('a worker with a shared queue does not start until the data folder is decla
   const allowed = await runCli(['worker'], { cwd });
   expect(allowed.code).toBe(3);
   expect(allowed.stderr).not.toContain('storage.shared');
-}, 60_000);
+});
 
 test('other roles and the embedded queue need no shared folder', () => {
   const config = (input: object) => configSchema.parse(input);
