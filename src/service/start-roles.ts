@@ -146,6 +146,7 @@ export async function startRoles(
         audit,
         news,
         redis,
+        ...(commits && { onCommitted: commits.publish }),
       });
       stops.push(worker.stop);
     }

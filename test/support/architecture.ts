@@ -122,7 +122,9 @@ export const parts: readonly Part[] = [
       'backfill',
       'upload',
       'correction',
+      'storage',
       'backup',
+      'replica',
     ],
   },
   {
