@@ -57,7 +57,7 @@ export interface RunningWorker {
 }
 
 export interface WorkerOptions {
-  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'>;
+  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'> & Partial<Pick<Config, 'storage'>>;
   /** A changed workgroup is opened again, and a removed one is closed. */
   workgroups: Workgroups;
   dependencies: WorkerDependencies;
@@ -114,7 +114,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       await dependencies.openShard(workgroupId);
       const hasExports = workgroups.exportsOf(workgroupId).length > 0;
       const hasNews = dependencies.hasNews(workgroupId);
-      const paces = pacesOf(pipeline, { hasExports, hasNews });
+      const commitEveryMs = config.storage?.s3 && config.storage.commitEvery;
+      const paces = pacesOf(pipeline, { hasExports, hasNews, commitEveryMs });
       const { stages } = dependencies;
       const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, onLost });
       for (const stage of due.get(workgroupId) ?? []) shard.noteDue(stage);
