@@ -6,7 +6,6 @@ import type { Workgroups } from '../config/workgroups.ts';
 import { openLedger } from '../exports/open-ledger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
-import type { Control } from '../worker-rpc/worker-rpc.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import { createAskOwner } from './ask-owner.ts';
 import { registerBackfillRoutes } from './backfill-routes.ts';
@@ -22,7 +21,7 @@ import type { StateSource } from './workgroup-state.ts';
 export interface OperateDeps extends Pick<ExportRoutesOptions, 'openExports' | 'signal'> {
   config: StateSource['config'];
   workgroups: Pick<Workgroups, 'get' | 'list' | 'exportsOf'>;
-  control: Pick<Control, 'ask'>;
+  control: StateSource['control'];
   findStream: FindStream;
   lake: LakeReader;
   access: Pick<Access, 'list'>;
