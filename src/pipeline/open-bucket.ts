@@ -1,7 +1,8 @@
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorMessage, StaleOwnerError, TransientError } from '../lib/errors.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
-import { SECOND_MS } from '../lib/time.ts';
+import { HOUR_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { openLake } from '../publish/open-lake.ts';
 import type { ReplicaCommit } from '../replica/replica-commit.ts';
@@ -21,6 +22,8 @@ export interface ClaimedWorkgroup extends TakenOver {
   store: ObjectStore;
 }
 
+/** An empty file in the lake. Its time is that of the last collection in the bucket. */
+const COLLECTED_FILE = 'collected';
 /** A worker that gives up a shard waits 6 s for everything. */
 const CLOSE_MS = 4 * SECOND_MS;
 
@@ -124,11 +127,26 @@ export async function openWorkgroupBucket(
       committedAtMs = next.atMs;
       if (mirrored.kind === 'mirrored')
         logger.info({ workgroup: shard.workgroupId, ...mirrored }, 'bucket.committed');
+      await collectIfDue();
       return state();
     } catch (error) {
       if (error instanceof StaleOwnerError) lost = error;
       throw error;
     }
+  }
+
+  /** Deletes once an hour what no kept commit needs. A shard can be open for less than an hour, so a file notes the last time. */
+  async function collectIfDue(): Promise<void> {
+    const path = join(lakeRoot(assignment), COLLECTED_FILE);
+    const before = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    const ageMs = Date.now() - (before ?? Number.NEGATIVE_INFINITY);
+    if (before !== undefined && ageMs >= 0 && ageMs < HOUR_MS) return;
+    // A new owner begins an hour later, because the first time reads all commits of a day.
+    if (before !== undefined) {
+      const collected = await owner.collect({ signal: closing.signal });
+      logger.info({ workgroup: shard.workgroupId, ...collected }, 'bucket.collected');
+    }
+    writeFileSync(path, '');
   }
 
   const commit = oneAtATime(commitNow);

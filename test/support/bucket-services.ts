@@ -8,6 +8,7 @@ import type { ObjectStore } from '../../src/storage/object-store.ts';
 import type { S3Settings } from '../../src/storage/s3-store.ts';
 import { workgroupStore } from '../../src/storage/workgroup-store.ts';
 import { startRedis, type TestRedis } from './redis.ts';
+import { openTestRedisLog } from './redis-log.ts';
 import { s3ForTests } from './s3-for-tests.ts';
 import { createServiceProcess, type ServiceProcess } from './service-process.ts';
 import { tempDir } from './temp-dir.ts';
@@ -24,6 +25,8 @@ export interface BucketServices {
   store: ObjectStore;
   create(input?: ConfigInput, role?: ProcessRole): Promise<ServiceProcess>;
   head(): Promise<ReplicaCommit | undefined>;
+  /** Deletes the messages of the stream, as if its retention were over. */
+  forgetStream(): Promise<void>;
 }
 
 const workgroups: ConfigInput['workgroups'] = [
@@ -68,6 +71,11 @@ export async function startBucketServices(
         role,
       ),
     head: () => readReplicaHead(store),
+    async forgetStream() {
+      const { log } = await openTestRedisLog(redis.url, { workgroupId: HOME, retentionMs: 1 });
+      await log.trim();
+      await log.close();
+    },
   };
 }
 
