@@ -43,6 +43,8 @@ export interface RemoteServerOptions {
 }
 
 const CONNECTIONS_MAX = 256;
+/** A caller that takes nothing of an answer for this long is disconnected. */
+const SLOW_READER_MS = 30 * SECOND_MS;
 
 /** @throws TerminalError if the address cannot be used */
 export async function startRemoteServer(options: RemoteServerOptions): Promise<RemoteServer> {
@@ -92,6 +94,11 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
 
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     response.setHeader(CONTROL_HEADER, '1');
+    // The rest of a refused body is not read.
+    response.setHeader('Connection', 'close');
+    response.once('prefinish', () =>
+      request.socket.setTimeout(SLOW_READER_MS, () => request.socket.destroy()),
+    );
     answer(request, response).catch((error: unknown) => {
       logger.warn({ error: errorMessage(error) }, 'remote-call.broken');
       response.destroy();
