@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import PQueue from 'p-queue';
 import { z } from 'zod';
 import { hashFile } from '../lib/durable-files.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
-import { type Clock, elapsedOf, MINUTE_MS } from '../lib/time.ts';
+import { type Clock, DAY_MS, elapsedOf, MINUTE_MS } from '../lib/time.ts';
 import { createOnce } from '../storage/create-once.ts';
 import type { ListedObject, ObjectStore } from '../storage/object-store.ts';
 import {
@@ -45,6 +44,8 @@ type Entry = z.output<typeof entrySchema>;
 export const CLAIM_MS = 2 * MINUTE_MS;
 /** A process that works alone on an export reads it again after this time. */
 const FRESH_MS = 5 * MINUTE_MS;
+/** A file that no run names may belong to an attempt of another process for this long. */
+const ORPHAN_MS = DAY_MS;
 const READS_MAX = 16;
 const LOADS_MAX = 3;
 const ENTRIES_CACHED_MAX = 20_000;
@@ -93,13 +94,14 @@ export function openStoredLedger(options: StoredLedgerOptions): ExportLedger {
       if (parts) objects.set(parts.name!, { number: Number(parts.number), object });
     }
     const found: typeof newest = new Map();
-    const reads = new PQueue({ concurrency: READS_MAX });
-    await reads.addAll(
-      [...objects].map(([name, { number, object }]) => async () => {
+    const left = objects.entries();
+    const readSome = async () => {
+      for (const [name, { number, object }] of left) {
         const entry = await readEntry(object);
         if (entry) found.set(name, { number, entry });
-      }),
-    );
+      }
+    };
+    await Promise.all(Array.from({ length: READS_MAX }, readSome));
     return found.size === objects.size ? found : undefined;
   }
 
@@ -178,8 +180,16 @@ export function openStoredLedger(options: StoredLedgerOptions): ExportLedger {
     async dropFile({ name, sha256 }) {
       await rm(join(outbox, name), { force: true });
       await store.remove(fileKey(sha256));
+      await removeOrphans();
     },
   };
+
+  /** A process that is killed before it notes its file leaves the file in the bucket. */
+  async function removeOrphans(): Promise<void> {
+    const needed = new Set((await runs()).filter(isPending).map(({ file }) => file && fileKey(file.sha256)));
+    for await (const { key, modifiedAtMs } of store.list(fileKey('')))
+      if (!needed.has(key) && clock.now() - modifiedAtMs > ORPHAN_MS) await store.remove(key);
+  }
 }
 
 /** The ids of the exports that have a ledger in the place of a workgroup. */

@@ -35,6 +35,7 @@ import { errorSchema, taggedAnswers } from './report-schemas.ts';
 import { formatShape } from './row-format.ts';
 import { sendParts } from './send-parts.ts';
 import { findSite, siteAddressSchema } from './site-routes.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 interface BalanceRouteDeps {
   lake: LakeReader;
@@ -63,6 +64,7 @@ const querySchema = z.object({
     .optional()
     .meta({ description: 'Only this device, by its id or its name', example: 'garage' }),
   ...formatShape,
+  ...afterShape,
 });
 
 /** The energy balance over the published lake: `GET .../balance` and `.../sites/{site}/balance`. */

@@ -19,6 +19,7 @@ import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
 import { formatShape } from './row-format.ts';
 import { jsonParts, sendParts } from './send-parts.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 const url = '/api/v1/orgs/:workgroupId/daily-energy/changes';
 const boundSchema = z.string({ error: 'must be given, once' });
@@ -38,6 +39,7 @@ const querySchema = z.object({
     .meta({ description: 'With `true`, also changes of days that were not final yet' }),
   devices: devicesSchema,
   ...formatShape,
+  ...afterShape,
 });
 
 /** Changes of reported days, which show how closed periods are restated. */

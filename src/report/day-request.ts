@@ -8,6 +8,7 @@ import { hasSplits } from '../roles/resolve-roles.ts';
 import type { DayQuery } from './day-report.ts';
 import { meantText } from './known-names.ts';
 import { formatShape } from './row-format.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 const DEVICES_MAX = 10_000;
 /** Five years, a leap day or two included. */
@@ -48,6 +49,7 @@ export const dayQuerySchema = (daysMax: number) =>
       .meta({ description: 'With `source`, a key is `<deviceId>.<source>`; without it, `<deviceId>`' }),
     devices: devicesSchema,
     ...formatShape,
+    ...afterShape,
   });
 export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 

@@ -12,6 +12,7 @@ import { deviceStatusSchema, taggedAnswers } from './report-schemas.ts';
 import { formatShape } from './row-format.ts';
 import { listedRows, type ReportRows } from './row-select.ts';
 import { jsonParts, sendParts } from './send-parts.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 const url = '/api/v1/orgs/:workgroupId/device-status';
 
@@ -22,6 +23,7 @@ const querySchema = z.object({
     .meta({ description: 'Only devices in this state' }),
   devices: devicesSchema,
   ...formatShape,
+  ...afterShape,
 });
 
 /** The current state of each device, since when, and why. */

@@ -5,6 +5,7 @@ import { isTimeZone } from '../lib/time.ts';
 import { checkRange, DAYS_MAX, daySchema, invalid, quote } from './day-request.ts';
 import { knownText, meantText } from './known-names.ts';
 import { formatShape } from './row-format.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 const zoneSchema = z.string({ error: 'must be given once' }).refine(isTimeZone, {
   error: ({ input }) => `must be an IANA time zone, such as Europe/Paris, not ${quote(input)}`,
@@ -46,6 +47,7 @@ export const meterQuerySchema = z.object({
       example: 'GRID-1',
     }),
   ...formatShape,
+  ...afterShape,
 });
 export const budgetQuerySchema = meterQuerySchema.extend({
   timezone: zoneParameter.meta({

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { bestAccepted } from '../http/accept-header.ts';
 import { type RowFormat, rowFormats } from './copy-rows.ts';
 
 export type AnswerFormat = 'json' | RowFormat;
@@ -44,15 +45,7 @@ export function formatOf(request: FastifyRequest): AnswerFormat {
   return format ?? preferredFormat(request.headers.accept ?? '');
 }
 
-/** RFC 9110, section 12.5.1: the highest `q`; of equal ones, the first. */
+/** The format that a header `Accept` prefers. */
 export function preferredFormat(accept: string): AnswerFormat {
-  let best: { format: AnswerFormat; weight: number } = { format: 'json', weight: 0 };
-  for (const range of accept.split(',')) {
-    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    const format = accepted[type!];
-    const quality = parameters.find((part) => part.startsWith('q='));
-    const weight = quality === undefined ? 1 : Number(quality.slice(2));
-    if (format !== undefined && weight > best.weight) best = { format, weight };
-  }
-  return best.format;
+  return bestAccepted(accept, accepted) ?? 'json';
 }

@@ -21,6 +21,7 @@ import { jsonParts, sendParts } from './send-parts.ts';
 import { type SiteQuestion, siteReconciliation, siteVariance } from './site-report.ts';
 import { reconciliationShape, rowsOfReconciliation, rowsOfVariance, varianceShape } from './site-rows.ts';
 import { varianceSchema } from './variance.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 interface SiteRouteDeps {
   lake: LakeReader;
@@ -39,6 +40,7 @@ const siteQuerySchema = z.object({
   ...rangeShape,
   timezone: zoneParameter,
   ...formatShape,
+  ...afterShape,
 });
 const varianceQuerySchema = siteQuerySchema.extend({ scenario: scenarioParameter });
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -183,7 +183,18 @@ test('a claimed run without a file is continued, and the later changes of delive
   await ledgerOf(bucket, at, 'killed').claim({ ...rest, state: 'planned', attempts: 0 } as ExportRun);
   await expect(a.run('export1', { corrected: false }, signal)).rejects.toMatchObject({ code: 'ExportBusy' });
   await at.clock.advance(CLAIM_MS);
+  // Other killed processes have left files.
+  const outbox = join(bucket, 'exports/export1/outbox');
+  mkdirSync(outbox, { recursive: true });
+  for (const [name, ageMs] of [
+    ['old', 25 * HOUR_MS],
+    ['new', HOUR_MS],
+  ] as const) {
+    writeFileSync(join(outbox, name), name);
+    utimesSync(join(outbox, name), new Date(), new Date(at.clock.now() - ageMs));
+  }
   expect(await a.run('export1', { corrected: false }, signal)).toMatchObject({ kind: 'delivered' });
+  expect(readdirSync(outbox)).toEqual(['new']);
   expect(await b.run('export1', { corrected: false }, signal)).toMatchObject({ kind: 'already-delivered' });
 
   await storeDays(at.shard, [{ ...day, energyWh: 20_000 }]);

@@ -118,7 +118,7 @@ async function periodOf(text: string | undefined): Promise<ExportPeriod | undefi
 
 const help = `
 An export writes a report to a file by a schedule, and delivers it to a folder, to S3 or to a webhook, once for each period. Files that cannot
-be delivered wait in the data folder, below exports/<id>/outbox, and are tried again.`;
+be delivered wait in the data folder, below exports/<id>/outbox, or in the bucket of storage.s3, and are tried again.`;
 
 const listHelp = `
 Outdated counts the files whose data have changed after delivery, and the difference. "wattline exports show <id>" lists them.
