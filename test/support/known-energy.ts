@@ -128,13 +128,18 @@ export async function untilAcknowledged(what: string, send: () => Promise<Answer
   });
 }
 
-/** What depends on who asked, on when it was computed, and on the batches of messages that landed together. */
+/**
+ * What depends on who asked, on when it was computed, and on which messages landed together. A day is final or restated by whether it was final
+ * before its last messages.
+ */
 const MOMENTS = [
+  'at',
   'author',
   'batch',
   'computedAt',
   'createdAt',
   'landedAt',
+  'status',
   'storedAt',
   'takenIn',
   'uploadedAt',
