@@ -16,11 +16,11 @@ export const stageTable = {
     everyMs: () => UNASKED_MS,
     timeLimitMs: 30 * SECOND_MS,
   },
-  /** Computes intervals and days from landed batches. */
+  /** Computes intervals and days from landed batches. Not more often than publications, because nobody sees them earlier. */
   rollup: {
     stage: 'rollup',
     lane: 'derive',
-    leastMs: (pipeline) => pipeline.rollupEvery,
+    leastMs: (pipeline) => Math.max(pipeline.rollupEvery, pipeline.publishEvery),
     everyMs: (pipeline) => Math.max(UNASKED_MS, pipeline.rollupEvery),
     timeLimitMs: 10 * MINUTE_MS,
   },
@@ -40,6 +40,15 @@ export const stageTable = {
     everyMs: (pipeline) => pipeline.maintainEvery,
     timeLimitMs: 10 * MINUTE_MS,
   },
+  /** Commits what has changed to the bucket. Only with a bucket; then its pace is `storage.commitEvery`. */
+  commit: {
+    stage: 'commit',
+    // A bucket that hangs must not delay publications.
+    lane: 'commit',
+    leastMs: () => MINUTE_MS,
+    everyMs: () => MINUTE_MS,
+    timeLimitMs: 30 * MINUTE_MS,
+  },
   /** Writes and delivers due reports, and retries failed ones. */
   export: {
     stage: 'export',
@@ -53,17 +62,24 @@ export const stageTable = {
 /**
  * When the stages of a workgroup run.
  * @param workgroup.hasNews true if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`
+ * @param workgroup.commitEveryMs undefined if no bucket is configured
  */
 export function pacesOf(
   pipeline: Config['pipeline'],
-  { hasExports, hasNews }: { hasExports: boolean; hasNews: boolean },
+  {
+    hasExports,
+    hasNews,
+    commitEveryMs,
+  }: { hasExports: boolean; hasNews: boolean; commitEveryMs?: number | undefined },
 ): StagePace[] {
   return Object.values<StageDefinition>(stageTable)
     .filter(({ stage }) => stage !== 'export' || hasExports)
+    .filter(({ stage }) => stage !== 'commit' || commitEveryMs !== undefined)
     .map(({ stage, leastMs, everyMs }) => ({
       stage,
       leastMs: leastMs(pipeline),
       everyMs: stage === 'poll' && !hasNews ? pipeline.pollEvery : everyMs(pipeline),
+      ...(stage === 'commit' && { leastMs: commitEveryMs!, everyMs: commitEveryMs! }),
     }));
 }
 

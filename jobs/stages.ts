@@ -1,7 +1,7 @@
 import type { Config } from '../src/config/config.ts';
 
 /** The stages of a workgroup, in the order in which data passes through them. */
-export const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'export'] as const;
+export const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'commit', 'export'] as const;
 export type StageName = (typeof stageNames)[number];
 
 /** What a run of a stage returns. Other results mean that the stage has done everything. */
@@ -24,7 +24,7 @@ export type Stages = Readonly<
 export interface StageDefinition {
   stage: StageName;
   /** Stages of one lane of a shard never run at the same time. Stages of different lanes may, and rely on transactions of the warehouse. */
-  lane: 'land' | 'derive' | 'export';
+  lane: 'land' | 'derive' | 'commit' | 'export';
   /** The least time between the beginnings of two runs. */
   leastMs: (pipeline: Config['pipeline']) => number;
   /** The time after which the stage runs without being asked. */

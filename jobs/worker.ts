@@ -31,10 +31,10 @@ export interface WorkerDependencies {
   /** True if news of the stream of the workgroup reaches `noteNews`. Otherwise the stream is polled, and the shard stays open. */
   hasNews(workgroupId: string): boolean;
   /**
-   * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `new`: there is nothing of it
-   * yet. `idle`: it has nothing to do.
+   * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `idle`: it has nothing to do.
+   * `new`: it has no message and no warehouse. It stays closed, also for jobs.
    */
-  assess(workgroupId: string): Promise<'behind' | 'new' | 'idle'>;
+  assess(workgroupId: string): Promise<'behind' | 'idle' | 'new'>;
   /** True if an idle shard has everything of its stream, and the lake everything of the shard. */
   mayHibernate(workgroupId: string): Promise<boolean>;
   /** Called when an idle shard was closed. */
@@ -57,7 +57,7 @@ export interface RunningWorker {
 }
 
 export interface WorkerOptions {
-  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'>;
+  config: Pick<Config, 'queue' | 'dataDir' | 'pipeline'> & Partial<Pick<Config, 'storage'>>;
   /** A changed workgroup is opened again, and a removed one is closed. */
   workgroups: Workgroups;
   dependencies: WorkerDependencies;
@@ -93,8 +93,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { workerId, leases, channel } = backend;
   const idsNow = () => workgroups.list().map(({ id }) => id);
   const configured = { has: (workgroupId: string) => workgroups.get(workgroupId) !== undefined };
-  /** Workgroups without anything stored. Nobody misses them while they wait. */
-  const unborn = new Set<string>();
   /** Stages that are due as soon as the shard is open. */
   const due = new Map<string, Set<StageName>>();
   let survey: Survey = { workers: 1, awake: [], free: [] };
@@ -114,10 +112,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     async open(workgroupId, onLost) {
       const isBrief = demand.isBrief(workgroupId);
       await dependencies.openShard(workgroupId);
-      unborn.delete(workgroupId);
       const hasExports = workgroups.exportsOf(workgroupId).length > 0;
       const hasNews = dependencies.hasNews(workgroupId);
-      const paces = pacesOf(pipeline, { hasExports, hasNews });
+      const commitEveryMs = config.storage?.s3 && config.storage.commitEvery;
+      const paces = pacesOf(pipeline, { hasExports, hasNews, commitEveryMs });
       const { stages } = dependencies;
       const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, onLost });
       for (const stage of due.get(workgroupId) ?? []) shard.noteDue(stage);
@@ -196,26 +194,32 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   /** Looks for closed shards that have something to do. News can be lost. */
   async function assessAll(): Promise<void> {
-    const closed = idsNow().filter((id) => !ownedShards.has(id) && !awake.has(id) && !demand.isWanted(id));
-    const born: string[] = [];
-    const later: string[] = [];
+    await wantBehind(idsNow());
+    isAssessed = true;
+  }
+
+  async function wantBehind(workgroupIds: readonly string[]): Promise<void> {
+    const states = await assessClosed(workgroupIds);
+    for (const [workgroupId, state] of states) if (state === 'behind') demand.want(workgroupId);
+  }
+
+  /** The states of these workgroups, without those that are open or wanted. */
+  async function assessClosed(workgroupIds: readonly string[]) {
+    const closed = workgroupIds.filter(
+      (id) => !ownedShards.has(id) && !awake.has(id) && !demand.isWanted(id),
+    );
+    const states = new Map<string, 'behind' | 'idle' | 'new'>();
     await inParallel(closed, async (workgroupId) => {
       try {
-        const state = dependencies.hasNews(workgroupId) ? await dependencies.assess(workgroupId) : 'behind';
-        if (state === 'behind') born.push(workgroupId);
-        if (state === 'new') later.push(workgroupId);
+        const hasNews = dependencies.hasNews(workgroupId);
+        states.set(workgroupId, hasNews ? await dependencies.assess(workgroupId) : 'behind');
       } catch (error) {
         // Opening it tells the reason.
         logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'shard.not-assessed');
-        born.push(workgroupId);
+        states.set(workgroupId, 'behind');
       }
     });
-    for (const workgroupId of born) demand.want(workgroupId);
-    for (const workgroupId of later) {
-      unborn.add(workgroupId);
-      demand.want(workgroupId, true);
-    }
-    isAssessed = true;
+    return states;
   }
 
   const schedules = () => {
@@ -226,7 +230,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   async function handle(job: Job): Promise<JobOutcome> {
     if (job.stage === 'maintain') {
-      for (const { id, timezone } of workgroups.list()) if (timezone === job.timeZone) noteDue(id, job);
+      const ids = workgroups.list().flatMap(({ id, timezone }) => (timezone === job.timeZone ? [id] : []));
+      const states = await assessClosed(ids);
+      for (const id of ids) if (states.get(id) !== 'new') noteDue(id, job);
       return 'here';
     }
     const { workgroupId } = job;
@@ -291,7 +297,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ownedShards.giveUp(one.after.id, 'reconfigured');
       demand.want(one.after.id);
     }
-    for (const { id } of added) demand.want(id);
+    void wantBehind(added.map(({ id }) => id));
     void dueJobs.review();
   });
 
@@ -357,7 +363,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
           ownedShards,
           workgroupIds: idsNow(),
           isAwake: (id) => awake.has(id),
-          isQueued: (id) => demand.isWanted(id) && (isStarting || !unborn.has(id)),
+          isQueued: demand.isWanted,
           isStarting: lookIfStarted(),
         },
         { nowMs: clock.now(), wallLeadMs: wallClock.now() - clock.now(), startedAtMs, lastRoundAtMs },

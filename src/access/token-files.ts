@@ -53,15 +53,11 @@ export function openTokenFiles(folder: string): TokenFiles {
       },
     },
   );
-  const revokedFile = openLineFile(
-    join(folder, 'revoked.ndjson'),
-    (value) => revocationSchema.safeParse(value).data,
-    {
-      take: ({ tokenId, revokedAtMs }) => revoked.set(tokenId, revokedAtMs),
-      // A revoked token stays revoked in this process, also if the file is emptied.
-      reset: () => undefined,
-    },
-  );
+  const revokedFile = openLineFile(revokedFileOf(folder), (value) => revocationSchema.safeParse(value).data, {
+    take: ({ tokenId, revokedAtMs }) => revoked.set(tokenId, revokedAtMs),
+    // A revoked token stays revoked in this process, also if the file is emptied.
+    reset: () => undefined,
+  });
   return {
     addIssued: (record) => issuedFile.append(record),
     issued() {
@@ -78,6 +74,10 @@ export function openTokenFiles(folder: string): TokenFiles {
       return revoked;
     },
   };
+}
+
+export function revokedFileOf(folder: string): string {
+  return join(folder, 'revoked.ndjson');
 }
 
 /** The workgroups in which each token was used, in a file that processes share and only append to. */

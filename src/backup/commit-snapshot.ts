@@ -15,12 +15,14 @@ import type { Shard } from '../warehouse/shard.ts';
 
 export interface CommitSnapshotOptions {
   lakeDir: string;
+  /** Adds a generation also if the newest one has a snapshot, because the warehouse has changed and the lake has not. */
+  isForced?: boolean;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Adds a generation with the same files and a snapshot of the warehouse. Does nothing if the newest generation has a snapshot. The warehouse stores the
+ * Adds a generation with the same files and a snapshot of the warehouse. Does nothing if the newest generation has a snapshot, unless `isForced`. The warehouse stores the
  * nonce of the generation before the snapshot is taken, so the restored warehouse and the generation know each other.
  *
  * The caller must not publish at the same time.
@@ -36,7 +38,7 @@ export async function commitSnapshot(
   const { head, paths } = lake;
   if (!head)
     throw new TransientError('NothingPublished', `workgroup ${shard.workgroupId} has published nothing yet`);
-  if (head.snapshot) return { ...head, snapshot: head.snapshot };
+  if (head.snapshot && !options.isForced) return { ...head, snapshot: head.snapshot };
   const store = createFolderStore(paths.root);
   const sequence = head.sequence + 1;
   const planned = { sequence, nonce: newNonce() };

@@ -1,5 +1,6 @@
 import type { Problem } from '../lib/errors.ts';
 import { HOUR_MS } from '../lib/time.ts';
+import { formatDuration } from '../lib/units.ts';
 import type { Config, WorkgroupConfig } from './config.ts';
 import { type EnergyStream, modulusWhOf } from './energy-stream.ts';
 import { settingPlace } from './workgroup-place.ts';
@@ -9,7 +10,8 @@ const USUAL_STEP_MS = HOUR_MS / 4;
 const registers: readonly EnergyStream['method'][] = ['total_energy', 'daily_energy'];
 
 /** Allowed settings that are probably wrong, with what to change, by path. */
-export function configWarnings({ workgroups }: Config): Problem[] {
+export function configWarnings(config: Config): Problem[] {
+  const { workgroups } = config;
   if (workgroups.length === 0) {
     return [
       {
@@ -18,12 +20,26 @@ export function configWarnings({ workgroups }: Config): Problem[] {
       },
     ];
   }
-  return workgroups.flatMap((workgroup, index) =>
-    workgroupWarnings(workgroup).map(({ path, message }) => ({
-      path: settingPlace(workgroup, index, path),
-      message,
-    })),
-  );
+  return [
+    ...commitWarnings(config),
+    ...workgroups.flatMap((workgroup, index) =>
+      workgroupWarnings(workgroup).map(({ path, message }) => ({
+        path: settingPlace(workgroup, index, path),
+        message,
+      })),
+    ),
+  ];
+}
+
+/** After the loss of a machine, the stream fills the time since the last commit. */
+function commitWarnings({ storage, stream }: Config): Problem[] {
+  if (storage.s3 === undefined || storage.commitEvery <= stream.retention / 2) return [];
+  return [
+    {
+      path: 'storage.commitEvery',
+      message: `${formatDuration(storage.commitEvery)} is more than half of stream.retention (${formatDuration(stream.retention)}), so messages can be deleted from the stream before the bucket has them; write a shorter time, or a longer stream.retention`,
+    },
+  ];
 }
 
 /** Like `configWarnings`, for one workgroup. */

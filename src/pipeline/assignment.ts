@@ -7,11 +7,13 @@ export interface Assignment {
   dataDir: string;
   pipeline: Config['pipeline'];
   limits: Config['limits'];
+  /** The bucket that has the state of all workgroups, if one is configured. Default: none. */
+  storage?: Pick<Config['storage'], 's3'>;
 }
 
 export function assignmentOf(config: Omit<Assignment, 'workgroup'>, workgroup: WorkgroupConfig): Assignment {
-  const { dataDir, pipeline, limits } = config;
-  return { workgroup, dataDir, pipeline, limits };
+  const { dataDir, pipeline, limits, storage } = config;
+  return { workgroup, dataDir, pipeline, limits, ...(storage && { storage: { s3: storage.s3 } }) };
 }
 
 export function warehousePath({ dataDir, workgroup }: Assignment): string {

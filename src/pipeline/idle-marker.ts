@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile, syncFolder } from '../lib/durable-files.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { localDateOf, type UtcMs } from '../lib/time.ts';
-import { type Assignment, warehousePath } from './assignment.ts';
+import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 
 /** Says that a warehouse was closed with nothing to do. It is a file beside the warehouse, and does not exist while the warehouse is open. */
 const markerSchema = z.strictObject({
@@ -50,7 +50,7 @@ export function removeIdleMarker(assignment: Assignment): void {
  * The state of a closed warehouse.
  * - `idle`: it has everything of the stream, and everything was computed and published
  * - `behind`: there are newer messages, it was not closed cleanly, or the settings or the day have changed
- * - `new`: there is no warehouse, and no message either
+ * - `new`: there is no warehouse, no lake and no message
  * @param end the end of the stream; undefined if there is no stream yet
  */
 export function assessWarehouse(
@@ -59,7 +59,7 @@ export function assessWarehouse(
   nowMs: UtcMs,
 ): 'idle' | 'behind' | 'new' {
   const bytes = bytesOf(assignment);
-  if (bytes === undefined) return end === undefined || end.isEmpty ? 'new' : 'behind';
+  if (bytes === undefined) return hasNothing(assignment, end) ? 'new' : 'behind';
   const marker = readMarker(assignment);
   if (!marker || marker.warehouseBytes !== bytes || marker.settings !== settingsHash(assignment))
     return 'behind';
@@ -70,6 +70,11 @@ export function assessWarehouse(
       ? marker.nextOffset === '0'
       : marker.logEpoch === end.epoch && marker.nextOffset === String(end.next);
   return isSameDay && isAtEnd ? 'idle' : 'behind';
+}
+
+/** A lake without its warehouse is a fault, which opening reports. */
+function hasNothing(assignment: Assignment, end: (StreamEnd & { isEmpty: boolean }) | undefined): boolean {
+  return (end?.isEmpty ?? true) && !existsSync(join(lakeFolder(assignment), assignment.workgroup.id));
 }
 
 function readMarker(assignment: Assignment): IdleMarker | undefined {

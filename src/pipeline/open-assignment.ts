@@ -1,39 +1,27 @@
 import PQueue from 'p-queue';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
-import { type BackfillJob, createBackfillJob } from '../backfill/backfill-job.ts';
+import { createBackfillJob } from '../backfill/backfill-job.ts';
 import { createInterpreter } from '../client/interpret.ts';
-import { createImportJob, type ImportJob } from '../import/import-job.ts';
+import { createImportJob } from '../import/import-job.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Clock, UtcMs } from '../lib/time.ts';
+import type { Clock } from '../lib/time.ts';
 import { renewCurrent } from '../publish/renew-current.ts';
 import { openShard } from '../warehouse/shard.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
-import { type LiveReader, storedPosition } from './live-reader.ts';
+import { storedPosition } from './live-reader.ts';
+import { claimWorkgroup, openWorkgroupBucket } from './open-bucket.ts';
+import type { OpenShard } from './open-shard.ts';
 
-/** A shard that this thread has open, with its jobs. */
-export interface OpenShard extends LiveReader {
-  assignment: Assignment;
-  imports: ImportJob;
-  backfills: BackfillJob;
-  /** Runs changes of readings and energy one after another, because two transactions that change the same rows would fail. */
-  inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Runs publications and snapshots one after another, because each adds a generation. */
-  inLake<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Which snapshots the lake has, and needs. */
-  snapshots: { lastAtMs: UtcMs | undefined; isWanted: boolean };
-  clock: Clock;
-  logger: Logger;
-}
-
-/** Opens a workgroup's warehouse and its reader at the checkpoint. */
+/** Opens a workgroup's warehouse and its reader at the checkpoint. With a bucket it takes the workgroup over first. */
 export async function openAssignment(
   assignment: Assignment,
   clock: Clock,
   logger: Logger,
 ): Promise<OpenShard> {
   const { workgroup, pipeline, limits } = assignment;
+  const claimed = await claimWorkgroup(assignment, { clock, logger });
   const shard = await openShard({
     path: warehousePath(assignment),
     workgroupId: workgroup.id,
@@ -41,6 +29,7 @@ export async function openAssignment(
     threads: pipeline.threads,
     namesMax: limits.namesPerWorkgroup,
     folders: [lakeFolder(assignment)],
+    ...(claimed && { epoch: BigInt(claimed.claim.ownerEpoch) }),
     clock,
     logger,
   });
@@ -53,7 +42,7 @@ export async function openAssignment(
   const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, logger });
   const changes = new PQueue({ concurrency: 1 });
   const generations = new PQueue({ concurrency: 1 });
-  return {
+  const open: OpenShard = {
     shard,
     assignment,
     interpret,
@@ -63,18 +52,28 @@ export async function openAssignment(
     backfills,
     inTurn: (work) => changes.add(work),
     inLake: (work) => generations.add(work),
+    bucket: undefined,
     snapshots: { lastAtMs: undefined, isWanted: false },
     clock,
     logger,
   };
+  try {
+    if (claimed) open.bucket = await openWorkgroupBucket(open, claimed);
+  } catch (error) {
+    await shard.close();
+    throw error;
+  }
+  return open;
 }
 
-/** Stops its jobs, makes `current` show the newest generation, and closes its file. */
+/** Stops its jobs, commits to the bucket, makes `current` show the newest generation, and closes its file. */
 export async function closeAssignment(open: OpenShard): Promise<void> {
-  const { shard, imports, backfills, assignment, clock, logger } = open;
+  const { shard, imports, backfills, assignment, bucket, clock, logger } = open;
   await Promise.all([imports.stop(), backfills.stop()]);
+  await bucket?.close();
   try {
-    await renewCurrent(shard, { lakeDir: lakeFolder(assignment), isFinal: true, clock });
+    // The local lake of a lost shard is not shown to anybody.
+    if (!bucket?.lost()) await renewCurrent(shard, { lakeDir: lakeFolder(assignment), isFinal: true, clock });
   } catch (error) {
     // Reports do not need it, and the next process renews it.
     logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'publish.current');

@@ -21,21 +21,20 @@ import type { Problem } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { findProblems } from '../problems/find-problems.ts';
 import { type MaintainResult, maintain } from '../publish/maintain-lake.ts';
-import { type PublishResult, publish } from '../publish/publish.ts';
-import { renewCurrent } from '../publish/renew-current.ts';
 import { type RollUpResult, rollUp } from '../rollup/roll-up.ts';
 import { requestRetry } from '../rollup/set-aside.ts';
 import { listUploads, type UploadList } from '../upload/list-uploads.ts';
 import type { StoreOutcome } from '../upload/store-upload.ts';
 import { type TakeRequest, takeUpload } from '../upload/take-upload.ts';
 import { listQuarantine, type Quarantine, type QuarantineQuery } from '../warehouse/list-quarantine.ts';
-import { noteDeviceStatus } from '../warehouse/note-device-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { lakeFolder } from './assignment.ts';
 import { interruptAfter } from './interrupt-after.ts';
 import { type LandReply, land } from './live-reader.ts';
-import type { OpenShard } from './open-assignment.ts';
+import type { OpenShard } from './open-shard.ts';
+import { type PublishedNow, publishNow } from './publish-now.ts';
 import { takeSnapshotIfDue, takeSnapshotNow } from './take-snapshots.ts';
+import type { BucketState } from './workgroup-bucket.ts';
 
 /** The operations on an open shard. A new operation needs one line here and one in `operations`. */
 export interface Operations {
@@ -43,11 +42,12 @@ export interface Operations {
   position: { args: undefined; result: { ask: Ask; messagesMax: number } };
   land: { args: { ask: Ask; answer: RawAnswer }; result: LandReply };
   rollUp: { args: undefined; result: RollUpResult };
-  /** `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this time. */
-  publish: { args: undefined; result: PublishResult & { currentDueInMs: number | undefined } };
+  publish: { args: undefined; result: PublishedNow };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
   /** Publishes what is new, and adds a generation with a snapshot of the warehouse. */
   snapshot: { args: undefined; result: { sequence: number } };
+  /** Commits what has changed to the bucket, see `WorkgroupBucket.commit`. Undefined if no bucket is configured. */
+  commit: { args: { isComplete: boolean }; result: BucketState | undefined };
   status: { args: undefined; result: ShardStatus };
   /** Contradictions between data and configuration. */
   problems: { args: undefined; result: Problem[] };
@@ -138,15 +138,19 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         // A generation that has a snapshot gets no second one.
         if (open.snapshots.isWanted) await publishNow(open, signal);
         await takeSnapshotIfDue(open);
-        await shard.checkpointIfLarge();
+        await shard.checkpointIfDue();
+        await shard.releaseMemory();
       }
       return result;
     }),
   snapshot: (open, _args, signal) =>
     open.inLake(async () => {
       await publishNow(open, signal);
-      return takeSnapshotNow(open);
+      const { sequence } = await takeSnapshotNow(open);
+      return { sequence };
     }),
+  commit: async ({ bucket }, { isComplete }, signal) =>
+    bucket && untilAborted(bucket.commit(isComplete), signal),
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
     shard.read((connection) => findProblems(connection, assignment.workgroup)),
@@ -201,14 +205,16 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   backfillGaps: ({ backfills }, { upstream }) => backfills.gaps(upstream),
 };
 
-async function publishNow(
-  { shard, assignment, clock, logger }: OpenShard,
-  signal: AbortSignal | undefined,
-): Promise<Operations['publish']['result']> {
-  await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
-  const lake = { lakeDir: lakeFolder(assignment), currentEveryMs: assignment.pipeline.currentEvery, clock };
-  const declared = assignment.workgroup;
-  const result = await publish(shard, { ...lake, declared, logger, ...(signal && { signal }) });
-  const { dueInMs: currentDueInMs } = await renewCurrent(shard, lake);
-  return { ...result, currentDueInMs };
+/** Waits for shared work until it ends or the caller gives up. The work continues. */
+async function untilAborted<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  if (!signal) return work;
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }

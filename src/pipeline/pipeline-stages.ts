@@ -11,10 +11,11 @@ import { assignmentOf } from './assignment.ts';
 import { failureWords } from './failure-words.ts';
 import type { Pipeline } from './pipeline.ts';
 import { type PollResult, pollSlice } from './poll-slice.ts';
+import type { BucketState } from './workgroup-bucket.ts';
 import type { StatusBook, StatusStage } from './workgroup-status.ts';
 
 export interface StagesOptions {
-  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits'>;
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'storage'>;
   workgroups: Workgroups;
   pipeline: Pipeline;
   status: StatusBook;
@@ -22,6 +23,8 @@ export interface StagesOptions {
   logger: Logger;
   /** True if reads of the stream of a workgroup return at once. Otherwise the server holds them at the end, because nothing else tells of news. */
   hasNews?: (workgroupId: string) => boolean;
+  /** Called when the bucket has a new commit of a workgroup. */
+  onCommitted?: (workgroupId: string, sequence: number) => void;
   /** Called after messages have landed, also during a run that continues. */
   onLanded?: (workgroupId: string) => void;
   /** How a workgroup's stream is read, with its address and token. */
@@ -41,6 +44,8 @@ export interface PipelineStages {
   rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
   publish(workgroupId: string, signal: AbortSignal): Promise<{ againInMs: number | undefined }>;
   maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
+  /** @param isComplete publishes first what is new */
+  commit(workgroupId: string, signal: AbortSignal, isComplete?: boolean): Promise<void>;
   openShard(workgroupId: string): Promise<void>;
   closeShard(workgroupId: string): Promise<void>;
   close(): Promise<void>;
@@ -97,6 +102,20 @@ export function createStages(options: StagesOptions): PipelineStages {
       }
       throw error;
     }
+  }
+
+  function noteBucket(workgroupId: string, { sequence, committedAtMs, isLakeComplete }: BucketState): void {
+    const before = status.of(workgroupId).bucket?.sequence;
+    status.note(workgroupId, {
+      bucket: {
+        lastCommitAtMs: committedAtMs,
+        sequence,
+        failingSinceMs: undefined,
+        lastError: undefined,
+        isLakeComplete,
+      },
+    });
+    if (sequence !== before) options.onCommitted?.(workgroupId, sequence);
   }
 
   return {
@@ -160,10 +179,30 @@ export function createStages(options: StagesOptions): PipelineStages {
         }));
         status.note(workgroupId, { problems });
       }),
+    async commit(workgroupId, signal, isComplete = false) {
+      const before = status.of(workgroupId).bucket;
+      try {
+        const bucket = await pipeline.run(workgroupId, 'commit', { isComplete }, undefined, signal);
+        if (bucket) noteBucket(workgroupId, bucket);
+      } catch (error) {
+        const atMs = clock.now();
+        const lastError = { atMs, message: failureWords(error).message };
+        if (!signal.aborted && before)
+          status.note(workgroupId, {
+            bucket: { ...before, lastError, failingSinceMs: before.failingSinceMs ?? atMs },
+          });
+        throw error;
+      }
+    },
     async openShard(workgroupId) {
-      await pipeline.open(assignmentOf(config, workgroupOf(workgroupId)));
+      const { bucket } = await pipeline.open(assignmentOf(config, workgroupOf(workgroupId)));
+      status.note(workgroupId, { bucket: undefined });
+      if (bucket) noteBucket(workgroupId, bucket);
     },
     async closeShard(workgroupId) {
+      const { bucket } = status.of(workgroupId);
+      // Another worker can take it over from now on.
+      if (bucket) status.note(workgroupId, { bucket: { ...bucket, isLakeComplete: false } });
       await pipeline.closeShard(workgroupId);
       await sources.get(workgroupId)?.close();
       sources.delete(workgroupId);

@@ -6,11 +6,12 @@ import { siblingModule } from '../lib/sibling-module.ts';
 import type { Assignment } from './assignment.ts';
 import type { OperationName, Operations } from './operations.ts';
 import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
+import type { BucketState } from './workgroup-bucket.ts';
 
 /** The pipeline's thread, for the main thread: opens shards, runs operations, closes shards. */
 export interface Pipeline {
   /** Opens a workgroup's shard and takes it over from its last owner. */
-  open(assignment: Assignment): Promise<{ epoch: bigint }>;
+  open(assignment: Assignment): Promise<OpenedShard>;
   /**
    * Runs an operation on an open shard.
    * @param transfer buffers that move to the thread without a copy
@@ -27,6 +28,12 @@ export interface Pipeline {
   closeShard(workgroupId: string): Promise<void>;
   /** Closes all shards, then ends the thread. */
   close(): Promise<void>;
+}
+
+/** `bucket` is undefined if no bucket is configured. */
+export interface OpenedShard {
+  epoch: bigint;
+  bucket?: BucketState;
 }
 
 interface Thread {
@@ -91,7 +98,7 @@ export function createPipeline(options: { logLevel: string; logger: Logger }): P
   return {
     async open(assignment) {
       thread ??= start();
-      return (await send(thread, { kind: 'open', assignment })) as { epoch: bigint };
+      return (await send(thread, { kind: 'open', assignment })) as OpenedShard;
     },
     async run(workgroupId, operation, args, transfer, signal) {
       if (!thread) throw new TransientError('ShardNotOpen', `the warehouse of ${workgroupId} is not open`);

@@ -1,15 +1,19 @@
 import { commitSnapshot } from '../backup/commit-snapshot.ts';
+import type { RestorableCommit } from '../backup/stored-commits.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { elapsedOf } from '../lib/time.ts';
 import { lakeFolder } from './assignment.ts';
-import type { OpenShard } from './open-assignment.ts';
+import type { OpenShard } from './open-shard.ts';
 
 /**
- * Adds a generation with a snapshot of the warehouse, if the newest generation has none.
+ * Adds a generation with a snapshot of the warehouse, if the newest generation has none or if `isForced`.
  * @returns the newest generation
  * @throws as commitSnapshot does
  */
-export async function takeSnapshotNow({ shard, assignment, imports, snapshots, clock, logger }: OpenShard) {
+export async function takeSnapshotNow(
+  { shard, assignment, imports, snapshots, clock, logger }: OpenShard,
+  isForced = false,
+): Promise<RestorableCommit> {
   // What comes while the snapshot is taken is not in it, and asks for another one.
   const wasWanted = snapshots.isWanted;
   // Of a running import it has only a part. The state of a failed import is an error.
@@ -18,9 +22,10 @@ export async function takeSnapshotNow({ shard, assignment, imports, snapshots, c
     () => false,
   );
   try {
-    const { sequence } = await commitSnapshot(shard, { lakeDir: lakeFolder(assignment), clock, logger });
+    const lakeDir = lakeFolder(assignment);
+    const generation = await commitSnapshot(shard, { lakeDir, isForced, clock, logger });
     snapshots.lastAtMs = elapsedOf(clock);
-    return { sequence };
+    return generation;
   } catch (error) {
     snapshots.isWanted ||= wasWanted;
     throw error;

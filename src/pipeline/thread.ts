@@ -4,7 +4,8 @@ import { createLogger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { systemClock } from '../lib/time.ts';
 import { warehousePath } from './assignment.ts';
-import { closeAssignment, type OpenShard, openAssignment } from './open-assignment.ts';
+import { closeAssignment, openAssignment } from './open-assignment.ts';
+import type { OpenShard } from './open-shard.ts';
 import { type Handler, type OperationName, operations } from './operations.ts';
 import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 import { watchWarehouseFile } from './watch-warehouse-file.ts';
@@ -72,7 +73,7 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       if (shards.get(assignment.workgroup.id) === opening) opened.set(assignment.workgroup.id, open);
       fileChecks.set(assignment.workgroup.id, watchWarehouseFile(warehousePath(assignment)));
       await shareMemory();
-      return { epoch: shard.epoch };
+      return { epoch: shard.epoch, ...(open.bucket && { bucket: open.bucket.state() }) };
     }
     case 'run': {
       const { workgroupId, operation, args } = request;
@@ -81,6 +82,8 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       const abort = new AbortController();
       aborts.set(request.id, abort);
       const handler = operations[operation] as Handler<OperationName>;
+      const lost = open.bucket?.lost();
+      if (lost) throw lost;
       const checkFile = fileChecks.get(workgroupId);
       checkFile?.();
       const result = await handler(open, args as never, abort.signal).finally(() =>

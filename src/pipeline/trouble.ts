@@ -6,7 +6,7 @@ export interface Trouble {
   /** Undefined if it affects all workgroups of the worker. */
   workgroupId?: string | undefined;
   /** `open`: the data cannot be opened. `queue`: the worker itself. `store`: messages cannot be stored. */
-  stage: 'poll' | 'rollup' | 'publish' | 'maintain' | 'export' | 'open' | 'queue' | 'store';
+  stage: 'poll' | 'rollup' | 'publish' | 'maintain' | 'commit' | 'export' | 'open' | 'queue' | 'store';
   state: 'failing' | 'late' | 'stuck' | 'unscheduled' | 'not-open' | 'unreachable';
   sinceMs: UtcMs;
   /** The problem and what to do, in one line. */
@@ -18,6 +18,7 @@ const stageWords: Readonly<Record<Trouble['stage'], string>> = {
   rollup: 'computing energy (rollup)',
   publish: 'publishing (publish)',
   maintain: 'cleaning up (maintain)',
+  commit: 'committing to the bucket (commit)',
   export: 'writing exports (export)',
   open: 'opening the data',
   queue: 'the queue',

@@ -3,8 +3,9 @@ import type { z } from 'zod';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
-import { type DayQuery, type DayReport, dayReportJson, sourceFiles } from './day-report.ts';
+import { type DayQuery, type DayReport, dayReportJson, refuseTooMany, sourceFiles } from './day-report.ts';
 import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './day-request.ts';
+import type { SelectEnergyRows } from './energy-rows.ts';
 import { etagOf } from './etag.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import type { Guard } from './report-guard.ts';
@@ -17,6 +18,8 @@ export interface DayRoute {
   summary: string;
   description: string;
   report: DayReport;
+  /** The same as rows. */
+  rows: SelectEnergyRows;
   daysMax: number;
   answer: z.ZodType;
   /** Name of the log event of an answer. */
@@ -56,10 +59,17 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
 
       const generation = await lake.current(workgroup.id);
       const etag = etagOf(factsOf(report, query, generation));
-      return sendParts(request, reply, {
-        share: lake.share,
+      return sendParts(request, reply, lake, {
         etag,
         read: (signal) => dayReportJson(report, lake, generation, query, signal),
+        rows: {
+          name: `${route.path.replace('/', '-')}_${query.startDay}_${query.endDay}`,
+          facts: workgroup.devices,
+          select: () => route.rows(query, workgroup, generation),
+          async check(connection) {
+            if (generation) await refuseTooMany(connection, report, query, generation);
+          },
+        },
         told: (fields) =>
           logger.debug(
             { shard: workgroup.id, generation: generation?.commit.sequence, ...fields },

@@ -9,6 +9,7 @@ import { dailyEnergy, dailyEnergyDetails } from './daily-energy.ts';
 import { DAYS_MAX, PROFILE_DAYS_MAX } from './day-request.ts';
 import { type DayRoute, registerDayRoute } from './day-routes.ts';
 import { registerDeviceStatusRoute } from './device-routes.ts';
+import { dailyEnergyRows, deviceDailyEnergyRows, intervalEnergyRows } from './energy-rows.ts';
 import { type AskForExplanation, registerExplainRoute } from './explain-route.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake-reader.ts';
@@ -33,6 +34,7 @@ const dayRoutes: readonly DayRoute[] = [
     description:
       'Energy in Wh for each day, by device or by device and source. A device adds up sources of one role only. The header `Wattline-Flags`, such as `mixed=1, incomplete=2`, counts devices and days with these flags: mixed (one of several roles is used), undeclared (a source without a role), incomplete (a source is missing; without any energy the device is left out).',
     report: dailyEnergy,
+    rows: dailyEnergyRows,
     daysMax: DAYS_MAX,
     answer: dailyEnergySchema,
     event: 'report.daily-energy',
@@ -42,6 +44,7 @@ const dayRoutes: readonly DayRoute[] = [
     summary: 'Daily energy with its quality',
     description: 'Daily energy with the method, quality flags, coverage, status and version of each value.',
     report: dailyEnergyDetails,
+    rows: (query, ...rest) => (query.bySource ? dailyEnergyRows : deviceDailyEnergyRows)(query, ...rest),
     daysMax: DAYS_MAX,
     answer: dailyEnergyDetailsSchema,
     event: 'report.daily-energy-details',
@@ -52,6 +55,7 @@ const dayRoutes: readonly DayRoute[] = [
     description:
       'Energy in Wh of each 15 minutes of each day, by device or by device and source, from the field from which the day was read: the intervals of a day add up to its daily energy exactly.',
     report: intervalEnergy,
+    rows: intervalEnergyRows,
     daysMax: PROFILE_DAYS_MAX,
     answer: intervalEnergySchema,
     event: 'report.interval-energy',

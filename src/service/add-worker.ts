@@ -19,9 +19,11 @@ import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
 import { createStatusBook } from '../pipeline/workgroup-status.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
+import { serviceStore } from '../storage/workgroup-store.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { acceptRemoteCalls } from './accept-remote-calls.ts';
 import { answerForShards } from './answer-for-shards.ts';
+import { createBucketProbe } from './bucket-probe.ts';
 import type { BucketLake } from './open-bucket-lake.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
@@ -45,6 +47,8 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   redis: RedisConnection | undefined;
   /** The lakes of the bucket. Undefined if no bucket is configured. */
   bucket: BucketLake | undefined;
+  /** Called when the bucket has a new commit of a workgroup that this worker owns. */
+  onCommitted?: (workgroupId: string, sequence: number) => void;
 };
 
 /** Closing the pipeline after its worker has stopped takes at most this long. */
@@ -56,13 +60,15 @@ const CATCH_UP_MS = 10 * MINUTE_MS;
 export async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, audit, workgroups, news, redis, bucket, logger, clock }: Parts,
+  { access, audit, workgroups, news, redis, bucket, onCommitted, logger, clock }: Parts,
 ): Promise<WorkerRole> {
   const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
   /** There is no news of a stream elsewhere. */
   const hasNews = (workgroupId: string) =>
     news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
 
+  const probe = createBucketProbe(serviceStore(config.storage), logger);
+  await probe.atStart();
   const started = Promise.withResolvers<RunningWorker>();
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
@@ -76,6 +82,7 @@ export async function addWorker(
     logger,
     upstreamOf,
     hasNews,
+    ...(onCommitted && { onCommitted }),
     // Shards are opened while the worker starts.
     onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
   });
@@ -106,14 +113,15 @@ export async function addWorker(
   async function isAtRest(workgroupId: string): Promise<boolean> {
     const imports = await pipeline.run(workgroupId, 'importState', undefined);
     const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
-    const isExporting = (await exporting)?.exports.hasPending(workgroupId) ?? false;
+    const isExporting = (await (await exporting)?.exports.hasPending(workgroupId)) ?? false;
     return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
   }
 
   /** The stream forgets what a workgroup has read long before it wakes, so its snapshot must have everything. */
   async function hasSnapshot(workgroupId: string): Promise<boolean> {
     try {
-      await pipeline.run(workgroupId, 'snapshot', undefined);
+      if (config.storage.s3) await stages.commit(workgroupId, new AbortController().signal, true);
+      else await pipeline.run(workgroupId, 'snapshot', undefined);
       return true;
     } catch (error) {
       if (error instanceof TransientError && error.code === 'NothingPublished') return true;
@@ -146,6 +154,7 @@ export async function addWorker(
       },
       hasNews,
       async openShard(workgroupId) {
+        await probe.beforeUse();
         removeIdleMarker(assignment(workgroupId));
         await stages.openShard(workgroupId);
         await control.open(workgroupId);
@@ -155,8 +164,13 @@ export async function addWorker(
         control.close(workgroupId);
         await stages.closeShard(workgroupId);
       },
-      assess: async (workgroupId) =>
-        assessWarehouse(assignment(workgroupId), await news?.headOf(workgroupId), clock.now()),
+      async assess(workgroupId) {
+        const end = await news?.headOf(workgroupId);
+        const state = assessWarehouse(assignment(workgroupId), end, clock.now());
+        if (state === 'new' && !status.of(workgroupId).isHibernated)
+          status.note(workgroupId, { isHibernated: true });
+        return state;
+      },
       mayHibernate: async (workgroupId) =>
         (await isAtRest(workgroupId)) &&
         (await hasAllOfStream(workgroupId)) &&

@@ -9,6 +9,8 @@ import type { Clock } from '../lib/time.ts';
 import type { ConfigReloaded, ConfigState } from '../worker-rpc/process-rpc.ts';
 import { startProcessServer } from '../worker-rpc/process-server.ts';
 import { auditReload, differentSettings } from './audit-config-changes.ts';
+import type { Role } from './hold-roles.ts';
+import { requireSharedStorage } from './require-shared-storage.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The configuration of a running process, which can be read again. */
@@ -35,7 +37,7 @@ export async function acceptReloads(options: {
   configSource?: ConfigSource | undefined;
   terminal?: Pick<Terminal, 'onReload'> | undefined;
   config: Pick<Config, 'dataDir'>;
-  roles: readonly string[];
+  roles: readonly Role[];
   workgroups: ReloadableWorkgroups;
   audit: Audit;
   clock: Clock;
@@ -58,7 +60,7 @@ export async function acceptReloads(options: {
 
 export function createConfigReload(options: {
   source: ConfigSource;
-  roles: readonly string[];
+  roles: readonly Role[];
   workgroups: ReloadableWorkgroups;
   audit: Audit;
   clock: Clock;
@@ -69,7 +71,9 @@ export function createConfigReload(options: {
 
   async function read(): Promise<Config> {
     try {
-      return await source.loader.reload();
+      const config = await source.loader.reload();
+      requireSharedStorage(config, roles);
+      return config;
     } catch (error) {
       const message = errorMessage(error);
       state = { ...state, refused: { atMs: clock.now(), message } };

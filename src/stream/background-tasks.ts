@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { openAuditSpool } from '../audit/spool.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -6,8 +5,10 @@ import { type Repeating, repeat } from '../lib/repeat.ts';
 import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { createAuditDrain } from './audit-drain.ts';
-import { type PresenceWatch, watchPresence } from './presence/presence-watch.ts';
+import { type PresenceWatch, STALLED_MS, watchPresence } from './presence/presence-watch.ts';
+import type { PresenceStore } from './presence/stored-presence.ts';
 import type { Stream } from './stream.ts';
+import type { TaskClaim } from './task-claim.ts';
 
 export interface BackgroundTasksOptions {
   stream: Pick<Stream, 'lazyLogOf'>;
@@ -15,11 +16,11 @@ export interface BackgroundTasksOptions {
   workgroups: () => readonly WatchedWorkgroup[];
   devicesWatchedMax?: number;
   dataDir: string;
-  /**
-   * Claims the tasks for this process, because only one of the processes that share a data folder may run them.
-   * @returns a function that gives the claim up; undefined while another process has it
-   */
-  hold(): Promise<(() => Promise<void>) | undefined>;
+  /** Only one of the processes that share a data folder may move its audit entries. */
+  folderClaim: TaskClaim;
+  /** Only one of the processes that share the logs may watch the devices. It can be the same claim. */
+  presenceClaim: TaskClaim;
+  presenceStoreOf(workgroupId: string): PresenceStore;
   clock: Clock;
   startTimer: StartTimer;
   logger: Logger;
@@ -32,32 +33,39 @@ export interface WatchedWorkgroup {
 }
 
 const EVERY_MS = SECOND_MS;
-/** After this time another process takes over from a process that has ended. */
-const HOLD_EVERY_MS = 10 * SECOND_MS;
 
 /**
  * Starts the tasks that the stream service runs by itself: it moves audit entries into the logs, and announces devices
  * that come online or go offline. A task that fails is tried again a second later.
  */
 export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating {
-  const { clock, startTimer, logger } = options;
+  const { folderClaim, presenceClaim, clock, startTimer, logger } = options;
   const jobs = new Map<string, ReturnType<typeof createJob>>();
-  let release: (() => Promise<void>) | undefined;
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-  const holds = async () => {
-    if (release !== undefined || elapsedOf(clock) - askedAtMs < HOLD_EVERY_MS) return release !== undefined;
-    askedAtMs = elapsedOf(clock);
+  const warnOnceAMinute = createRareWarning(clock, logger);
+  /** Since then this process can receive data. A process that takes the watch over was ready to receive before. */
+  let listeningSinceMs = clock.now();
+  let claimedAtMs = clock.now();
+  const claims = async () => {
+    const movesAudit = await isHeld(folderClaim);
+    const nowMs = clock.now();
+    const watches = await isHeld(presenceClaim);
+    if (Math.abs(nowMs - claimedAtMs) > STALLED_MS) listeningSinceMs = nowMs;
+    if (watches !== undefined) claimedAtMs = nowMs;
+    return { movesAudit: movesAudit === true, watches };
+  };
+  /** Undefined if it is not known now. */
+  const isHeld = async (claim: TaskClaim) => {
     try {
-      release = await options.hold();
+      return await claim.isHeld();
     } catch (error) {
-      logger.warn({ error: errorMessage(error) }, 'stream.upkeep-not-held');
+      warnOnceAMinute({ error: errorMessage(error) }, 'stream.upkeep-not-held');
+      return undefined;
     }
-    return release !== undefined;
   };
   const runAll = async () => {
-    if (!(await holds())) return;
+    const held = await claims();
     await followConfiguration();
-    await Promise.all([...jobs.values()].map(({ run }) => run()));
+    await Promise.all([...jobs.values()].map(({ run }) => run(held)));
   };
   /** Ends the tasks of removed and changed workgroups, and creates those of new ones. */
   const followConfiguration = async () => {
@@ -67,7 +75,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
       jobs.delete(id);
       await job.end();
     }
-    for (const [id, workgroup] of wanted) if (!jobs.has(id)) jobs.set(id, createJob(workgroup, options));
+    for (const [id, workgroup] of wanted) if (!jobs.has(id)) jobs.set(id, createJob(workgroup));
   };
   const beginning = runAll();
   const repeating = repeat(EVERY_MS, startTimer, () => beginning.then(runAll));
@@ -75,49 +83,62 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
     async stop() {
       await beginning;
       await repeating.stop();
-      if (release === undefined) return;
       // Entries that were recorded during the shutdown.
       await runAll();
       for (const { end } of jobs.values()) await end();
-      await release();
+      for (const claim of new Set([presenceClaim, folderClaim]))
+        await claim
+          .release()
+          .catch((error: unknown) =>
+            logger.warn({ error: errorMessage(error) }, 'stream.upkeep-not-released'),
+          );
     },
   };
 
-  function createJob({ id, deviceTimeoutMs }: WatchedWorkgroup, from: BackgroundTasksOptions) {
-    let drain: (() => Promise<void>) | undefined;
+  function createJob({ id, deviceTimeoutMs }: WatchedWorkgroup) {
+    const streamLog = options.stream.lazyLogOf(id);
+    const drain = createAuditDrain({ streamLog, spool: openAuditSpool(options.dataDir, id), logger });
     let watch: PresenceWatch | undefined;
-    let warnedAtMs: number | undefined;
-    const open = async () => {
-      const streamLog = from.stream.lazyLogOf(id);
-      const path = join(from.dataDir, 'stream', id, 'presence.json');
-      if (deviceTimeoutMs !== undefined)
-        watch = await watchPresence({
-          streamLog,
-          timeoutMs: deviceTimeoutMs,
-          devicesMax: from.devicesWatchedMax,
-          path,
-          clock,
-          logger,
-        });
-      drain = createAuditDrain({ streamLog, spool: openAuditSpool(from.dataDir, id), logger });
+    const warnOnceAMinute = createRareWarning(clock, logger);
+    const look = async () => {
+      if (deviceTimeoutMs === undefined) return;
+      watch ??= await watchPresence({
+        streamLog,
+        timeoutMs: deviceTimeoutMs,
+        devicesMax: options.devicesWatchedMax,
+        store: options.presenceStoreOf(id),
+        listeningSinceMs,
+        clock,
+        logger,
+      });
+      await watch.look();
     };
     const attempt = async (action: () => Promise<void> | void) => {
       try {
         await action();
       } catch (error) {
-        if (warnedAtMs !== undefined && elapsedOf(clock) - warnedAtMs < MINUTE_MS) return;
-        warnedAtMs = elapsedOf(clock);
-        logger.warn({ workgroup: id, error: errorMessage(error) }, 'stream.upkeep-failed');
+        warnOnceAMinute({ workgroup: id, error: errorMessage(error) }, 'stream.upkeep-failed');
       }
     };
     return {
       deviceTimeoutMs,
-      async run() {
-        if (drain === undefined) await attempt(open);
-        await attempt(async () => drain?.());
-        await attempt(async () => watch?.look());
+      async run({ movesAudit, watches }: { movesAudit: boolean; watches: boolean | undefined }) {
+        if (movesAudit) await attempt(drain);
+        if (watches) await attempt(look);
+        // The process that watches now has stored a newer state.
+        else if (watches === false) watch = undefined;
       },
       end: () => attempt(async () => watch?.save()),
     };
   }
+}
+
+/** A warning that is repeated every second is logged once a minute. */
+function createRareWarning(clock: Clock, logger: Logger): (facts: object, message: string) => void {
+  let warnedAtMs = Number.NEGATIVE_INFINITY;
+  return (facts, message) => {
+    if (elapsedOf(clock) - warnedAtMs < MINUTE_MS) return;
+    warnedAtMs = elapsedOf(clock);
+    logger.warn(facts, message);
+  };
 }

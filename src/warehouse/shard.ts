@@ -6,11 +6,11 @@ import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './committer.ts';
-import { openDatabase, walLimit } from './database.ts';
+import { type Database, openDatabase, walLimit } from './database.ts';
 import { beginInserts, endInserts } from './empty-inserts.ts';
 import { createFrozenReads, type FrozenReads } from './frozen-file.ts';
 import { createLanding, type Landing } from './landing.ts';
-import type { Migration } from './load-sql.ts';
+import { loadMigrations, type Migration } from './load-sql.ts';
 import { migrate } from './migrate.ts';
 import { checkOwner, takeOwnership } from './ownership.ts';
 import type { GapInput, GapResult } from './plan-landing.ts';
@@ -19,6 +19,7 @@ import { closedFailure, createRecoveringDatabase, onConnection } from './recover
 import { createReusableConnection } from './reusable-connection.ts';
 import { readShardStatus, type ShardStatus } from './shard-status.ts';
 import { knownFailure, warehouseFailure } from './warehouse-failures.ts';
+import { createFromTemplate, keepTemplate } from './warehouse-template.ts';
 import { createWriteGate } from './write-gate.ts';
 
 export interface ShardOptions {
@@ -51,6 +52,8 @@ export interface TransactionOptions {
 
 /** Changes in the write-ahead log take several times their size of memory. */
 const CHECKPOINT_BYTES_MIN = 4 * 1024 * 1024;
+/** The same for a warehouse that rests. Stages note their progress also if there is nothing new, which is less. */
+const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
 
 /** One workgroup's open warehouse, owned by this process. */
 export interface Shard {
@@ -97,8 +100,13 @@ export interface Shard {
   status(): Promise<ShardStatus>;
   /** Changes the memory that DuckDB may use for this file. */
   limitMemory(megabytes: number): Promise<void>;
-  /** Empties the write-ahead log if it is large. It stays as it is while transactions run. */
-  checkpointIfLarge(): Promise<void>;
+  /** Gives memory that DuckDB has freed back to the operating system. Allocators would keep it for later. */
+  releaseMemory(): Promise<void>;
+  /**
+   * Empties the write-ahead log if it is large, or if nothing was stored since the last call. Rows that are not in the file yet take about 30 MB of memory
+   * in all, however few they are.
+   */
+  checkpointIfDue(): Promise<void>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
@@ -112,8 +120,12 @@ export interface Shard {
 export async function openShard(options: ShardOptions): Promise<Shard> {
   const { path, workgroupId, clock, logger } = options;
   const startMs = performance.now();
+  const schema = options.migrations ?? loadMigrations();
+  await createFromTemplate(path, schema).catch((error: unknown) => {
+    throw warehouseFailure(error, path);
+  });
   const file = await openDatabase(options);
-  const prepared = await onConnection(file, (connection) => prepareFile(connection, options)).catch(
+  const prepared = await prepareFile(file, { ...options, migrations: schema }).catch(
     async (error: unknown) => {
       await file.close();
       throw warehouseFailure(error, path);
@@ -162,6 +174,11 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     alone: (work) => gate.alone(() => landing.pause(work)),
   });
   let changes = 0;
+  /** What `changes` was in the last call of `checkpointIfDue`. */
+  let changesSeen = -1;
+  let memoryMegabytes = options.memoryMegabytes;
+  const setMemoryLimit = () =>
+    read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(memoryMegabytes)}MiB'`));
 
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
@@ -252,11 +269,18 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       }
     },
     async limitMemory(megabytes) {
-      await read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(megabytes)}MiB'`));
+      memoryMegabytes = megabytes;
+      await setMemoryLimit();
     },
-    async checkpointIfLarge() {
+    async releaseMemory() {
+      // DuckDB does it whenever the limit is set, also to the same value.
+      await setMemoryLimit();
+    },
+    async checkpointIfDue() {
+      const isResting = changes === changesSeen;
+      changesSeen = changes;
       const walBytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
-      if (walBytes < CHECKPOINT_BYTES_MIN) return;
+      if (walBytes < (isResting ? CHECKPOINT_RESTING_BYTES_MIN : CHECKPOINT_BYTES_MIN)) return;
       // A reader of the frozen file must not see a checkpoint, so this waits its turn. The next call tries again after a failure.
       await frozen.read(async () => undefined).catch((error: unknown) => database.note(error));
     },
@@ -269,21 +293,25 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
 }
 
 /** Migrates the file, takes ownership, and reads the state from which landing starts. */
-async function prepareFile(connection: DuckDBConnection, options: ShardOptions) {
-  const migrations = await migrate(connection, options);
-  const epoch = await takeOwnership(connection, options);
-  const names = await query<{ name_id: number; name: string }>(connection, 'land/find_names');
-  const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
-  return {
-    epoch,
-    migrations,
-    names: createNameTable(
-      names.map((row) => ({ id: row.name_id, name: row.name })),
-      options.namesMax,
-    ),
-    lastBatchId: Number(last?.batch_id ?? 0),
-    checkpoints: await readCheckpoints(connection),
-  };
+async function prepareFile(file: Database, options: ShardOptions & { migrations: Migration[] }) {
+  return onConnection(file, async (connection) => {
+    const migrations = await migrate(connection, options);
+    const isNew = migrations.length === options.migrations.length;
+    if (isNew && file.file) await keepTemplate(file.file, options.migrations);
+    const epoch = await takeOwnership(connection, options);
+    const names = await query<{ name_id: number; name: string }>(connection, 'land/find_names');
+    const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
+    return {
+      epoch,
+      migrations,
+      names: createNameTable(
+        names.map((row) => ({ id: row.name_id, name: row.name })),
+        options.namesMax,
+      ),
+      lastBatchId: Number(last?.batch_id ?? 0),
+      checkpoints: await readCheckpoints(connection),
+    };
+  });
 }
 
 async function runTransaction<Result>(

@@ -10,6 +10,7 @@ import { toPlainError } from '../lib/plain-error.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { isAskable } from '../pipeline/remote-operations.ts';
+import { readStatus } from '../pipeline/workgroup-status.ts';
 import { receiveBody, removeOldFiles } from './receive-body.ts';
 import { FILE_OPERATIONS, NOT_HERE } from './remote-wire.ts';
 import { sendRpc } from './rpc-http.ts';
@@ -66,7 +67,8 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
       if (operation !== PING && request.headers[WAKE_HEADER] === 'no')
         return sendRpc(response, 409, { error: HIBERNATED });
     }
-    if (operation === PING) return sendRpc(response, 200, {});
+    if (operation === PING)
+      return sendRpc(response, 200, { result: readStatus(dataDir, workgroupId) ?? null });
     let path: string | undefined;
     const asker = new AbortController();
     response.once('close', () => asker.abort());

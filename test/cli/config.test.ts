@@ -26,6 +26,7 @@ async function check(
 const site = `
 dataDir: /var/lib/wattline
 queue: { backend: redis, redisUrl: "redis://worker:hunter2@queue:6379" }
+storage: { shared: true }
 stream: { log: redis, redisUrl: "rediss://stream:hunter5@stream:6379/1", redisSentinels: ["redis://:x@hunter6@one"] }
 workgroups:
   - id: home

@@ -13,6 +13,7 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
     rollup: idle,
     publish: idle,
     maintain: idle,
+    commit: idle,
     export: idle,
   };
   const definition: StageDefinition = {

@@ -21,7 +21,7 @@ function setUp(
   const shard = startShard({
     workgroupId: 'a',
     paces: (['poll', 'rollup', 'publish'] as const).map((stage) => ({ stage, leastMs, everyMs })),
-    stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, export: idle, ...run },
+    stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, commit: idle, export: idle, ...run },
     clock,
     logger: silentLogger,
     isBrief,

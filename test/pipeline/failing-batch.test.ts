@@ -1,8 +1,9 @@
-import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
+import { warehouseFile } from '../../src/pipeline/assignment.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
+import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
 
 test('a message that the warehouse refuses again and again is set aside, and nothing behind it waits', {
   timeout: 120_000,
@@ -12,10 +13,10 @@ test('a message that the warehouse refuses again and again is set aside, and not
     pipeline: { pollEvery: '200ms', rollupEvery: '200ms', publishEvery: '200ms' },
     workgroups: [{ id: 'home' }],
   });
-  await service.start();
-  await service.stop();
   // A file that takes each device counter once only: a real refusal of one message among good ones.
-  const file = await DuckDBInstance.create(join(service.config.dataDir, 'warehouse', 'home.duckdb'));
+  const path = warehouseFile(service.config.dataDir, 'home');
+  await putEmptyWarehouse(path);
+  const file = await DuckDBInstance.create(path);
   const connection = await file.connect();
   await connection.run('CREATE UNIQUE INDEX once ON message (message_id)');
   connection.closeSync();

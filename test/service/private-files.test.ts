@@ -18,6 +18,14 @@ async function rightsAfter(input: Pick<ConfigInput, 'dataReaders'>, unwanted: nu
   mkdirSync(dataDir, { recursive: true });
   chmodSync(dataDir, 0o755);
   await service.start();
+  const sent = await fetch(`${service.url}/api/v1/tables/home/solar/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify([
+      { device: '00000000-0000-4000-8000-000000000001', event_time: Date.now(), data: { total: 1 } },
+    ]),
+  });
+  expect(sent.status).toBe(200);
   const current = join(dataDir, 'lake', 'home', 'current', 'analytics.duckdb');
   await until('something is published', () => existsSync(current));
   await service.stop();

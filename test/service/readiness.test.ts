@@ -7,11 +7,13 @@ import type { ConfigInput } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
+import { warehouseFile } from '../../src/pipeline/assignment.ts';
 import type { Role } from '../../src/service/hold-roles.ts';
 import { startRoles } from '../../src/service/start-roles.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
+import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const quick = { pollEvery: '200ms', rollupEvery: '300ms', publishEvery: '300ms', maintainEvery: '1h' };
@@ -69,6 +71,8 @@ test('a service is ready once it can serve all that it serves: before, uploads w
   const { start, ask, isReady, config } = await serve(['stream', 'worker', 'report'], {
     workgroups: [{ id: 'home', energyStreams: streams }],
   });
+  // A workgroup without any message would not be opened.
+  await putEmptyWarehouse(warehouseFile(config.dataDir, 'home'));
   const starting = start();
   const seen: Array<{ ready: number; served: number }> = [];
   let token: string | undefined;

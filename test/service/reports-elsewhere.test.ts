@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
+import { ensureKeys } from '../../src/access/keys.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { SECOND_MS, systemClock } from '../../src/lib/time.ts';
@@ -44,7 +45,10 @@ async function startReports() {
     requests.push(path);
     return fateOf(path);
   });
+  const jwksFile = join(tempDir(), 'keys.json');
+  await ensureKeys(jwksFile);
   const input: ConfigInput = {
+    access: { jwksFile },
     queue: { backend: 'redis', redisUrl: server.url },
     storage: { s3: { ...s3, endpoint } },
     workgroups: [{ id: WORKGROUP }],
@@ -113,7 +117,7 @@ describe.skipIf(s3Missing)('a report process with a data folder of its own', { t
     const at = await startReports();
     await at.service.start();
     // The bucket can be read, and no worker has ever opened the workgroup.
-    expect(await at.ready()).toMatchObject({ ok: true, body: { checks: { bucket: { ok: true } } } });
+    expect(await at.ready()).toMatchObject({ body: { checks: { bucket: { ok: true } } } });
     expect(await at.report(reports[0]!)).toMatchObject({
       status: 503,
       text: expect.stringContaining('no worker has stored data of this workgroup yet'),
@@ -155,6 +159,9 @@ describe.skipIf(s3Missing)('a report process with a data folder of its own', { t
     const at = await startReports();
     const owner = await startOwner(at);
     await owner.commitDay(7);
+    // A machine that has never read the bucket does not start without it.
+    await at.service.start();
+    await at.service.stop();
     at.decide(() => 'lose');
     await at.service.start();
     expect(await at.ready()).toMatchObject({
@@ -165,7 +172,10 @@ describe.skipIf(s3Missing)('a report process with a data folder of its own', { t
     });
     for (const path of reports) expect([path, (await at.report(path)).status]).toEqual([path, 503]);
     at.decide(() => 'pass');
-    await until('it is ready', async () => (await at.ready()).ok);
+    await until('it is ready', async () => {
+      const { bucket } = (await at.ready()).body.checks;
+      return (bucket as { ok: boolean }).ok;
+    });
     expect(await at.report(reports[0]!)).toEqual(await owner.report(reports[0]!));
   });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -77,8 +78,36 @@ test('a machine without the data reaches the worker over HTTP and by commands', 
 
   for (const command of [['explain', 'garage', DAY], ['retry'], ['backfill', 'gaps'], ['budget', 'list']])
     expect({ command, ...(await other.run(...command)) }).toMatchObject({ command, code: 0, stderr: '' });
+  const status = await other.run('status', '--json');
+  expect({ ...status, stdout: JSON.parse(status.stdout) }).toMatchObject({
+    code: 0,
+    stdout: [
+      {
+        workgroupId: 'home',
+        state: 'running',
+        machine: hostname(),
+        poll: { nextOffset: expect.any(String) },
+      },
+    ],
+  });
+  const served = await fetch(`${other.url}/api/v1/orgs/home/status`, { headers });
+  expect(await served.json()).toMatchObject({ state: 'running', health: 'good' });
+
   const filled = await other.run('backfill', '--from', String(Date.now() - 600_000), '--json');
   expect(filled).toMatchObject({ code: 0 });
+
+  const ready = async () => {
+    const answer = await fetch(`${other.url}/ready`);
+    return ((await answer.json()) as { checks: { worker: { ok: boolean } } }).checks.worker;
+  };
+  expect(await ready()).toMatchObject({ ok: true });
+  await one.kill();
+  // The lease and the address of a killed worker expire.
+  await until('the workgroup is not served', async () => !(await ready()).ok, 30_000);
+  expect(JSON.stringify(await ready())).toContain('workgroup home: no worker has opened its data');
+  expect((await other.run('status')).stderr).toContain('no worker has run on');
+  await one.start();
+  await until('the workgroup is served again', async () => (await ready()).ok, 30_000);
 });
 
 test('a token that is revoked on one machine gets nothing more on another one after a second', {
@@ -106,17 +135,21 @@ test('a token that is revoked on one machine gets nothing more on another one af
   const reader = client.subscribe({ requestId: randomUUID(), table: 'solar', timestamp: 0 });
   await reader.until((messages) => messages.length === 1);
   /** Reads on until a read is refused, and is held most of the time. */
-  async function readOn(): Promise<{ status: number; messages: number }> {
+  async function readOn(hasRead: () => void): Promise<{ status: number; messages: number }> {
     let from = '';
     for (let messages = 0; ; ) {
       const answer = await fetch(`${url}/latest${from}`, { headers: { ...headers, Prefer: 'wait=20' } });
       if (answer.status !== 200) return { status: answer.status, messages };
       const body = decodeCbor(Buffer.from(await answer.arrayBuffer())) as ReadBody;
       messages += body.count;
+      if (messages > 0) hasRead();
       from = `?offset=${body.nextOffset}`;
     }
   }
-  const held = readOn();
+  const { promise: hasRead, resolve } = Promise.withResolvers<void>();
+  const held = readOn(resolve);
+  // An answer with messages comes a second after the last one.
+  await hasRead;
 
   expect((await one.run('token', 'revoke', tokenId)).code).toBe(0);
   await sleep(1_000);

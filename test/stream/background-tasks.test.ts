@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { createAccessAudit } from '../../src/access/access-audit.ts';
@@ -8,8 +9,10 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { startBackgroundTasks, type WatchedWorkgroup } from '../../src/stream/background-tasks.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
+import { createPresenceFile } from '../../src/stream/presence/presence-file.ts';
 import { createSocketAdmission } from '../../src/stream/socket/socket-admission.ts';
 import { createStream } from '../../src/stream/stream.ts';
+import { createLastingClaim } from '../../src/stream/task-claim.ts';
 import { decodeParts, telemetryBatch } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, settle } from '../support/test-clock.ts';
@@ -26,17 +29,21 @@ function setUp(openLog?: () => StreamLog) {
   /** Starts the tasks like another process on the same data folder. */
   const start = () => {
     const self = {};
+    const hold = async () => {
+      if (holder !== undefined) return undefined;
+      holder = self;
+      return async () => {
+        holder = undefined;
+      };
+    };
+    const claim = createLastingClaim(hold, clock);
     return startBackgroundTasks({
       stream,
       workgroups: () => watched,
       dataDir,
-      async hold() {
-        if (holder !== undefined) return undefined;
-        holder = self;
-        return async () => {
-          holder = undefined;
-        };
-      },
+      folderClaim: claim,
+      presenceClaim: claim,
+      presenceStoreOf: (id) => createPresenceFile(join(dataDir, `${id}.json`), silentLogger),
       ...common,
     });
   };

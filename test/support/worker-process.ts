@@ -72,6 +72,7 @@ const started = await startWorker({
       rollup: stage('rollup'),
       publish: stage('publish'),
       maintain: stage('maintain'),
+      commit: stage('commit'),
       export: stage('export'),
     },
     openShard: async (workgroupId) => write(workgroupId, 'shard open'),

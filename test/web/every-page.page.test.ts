@@ -20,6 +20,13 @@ function views(): ReadonlyArray<[view: string, shown: string]> {
     [`home/day?day=${yesterday}&with=${yesterday}`, '.column'],
     ['home/day?day=2020-01-01', '.empty'],
     ['home/quality', '.heat'],
+    ['home/devices', '.day-spark'],
+    [`shop/devices?device=${GARAGE}`, '.device-card .column'],
+    [`shop/budgets?from=${yesterday}&to=${yesterday}`, '.column'],
+    ['empty/budgets', '.empty'],
+    ['shop/exports', '.export'],
+    ['shop/pipeline', '.chain'],
+    ['shop/configuration', '#in-force'],
     [`shop/why?device=${GARAGE}&day=${yesterday}`, '.reading-line'],
     [`shop/why?device=${GARAGE}&day=2020-01-01`, '.empty'],
   ];

@@ -31,7 +31,14 @@ const worker: RunningWorker = await startWorker({
   leaseMs,
   logger: silentLogger,
   dependencies: {
-    stages: { poll: nothing, rollup: nothing, publish: nothing, maintain: nothing, export: nothing },
+    stages: {
+      poll: nothing,
+      rollup: nothing,
+      publish: nothing,
+      maintain: nothing,
+      commit: nothing,
+      export: nothing,
+    },
     async openShard(workgroupId) {
       await pipeline.open(assignmentOf(dataDir, workgroupId));
       open.add(workgroupId);

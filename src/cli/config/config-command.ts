@@ -7,6 +7,7 @@ import type { Problem } from '../../lib/errors.ts';
 import { formatInstant } from '../../lib/time.ts';
 import { formatDuration } from '../../lib/units.ts';
 import { readStatuses } from '../../pipeline/workgroup-status.ts';
+import { requireSharedStorage, sharingWarnings } from '../../service/require-shared-storage.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { readConfig } from '../global-options.ts';
 import { printData, printNote } from '../terminal/output.ts';
@@ -20,7 +21,12 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', checkHelp)
     .action(async (_options, command: Command) => {
       const effective = readConfig(command, terminal);
-      const warnings = [...configWarnings(effective), ...dataProblems(effective)];
+      requireSharedStorage(effective, allRoles);
+      const warnings = [
+        ...configWarnings(effective),
+        ...sharingWarnings(effective, allRoles),
+        ...dataProblems(effective),
+      ];
       const shown = hideSecrets(effective);
       for (const { path, message } of warnings) printNote(command, terminal, `warning: ${path}: ${message}`);
       const roles = await suggestedRoles(effective);
@@ -31,6 +37,9 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
       );
     });
 }
+
+/** The check does not know which roles will run. */
+const allRoles = ['stream', 'worker', 'report'] as const;
 
 /** Problems that a worker found in the data, as `status` shows them. */
 function dataProblems({ dataDir, workgroups }: Config): Problem[] {
@@ -57,6 +66,10 @@ const durations: ReadonlySet<string> = new Set([
     'pollEvery',
     'rollupEvery',
     'publishEvery',
+    'currentEvery',
+    'snapshotEvery',
+    'commitEvery',
+    'hibernateAfter',
     'maintainEvery',
     'closeAfter',
     'keepMessages',

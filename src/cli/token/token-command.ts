@@ -6,7 +6,7 @@ import { localActor } from '../../audit/local-actor.ts';
 import type { Config } from '../../config/config.ts';
 import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { formatInstant, systemClock } from '../../lib/time.ts';
+import { formatInstant, systemClock, type UtcMs } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
 import { requireDataDir } from '../../service/require-data-dir.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -157,18 +157,28 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
   printData(command, terminal, { tokenId, known, alreadyRevoked }, () => `token ${tokenId} ${said}\n`);
 }
 
-/** Tells the other machines at once. @returns why they cannot be told now */
+/** Tells the other machines at once, through Redis and through the bucket. @returns why they cannot be told now */
 async function tellOthers(config: Config, tokenId: string): Promise<string | undefined> {
-  if (config.queue.backend !== 'redis') return undefined;
+  const revokedAtMs = systemClock.now();
+  const told = await Promise.allSettled([
+    config.queue.backend === 'redis' && tellByRedis(config, tokenId, revokedAtMs),
+    config.storage.s3 && tellByBucket(config, tokenId, revokedAtMs),
+  ]);
+  const reasons = told.flatMap((one) => (one.status === 'rejected' ? [errorMessage(one.reason)] : []));
+  return reasons.length > 0 ? reasons.join('; ') : undefined;
+}
+
+async function tellByRedis(config: Config, tokenId: string, revokedAtMs: UtcMs): Promise<void> {
   const { openQueueRedis } = await import('../../service/open-control.ts');
   const { tellRevocation } = await import('../../access/shared-revocations.ts');
-  try {
-    const redis = await openQueueRedis(config, silentLogger);
-    await tellRevocation(redis, tokenId, systemClock.now()).finally(redis.close);
-    return undefined;
-  } catch (error) {
-    return errorMessage(error);
-  }
+  const redis = await openQueueRedis(config, silentLogger);
+  await tellRevocation(redis, tokenId, revokedAtMs).finally(redis.close);
+}
+
+async function tellByBucket({ storage }: Config, tokenId: string, revokedAtMs: UtcMs): Promise<void> {
+  const { storeRevocation } = await import('../../access/store-revocations.ts');
+  const { serviceStore } = await import('../../storage/workgroup-store.ts');
+  await storeRevocation(serviceStore(storage)!, tokenId, revokedAtMs);
 }
 
 function openAccess({ dataDir, access: { jwksFile, issuer } }: Config) {

@@ -8,7 +8,7 @@ import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../../l
 import { chunksFrom } from '../log/stored-messages.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import { createPresence } from './presence.ts';
-import { readPresence, writePresence } from './presence-file.ts';
+import type { PresenceStore } from './stored-presence.ts';
 
 export interface PresenceWatchOptions {
   streamLog: StreamLog;
@@ -16,8 +16,9 @@ export interface PresenceWatchOptions {
   timeoutMs: number;
   /** Devices that are watched. */
   devicesMax?: number | undefined;
-  /** The file for the presence of devices. */
-  path: string;
+  store: PresenceStore;
+  /** Since then this process can receive data. Default: now. */
+  listeningSinceMs?: UtcMs | undefined;
   clock: Clock;
   logger: Logger;
 }
@@ -30,8 +31,8 @@ export interface PresenceWatch {
   save(): Promise<void>;
 }
 
-/** If two calls are this far apart, the process was not running and could receive nothing. */
-const STALLED_MS = 10 * SECOND_MS;
+/** If two successful looks are this far apart, the process did not run or had no log, and could receive nothing. */
+export const STALLED_MS = 10 * SECOND_MS;
 /** After a crash this much of the log is read again. */
 const SAVE_EVERY_MS = MINUTE_MS;
 const ITEMS_MAX = 10_000;
@@ -42,20 +43,26 @@ const ITEMS_MAX = 10_000;
  * interruption and with any number of processes.
  */
 export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
-  const { streamLog, timeoutMs, path, clock, logger } = options;
+  const { streamLog, timeoutMs, store, clock, logger } = options;
   const devicesMax = options.devicesMax ?? serviceLimits.watchedDevicesPerWorkgroup;
-  const { epoch } = await streamLog.bounds();
-  const stored = readPresence(path, logger);
+  let { epoch } = await streamLog.bounds();
+  const stored = await store.read();
   const presence = createPresence(timeoutMs, stored?.devices, devicesMax);
   let position: Offset = stored?.epoch === epoch ? stored.position : 0n;
-  let savedPosition = position;
+  let saved = { epoch, position };
   let savedAtMs = elapsedOf(clock);
   let lookedAtMs = clock.now();
   /** After an interruption all devices get their full time again, because nothing could be received meanwhile. */
-  let listeningSinceMs: UtcMs = clock.now();
+  let listeningSinceMs: UtcMs = options.listeningSinceMs ?? clock.now();
 
   const follow = async () => {
-    const { next } = await streamLog.bounds();
+    const { epoch: epochNow, next } = await streamLog.bounds();
+    if (epochNow !== epoch) {
+      // The log may have lost messages. Its Redis may have lost the stored presence too.
+      epoch = epochNow;
+      listeningSinceMs = clock.now();
+      savedAtMs = Number.NEGATIVE_INFINITY;
+    }
     for await (const chunk of chunksFrom(streamLog, position)) {
       presence.take(chunk, position);
       position = chunk.lastOffset + 1n;
@@ -80,9 +87,9 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   const save = async () => {
     const unwatched = presence.forget(clock.now());
     if (unwatched > 0) logger.warn({ devices: unwatched, max: devicesMax }, 'presence.too-many-devices');
-    if (position === savedPosition) return;
-    await writePresence(path, { epoch, position, devices: [...presence.devices()] });
-    savedPosition = position;
+    if (position === saved.position && epoch === saved.epoch) return;
+    await store.write({ epoch, position, devices: [...presence.devices()] });
+    saved = { epoch, position };
     savedAtMs = elapsedOf(clock);
   };
 
@@ -90,8 +97,8 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
     async look() {
       const nowMs = clock.now();
       if (Math.abs(nowMs - lookedAtMs) > STALLED_MS) listeningSinceMs = nowMs;
-      lookedAtMs = nowMs;
       await follow();
+      lookedAtMs = nowMs;
       const due = presence.due(nowMs, listeningSinceMs);
       if (due.length > 0) {
         try {

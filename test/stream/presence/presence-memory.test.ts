@@ -6,7 +6,7 @@ import { silentLogger } from '../../../src/lib/logger.ts';
 import { dayStart } from '../../../src/lib/time.ts';
 import { joinChunk } from '../../../src/stream/log/chunk.ts';
 import { createPresence } from '../../../src/stream/presence/presence.ts';
-import { readPresence, writePresence } from '../../../src/stream/presence/presence-file.ts';
+import { createPresenceFile } from '../../../src/stream/presence/presence-file.ts';
 import { deviceId } from '../../support/messages.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { TIMEOUT_MS } from './start-presence.ts';
@@ -52,6 +52,7 @@ test('devices are forgotten after a long time offline, and the oldest ones first
 
 test('many devices are stored in parts, so that other work gets a turn', async () => {
   const path = join(tempDir(), 'stream', 'presence.json');
+  const store = createPresenceFile(path, silentLogger);
   const devices = Array.from({ length: 50_000 }, (_, index) => ({
     device: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
     state: 'online' as const,
@@ -61,10 +62,10 @@ test('many devices are stored in parts, so that other work gets a turn', async (
   }));
   let turns = 0;
   const count = setInterval(() => turns++, 0);
-  await writePresence(path, { epoch: 'e', position: 7n, devices });
+  await store.write({ epoch: 'e', position: 7n, devices });
   clearInterval(count);
   expect(turns).toBeGreaterThan(5);
-  expect(readPresence(path, silentLogger)).toEqual({ epoch: 'e', position: 7n, devices });
-  await writePresence(path, { epoch: 'e', position: 8n, devices: [] });
-  expect(readPresence(path, silentLogger)).toEqual({ epoch: 'e', position: 8n, devices: [] });
+  expect(await store.read()).toEqual({ epoch: 'e', position: 7n, devices });
+  await store.write({ epoch: 'e', position: 8n, devices: [] });
+  expect(await store.read()).toEqual({ epoch: 'e', position: 8n, devices: [] });
 });

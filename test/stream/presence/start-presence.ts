@@ -5,6 +5,7 @@ import { silentLogger } from '../../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../../src/lib/time.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
+import { createPresenceFile } from '../../../src/stream/presence/presence-file.ts';
 import { type PresenceWatch, watchPresence } from '../../../src/stream/presence/presence-watch.ts';
 import { decodeParts, deviceId } from '../../support/messages.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -40,7 +41,7 @@ export async function service(
   const watch = await watchPresence({
     streamLog: log,
     timeoutMs: TIMEOUT_MS,
-    path,
+    store: createPresenceFile(path, silentLogger),
     clock,
     logger: silentLogger,
   });

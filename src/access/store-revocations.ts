@@ -1,0 +1,152 @@
+import { appendFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorMessage, TransientError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { repeat } from '../lib/repeat.ts';
+import { SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { openTokenFiles, revokedFileOf } from './token-files.ts';
+
+export interface StoreRevocationsOptions {
+  /** The folder `access/` in it has the list of revoked tokens, see `createAccess`. */
+  dataDir: string;
+  /** What all workgroups of the installation share, see `serviceStore`. */
+  store: Pick<ObjectStore, 'address' | 'createKey' | 'list'>;
+  startTimer: StartTimer;
+  logger: Logger;
+  /** Default: 30 s. */
+  listEveryMs?: number;
+}
+
+const FOLDER = 'revoked/';
+const LIST_EVERY_MS = 30 * SECOND_MS;
+/** Commands of this machine and other machines, through Redis, write to the file. A look costs one `stat`. */
+const LOOK_EVERY_MS = SECOND_MS;
+/** A store that has failed is asked again after this time. */
+const PAUSE_MS = 5 * SECOND_MS;
+/** A start and a command wait this long for the store. */
+const WAIT_MS = 10 * SECOND_MS;
+const REQUESTS_AT_ONCE = 8;
+/** Commands refuse other ids. */
+const idPattern = /^[\w-]{1,128}$/;
+
+/**
+ * Stores one revocation at once.
+ * @throws TransientError if the store cannot be reached; a process of the own data folder stores it when it can
+ */
+export async function storeRevocation(
+  store: Pick<ObjectStore, 'address' | 'createKey'>,
+  tokenId: string,
+  revokedAtMs: UtcMs,
+): Promise<void> {
+  await inTime(store, (signal) => create(store, tokenId, revokedAtMs, signal));
+}
+
+/**
+ * Keeps the revoked tokens of all data folders in the store, one object for each. A token that is revoked in one folder is refused in all after
+ * at most 30 s, also without Redis, and also if all machines are replaced. While the store is away, the file of each folder counts.
+ * @returns stops it
+ * @throws TransientError if the store cannot be read, and this data folder has never received a revocation or read the store. It would accept all
+ * revoked tokens
+ */
+export async function storeRevocations(options: StoreRevocationsOptions): Promise<() => Promise<void>> {
+  const { dataDir, store, startTimer, logger, listEveryMs = LIST_EVERY_MS } = options;
+  const folder = join(dataDir, 'access');
+  const files = openTokenFiles(folder);
+  const file = revokedFileOf(folder);
+  const ended = new AbortController();
+  /** The ids that the store has. */
+  const stored = new Set<string>();
+  let listAtMs = 0;
+  let pausedUntilMs = 0;
+  let isFailing = false;
+
+  async function pull(signal: AbortSignal): Promise<void> {
+    const known = files.revoked();
+    for await (const { key, modifiedAtMs } of store.list(FOLDER, { signal })) {
+      const tokenId = key.slice(FOLDER.length);
+      if (!idPattern.test(tokenId)) continue;
+      // The key says everything, so a damaged object counts too.
+      if (!known.has(tokenId)) files.addRevoked({ tokenId, revokedAtMs: modifiedAtMs });
+      stored.add(tokenId);
+    }
+    // The file says that this folder has read the store.
+    appendFileSync(file, '', { mode: 0o600 });
+  }
+
+  async function push(signal: AbortSignal): Promise<void> {
+    const missing = [...files.revoked()].filter(([id]) => !stored.has(id) && idPattern.test(id));
+    await eachOf(missing, async ([tokenId, revokedAtMs]) => {
+      await create(store, tokenId, revokedAtMs, signal);
+      stored.add(tokenId);
+    });
+  }
+
+  async function exchange(signal: AbortSignal): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs >= listAtMs) {
+      await pull(signal);
+      listAtMs = nowMs + listEveryMs;
+    }
+    await push(signal);
+  }
+
+  async function look(action: () => Promise<void>): Promise<void> {
+    if (performance.now() < pausedUntilMs) return;
+    try {
+      await action();
+      isFailing = false;
+    } catch (error) {
+      pausedUntilMs = performance.now() + PAUSE_MS;
+      if (!isFailing && !ended.signal.aborted)
+        logger.warn({ error: errorMessage(error) }, 'access.revocations-not-stored');
+      isFailing = true;
+    }
+  }
+
+  await look(() => inTime(store, exchange));
+  if (isFailing && !existsSync(file))
+    throw new TransientError(
+      'RevocationsUnknown',
+      `the revoked tokens in ${store.address} cannot be read, and this machine has never read them, so it would accept them; start again when the bucket answers`,
+    );
+  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => look(() => exchange(ended.signal)));
+  return async () => {
+    ended.abort();
+    await repeating.stop();
+  };
+}
+
+async function create(
+  store: Pick<ObjectStore, 'createKey'>,
+  tokenId: string,
+  revokedAtMs: UtcMs,
+  signal: AbortSignal,
+): Promise<void> {
+  // The first time of an id counts.
+  await store.createKey(FOLDER + tokenId, Buffer.from(JSON.stringify({ tokenId, revokedAtMs })), signal);
+}
+
+async function inTime(
+  { address }: Pick<ObjectStore, 'address'>,
+  action: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const signal = AbortSignal.timeout(WAIT_MS);
+  try {
+    await action(signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const message = `${address} has not answered within ${WAIT_MS / SECOND_MS} s`;
+    throw new TransientError('NoAnswer', message, { cause: error });
+  }
+}
+
+/** Runs an action for each item, a few at once. */
+async function eachOf<Item>(items: readonly Item[], action: (item: Item) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const lane = async () => {
+    for (const item of rest) await action(item);
+  };
+  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, lane));
+}

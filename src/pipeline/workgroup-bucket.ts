@@ -1,0 +1,29 @@
+import type { StaleOwnerError } from '../lib/errors.ts';
+import type { UtcMs } from '../lib/time.ts';
+
+/** The state of an open workgroup in the bucket. */
+export interface BucketState {
+  /** The newest commit of the bucket. */
+  sequence: number;
+  /** The time of the data of the newest commit. Undefined if nothing was committed yet. */
+  committedAtMs: UtcMs | undefined;
+  /** True if the lake on this disk has all files of its generations. */
+  isLakeComplete: boolean;
+}
+
+/** The bucket of a workgroup that this process owns. */
+export interface WorkgroupBucket {
+  state(): BucketState;
+  /** Set when another worker has claimed the workgroup. Nothing may be done with the shard then. */
+  lost(): StaleOwnerError | undefined;
+  /**
+   * Commits what has changed since the last commit: the newest generation, with a snapshot of the warehouse. Sends nothing without a change.
+   * Concurrent calls share one commit, which begins after their calls.
+   * @param isComplete publishes first what is new
+   * @throws StaleOwnerError if another worker has claimed the workgroup
+   * @throws TransientError if the bucket does not answer; then the next call commits the rest
+   */
+  commit(isComplete: boolean): Promise<BucketState>;
+  /** Commits what is left, for at most 4 s, and stops. A failure is logged. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
+import { createRedisLease } from '../redis/redis-lease.ts';
+import type { BackgroundTasksOptions } from '../stream/background-tasks.ts';
+import { createPresenceFile } from '../stream/presence/presence-file.ts';
+import { createRedisPresence } from '../stream/presence/presence-redis.ts';
+import { createLastingClaim } from '../stream/task-claim.ts';
+import { holdUpkeep } from './hold-roles.ts';
+import type { Service } from './service.ts';
+
+/**
+ * The claims of a stream process, and its place for the presence of devices. With logs in Redis one process of all data folders watches the devices.
+ * @param redis undefined if the logs are not in Redis
+ */
+export function claimTasks(
+  { dataDir, stream }: Config,
+  redis: RedisConnection | undefined,
+  { logger, clock }: Pick<Service, 'logger' | 'clock'>,
+): Pick<BackgroundTasksOptions, 'folderClaim' | 'presenceClaim' | 'presenceStoreOf'> {
+  // A process with a log in LMDB has the whole data folder.
+  const hold = stream.log === 'lmdb' ? async () => async () => undefined : () => holdUpkeep(dataDir, clock);
+  const folderClaim = createLastingClaim(hold, clock);
+  if (!redis) {
+    const pathOf = (workgroupId: string) => join(dataDir, 'stream', workgroupId, 'presence.json');
+    const presenceStoreOf = (workgroupId: string) => createPresenceFile(pathOf(workgroupId), logger);
+    return { folderClaim, presenceClaim: folderClaim, presenceStoreOf };
+  }
+  const lease = createRedisLease({ redis, key: 'wattline:stream:presence-watch', clock });
+  return {
+    folderClaim,
+    presenceClaim: lease,
+    presenceStoreOf: (workgroupId) => createRedisPresence(redis, { workgroupId, lease, logger }),
+  };
+}

@@ -1,0 +1,158 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAccess } from '../../src/access/access.ts';
+import { ensureKeys } from '../../src/access/keys.ts';
+import { storeRevocations } from '../../src/access/store-revocations.ts';
+import { systemClock } from '../../src/lib/time.ts';
+import { startSystemTimer } from '../../src/lib/timer.ts';
+import { serviceStore } from '../../src/storage/workgroup-store.ts';
+import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { runCli } from '../support/run-cli.ts';
+import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const timeout = 60_000;
+const listEveryMs = 300;
+const isRevoked = 'the token is not valid';
+
+/** Data folders with one key file and one bucket, and no Redis. */
+async function setUp() {
+  const folder = tempDir();
+  const jwksFile = join(folder, 'keys', 'keys.json');
+  await ensureKeys(jwksFile);
+  let fate: Fate = 'pass';
+  const direct = await s3ForTests();
+  const s3 = { ...direct, endpoint: await startLossyProxy(direct.endpoint, () => fate) };
+  const openAccess = (dataDir: string) =>
+    createAccess({ dataDir, jwksFile, issuer: 'wattline', clock: systemClock });
+  const issuer = await openAccess(join(folder, 'issuer'));
+  return {
+    folder,
+    jwksFile,
+    s3,
+    store: serviceStore({ s3: direct })!,
+    setFate(to: Fate) {
+      fate = to;
+    },
+    issue: () =>
+      issuer.issue({
+        subject: 'tester',
+        scopes: { home: { permissions: ['search:read'] } },
+        lifetimeMs: timeout,
+      }),
+    async start(name: string) {
+      const dataDir = join(folder, name);
+      const access = await openAccess(dataDir);
+      const events: string[] = [];
+      const sink = { write: (line: string) => void events.push(line) };
+      const stop = await storeRevocations({
+        dataDir,
+        store: serviceStore({ s3 })!,
+        startTimer: startSystemTimer,
+        logger: pino({ level: 'warn' }, sink),
+        listEveryMs,
+      });
+      onTestFinished(stop);
+      const state = (token: string) =>
+        access.authenticate(token).then(
+          () => 'accepted',
+          (error: Error) => error.message,
+        );
+      return { dataDir, revoke: access.revoke, state, stop, events };
+    },
+  };
+}
+
+test.skipIf(s3Missing)(
+  'a revoked token is refused in another data folder, and in a new one after all others are lost',
+  { timeout },
+  async () => {
+    const { start, issue } = await setUp();
+    const [one, other] = [await start('one'), await start('other')];
+    const [first, kept] = [await issue(), await issue()];
+    for (const { state } of [one, other]) expect(await state(first.token)).toBe('accepted');
+    one.revoke(first.tokenId);
+    await until('the token is refused', async () => (await other.state(first.token)) === isRevoked, 5_000);
+    for (const { stop, dataDir } of [one, other]) {
+      await stop();
+      rmSync(dataDir, { recursive: true });
+    }
+    const later = await start('later');
+    expect(await later.state(first.token)).toBe(isRevoked);
+    expect(await later.state(kept.token)).toBe('accepted');
+    expect(later.events).toEqual([]);
+  },
+);
+
+test.skipIf(s3Missing)(
+  'without the bucket, what the folder knows counts, and new revocations are stored later',
+  { timeout },
+  async () => {
+    const { start, issue, setFate } = await setUp();
+    const [one, other] = [await start('one'), await start('other')];
+    const [before, meanwhile] = [await issue(), await issue()];
+    one.revoke(before.tokenId);
+    await until('the other one knows it', async () => (await other.state(before.token)) === isRevoked, 5_000);
+    setFate('lose');
+    one.revoke(meanwhile.tokenId);
+    expect(await one.state(meanwhile.token)).toBe(isRevoked);
+    await other.stop();
+    const again = await start('other');
+    expect(await again.state(before.token)).toBe(isRevoked);
+    await until('the log says it', () => one.events.length > 0, 10_000);
+    expect(one.events.join()).toContain('access.revocations-not-stored');
+    setFate('pass');
+    await until('it is stored', async () => (await again.state(meanwhile.token)) === isRevoked, 20_000);
+    expect(one.events).toHaveLength(1);
+  },
+);
+
+test.skipIf(s3Missing)(
+  'a machine that has never read the revoked tokens does not start without the bucket',
+  { timeout },
+  async () => {
+    const { start, setFate } = await setUp();
+    const known = await start('known');
+    await known.stop();
+    setFate('hang');
+    await expect(start('new')).rejects.toThrow('it would accept them; start again when the bucket answers');
+    setFate('lose');
+    await expect(start('new')).rejects.toThrow('has never read them');
+    await start('known');
+    setFate('pass');
+    await start('new');
+  },
+);
+
+test.skipIf(s3Missing)('a damaged object counts, and other objects change nothing', { timeout }, async () => {
+  const { start, issue, store } = await setUp();
+  const [first, other] = [await issue(), await issue()];
+  await store.createKey(`revoked/${first.tokenId}`, Buffer.alloc(0));
+  await store.createKey(`revoked/deeper/${other.tokenId}`, Buffer.from('{}'));
+  await store.createKey(`revoked-not/${other.tokenId}`, Buffer.from('{}'));
+  const one = await start('one');
+  expect(await one.state(first.token)).toBe(isRevoked);
+  expect(await one.state(other.token)).toBe('accepted');
+});
+
+test.skipIf(s3Missing)('the command stores the revocation before it ends', { timeout }, async () => {
+  const { folder, jwksFile, s3, store, issue, setFate } = await setUp();
+  writeFileSync(
+    join(folder, 'wattline.yaml'),
+    JSON.stringify({ storage: { s3 }, access: { jwksFile }, workgroups: [{ id: 'home' }] }),
+  );
+  const revoke = (tokenId: string) => runCli(['token', 'revoke', tokenId], { cwd: folder });
+  const { tokenId } = await issue();
+  expect((await revoke(tokenId)).code).toBe(0);
+  expect(JSON.parse(String(await store.get(`revoked/${tokenId}`)))).toMatchObject({ tokenId });
+  expect(await revoke(tokenId)).toMatchObject({ code: 0, stdout: expect.stringContaining('was already') });
+
+  setFate('lose');
+  const away = await revoke((await issue()).tokenId);
+  expect(away.code).toBe(0);
+  expect(away.stderr).toContain('other machines do not know it yet (s3://');
+  expect(away.stderr).not.toContain(s3.secretAccessKey);
+});

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { createShardDemand } from '../../jobs/shard-demand.ts';
+import { createShardsInMemory, settled } from './shards-in-memory.ts';
+
+function setUp(options: { heldByOther?: Set<string> } = {}) {
+  const heldByOther = options.heldByOther ?? new Set();
+  const shards = createShardsInMemory({ leases: { hold: async (id) => !heldByOther.has(id) } });
+  const limits = { mayTakeMore: true, hasRoom: true };
+  const demand = createShardDemand({
+    ownedShards: shards.ownedShards,
+    mayTakeMore: () => limits.mayTakeMore,
+    hasRoom: () => limits.hasRoom,
+  });
+  return { ...shards, limits, demand };
+}
+
+test('a wanted shard is opened once, and is told the news', async () => {
+  const { demand, events, ownedShards } = setUp();
+  demand.want('a');
+  demand.want('a');
+  expect(demand.wanted()).toEqual(['a']);
+  await settled();
+  expect(events).toEqual(['open a', 'news a']);
+  expect(ownedShards.find('a')).toBeDefined();
+  expect(demand.isWanted('a')).toBe(false);
+});
+
+test('a shard that is wanted for a job only gets no news, unless somebody wants it for news too', async () => {
+  const { demand, events } = setUp();
+  demand.want('a', true);
+  expect(demand.isBrief('a')).toBe(true);
+  demand.want('b', true);
+  demand.want('b');
+  expect(demand.isBrief('b')).toBe(false);
+  await settled();
+  expect(events).toEqual(['open a', 'open b', 'news b']);
+});
+
+test('at most four shards are opened at the same time, and callers that wait come first', async () => {
+  const { demand, events, ownedShards, holdOpenings } = setUp();
+  const release = holdOpenings();
+  for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) demand.want(id);
+  await settled();
+  expect(ownedShards.opening()).toBe(4);
+  const woken = demand.wake('z');
+  await settled();
+  expect(events).toEqual(['open a', 'open b', 'open c', 'open d']);
+  release();
+  expect((await woken)?.workgroupId).toBe('z');
+  await settled();
+  const opened = events.filter((event) => event.startsWith('open'));
+  expect(opened.slice(4)).toEqual(['open z', 'open e', 'open f']);
+});
+
+test('without room nothing is opened until the next call of pump', async () => {
+  const { demand, events, limits } = setUp();
+  limits.hasRoom = false;
+  demand.want('a');
+  const woken = demand.wake('b');
+  await settled();
+  expect(events).toEqual([]);
+  limits.hasRoom = true;
+  demand.pump();
+  expect((await woken)?.workgroupId).toBe('b');
+});
+
+test('a worker that has its share opens only what a caller waits for', async () => {
+  const { demand, events, limits } = setUp();
+  limits.mayTakeMore = false;
+  demand.want('a');
+  expect((await demand.wake('b'))?.workgroupId).toBe('b');
+  await settled();
+  expect(events.filter((event) => event.startsWith('open'))).toEqual(['open b']);
+  expect(demand.wanted()).toEqual(['a']);
+});
+
+test('a shard of another worker is not wanted any more, and its callers get nothing', async () => {
+  const { demand, ownedShards } = setUp({ heldByOther: new Set(['a']) });
+  expect(await demand.wake('a')).toBeUndefined();
+  expect(demand.isWanted('a')).toBe(false);
+  expect(ownedShards.has('a')).toBe(false);
+});
+
+test('a shard that cannot be opened stays wanted, and its callers get nothing now', async () => {
+  const { demand, broken, ownedShards } = setUp();
+  broken.add('a');
+  expect(await demand.wake('a')).toBeUndefined();
+  expect(demand.isWanted('a')).toBe(true);
+  expect(ownedShards.describe('a').state).toBe('waiting');
+});
+
+test('after the stop nothing is opened, and callers get nothing', async () => {
+  const { demand, events, limits } = setUp();
+  limits.hasRoom = false;
+  const waiting = demand.wake('a');
+  demand.stop();
+  expect(await waiting).toBeUndefined();
+  limits.hasRoom = true;
+  demand.want('b');
+  await settled();
+  expect(events).toEqual([]);
+});

@@ -1,0 +1,116 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createShardRoom } from '../../jobs/shard-room.ts';
+import { createShardsInMemory, settled } from './shards-in-memory.ts';
+
+const HIBERNATE_AFTER_MS = 1_000;
+
+function setUp(openMax: number, asleepForEver: readonly string[] = []) {
+  const shards = createShardsInMemory();
+  const made: string[] = [];
+  let rooms = 0;
+  const room = createShardRoom({
+    ownedShards: shards.ownedShards,
+    openMax,
+    hibernateAfterMs: HIBERNATE_AFTER_MS,
+    mayHibernate: (id) => !asleepForEver.includes(id),
+    onMadeRoom: (id) => void made.push(id),
+    onRoom: () => {
+      rooms += 1;
+    },
+  });
+  return { ...shards, room, made, rooms: () => rooms };
+}
+
+test('shards that are idle for long enough hibernate, and others stay open', async () => {
+  const { room, open, idleMs, events, rooms } = setUp(10);
+  await open('long', 'short', 'busy');
+  idleMs.set('long', HIBERNATE_AFTER_MS).set('short', HIBERNATE_AFTER_MS - 1);
+  room.tend();
+  await settled();
+  expect(events).toEqual(['close long', 'hibernated long']);
+  expect(rooms()).toBe(1);
+});
+
+test('four shards hibernate at the same time, the one that was idle for longest first', async () => {
+  const { room, open, idleMs, events } = setUp(10);
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+  await open(...ids);
+  for (const [index, id] of ids.entries()) idleMs.set(id, HIBERNATE_AFTER_MS + index);
+  room.tend();
+  room.tend();
+  await settled();
+  expect(events.filter((event) => event.startsWith('hibernated')).sort()).toEqual(
+    ['c', 'd', 'e', 'f'].map((id) => `hibernated ${id}`),
+  );
+  room.tend();
+  await settled();
+  expect(events.filter((event) => event.startsWith('hibernated'))).toHaveLength(6);
+});
+
+test('a shard that has news while it is asked stays open', async () => {
+  const { room, open, idleMs, restless, events, made, ownedShards } = setUp(10);
+  await open('a');
+  idleMs.set('a', HIBERNATE_AFTER_MS);
+  restless.add('a');
+  room.tend();
+  await settled();
+  expect([events, made]).toEqual([[], []]);
+  expect(ownedShards.find('a')).toBeDefined();
+});
+
+test('if all are open, the one that was idle for longest makes room, also before its time', async () => {
+  const { room, open, idleMs, events, made } = setUp(2);
+  expect(room.hasRoom()).toBe(true);
+  await open('a', 'b');
+  idleMs.set('a', 5).set('b', 7);
+  expect(room.hasRoom()).toBe(false);
+  // One at a time is enough.
+  expect(room.hasRoom()).toBe(false);
+  await settled();
+  expect(events).toEqual(['close b', 'hibernated b']);
+  expect(made).toEqual([]);
+  expect(room.hasRoom()).toBe(true);
+});
+
+test('a busy shard makes room after its turn, and is wanted again', async () => {
+  const now = vi.spyOn(performance, 'now');
+  onTestFinished(() => now.mockRestore());
+  let ms = 1_000_000;
+  now.mockImplementation(() => ms);
+  const { room, open, restless, events, made } = setUp(1);
+  await open('a');
+  restless.add('a');
+  room.tend();
+  ms += 14_999;
+  expect(room.hasRoom()).toBe(false);
+  await settled();
+  expect(events).toEqual([]);
+  ms += 1;
+  expect(room.hasRoom()).toBe(false);
+  await settled();
+  expect(events).toEqual(['close a']);
+  expect(made).toEqual(['a']);
+  expect(room.hasRoom()).toBe(true);
+});
+
+test('shards that nothing can wake stay open, and others are opened beside them', async () => {
+  const { room, open, idleMs, events } = setUp(1, ['upstream']);
+  await open('upstream');
+  idleMs.set('upstream', HIBERNATE_AFTER_MS);
+  room.tend();
+  expect(room.hasRoom()).toBe(true);
+  await settled();
+  expect(events).toEqual([]);
+});
+
+test('a shard that makes room during a stop is not wanted again', async () => {
+  const { room, open, idleMs, restless, made, ownedShards } = setUp(1);
+  await open('a');
+  idleMs.set('a', 1);
+  restless.add('a');
+  expect(room.hasRoom()).toBe(false);
+  room.stop();
+  await settled();
+  expect(made).toEqual([]);
+  expect(ownedShards.find('a')).toBeDefined();
+});

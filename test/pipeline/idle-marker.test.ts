@@ -1,0 +1,108 @@
+import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
+import { type Assignment, lakeFolder, warehousePath } from '../../src/pipeline/assignment.ts';
+import {
+  assessWarehouse,
+  removeIdleMarker,
+  type StreamEnd,
+  writeIdleMarker,
+} from '../../src/pipeline/idle-marker.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { assignmentOf } from './answers.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 20, 12);
+const END: StreamEnd & { isEmpty: boolean } = { epoch: 'log-1', next: 100n, isEmpty: false };
+
+/** A workgroup whose warehouse is closed, and hibernates at `END`. */
+function hibernated(): Assignment {
+  const assignment = assignmentOf(tempDir());
+  putWarehouse(assignment);
+  writeIdleMarker(assignment, END, NOW_MS);
+  return assignment;
+}
+
+function putWarehouse(assignment: Assignment): void {
+  mkdirSync(dirname(warehousePath(assignment)), { recursive: true });
+  writeFileSync(warehousePath(assignment), 'a warehouse');
+}
+
+test('a warehouse is idle as long as stream, settings, size and day are those of its marker', () => {
+  const assignment = hibernated();
+  const assess = (more: { assignment?: Partial<Assignment>; end?: Partial<typeof END>; nowMs?: number }) =>
+    assessWarehouse({ ...assignment, ...more.assignment }, { ...END, ...more.end }, more.nowMs ?? NOW_MS);
+  expect(assess({})).toBe('idle');
+  expect(assess({ nowMs: NOW_MS + 11 * HOUR_MS })).toBe('idle');
+  // Messages that were deleted since are landed.
+  expect(assess({ end: { isEmpty: true } })).toBe('idle');
+
+  expect(assess({ end: { next: 101n } })).toBe('behind');
+  expect(assess({ end: { epoch: 'log-2' } })).toBe('behind');
+  expect(assess({ nowMs: NOW_MS + 12 * HOUR_MS })).toBe('behind');
+  expect(assess({ nowMs: NOW_MS - DAY_MS })).toBe('behind');
+  const { pipeline, workgroup, limits } = assignment;
+  expect(assess({ assignment: { workgroup: { ...workgroup, timezone: 'Pacific/Auckland' } } })).toBe(
+    'behind',
+  );
+  expect(assess({ assignment: { pipeline: { ...pipeline, closeAfter: 1 } } })).toBe('behind');
+  expect(assess({ assignment: { limits: { ...limits, namesPerWorkgroup: 1_234 } } })).toBe('behind');
+  // These settings change nothing that is computed.
+  expect(assess({ assignment: { pipeline: { ...pipeline, hibernateAfter: 1, openShardsMax: 1 } } })).toBe(
+    'idle',
+  );
+
+  appendFileSync(warehousePath(assignment), '.');
+  expect(assess({})).toBe('behind');
+});
+
+test('the day is that of the workgroup', () => {
+  const assignment = hibernated();
+  const workgroup = { ...assignment.workgroup, timezone: 'Pacific/Auckland' };
+  // It is 01:00 of the next day there.
+  const auckland = { ...assignment, workgroup };
+  writeIdleMarker(auckland, END, NOW_MS);
+  expect(assessWarehouse(auckland, END, NOW_MS + 22 * HOUR_MS)).toBe('idle');
+  expect(assessWarehouse(auckland, END, NOW_MS + 23 * HOUR_MS)).toBe('behind');
+});
+
+test('without a stream, a warehouse is idle if it never had one', () => {
+  const assignment = hibernated();
+  expect(assessWarehouse(assignment, undefined, NOW_MS)).toBe('behind');
+  writeIdleMarker(assignment, { epoch: 'none', next: 0n }, NOW_MS);
+  expect(assessWarehouse(assignment, undefined, NOW_MS)).toBe('idle');
+});
+
+test('a marker that is removed, damaged or without its warehouse is not believed', () => {
+  const assignment = hibernated();
+  const marker = `${warehousePath(assignment)}.idle.json`;
+  removeIdleMarker(assignment);
+  expect(existsSync(marker)).toBe(false);
+  expect(assessWarehouse(assignment, END, NOW_MS)).toBe('behind');
+  // Removing it again changes nothing.
+  removeIdleMarker(assignment);
+
+  for (const text of ['', '{', '{}', '{"logEpoch":"log-1","nextOffset":"100"}']) {
+    writeFileSync(marker, text);
+    expect(assessWarehouse(assignment, END, NOW_MS)).toBe('behind');
+  }
+  writeIdleMarker(assignment, END, NOW_MS);
+  expect(assessWarehouse(assignment, END, NOW_MS)).toBe('idle');
+  rmSync(warehousePath(assignment));
+  expect(assessWarehouse(assignment, END, NOW_MS)).toBe('behind');
+});
+
+test('a workgroup is new until it has a message, a warehouse or a lake', () => {
+  const assignment = assignmentOf(tempDir());
+  const empty = { ...END, isEmpty: true };
+  expect(assessWarehouse(assignment, undefined, NOW_MS)).toBe('new');
+  expect(assessWarehouse(assignment, empty, NOW_MS)).toBe('new');
+  expect(assessWarehouse(assignment, END, NOW_MS)).toBe('behind');
+  // A lake without its warehouse is a fault, which opening reports.
+  mkdirSync(join(lakeFolder(assignment), assignment.workgroup.id), { recursive: true });
+  expect(assessWarehouse(assignment, empty, NOW_MS)).toBe('behind');
+
+  const other = assignmentOf(tempDir());
+  putWarehouse(other);
+  expect(assessWarehouse(other, undefined, NOW_MS)).toBe('behind');
+});

@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { ensureKeys } from '../../src/access/keys.ts';
+import type { ConfigInput } from '../../src/config/config.ts';
+import { readStatus, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
+import { type ReplicaCommit, readReplicaHead } from '../../src/replica/replica-commit.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
+import type { S3Settings } from '../../src/storage/s3-store.ts';
+import { workgroupStore } from '../../src/storage/workgroup-store.ts';
+import { startRedis, type TestRedis } from './redis.ts';
+import { openTestRedisLog } from './redis-log.ts';
+import { s3ForTests } from './s3-for-tests.ts';
+import { createServiceProcess, type ServiceProcess } from './service-process.ts';
+import { tempDir } from './temp-dir.ts';
+
+export const DEVICE = '00000000-0000-4000-8000-000000000001';
+export const HOME = 'home';
+
+/** Machines with data folders of their own, that share a Redis and a bucket. */
+export interface BucketServices {
+  redis: TestRedis;
+  s3: S3Settings;
+  /** The place of a workgroup in the bucket, without a proxy. */
+  store: ObjectStore;
+  create(input?: ConfigInput, role?: 'up' | 'worker'): Promise<ServiceProcess>;
+  head(): Promise<ReplicaCommit | undefined>;
+  /** Deletes the messages of the stream, as if its retention were over. */
+  forgetStream(): Promise<void>;
+}
+
+const workgroups: ConfigInput['workgroups'] = [
+  {
+    id: HOME,
+    energyStreams: [{ table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh' }],
+  },
+];
+export const quickPipeline = { pollEvery: '200ms', rollupEvery: '300ms', publishEvery: '300ms' };
+/** A machine without a bucket. */
+export const plainConfig: ConfigInput = { pipeline: quickPipeline, workgroups };
+
+/** @param endpointOf changes the address of the bucket that the machines use, for a proxy */
+export async function startBucketServices(
+  endpointOf: (endpoint: string) => Promise<string> = async (endpoint) => endpoint,
+): Promise<BucketServices> {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const s3 = await s3ForTests();
+  const jwksFile = join(tempDir(), 'keys.json');
+  await ensureKeys(jwksFile);
+  const endpoint = await endpointOf(s3.endpoint);
+  const { timeouts: _, ...settings } = s3;
+  const store = workgroupStore({ s3 }, HOME)!;
+  return {
+    redis,
+    s3,
+    store,
+    create: (input = {}, role) =>
+      createServiceProcess(
+        {
+          stream: { log: 'redis', ...input.stream },
+          queue: { backend: 'redis', redisUrl: redis.url },
+          access: { jwksFile },
+          storage: { s3: { ...settings, endpoint }, commitEvery: '1s', ...input.storage },
+          pipeline: { ...quickPipeline, ...input.pipeline },
+          workgroups: input.workgroups ?? workgroups,
+          ...(input.exports && { exports: input.exports }),
+        },
+        role,
+      ),
+    head: () => readReplicaHead(store),
+    async forgetStream() {
+      const { log } = await openTestRedisLog(redis.url, { workgroupId: HOME, retentionMs: 1 });
+      await log.trim();
+      await log.close();
+    },
+  };
+}
+
+const DAY_MS = 86_400_000;
+/** The number of readings of `readings`. */
+export const READINGS = 4 * 24 * 3;
+
+/** Readings of a register of the last three days, one each quarter of an hour: those from `first` to before `end`. */
+export function readings(first: number, end: number): Reading[] {
+  const startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3 * DAY_MS;
+  return Array.from({ length: end - first }, (_, index) => {
+    const at = first + index;
+    return { atMs: startMs + at * 900_000, totalWh: 10 * at + (at % 7) };
+  });
+}
+
+export interface Reading {
+  atMs: number;
+  totalWh: number;
+}
+
+export async function sendReadings(
+  { url, token }: Pick<ServiceProcess, 'url' | 'token'>,
+  sent: readonly Reading[],
+): Promise<void> {
+  const messages = sent.map(({ atMs, totalWh }) => ({
+    device: DEVICE,
+    source: 'pv',
+    event_time: atMs,
+    data: { total_wh: totalWh },
+  }));
+  const answer = await fetch(`${url}/api/v1/tables/${HOME}/solar/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(messages),
+  });
+  expect(answer.status, answer.ok ? '' : await answer.text()).toBe(200);
+}
+
+/** What a report shows of the days of the readings, without when and how often they were computed. */
+export async function dailyEnergy({ url, token }: Pick<ServiceProcess, 'url' | 'token'>): Promise<unknown> {
+  const [startDate, endDate] = [3, 1].map((days) =>
+    new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10),
+  );
+  const query = `startDate=${startDate}&endDate=${endDate}`;
+  const answer = await fetch(`${url}/api/v1/orgs/${HOME}/daily-energy/details?${query}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const text = await answer.text();
+  if (answer.status !== 200) return { status: answer.status, text };
+  return JSON.parse(text, (key, value) => (['version', 'computedAt'].includes(key) ? undefined : value));
+}
+
+export function statusOf({ config }: ServiceProcess): WorkgroupStatus | undefined {
+  return readStatus(config.dataDir, HOME);
+}
