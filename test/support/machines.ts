@@ -4,8 +4,8 @@ import { onTestFinished } from 'vitest';
 import { ensureKeys } from '../../src/access/keys.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { startRedis, type TestRedis } from './redis.ts';
-import { s3ForTests } from './s3-for-tests.ts';
 import { runCli } from './run-cli.ts';
+import { s3ForTests } from './s3-for-tests.ts';
 import { tempDir } from './temp-dir.ts';
 import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-process.ts';
 
