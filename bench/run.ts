@@ -9,6 +9,7 @@ import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
+import { benchPage } from './page/measure-views.ts';
 import { benchPublish } from './publish.ts';
 import { benchReport } from './report.ts';
 import { benchRollUp } from './rollup.ts';
@@ -41,6 +42,7 @@ const benches: Readonly<Record<string, Bench>> = {
     })),
   publish: benchPublish,
   export: benchExport,
+  page: benchPage,
   callers: benchCallers,
   backfill: benchBackfill,
   idle: benchIdle,

@@ -32,6 +32,8 @@ export interface DayReport {
   parameters?(query: DayQuery): SqlParameters;
   /** The text before and after the members of a day's series. */
   frame(query: DayQuery): (day: LocalDate) => { before: string; after: string };
+  /** The keys of the answer, in order. Default: the days of the range. */
+  periods?(query: DayQuery): string[];
   /** The most series days of one answer, and their name in the refusal. */
   seriesMax: number;
 }
@@ -99,9 +101,10 @@ export async function dayReportJson(
   signal?: AbortSignal,
 ): Promise<ReportText> {
   const frame = report.frame(query);
+  const periods = report.periods?.(query);
   const lists = generation ? report.files(generation, query) : { files: [] };
   if (!generation || Object.values(lists).some((files) => files.length === 0) || query.devices?.length === 0)
-    return { parts: assemble(query, frame, new Map()), flags: {} };
+    return { parts: assemble(query, frame, new Map(), periods), flags: {} };
   const chosen = chooseDays(query, generation);
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const files = [...Object.values(lists).flat(), ...chosen.files];
@@ -116,7 +119,7 @@ export async function dayReportJson(
     },
     signal,
   );
-  return { parts: assemble(query, frame, days), flags };
+  return { parts: assemble(query, frame, days, periods), flags };
 }
 
 export interface Chosen {
@@ -230,15 +233,22 @@ export async function readDays(
   return { days, flags };
 }
 
-/** A JSON object with a member for each day of a range, also for days without energy. */
+export function daysFrom(startDay: LocalDate, endDay: LocalDate): LocalDate[] {
+  const days: LocalDate[] = [];
+  for (let day = startDay; day <= endDay; day = addDays(day, 1)) days.push(day);
+  return days;
+}
+
+/** A JSON object with a member for each day of a range, or for each of other periods, also without energy. */
 export function assemble(
   { startDay, endDay }: Pick<DayQuery, 'startDay' | 'endDay'>,
   frame: ReturnType<DayReport['frame']>,
-  days: ReadonlyMap<LocalDate, Uint8Array>,
+  days: ReadonlyMap<string, Uint8Array>,
+  periods = daysFrom(startDay, endDay),
 ): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let text = '{';
-  for (let day = startDay; day <= endDay; day = addDays(day, 1)) {
+  for (const [index, day] of periods.entries()) {
     const members = days.get(day);
     const { before, after } = frame(day);
     text += `"${day}":${before}`;
@@ -246,7 +256,7 @@ export function assemble(
       parts.push(Buffer.from(text), members);
       text = '';
     }
-    text += day === endDay ? `${after}}` : `${after},`;
+    text += index === periods.length - 1 ? `${after}}` : `${after},`;
   }
   parts.push(Buffer.from(text));
   return parts;

@@ -51,6 +51,16 @@ export const dayQuerySchema = (daysMax: number) =>
     ...formatShape,
     ...afterShape,
   });
+const resolutions = ['day', 'month', 'year'] as const;
+export const resolutionShape = {
+  resolution: z
+    .enum(resolutions, { error: `must be one of ${resolutions.join(', ')}, given once` })
+    .optional()
+    .meta({ description: 'Period of a key. Months and years contain only days of the range. Default: day' }),
+};
+export interface ResolutionParameters {
+  resolution?: (typeof resolutions)[number];
+}
 export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 
 /**

@@ -3,8 +3,16 @@ import type { z } from 'zod';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
+import type { EnergyPeriod } from './daily-energy.ts';
 import { type DayQuery, type DayReport, dayReportJson, refuseTooMany, sourceFiles } from './day-report.ts';
-import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './day-request.ts';
+import {
+  addressSchema,
+  type DayParameters,
+  dayQuery,
+  dayQuerySchema,
+  type ResolutionParameters,
+  resolutionShape,
+} from './day-request.ts';
 import type { SelectEnergyRows } from './energy-rows.ts';
 import { etagOf } from './etag.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
@@ -20,6 +28,8 @@ export interface DayRoute {
   report: DayReport;
   /** The same as rows. */
   rows: SelectEnergyRows;
+  /** The same for other periods than days, by the parameter `resolution`. */
+  periods?: Readonly<Record<EnergyPeriod, { report: DayReport; rows: SelectEnergyRows }>>;
   daysMax: number;
   answer: z.ZodType;
   /** Name of the log event of an answer. */
@@ -35,7 +45,7 @@ export interface DayRouteDeps {
 
 /** A report by days over the published lake. Its entity tag changes when the answer can have changed. */
 export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: DayRouteDeps): void {
-  const { report, daysMax } = route;
+  const { daysMax } = route;
   const { lake, guard, clock, logger } = deps;
   const url = `/api/v1/orgs/:workgroupId/${route.path}`;
 
@@ -48,24 +58,28 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         description: route.description,
         tags: ['report'],
         params: addressSchema,
-        querystring: dayQuerySchema(daysMax),
+        querystring: route.periods
+          ? dayQuerySchema(daysMax).extend(resolutionShape)
+          : dayQuerySchema(daysMax),
         response: taggedAnswers(route.answer),
       },
     },
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
-      const parameters = request.query as DayParameters;
+      const parameters = request.query as DayParameters & ResolutionParameters;
+      const { resolution = 'day' } = parameters;
+      const { report, rows } = (resolution !== 'day' && route.periods?.[resolution]) || route;
       const query = dayQuery(parameters, authorization, { workgroup, nowMs: clock.now(), daysMax });
 
       const generation = await lake.current(workgroup.id);
-      const etag = etagOf(factsOf(report, query, generation));
+      const etag = etagOf([...factsOf(report, query, generation), resolution]);
       return sendParts(request, reply, lake, {
         etag,
         read: (signal) => dayReportJson(report, lake, generation, query, signal),
         rows: {
           name: `${route.path.replace('/', '-')}_${query.startDay}_${query.endDay}`,
           facts: workgroup.devices,
-          select: () => route.rows(query, workgroup, generation),
+          select: () => rows(query, workgroup, generation),
           async check(connection) {
             if (generation) await refuseTooMany(connection, report, query, generation);
           },

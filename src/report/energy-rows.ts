@@ -2,7 +2,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { LakeFile } from '../publish/commit-schema.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
-import { dailyEnergy } from './daily-energy.ts';
+import { dailyEnergy, type EnergyPeriod, periodEnergy } from './daily-energy.ts';
 import { chooseDays, type DayQuery, type DayReport } from './day-report.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { Generation } from './lake-reader.ts';
@@ -68,6 +68,19 @@ export const intervalEnergyRows = selector(({ bySource }) =>
         hasLocalTime: true,
       },
 );
+
+/** Months or years with energy, with the number of days that have it. */
+export const periodEnergyRows = (period: EnergyPeriod) =>
+  selector(({ bySource }) => {
+    const source = bySource ? (['source'] as const) : [];
+    return {
+      columns: ['period', 'device', 'device_name', ...source, 'energy_wh', 'days'],
+      order: ['period', 'device', ...source],
+      key: ['period', 'device', ...source],
+      report: periodEnergy(period),
+      select: loadSql(bySource ? 'export/sum_periods_by_source' : 'export/sum_periods_by_device'),
+    };
+  });
 
 function deviceDayRows(): EnergyRows {
   return {

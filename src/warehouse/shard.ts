@@ -269,6 +269,8 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       }
     },
     async limitMemory(megabytes) {
+      // Setting it frees memory too, which takes 10 ms. With many open warehouses it would be set again and again.
+      if (megabytes === memoryMegabytes) return;
       memoryMegabytes = megabytes;
       await setMemoryLimit();
     },

@@ -43,6 +43,10 @@ export interface RemoteServerOptions {
 }
 
 const CONNECTIONS_MAX = 256;
+/** A connection without a request is closed after this time. */
+const SILENT_MS = 5 * SECOND_MS;
+/** A caller that takes nothing of an answer for this long is disconnected. */
+const SLOW_READER_MS = 30 * SECOND_MS;
 
 /** @throws TerminalError if the address cannot be used */
 export async function startRemoteServer(options: RemoteServerOptions): Promise<RemoteServer> {
@@ -91,7 +95,13 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
   }
 
   const handle = (request: IncomingMessage, response: ServerResponse) => {
+    request.socket.setTimeout(0);
     response.setHeader(CONTROL_HEADER, '1');
+    // The rest of a refused body is not read.
+    response.setHeader('Connection', 'close');
+    response.once('prefinish', () =>
+      request.socket.setTimeout(SLOW_READER_MS, () => request.socket.destroy()),
+    );
     answer(request, response).catch((error: unknown) => {
       logger.warn({ error: errorMessage(error) }, 'remote-call.broken');
       response.destroy();
@@ -104,6 +114,8 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
   // Callers send the arguments after the call was accepted.
   server.on('checkContinue', handle);
   server.maxConnections = CONNECTIONS_MAX;
+  // The time-outs of the server begin with the first byte.
+  server.on('connection', (socket) => socket.setTimeout(SILENT_MS, () => socket.destroy()));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port, options.host, resolve);
   }).catch((error: unknown) => {

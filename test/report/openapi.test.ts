@@ -41,6 +41,7 @@ test('the OpenAPI description has the endpoints, their parameters and their answ
       ['devices', 'query', false],
       ['format', 'query', false],
       ['after', 'query', false],
+      ...(path === reports[0] ? [['resolution', 'query', false]] : []),
       ['workgroupId', 'path', true],
     ]);
     expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '429', '503']);

@@ -93,7 +93,12 @@ test.each([
   ],
   ['no period', 'meter_code,energy_kwh,scenario\nPV,1,P50', {}, /^0:period: is missing/],
   ['no energy', 'meter_code,period,scenario\nPV,2026,P50', {}, /^0:energy: is missing/],
-  ['no scenario', 'meter_code,period,energy_kwh\nPV,2026,1', {}, /^0:scenario: is missing.*over HTTP scenario=P50.*--scenario P50/],
+  [
+    'no scenario',
+    'meter_code,period,energy_kwh\nPV,2026,1',
+    {},
+    /^0:scenario: is missing.*over HTTP scenario=P50.*--scenario P50/,
+  ],
   [
     'the scenario said twice',
     `${heading}\nPV,2026,1,P50`,
