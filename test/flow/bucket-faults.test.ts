@@ -23,6 +23,7 @@ const BATCH = 20;
 const COUNT = (ROUNDS + 1) * BATCH;
 /** Readings of the source that is corrected. */
 const SPARE = { first: 0, end: 288, count: 288 };
+/** The seed is printed. It gives the same faults in the same order, not the same moments. */
 const SEED = Number(process.env.WATTLINE_TEST_SEED ?? Date.now() % 1_000_000);
 
 test.skipIf(s3Missing)(
