@@ -1,6 +1,7 @@
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 // Processes and threads that the tests start share their compiled code: each starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'wattline-test-compiled');
@@ -41,8 +42,10 @@ export default defineConfig({
     // Not more, because tests with replicas and timeouts need a processor within half a second.
     maxWorkers: availableParallelism(),
     globalSetup: ['test/support/stop-test-servers.ts'],
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
+    sequence: { sequencer: LongestFirst },
+    // A machine that does other work, too, can be ten times as slow. A test that hangs is still found.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     projects: [
       { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
       {

@@ -18,7 +18,7 @@ import { registerReportRoutes } from '../src/report/report-routes.ts';
 import { openShard } from '../src/warehouse/shard.ts';
 
 export const WORKGROUP = 'bench';
-const DEVICES = 1_000;
+export const DEVICES = 1_000;
 const SOURCES = ['battery', 'grid', 'pv'];
 export const THREADS = 2;
 const ROUNDS = 9;

@@ -9,6 +9,7 @@ import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
+import { benchPage } from './page/measure-views.ts';
 import { benchPublish } from './publish.ts';
 import { benchReport } from './report.ts';
 import { benchRollUp } from './rollup.ts';
@@ -17,7 +18,9 @@ import { benchRollUpFirst } from './rollup-first.ts';
 import { benchServe } from './serve.ts';
 import { benchSoak } from './soak.ts';
 import { benchSocket } from './socket.ts';
+import { benchTrickle, trickleHelp } from './trickle.ts';
 import { benchTruth, truthHelp } from './truth.ts';
+import { benchYear } from './year.ts';
 
 type Bench = (print: (line: string) => void, options: readonly string[]) => Promise<Ratio[]>;
 
@@ -39,15 +42,18 @@ const benches: Readonly<Record<string, Bench>> = {
     })),
   publish: benchPublish,
   export: benchExport,
+  page: benchPage,
   callers: benchCallers,
   backfill: benchBackfill,
   idle: benchIdle,
+  trickle: benchTrickle,
+  year: benchYear,
   latency: benchLatency,
   soak: (print) => benchSoak(print),
   truth: benchTruth,
 };
 /** The benchmarks that have options, with what these are. */
-const helps: Readonly<Record<string, string>> = { truth: truthHelp };
+const helps: Readonly<Record<string, string>> = { truth: truthHelp, trickle: trickleHelp };
 
 const words = process.argv.slice(2);
 const firstOption = words.findIndex((word) => word.startsWith('-'));

@@ -1,8 +1,17 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { createAccess } from '../../src/access/access.ts';
 import { systemWaiting } from '../../src/client/with-retries.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
-import { addDays, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/lib/time.ts';
+import {
+  addDays,
+  DAY_MS,
+  dayStart,
+  HOUR_MS,
+  localDateOf,
+  MINUTE_MS,
+  systemClock,
+} from '../../src/lib/time.ts';
 import { createSite } from '../../src/simulate/create-site.ts';
 import { runSimulation } from '../../src/simulate/run-simulation.ts';
 import { until } from '../../test/support/until.ts';
@@ -19,7 +28,9 @@ export interface Showcase {
 }
 
 const WORKGROUP = 'demo';
-const TIMEZONE = 'Europe/Berlin';
+const AFTERNOON_HOUR = 15;
+/** The clock of the site shows the afternoon, so that today has something to show. */
+const TIMEZONE = afternoonZone(Date.now());
 const DAYS = 40;
 const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
@@ -101,6 +112,7 @@ export async function startShowcase(folder: string): Promise<Showcase> {
     await service.start();
     await postRegister(service, addDays(today, -DAYS), yesterday);
     await putBudgets(service, today);
+    await issueTokens(service);
     simulating = runSimulation({
       site,
       url: service.url,
@@ -127,6 +139,7 @@ export async function startShowcase(folder: string): Promise<Showcase> {
       },
       300_000,
     );
+    await send(service, 'POST', `orgs/${WORKGROUP}/exports/morning/run`, '{}', 'json');
     return { service, yesterday, misread: GARAGE, stop };
   } catch (error) {
     await stop();
@@ -152,12 +165,29 @@ async function postRegister(service: ServiceProcess, firstDay: string, lastDay: 
     }
     register += 28_000;
   }
+  // A display shows dashes while it starts.
+  const atMs = dayStart(lastDay, TIMEZONE) + 5 * HOUR_MS;
+  messages.push({ device: GARAGE, event_time: atMs, data: { total_wh: '-----' } });
   await send(service, 'POST', `tables/${WORKGROUP}/garage/messages`, JSON.stringify(messages), 'json');
+}
+
+/** Tokens that the page lists. */
+async function issueTokens({ config }: ServiceProcess): Promise<void> {
+  const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock });
+  for (const [subject, permissions] of [
+    ['dashboard', ['search:read']],
+    ['gateway', ['data:write']],
+  ] as const)
+    await access.issue({
+      subject,
+      scopes: { [WORKGROUP]: { permissions: [...permissions] } },
+      lifetimeMs: 365 * DAY_MS,
+    });
 }
 
 async function putBudgets(service: ServiceProcess, today: string): Promise<void> {
   const months = [addDays(`${today.slice(0, 7)}-01`, -1).slice(0, 7), today.slice(0, 7)];
-  const rows = months.flatMap((month) => [`PV-2,${month},300,P50`, `PV-3,${month},190,P50`]);
+  const rows = months.flatMap((month) => [`PV-2,${month},580,P50`, `PV-3,${month},190,P50`]);
   const text = ['meter_code,period,energy_kwh,scenario', ...rows, ''].join('\n');
   await send(service, 'PUT', `orgs/${WORKGROUP}/budget-data`, text, 'csv');
 }
@@ -176,4 +206,24 @@ async function send(
     body,
   });
   if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+}
+
+function afternoonZone(nowMs: number): string {
+  const zones = [
+    'Europe/Berlin',
+    'America/Sao_Paulo',
+    'America/New_York',
+    'America/Los_Angeles',
+    'Pacific/Auckland',
+    'Asia/Tokyo',
+    'Asia/Kolkata',
+    'Asia/Dubai',
+  ];
+  const hoursAway = (zone: string) => {
+    const hour = Number(
+      new Intl.DateTimeFormat('en', { hour: 'numeric', hourCycle: 'h23', timeZone: zone }).format(nowMs),
+    );
+    return Math.abs(hour - AFTERNOON_HOUR);
+  };
+  return zones.toSorted((a, b) => hoursAway(a) - hoursAway(b))[0]!;
 }

@@ -13,6 +13,19 @@ SELECT day, device, source, energy_wh, method, list_sort(flags) AS flags, covera
 -- coverage: share of the day, 0 to 1.
 SELECT day, device, energy_wh, array_to_string(methods, ' ') AS method, flags, coverage, status, version, computed_at FROM device_day
 
+-- name: sum_periods_by_device
+-- Returns months or years by device as rows. energy_wh: Wh of the days of the range; days: number of days with energy. $period_digits: 7 or 4.
+SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, sum(energy_wh)::BIGINT AS energy_wh, count(*) AS days
+FROM device_day
+WHERE energy_wh IS NOT NULL
+GROUP BY period, device
+
+-- name: sum_periods_by_source
+-- Like sum_periods_by_device, by device and source.
+SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, source, sum(energy_wh)::BIGINT AS energy_wh, count(*) AS days
+FROM chosen
+GROUP BY period, device, source
+
 -- name: select_intervals_by_source
 -- Returns the intervals of the chosen days as rows ("slot": see report/select_intervals), with the local time in $zone. energy_wh: Wh in 15 minutes,
 -- null if no measurement covers them.

@@ -56,3 +56,66 @@ SELECT
   })), ',' ORDER BY file_row_number)) AS members
 FROM chosen
 GROUP BY day
+
+-- name: answer_periods_by_device
+-- Returns one row for each month or year with energy: like answer_by_device, with the sums of its days of the range. $period_digits: number of
+-- characters of a day that name its period, 7 or 4.
+SELECT
+  period AS day,
+  encode(string_agg(concat('"', device, '":', period_wh), ',' ORDER BY device) FILTER (period_wh IS NOT NULL)) AS members,
+  sum(mixed)::DOUBLE AS mixed,
+  sum(undeclared)::DOUBLE AS undeclared,
+  sum(incomplete)::DOUBLE AS incomplete
+FROM (
+  SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, sum(energy_wh)::BIGINT AS period_wh,
+    count(*) FILTER (is_mixed) AS mixed, count(*) FILTER (is_undeclared) AS undeclared, count(*) FILTER (is_incomplete) AS incomplete
+  FROM device_day
+  GROUP BY period, device
+)
+GROUP BY period
+
+-- name: answer_periods_by_source
+-- Like answer_periods_by_device, by device and source.
+SELECT
+  period AS day,
+  encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', period_wh), ',' ORDER BY device, source)) AS members
+FROM (
+  SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, source, sum(energy_wh)::BIGINT AS period_wh
+  FROM chosen
+  GROUP BY period, device, source
+)
+GROUP BY period
+
+-- name: answer_quality
+-- Returns the quality of devices by day as parts of JSON text, in order: one row for each kind of day (`kind`, most frequent first), then one row for
+-- each device (`device`): "<device>":[index of the kind of each day, null without a day]. $days: the days of the range.
+-- Reads device_day (see balance/sum_device_day).
+, graded AS (
+  SELECT day, device, floor(coverage * 100)::INTEGER AS coverage, status, methods, flags FROM device_day
+),
+kind AS (
+  SELECT coverage, status, methods, flags,
+    row_number() OVER (ORDER BY count(*) DESC, coverage DESC, status, methods, flags) - 1 AS kind_index
+  FROM graded
+  GROUP BY coverage, status, methods, flags
+),
+cell AS (
+  SELECT g.device, g.day, k.kind_index FROM graded g JOIN kind k USING (coverage, status, methods, flags)
+),
+grid AS (
+  SELECT device, day
+  FROM (SELECT DISTINCT device FROM cell)
+  CROSS JOIN (SELECT unnest($days::VARCHAR[])::DATE AS day)
+)
+SELECT part, text FROM (
+  SELECT 'kind' AS part, kind_index AS place, '' AS device,
+    to_json({ coverage: coverage / 100, status: status, methods: methods, flags: flags })::VARCHAR AS text
+  FROM kind
+  UNION ALL
+  SELECT 'device', 0, g.device::VARCHAR,
+    concat('"', g.device, '":[', string_agg(coalesce(c.kind_index::VARCHAR, 'null'), ',' ORDER BY g.day), ']')
+  FROM grid g
+  LEFT JOIN cell c ON c.device = g.device AND c.day = g.day
+  GROUP BY g.device
+)
+ORDER BY part DESC, place, device

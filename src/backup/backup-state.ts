@@ -35,6 +35,8 @@ type Manifest = z.output<typeof manifestSchema>;
 export interface BackupStateOptions {
   store: ObjectStore;
   dataDir: string;
+  /** The folder that has `exports/`. Default: `dataDir`. */
+  exportsRoot?: string | undefined;
   withSecrets: boolean;
   /** Files are copied there first, because they can grow. It is deleted at the end. */
   stagingDir: string;
@@ -47,21 +49,22 @@ export interface BackupStateOptions {
  * The manifest is stored at the end. Equal content is stored once.
  */
 export async function backupState(options: BackupStateOptions): Promise<{ files: number; copied: number }> {
-  const { store, dataDir, withSecrets, stagingDir, clock, signal } = options;
+  const { store, dataDir, exportsRoot = dataDir, withSecrets, stagingDir, clock, signal } = options;
+  const rootOf = (path: string) => (isOfExports(path) ? exportsRoot : dataDir);
   await mkdir(stagingDir, { recursive: true });
   try {
     const files: Manifest['files'] = [];
     const stored = new Set<string>();
     for await (const { key } of store.list('objects/')) stored.add(key);
     let copied = 0;
-    for (const path of await filesBelow(dataDir, [
-      ...stateFolders,
-      ...(withSecrets ? [SECRET_FOLDER] : []),
-    ])) {
+    const folders = [...stateFolders, ...(withSecrets ? [SECRET_FOLDER] : [])];
+    const paths: string[] = [];
+    for (const folder of folders) paths.push(...(await filesBelow(rootOf(folder), folder)));
+    for (const path of paths.sort()) {
       signal?.throwIfAborted();
       const staged = join(stagingDir, 'state');
       try {
-        await copyFile(join(dataDir, path), staged);
+        await copyFile(join(rootOf(path), path), staged);
       } catch (error) {
         // A delivered file of an export was deleted meanwhile.
         if (errorCode(error) === 'ENOENT') continue;
@@ -89,6 +92,8 @@ export async function backupState(options: BackupStateOptions): Promise<{ files:
 export interface RestoreStateOptions {
   store: ObjectStore;
   dataDir: string;
+  /** The folder that gets `exports/`. Default: `dataDir`. */
+  exportsRoot?: string | undefined;
   /** The time of the restored data. The state that was stored with it or after it is used. */
   atMs: number;
   signal?: AbortSignal;
@@ -98,6 +103,7 @@ export interface RestoreStateOptions {
 export async function restoreState({
   store,
   dataDir,
+  exportsRoot = dataDir,
   atMs,
   signal,
 }: RestoreStateOptions): Promise<{ restored: number; kept: number }> {
@@ -105,7 +111,7 @@ export async function restoreState({
   let restored = 0;
   let kept = 0;
   for (const { path, mode, ...expected } of manifest?.files ?? []) {
-    const target = join(dataDir, path);
+    const target = join(isOfExports(path) ? exportsRoot : dataDir, path);
     if (await stat(target).catch(() => undefined)) {
       kept++;
       continue;
@@ -170,18 +176,19 @@ function objectKey(sha256: string): string {
   return `objects/${sha256}`;
 }
 
-async function filesBelow(dataDir: string, folders: readonly string[]): Promise<string[]> {
-  const paths: string[] = [];
-  for (const folder of folders) {
-    const entries = await readdir(join(dataDir, folder), { recursive: true, withFileTypes: true }).catch(
-      (error: unknown) => {
-        if (errorCode(error) === 'ENOENT') return [];
-        throw error;
-      },
-    );
-    for (const entry of entries)
-      if (entry.isFile() && !entry.name.endsWith('.draft'))
-        paths.push(join(entry.parentPath, entry.name).slice(join(dataDir).length + 1));
-  }
-  return paths.sort();
+function isOfExports(path: string): boolean {
+  return /^exports(\/|$)/.test(path);
+}
+
+/** The paths of the files of a folder, below its root. */
+async function filesBelow(root: string, folder: string): Promise<string[]> {
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(
+    (error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return [];
+      throw error;
+    },
+  );
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.draft'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(root).length + 1));
 }

@@ -5,7 +5,15 @@ import { readerNames } from '../lib/private-files.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { refuseLateCommits } from './refuse-late-commits.ts';
-import { deviceTimeout, duration, port, redisUrl, sentinels, socketPath } from './setting-types.ts';
+import {
+  deviceTimeout,
+  duration,
+  port,
+  redisUrl,
+  sentinels,
+  socketPath,
+  webOrigin,
+} from './setting-types.ts';
 import { backupSchema, storageSchema } from './storage-settings.ts';
 import { workerSchema } from './worker-settings.ts';
 import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
@@ -24,6 +32,8 @@ const settingsSchema = z.strictObject({
       /** Ports of roles that run alone. */
       streamPort: port.default(8080),
       reportPort: port.default(8081),
+      /** Origins of web pages whose scripts may call the API. */
+      corsOrigins: z.array(webOrigin).max(100).default([]),
     })
     .prefault({}),
   stream: z

@@ -56,6 +56,11 @@ export const sentinels = z
     when: ({ issues }) => issues.length === 0,
   });
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+export const webOrigin = z
+  .string()
+  .refine((text) => /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text, {
+    error: 'must be an origin such as "https://grafana.example.com", without a path; "*" is not possible',
+  });
 export const socketPath = z
   .string()
   .regex(/^(\/[A-Za-z0-9._~-]+)+$/, 'must be a path such as "/socket.io-client"');

@@ -1,4 +1,3 @@
-import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Audit } from '../audit/audit.ts';
 import { auditRun } from '../audit/audited-run.ts';
@@ -15,7 +14,6 @@ import { writeExportFile } from './write-export-file.ts';
 
 /** The parts that exports need. */
 export interface ExportDeps {
-  dataDir: string;
   /** Reads the lake. Writes below `exports/` of the data folder. */
   lake: LakeReader;
   audit: Audit;
@@ -33,7 +31,7 @@ export interface OpenExport {
 /**
  * Makes the file of a run if it does not exist, and delivers it. The ledger is updated before each step, so the next attempt continues after a
  * crash, and delivers the same file.
- * @throws the error; the ledger then has it, with the time of the next attempt
+ * @throws the error; the ledger then has it, with the time of the next attempt. `ExportBusy` or `ExportTaken` if another process has the run
  */
 export async function attemptRun(
   { config, workgroup, ledger }: OpenExport,
@@ -43,24 +41,25 @@ export async function attemptRun(
 ): Promise<ExportRun> {
   const { audit, clock, logger } = deps;
   let current = run;
-  const keep = (facts: Partial<ExportRun>) => {
+  const keep = async (facts: Partial<ExportRun>, isWorking: boolean) => {
     current = { ...current, ...facts };
-    ledger.save(current);
+    await ledger.save(current, { isWorking });
   };
+  await ledger.claim(run);
   try {
     await auditRun(audit, workgroup.id, {
       what: 'export',
       target: `${config.id} ${runName(run)}`,
       data: { report: config.report, reason: run.reason, attempt: run.attempts + 1 },
       work: async () => {
-        if (!(await isInOutbox(ledger, current))) {
-          keep({ state: 'planned' });
-          keep({
-            file: await writeRun({ config, workgroup, ledger }, current, deps, signal),
-            state: 'waiting',
-          });
+        let { file } = current;
+        if (!file || !(await ledger.provideFile(current))) {
+          if (current.state !== 'planned') await keep({ state: 'planned' }, true);
+          file = await writeRun({ config, workgroup, ledger }, current, deps, signal);
+          await ledger.keepFile(file, signal);
         }
-        const file = current.file!;
+        // A process that has lost the export cannot store this, and delivers nothing.
+        await keep({ file, state: 'waiting' }, true);
         const to = await deliver(
           config.destination,
           {
@@ -78,14 +77,15 @@ export async function attemptRun(
           attempts: run.attempts + 1,
           delivered: { at: formatInstant(clock.now()), to },
         };
-        ledger.save(current);
-        await rm(join(ledger.outbox, file.name), { force: true });
+        await ledger.save(current);
+        await ledger.dropFile(file);
       },
       summary: () => ({ rows: current.file?.rows, bytes: current.file?.bytes, to: current.delivered?.to }),
     });
   } catch (error) {
-    // An abort is not a failure.
-    if (!signal.aborted) keep(failureOf(run, error, clock.now()));
+    // An abort is not a failure. If another process has the export, this one must not change it.
+    if (!signal.aborted && !isElsewhere(error) && current.state !== 'delivered')
+      await keep(failureOf(run, error, clock.now()), false);
     throw error;
   }
   const { rows, bytes, generation } = current.file!;
@@ -112,10 +112,9 @@ function failureOf(run: ExportRun, error: unknown, nowMs: number): Partial<Expor
   };
 }
 
-async function isInOutbox({ outbox }: ExportLedger, { state, file }: ExportRun): Promise<boolean> {
-  if (state === 'planned' || !file) return false;
-  const found = await stat(join(outbox, file.name)).catch(() => undefined);
-  return found?.size === file.bytes;
+/** True if another process works on the run, or has changed it. */
+export function isElsewhere(error: unknown): boolean {
+  return error instanceof TransientError && (error.code === 'ExportBusy' || error.code === 'ExportTaken');
 }
 
 async function writeRun(

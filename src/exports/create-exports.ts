@@ -2,9 +2,15 @@ import type { Config } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { errorMessage, InputError, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import { formatInstant, HOUR_MS, localDateOf } from '../lib/time.ts';
-import { attemptRun, type ExportDeps, type OpenExport } from './attempt-run.ts';
+import { attemptRun, type ExportDeps, isElsewhere, type OpenExport } from './attempt-run.ts';
 import { duePeriods, newRun, planDue } from './due-periods.ts';
-import { type ExportProgress, type ExportRun, openLedger, retryAdvice, runName } from './export-ledger.ts';
+import {
+  type ExportLedger,
+  type ExportProgress,
+  type ExportRun,
+  retryAdvice,
+  runName,
+} from './export-ledger.ts';
 import { type ExportPeriod, periodAt } from './export-period.ts';
 import { markOutdated } from './mark-outdated.ts';
 
@@ -15,13 +21,14 @@ export interface ExportsOptions extends ExportDeps {
    * @returns the unlock; undefined if another process has the lock
    */
   hold(exportId: string): Promise<(() => Promise<void>) | undefined>;
+  openLedger(config: ExportConfig): ExportLedger;
 }
 
 export interface Exports {
   /** Runs due exports of a workgroup, retries failed ones, and once an hour compares delivered files with the lake. */
   work(workgroupId: string, signal: AbortSignal): Promise<void>;
   /** True if a run of a workgroup is planned or will be retried. */
-  hasPending(workgroupId: string): boolean;
+  hasPending(workgroupId: string): Promise<boolean>;
   /**
    * Runs an export now, for a period that has ended. Default: the period of its range. Does nothing if it was already delivered.
    * @param corrected makes a new revision
@@ -40,15 +47,17 @@ export interface Exports {
 const COMPARE_MS = HOUR_MS;
 
 export function createExports(options: ExportsOptions): Exports {
-  const { config, dataDir, lake, clock, logger, hold } = options;
-  const all = config.exports.map((one) => openExport(config, dataDir, one));
+  const { config, lake, clock, logger, hold } = options;
+  const all = config.exports.map((one) => openExport(config, one, options.openLedger(one)));
+  /** When an export was last looked at without a new generation, because this is not stored. */
+  const lookedAtMs = new Map<string, number>();
 
   // The caller receives the error.
   async function attemptByHand(open: OpenExport, run: ExportRun, signal: AbortSignal): Promise<ExportRun> {
     try {
       return await attemptRun(open, run, options, signal);
     } catch (cause) {
-      const failed = open.ledger.runsOf(run.period).find(({ revision }) => revision === run.revision);
+      const failed = (await open.ledger.runsOf(run.period)).find(({ revision }) => revision === run.revision);
       const next = failed && !signal.aborted && retryAdvice(failed);
       if (!next) throw cause;
       const code = failed.lastError?.code ?? 'Failed';
@@ -61,14 +70,15 @@ export function createExports(options: ExportsOptions): Exports {
 
   async function workOn(open: OpenExport, signal: AbortSignal): Promise<void> {
     const { ledger } = open;
-    planDue(open, clock.now());
-    for (const run of ledger.pending()) {
+    ledger.reload();
+    await planDue(open, clock.now());
+    for (const run of await ledger.pending()) {
       if (signal.aborted) return;
       if (!isToBeTried(run, clock.now())) continue;
       try {
         await attemptRun(open, run, options, signal);
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted || isElsewhere(error)) return;
         // The error is in the ledger, and other exports continue.
         logger.warn(
           {
@@ -82,19 +92,40 @@ export function createExports(options: ExportsOptions): Exports {
       }
     }
     const generation = await lake.current(open.workgroup.id);
-    const progress = ledger.progress();
+    const progress = await ledger.progress();
     if (!generation || !progress || signal.aborted) return;
     const { compared } = progress;
     const { sequence } = generation.commit;
-    if (!isToBeCompared(progress, clock.now())) return;
-    if (compared?.generation !== sequence) {
-      for (const { period, outdated } of await markOutdated(open, lake, generation, clock.now(), signal))
-        logger.warn(
-          { workgroup: open.workgroup.id, export: open.config.id, run: period, days: outdated?.days.length },
-          'export.outdated',
-        );
-    }
-    ledger.setProgress({ ...progress, compared: { at: formatInstant(clock.now()), generation: sequence } });
+    if (!isToBeCompared(open.config.id, progress)) return;
+    lookedAtMs.set(open.config.id, clock.now());
+    if (compared?.generation === sequence) return;
+    for (const { period, outdated } of await markOutdated(open, lake, generation, clock.now(), signal))
+      logger.warn(
+        { workgroup: open.workgroup.id, export: open.config.id, run: period, days: outdated?.days.length },
+        'export.outdated',
+      );
+    await ledger.setProgress({
+      ...progress,
+      compared: { at: formatInstant(clock.now()), generation: sequence },
+    });
+  }
+
+  /** True if there is work. Called every minute, so it reads little. */
+  async function hasWork(open: OpenExport): Promise<boolean> {
+    const nowMs = clock.now();
+    const progress = await open.ledger.progress();
+    return (
+      !progress ||
+      duePeriods(open, progress, nowMs).length > 0 ||
+      (await open.ledger.pending()).some((run) => isToBeTried(run, nowMs)) ||
+      isToBeCompared(open.config.id, progress)
+    );
+  }
+
+  function isToBeCompared(exportId: string, { compared }: ExportProgress): boolean {
+    const storedMs = compared ? Date.parse(compared.at) : Number.NEGATIVE_INFINITY;
+    const lastMs = Math.max(storedMs, lookedAtMs.get(exportId) ?? storedMs);
+    return clock.now() - lastMs >= COMPARE_MS;
   }
 
   function open(exportId: string): OpenExport {
@@ -112,25 +143,26 @@ export function createExports(options: ExportsOptions): Exports {
   return {
     open,
     list: () => all,
-    hasPending: (workgroupId) =>
-      all.some(
-        ({ workgroup, ledger }) =>
-          workgroup.id === workgroupId && ledger.pending().some(({ state }) => state !== 'failed'),
-      ),
+    async hasPending(workgroupId) {
+      for (const { workgroup, ledger } of all) {
+        if (workgroup.id !== workgroupId) continue;
+        if ((await ledger.pending()).some(({ state }) => state !== 'failed')) return true;
+      }
+      return false;
+    },
     async work(workgroupId, signal) {
       const failures: unknown[] = [];
       for (const one of all.filter(({ workgroup }) => workgroup.id === workgroupId)) {
         if (signal.aborted) return;
-        if (!hasWork(one, clock.now())) continue;
-        const release = await hold(one.config.id);
-        // The command line is working on it.
-        if (!release) continue;
         try {
-          await workOn(one, signal);
+          if (!(await hasWork(one))) continue;
+          const release = await hold(one.config.id);
+          // The command line is working on it.
+          if (!release) continue;
+          await workOn(one, signal).finally(release);
         } catch (error) {
-          failures.push(error);
-        } finally {
-          await release();
+          // Another process works on it. The next turn looks again.
+          if (!isElsewhere(error)) failures.push(error);
         }
       }
       if (failures.length > 0) throw failures[0];
@@ -148,8 +180,9 @@ export function createExports(options: ExportsOptions): Exports {
           `another process is working on export ${exportId}; try again in a moment`,
         );
       try {
-        if (!ledger.progress()) ledger.setProgress({ dueAfter: formatInstant(nowMs) });
-        const last = ledger.runsOf(period.name).at(-1);
+        ledger.reload();
+        if (!(await ledger.progress())) await ledger.setProgress({ dueAfter: formatInstant(nowMs) });
+        const last = (await ledger.runsOf(period.name)).at(-1);
         if (last?.state === 'delivered' && !corrected) return { kind: 'already-delivered', run: last };
         const run =
           last && last.state !== 'delivered'
@@ -167,32 +200,17 @@ export function createExports(options: ExportsOptions): Exports {
   };
 }
 
-/** True if there is work. Called every minute, so it reads little. */
-function hasWork(open: OpenExport, nowMs: number): boolean {
-  const progress = open.ledger.progress();
-  return (
-    !progress ||
-    duePeriods(open, progress, nowMs).length > 0 ||
-    open.ledger.pending().some((run) => isToBeTried(run, nowMs)) ||
-    isToBeCompared(progress, nowMs)
-  );
-}
-
 function isToBeTried({ state, nextAttemptAt, plannedAt }: ExportRun, nowMs: number): boolean {
   return state !== 'failed' && Date.parse(nextAttemptAt ?? plannedAt) <= nowMs;
 }
 
-function isToBeCompared({ compared }: ExportProgress, nowMs: number): boolean {
-  return !compared || nowMs - Date.parse(compared.at) >= COMPARE_MS;
-}
-
 function openExport(
   { workgroups }: Pick<Config, 'workgroups'>,
-  dataDir: string,
   config: ExportConfig,
+  ledger: ExportLedger,
 ): OpenExport {
   const workgroup = workgroups.find(({ id }) => id === config.workgroup)!;
-  return { config, workgroup, ledger: openLedger(dataDir, config.id) };
+  return { config, workgroup, ledger };
 }
 
 /** Refuses a period that has not ended, because its file would be incomplete. */

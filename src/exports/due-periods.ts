@@ -11,19 +11,19 @@ const CATCH_UP_MAX = 31;
 /**
  * Adds due runs to the ledger: one for each period of the schedule since the last time. A new export begins with the next due time.
  */
-export function planDue(open: OpenExport, nowMs: UtcMs): void {
+export async function planDue(open: OpenExport, nowMs: UtcMs): Promise<void> {
   const { ledger } = open;
-  const progress = ledger.progress();
+  const progress = await ledger.progress();
   // A new export may be due at this tick.
   const known = progress ?? { dueAfter: formatInstant(nowMs - MINUTE_MS) };
   const due = duePeriods(open, known, nowMs);
   for (const { period } of due) {
-    if (ledger.runsOf(period.name).length === 0)
-      ledger.save(newRun(open, period, { revision: 1, reason: 'schedule', nowMs }));
+    if ((await ledger.runsOf(period.name)).length === 0)
+      await ledger.save(newRun(open, period, { revision: 1, reason: 'schedule', nowMs }));
   }
   const last = due.at(-1);
-  if (last) ledger.setProgress({ ...known, dueAfter: formatInstant(last.atMs) });
-  else if (!progress) ledger.setProgress(known);
+  if (last) await ledger.setProgress({ ...known, dueAfter: formatInstant(last.atMs) });
+  else if (!progress) await ledger.setProgress(known);
 }
 
 /** The periods of the schedule since the last time. */

@@ -1,37 +1,32 @@
 import { siteScope, workgroupScope } from '../balance/balance-scope.ts';
 import type { BalanceResolution } from '../balance/balance-sql.ts';
 import { type BalanceQuestion, balanceStatement } from '../report/balance-question.ts';
+import { balanceFlows, balanceQuality, balanceRates, balanceSums } from '../report/balance-rows.ts';
+import type { ColumnName } from '../report/row-columns.ts';
+import { noRows, type RowSelect, type RowShape } from '../report/row-select.ts';
 import type { DayRange } from '../report/site-report.ts';
-import type { ColumnName } from './export-columns.ts';
-import {
-  type ExportQuery,
-  noRows,
-  type OpenReport,
-  type RowSelect,
-  type RowShape,
-} from './exported-report.ts';
-
-const flows = [
-  ...(['production_wh', 'consumption_wh', 'grid_import_wh', 'grid_export_wh'] as const),
-  ...(['battery_charge_wh', 'battery_discharge_wh', 'grid_net_wh', 'residual_wh'] as const),
-  ...(['self_consumption_wh', 'self_supply_wh', 'grid_to_battery_wh', 'battery_to_grid_wh'] as const),
-] as const;
-const rates = ['self_consumption_rate', 'autarky'] as const;
-const sums = ['self_consumption_max_wh', 'autarky_max', 'specific_yield', 'coverage'] as const;
-const quality = ['computed', 'missing', 'flags'] as const;
+import type { ExportQuery, OpenReport } from './exported-report.ts';
 
 const shapes: Readonly<Record<'interval' | 'day', RowShape>> = {
   day: {
-    columns: ['day', 'scope', ...flows, ...rates, ...sums, ...quality],
+    columns: ['day', 'scope', ...balanceFlows, ...balanceRates, ...balanceSums, ...balanceQuality],
     order: ['day'],
     key: ['scope'],
-    energies: ['consumption_wh', ...flows.filter((name) => name !== 'consumption_wh')],
+    energies: ['consumption_wh', ...balanceFlows.filter((name) => name !== 'consumption_wh')],
   },
   interval: {
-    columns: ['day', 'interval_start', 'interval_start_local', 'scope', ...flows, ...rates, ...quality],
+    columns: [
+      'day',
+      'interval_start',
+      'interval_start_local',
+      'scope',
+      ...balanceFlows,
+      ...balanceRates,
+      ...balanceQuality,
+    ],
     order: ['interval_start'],
     key: ['scope', 'interval_start'],
-    energies: ['consumption_wh', ...flows.filter((name) => name !== 'consumption_wh')],
+    energies: ['consumption_wh', ...balanceFlows.filter((name) => name !== 'consumption_wh')],
   },
 };
 

@@ -1,8 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile, syncFolder } from '../lib/durable-files.ts';
-import { TerminalError } from '../lib/errors.ts';
 
 const dayFactsSchema = z.object({
   day: z.string(),
@@ -17,7 +13,7 @@ const changedDaySchema = z.object({
   afterWh: z.number().nullable(),
 });
 
-const runSchema = z.object({
+export const runSchema = z.object({
   format: z.literal(1),
   exportId: z.string(),
   workgroupId: z.string(),
@@ -68,7 +64,7 @@ const runSchema = z.object({
 export type ExportRun = z.output<typeof runSchema>;
 export type ChangedDay = z.output<typeof changedDaySchema>;
 
-const progressSchema = z.object({
+export const progressSchema = z.object({
   format: z.literal(1),
   /** Instants of the schedule up to this one are in the ledger. */
   dueAfter: z.string(),
@@ -77,70 +73,40 @@ const progressSchema = z.object({
 });
 export type ExportProgress = z.output<typeof progressSchema>;
 
-/**
- * The history of an export, as files below `exports/<id>/` that anybody can read. Each file is written atomically.
- *
- *     progress.json              how far the schedule was processed
- *     pending/<run>.json         runs whose file is not delivered yet
- *     runs/<run>.json            runs whose file is delivered
- *     outbox/<file>              files that are not delivered yet
- */
-export interface ExportLedger {
-  readonly outbox: string;
-  progress(): ExportProgress | undefined;
-  setProgress(progress: Omit<ExportProgress, 'format'>): void;
-  pending(): ExportRun[];
-  /** All runs, sorted by period. */
-  runs(): ExportRun[];
-  /** The runs of a period, sorted by revision. */
-  runsOf(period: string): ExportRun[];
-  /** Stores a run, and replaces its previous state. */
-  save(run: ExportRun): void;
-}
+/** A file of a run: what identifies it. */
+export type OutgoingFile = Pick<NonNullable<ExportRun['file']>, 'name' | 'bytes' | 'sha256'>;
 
-/** Opens the ledger of an export. It is created if it does not exist. */
-export function openLedger(dataDir: string, exportId: string): ExportLedger {
-  const root = join(dataDir, 'exports', exportId);
-  const folders = { pending: join(root, 'pending'), runs: join(root, 'runs') };
-  const outbox = join(root, 'outbox');
-  const progressPath = join(root, 'progress.json');
-  const namesIn = (folder: string) =>
-    existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
-  const read = (folder: string, name: string) => parse(join(folder, name), runSchema);
-  const runsNamed = (isWanted: (name: string) => boolean) => {
-    const names = new Map(namesIn(folders.pending).map((name) => [name, folders.pending]));
-    // After a crash both may exist. Then the delivered one counts.
-    for (const name of namesIn(folders.runs)) names.set(name, folders.runs);
-    return [...names]
-      .filter(([name]) => isWanted(name))
-      .map(([name, folder]) => read(folder, name))
-      .sort(byPeriod);
-  };
-  return {
-    outbox,
-    progress: () => (existsSync(progressPath) ? parse(progressPath, progressSchema) : undefined),
-    setProgress(progress) {
-      mkdirSync(root, { recursive: true, mode: 0o700 });
-      replaceFile(progressPath, `${JSON.stringify({ format: 1, ...progress })}\n`);
-    },
-    pending: () =>
-      namesIn(folders.pending)
-        .map((name) => read(folders.pending, name))
-        .sort(byPeriod),
-    runs: () => runsNamed(() => true),
-    runsOf: (period) => runsNamed((name) => name === `${period}.json` || name.startsWith(`${period}_r`)),
-    save(run) {
-      for (const folder of [folders.pending, folders.runs, outbox])
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const name = `${runName(run)}.json`;
-      const text = `${JSON.stringify(runSchema.parse(run), undefined, 2)}\n`;
-      const isEnded = existsSync(join(folders.runs, name));
-      replaceFile(join(isEnded ? folders.runs : folders.pending, name), text);
-      if (isEnded || run.state !== 'delivered') return;
-      renameSync(join(folders.pending, name), join(folders.runs, name));
-      syncFolder(folders.runs);
-    },
-  };
+/** The history of an export, and the files that are not delivered yet. */
+export interface ExportLedger {
+  /** The local folder of files that are not delivered yet. */
+  readonly outbox: string;
+  /** Other processes may have changed the ledger. The next call reads it again. */
+  reload(): void;
+  progress(): Promise<ExportProgress | undefined>;
+  setProgress(progress: Omit<ExportProgress, 'format'>): Promise<void>;
+  /** Runs whose file is not delivered yet. */
+  pending(): Promise<ExportRun[]>;
+  /** All runs, sorted by period. */
+  runs(): Promise<ExportRun[]>;
+  /** The runs of a period, sorted by revision. */
+  runsOf(period: string): Promise<ExportRun[]>;
+  /**
+   * Begins an attempt: stores the run.
+   * @throws TransientError `ExportBusy` if another process works on it, `ExportTaken` if another process has changed it
+   */
+  claim(run: ExportRun): Promise<void>;
+  /**
+   * Stores a run, and replaces its previous state.
+   * @param more.isWorking true if the attempt continues
+   * @throws TransientError `ExportTaken` if another process has changed the run since it was read
+   */
+  save(run: ExportRun, more?: { isWorking: boolean }): Promise<void>;
+  /** Makes sure that the file of a run is in the outbox. @returns false if it must be written again */
+  provideFile(run: ExportRun): Promise<boolean>;
+  /** Stores a new file of the outbox where the next owner finds it. */
+  keepFile(file: OutgoingFile, signal?: AbortSignal): Promise<void>;
+  /** Deletes a file that is delivered. */
+  dropFile(file: OutgoingFile): Promise<void>;
 }
 
 /** The name of a run: its period, and its revision if there are several. */
@@ -157,18 +123,12 @@ export function retryAdvice({ state, nextAttemptAt }: ExportRun): string | undef
   return `${kept} after ${nextAttemptAt.slice(0, 19)}Z`;
 }
 
-function byPeriod(a: ExportRun, b: ExportRun): number {
+/** Sorts runs by period and revision. */
+export function byPeriod(a: ExportRun, b: ExportRun): number {
   return a.endDay.localeCompare(b.endDay) || a.startDay.localeCompare(b.startDay) || a.revision - b.revision;
 }
 
-function parse<Schema extends z.ZodType>(path: string, schema: Schema): z.output<Schema> {
-  try {
-    return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch (cause) {
-    throw new TerminalError(
-      'ExportLedgerUnreadable',
-      `${path} is not a valid entry of an export; restore it, or remove it to export the period again`,
-      { cause },
-    );
-  }
+/** True for a run whose file is not delivered yet. */
+export function isPending({ state }: Pick<ExportRun, 'state'>): boolean {
+  return state !== 'delivered';
 }

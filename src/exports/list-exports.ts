@@ -17,8 +17,8 @@ export interface ExportState {
   outdatedWh: number;
 }
 
-export function exportState(id: string, ledger: Pick<ExportLedger, 'runs'>): ExportState {
-  return stateOfRuns(id, ledger.runs());
+export async function exportState(id: string, ledger: Pick<ExportLedger, 'runs'>): Promise<ExportState> {
+  return stateOfRuns(id, await ledger.runs());
 }
 
 /** @param runs all runs of an export, sorted by period */

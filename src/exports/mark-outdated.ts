@@ -23,7 +23,7 @@ export async function markOutdated(
 ): Promise<ExportRun[]> {
   const { config, workgroup } = open;
   const question = questionOf(config, workgroup);
-  const runs = newestRuns(open.ledger.runs()).filter((run) => run.question === question);
+  const runs = newestRuns(await open.ledger.runs()).filter((run) => run.question === question);
   const lastDay = runs
     .map(({ endDay }) => endDay)
     .sort()
@@ -46,7 +46,7 @@ export async function markOutdated(
     const since = before?.since ?? formatInstant(nowMs);
     const outdated = { since, generation: generation.commit.sequence, days: changed };
     const marked = changed.length === 0 ? rest : { ...rest, outdated };
-    open.ledger.save(marked);
+    await open.ledger.save(marked);
     if (!before && changed.length > 0) became.push(marked);
   }
   return became;

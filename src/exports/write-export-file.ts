@@ -1,18 +1,17 @@
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { hashFile, syncPath } from '../lib/durable-files.ts';
 import { TerminalError } from '../lib/errors.ts';
-import { sqlString } from '../lib/sql-text.ts';
+import { copyRows, type RowFormat } from '../report/copy-rows.ts';
 import type { Generation, LakeReader } from '../report/lake-reader.ts';
-import { queryText } from '../warehouse/query.ts';
+import { columnType } from '../report/row-columns.ts';
+import type { RowSelect } from '../report/row-select.ts';
 import { type DayFingerprint, hashOf, readFingerprints } from './day-fingerprints.ts';
 import { fromDiskError } from './disk-error.ts';
-import { type ColumnName, columnType } from './export-columns.ts';
 import { type ExportFacts, factsOf } from './export-facts.ts';
 import type { ExportRun } from './export-ledger.ts';
-import { type ExportQuery, orderBy, type RowSelect } from './exported-report.ts';
+import type { ExportQuery } from './exported-report.ts';
 import { openReport } from './open-report.ts';
 import { runXlsxThread } from './run-xlsx-thread.ts';
 
@@ -45,20 +44,20 @@ export async function writeExportFile(
     const report = await openReport(query, { generation, lake, signal });
     const select = report.rows(query.period);
     const facts = factsOf(query, generation);
-    const copy = (cell: (column: ColumnName) => string, options: string, to: string) =>
-      lake.run(select.reads, (connection) => copyTo(connection, select, cell, options, to), signal);
+    const copy = (to: string, as: RowFormat, metadata?: string) =>
+      lake.run(select.reads, (connection) => copyRows(connection, select, as, to, metadata), signal);
     const days = await lake.run(select.reads, (connection) => readFingerprints(connection, select), signal);
     switch (format) {
       case 'csv':
-        await copy(csvCell, CSV, draft);
+        await copy(draft, 'csv');
         break;
       case 'parquet':
-        await copy(typedCell, parquetOptions(facts, select), draft);
+        await copy(draft, 'parquet', metadataOf(facts, select));
         break;
       case 'xlsx': {
         const rows = totalOf(days, 'rows');
         refuseTooMany(rows);
-        await copy(typedCell, PARQUET, rowsPath);
+        await copy(rowsPath, 'parquet');
         const sums = report.sums?.(query.period);
         await runXlsxThread({ facts, sums, rows, columns: select.columns, rowsPath, path: draft });
         break;
@@ -105,51 +104,10 @@ function totalOf(days: readonly DayFingerprint[], what: 'rows' | 'energyWh'): nu
   return days.reduce((sum, day) => sum + day[what], 0);
 }
 
-/** RFC 4180, with times in ISO 8601. */
-const CSV =
-  "FORMAT csv, HEADER, NEW_LINE '\\r\\n', DATEFORMAT '%Y-%m-%d', TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%SZ'";
-const PARQUET = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1';
-
-async function copyTo(
-  connection: DuckDBConnection,
-  select: RowSelect,
-  cell: (column: ColumnName) => string,
-  options: string,
-  path: string,
-): Promise<void> {
-  const cells = select.columns.map((column) => `${cell(column)} AS ${column}`).join(', ');
-  await queryText(
-    connection,
-    `COPY (SELECT ${cells} FROM (\n${select.sql}\n) AS exported ${orderBy(select)}) TO $path (${options})`,
-    { ...select.parameters, path },
-  );
-}
-
-/** The cell with its declared type, also if all rows are empty. */
-function typedCell(column: ColumnName): string {
-  return `${column}::${columnType(column).sql}`;
-}
-
-/** Puts an apostrophe before text that a spreadsheet would read as a formula. Lists become text. */
-function csvCell(column: ColumnName): string {
-  switch (columnType(column).sql) {
-    case 'VARCHAR':
-      return `CASE WHEN regexp_matches(${column}, '^[=+@\\t\\r\\n-]') THEN '''' || ${column} ELSE ${column} END`;
-    case 'VARCHAR[]':
-      return `nullif(array_to_string(${column}, ' '), '')`;
-    case 'TIMESTAMP':
-      // Local time, without a Z.
-      return `strftime(${column}, '%Y-%m-%dT%H:%M:%S')`;
-    default:
-      return column;
-  }
-}
-
-/** Stores the meaning of the columns in the metadata of the file. */
-function parquetOptions(facts: ExportFacts, { columns }: RowSelect): string {
+/** The meaning of the columns, for the metadata of the file. */
+function metadataOf(facts: ExportFacts, { columns }: RowSelect): string {
   const about = Object.fromEntries(columns.map((column) => [column, columnType(column).about]));
-  const text = JSON.stringify({ ...facts, columns: about });
-  return `${PARQUET}, KV_METADATA { wattline: ${sqlString(text)} }`;
+  return JSON.stringify({ ...facts, columns: about });
 }
 
 async function writeParts(parts: readonly Uint8Array[], path: string): Promise<void> {

@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import writeXlsxFile, { type Cell, type Row } from 'write-excel-file/node';
 import type { ExportReport } from '../config/export-settings.ts';
 import { openQueryPool } from '../report/query-pool.ts';
+import { type ColumnName, columnType } from '../report/row-columns.ts';
 import { queryText } from '../warehouse/query.ts';
-import { type ColumnName, columnType } from './export-columns.ts';
 import type { ExportFacts } from './export-facts.ts';
 
 export interface SheetRequest {

@@ -5,8 +5,9 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import { bigintAsText } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
+import { prefersJson } from './accept-header.ts';
 
-/** Routes of the stream answer in CBOR, also errors. All other routes answer in JSON. */
+/** Routes of the stream answer in CBOR, also errors, unless the caller prefers JSON. All other routes answer in JSON. */
 export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
 
 const RETRY_AFTER_SECONDS = 1;
@@ -37,7 +38,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: S
   if (error.code === 'PayloadTooLarge') reply.removeHeader('connection');
   const challenge = challengeOf(error);
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
-  if (request.url.startsWith(STREAM_ROUTES_PREFIX)) {
+  if (request.url.startsWith(STREAM_ROUTES_PREFIX) && !prefersJson(request.headers.accept)) {
     const body = encodeCbor(error.body());
     return reply.type('application/cbor').send(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
   }
@@ -70,7 +71,7 @@ export function toStreamError(error: unknown, request: FastifyRequest, logger: L
   // The caller has disconnected during the body, so nobody reads the answer.
   if (request.raw.destroyed && !request.raw.complete)
     return new StreamError('InvalidRequest', 'the request ended before its body did');
-  const known = knownError(error);
+  const known = knownError(error, request);
   if (known !== undefined) {
     if (known.status === 503 && known.cause !== undefined)
       logger.error({ requestId: request.id, error: errorMessage(known.cause) }, 'http.unavailable');
@@ -94,7 +95,7 @@ export function toStreamError(error: unknown, request: FastifyRequest, logger: L
   );
 }
 
-function knownError(error: unknown): StreamError | undefined {
+function knownError(error: unknown, request: FastifyRequest): StreamError | undefined {
   if (error instanceof StreamError) return error;
   if (error instanceof TerminalError && STORAGE_CODES.has(error.code)) {
     const unavailable = new StreamError('StorageUnavailable', error.message, {}, STORAGE_SECONDS);
@@ -115,14 +116,21 @@ function knownError(error: unknown): StreamError | undefined {
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   if (typeof code !== 'string' || !code.startsWith('FST_') || typeof statusCode !== 'number')
     return undefined;
-  if (statusCode === 413) return new StreamError('PayloadTooLarge', 'the body is too large');
+  if (statusCode === 413) return new StreamError('PayloadTooLarge', tooLarge(request));
   if (statusCode === 415)
     return new StreamError(
       'UnsupportedMediaType',
-      'this Content-Type is not read here; messages are sent as application/cbor, application/json or application/x-ndjson',
+      request.url.startsWith(STREAM_ROUTES_PREFIX)
+        ? 'this Content-Type is not read here; messages are sent as application/cbor, application/json or application/x-ndjson'
+        : 'this Content-Type is not read here; /docs shows what this address accepts',
     );
   if (statusCode === 404)
     return new StreamError('NotFound', 'there is nothing at this address; /docs shows what there is');
   if (statusCode === 503) return new StreamError('Draining', 'the service is shutting down');
   return statusCode < 500 ? new StreamError('InvalidRequest', 'the request cannot be read') : undefined;
+}
+
+function tooLarge({ routeOptions }: FastifyRequest): string {
+  const { bodyLimit } = routeOptions;
+  return `the body is too large; at most ${bodyLimit?.toLocaleString('en')} bytes can be sent at once`;
 }

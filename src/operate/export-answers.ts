@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { StreamError } from '../contract/stream-errors.ts';
-import { type ExportLedger, type ExportRun, runName } from '../exports/export-ledger.ts';
+import { type ExportRun, runName } from '../exports/export-ledger.ts';
 import { nextRunMs, stateOfRuns } from '../exports/list-exports.ts';
 import { errorMessage, InputError, isRetryable } from '../lib/errors.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
@@ -13,13 +13,13 @@ export const EXPORT_RUNS_MAX = 20;
 const DAYS_LISTED_MAX = 50;
 const RETRY_SECONDS = 60;
 
+/** @param runs all runs of the export, sorted by period */
 export function exportAnswer(
   config: ExportConfig,
-  ledger: Pick<ExportLedger, 'runs'>,
+  runs: readonly ExportRun[],
   { timezone }: Pick<WorkgroupConfig, 'timezone'>,
   nowMs: UtcMs,
 ): z.output<typeof exportListSchema>['exports'][number] {
-  const runs = ledger.runs();
   const zone = config.timezone ?? timezone;
   const { pending, failed, outdated, outdatedWh } = stateOfRuns(config.id, runs);
   const nextMs = nextRunMs(config, zone, nowMs);

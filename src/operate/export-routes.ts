@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
+import type { ExportConfig } from '../config/export-settings.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import type { Exports } from '../exports/create-exports.ts';
-import { openLedger } from '../exports/export-ledger.ts';
+import type { ExportRun } from '../exports/export-ledger.ts';
 import { parsePeriod } from '../exports/export-period.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
@@ -40,7 +41,8 @@ export interface ExportRoutesOptions {
   guard: OperatorGuard;
   audit: Audit;
   workgroups: Pick<Workgroups, 'exportsOf'>;
-  dataDir: string;
+  /** All runs of an export, sorted by period. */
+  runsOf: (config: ExportConfig) => Promise<ExportRun[]>;
   /** The exports of this process. They are opened at the first run. */
   openExports: () => Promise<Pick<Exports, 'run'>>;
   /** Aborts runs when the service stops. */
@@ -50,7 +52,7 @@ export interface ExportRoutesOptions {
 
 /** Configured exports with their runs, and a run by hand. */
 export function registerExportRoutes(app: FastifyInstance, options: ExportRoutesOptions): void {
-  const { guard, audit, workgroups, dataDir, clock } = options;
+  const { guard, audit, workgroups, runsOf, clock } = options;
   const about = { tags: ['operate'], params: addressSchema };
   app.get(
     root,
@@ -67,9 +69,11 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
     async (request, reply) => {
       const { workgroup } = guard(request, ['search:read']);
       const nowMs = clock.now();
-      const exports = workgroups
-        .exportsOf(workgroup.id)
-        .map((one) => exportAnswer(one, openLedger(dataDir, one.id), workgroup, nowMs));
+      const exports = await Promise.all(
+        workgroups
+          .exportsOf(workgroup.id)
+          .map(async (one) => exportAnswer(one, await runsOf(one), workgroup, nowMs)),
+      );
       return sendTagged(request, reply, { exports });
     },
   );

@@ -83,6 +83,7 @@ export async function readNewestImports(
   }
 }
 
-function heldBySomebody(written: readonly UnfinishedImport[]): KnownImport[] {
+/** What a worker has written last. */
+export function heldBySomebody(written: readonly UnfinishedImport[]): KnownImport[] {
   return written.map((one) => ({ ...one, isUnderWay: one.state === 'landing' }));
 }

@@ -3,9 +3,9 @@ import type { Access } from '../access/access.ts';
 import type { Gate } from '../access/admit.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Workgroups } from '../config/workgroups.ts';
+import { openLedger } from '../exports/open-ledger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
-import type { Control } from '../worker-rpc/worker-rpc.ts';
 import { registerAccessRoutes } from './access-routes.ts';
 import { createAskOwner } from './ask-owner.ts';
 import { registerBackfillRoutes } from './backfill-routes.ts';
@@ -21,7 +21,7 @@ import type { StateSource } from './workgroup-state.ts';
 export interface OperateDeps extends Pick<ExportRoutesOptions, 'openExports' | 'signal'> {
   config: StateSource['config'];
   workgroups: Pick<Workgroups, 'get' | 'list' | 'exportsOf'>;
-  control: Pick<Control, 'ask'>;
+  control: StateSource['control'];
   findStream: FindStream;
   lake: LakeReader;
   access: Pick<Access, 'list'>;
@@ -49,7 +49,11 @@ export function registerOperateRoutes(app: FastifyInstance, deps: OperateDeps): 
   registerBackfillRoutes(app, { guard, askOwner, audit });
   registerImportRoute(app, { guard, askOwner });
   registerQuarantineRoutes(app, { guard, askOwner, audit });
-  registerExportRoutes(app, { ...deps, guard, dataDir: config.dataDir });
+  registerExportRoutes(app, {
+    ...deps,
+    guard,
+    runsOf: (one) => openLedger(config, one, clock).runs(),
+  });
   registerListingRoutes(app, { guard, lake });
   registerAccessRoutes(app, { guard, access, lake });
 }

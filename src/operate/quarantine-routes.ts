@@ -55,7 +55,7 @@ export function registerQuarantineRoutes(
     async (request, reply) => {
       const { workgroup, devices } = guard(request, ['search:read'], { whole: false });
       const { devices: asked, samples = SAMPLES_DEFAULT } = request.query as z.output<typeof querySchema>;
-      const chosen = visibleDevices(asked, { devices });
+      const chosen = visibleDevices(asked, { devices }, workgroup);
       const wanted = { ...(chosen && { devices: chosen }), samplesMax: samples };
       return sendTagged(request, reply, answerOf(await askOwner(workgroup.id, 'quarantineList', wanted)));
     },

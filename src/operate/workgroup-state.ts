@@ -1,9 +1,10 @@
+import { hostname } from 'node:os';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { workgroupWarnings } from '../config/config-warnings.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { settingPlace } from '../config/workgroup-place.ts';
-import { openLedger } from '../exports/export-ledger.ts';
 import { type ExportState, exportState } from '../exports/list-exports.ts';
+import { openLedger } from '../exports/open-ledger.ts';
 import type { LandedImport } from '../import/newest-imports.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
@@ -17,9 +18,16 @@ import {
   type WorkgroupStatus,
 } from '../pipeline/workgroup-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
+import type { RemoteControl } from '../worker-rpc/remote-control.ts';
 import { hasLivingWorker } from '../worker-rpc/worker-rpc.ts';
 import { countBacklogs, type FindStream } from './count-backlogs.ts';
-import { type KnownImport, readKnownImports, readNewestImports, type ShardSource } from './known-imports.ts';
+import {
+  heldBySomebody,
+  type KnownImport,
+  readKnownImports,
+  readNewestImports,
+  type ShardSource,
+} from './known-imports.ts';
 import type { workgroupStates } from './status-schema.ts';
 import { storageTroubles } from './storage-troubles.ts';
 import { withLag } from './with-lag.ts';
@@ -37,14 +45,17 @@ export interface WorkgroupState extends Omit<WorkgroupStatus, 'imports' | 'troub
   troubles: Trouble[];
   /** The state of its exports. */
   exports: ExportState[];
+  /** The machine whose worker has it, or had it last. Undefined if no worker has opened it. */
+  machine?: string | undefined;
 }
 
 export interface StateSource extends ShardSource {
-  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'stream'>;
+  config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'stream' | 'storage'>;
   /** All workgroups, in the order of the configuration. */
   workgroups: readonly WorkgroupConfig[];
-  exportsOf(workgroupId: string): ReadonlyArray<Pick<ExportConfig, 'id'>>;
+  exportsOf(workgroupId: string): ReadonlyArray<Pick<ExportConfig, 'id' | 'workgroup'>>;
   findStream: FindStream;
+  control: ShardSource['control'] & Pick<RemoteControl, 'locate'>;
 }
 
 export const stages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'maintain'];
@@ -72,21 +83,26 @@ async function readState(
 ): Promise<WorkgroupState> {
   const { config, clock } = source;
   const { id: workgroupId } = workgroup;
-  const status = readStatus(config.dataDir, workgroupId);
-  const found = await readImports(source, workgroup, status, withEffects);
+  const written = readStatus(config.dataDir, workgroupId);
+  const isHere = written !== undefined && isOfLivingWorker(written, config, clock.now());
+  const elsewhere = isHere ? undefined : await source.control.locate(workgroupId);
+  const status = elsewhere?.status ?? written;
+  // The warehouse of this machine is older than that of the other worker.
+  const found = elsewhere?.status?.isHibernated
+    ? { imports: heldBySomebody(elsewhere.status.imports ?? []), newestImports: [] }
+    : await readImports(source, workgroup, status, withEffects);
   const nowMs = clock.now();
   const storage = storageTroubles(config, workgroupId, nowMs);
   const warnings = warningsOf(source.workgroups, workgroup);
-  const { trouble: unreadable, ...facts } = found;
-  const exports = source
-    .exportsOf(workgroupId)
-    .map(({ id }) => exportState(id, openLedger(config.dataDir, id)));
-  const problem = unreadable ? [unreadable] : [];
+  const { trouble: unreadable, ...facts }: Awaited<ReturnType<typeof readImports>> = found;
+  const { exports, trouble: unlisted } = await readExports(source, workgroupId);
+  const problem = [unreadable ?? [], unlisted ?? []].flat();
   if (!status) {
     const none = { ...emptyStatus(workgroupId, 0), ...facts, exports, problems: warnings };
     return { ...none, troubles: [...storage, ...problem], state: 'never run' };
   }
-  const isHibernated = status.isHibernated === true && hasLivingWorker(config.dataDir);
+  const isHibernated =
+    status.isHibernated === true && (elsewhere !== undefined || hasLivingWorker(config.dataDir));
   const isRunning = isFresh(status, nowMs) || isHibernated;
   // The last state of a stopped worker is not current.
   const own = isRunning ? (status.troubles ?? []) : [];
@@ -97,12 +113,37 @@ async function readState(
     ...status,
     ...(isRunning ? withLag(status, nowMs) : { lagSeconds: status.poll.lagSeconds }),
     ...facts,
+    machine: elsewhere?.status ? elsewhere.machine : hostname(),
     troubles,
     exports,
     // Older versions wrote no problems.
     problems: [...(status.problems ?? []), ...warnings],
     state: !isRunning ? 'stopped' : isFailing ? 'failing' : isHibernated ? 'hibernated' : 'running',
   };
+}
+
+function isOfLivingWorker(
+  status: WorkgroupStatus,
+  { dataDir }: StateSource['config'],
+  nowMs: UtcMs,
+): boolean {
+  return isFresh(status, nowMs) || (status.isHibernated === true && hasLivingWorker(dataDir));
+}
+
+/** A bucket that does not answer becomes a trouble, so that the other facts are shown. */
+async function readExports(
+  { config, exportsOf, clock }: StateSource,
+  workgroupId: string,
+): Promise<{ exports: ExportState[]; trouble?: Trouble }> {
+  try {
+    const states = exportsOf(workgroupId).map((one) => exportState(one.id, openLedger(config, one)));
+    return { exports: await Promise.all(states) };
+  } catch (error) {
+    if (!config.storage.s3 || !(error instanceof TransientError)) throw error;
+    const message = `the state of the exports cannot be read: ${error.message}`;
+    const sinceMs = clock.now();
+    return { exports: [], trouble: { workgroupId, stage: 'export', state: 'unreachable', sinceMs, message } };
+  }
 }
 
 /** A problem with the warehouse becomes a trouble, so that the other facts are shown. */

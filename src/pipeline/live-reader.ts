@@ -13,6 +13,7 @@ import type { RawAnswer } from '../client/rest-source.ts';
 import { type MessageColumns, offsetAt } from '../decode/message-columns.ts';
 import { TransientError } from '../lib/errors.ts';
 import { toPlainError } from '../lib/plain-error.ts';
+import { LIVE_ORIGIN } from '../warehouse/checkpoint.ts';
 import type { LandInput } from '../warehouse/plan-landing.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { afterSuccess, isHopeless, noteBatchFailure, type Stuck } from './failing-batch.ts';
@@ -37,8 +38,6 @@ export type LandReply =
   | Exclude<Step, DeliverStep>
   /** The answer belongs to an old position of the reader. Ask for the current position. */
   | { kind: 'elsewhere'; position: Position };
-
-const ORIGIN = 'stream';
 
 /**
  * Reads one answer of the upstream and lands its new messages. Answers come in the order of their requests. The next answer is decoded while this
@@ -92,7 +91,7 @@ function understand(
   keepNew(outcome.columns, step.keep);
   if (isHopeless(reader.stuck, ask)) quarantineMessage(outcome.columns, answer.bytes);
   const batch = {
-    origin: ORIGIN,
+    origin: LIVE_ORIGIN,
     columns: outcome.columns,
     fromOffset: ask.kind === 'offset' ? ask.offset : undefined,
     nextOffset: next.offset,
@@ -113,7 +112,7 @@ function quarantineMessage(columns: MessageColumns, bytes: Uint8Array): void {
 
 /** Where the live reader of a warehouse continues. */
 export async function storedPosition(shard: Shard): Promise<Position> {
-  const checkpoint = await shard.checkpoint(ORIGIN);
+  const checkpoint = await shard.checkpoint(LIVE_ORIGIN);
   if (!checkpoint) return startPosition({ kind: 'oldest' });
   const { nextOffset, logEpoch, lastOffset, lastStoreTimeMs } = checkpoint;
   return startPosition(

@@ -142,7 +142,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         // A generation that has a snapshot gets no second one.
         if (open.snapshots.isWanted) await publishNow(open, signal);
         await takeSnapshotIfDue(open);
-        await shard.checkpointIfLarge();
+        await shard.checkpointIfDue();
         await shard.releaseMemory();
       }
       return result;

@@ -17,6 +17,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { balanceAnswerSchema } from './balance-answers.ts';
 import { type BalanceQuestion, balanceStatement, elapsedIntervalsOf } from './balance-question.ts';
+import { balanceRows } from './balance-rows.ts';
 import {
   addressSchema,
   DAYS_MAX,
@@ -31,8 +32,10 @@ import type { LakeReader } from './lake-reader.ts';
 import { zoneParameter } from './meter-request.ts';
 import type { Guard } from './report-guard.ts';
 import { errorSchema, taggedAnswers } from './report-schemas.ts';
+import { formatShape } from './row-format.ts';
 import { sendParts } from './send-parts.ts';
 import { findSite, siteAddressSchema } from './site-routes.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 interface BalanceRouteDeps {
   lake: LakeReader;
@@ -60,6 +63,8 @@ const querySchema = z.object({
     .string(once)
     .optional()
     .meta({ description: 'Only this device, by its id or its name', example: 'garage' }),
+  ...formatShape,
+  ...afterShape,
 });
 
 /** The energy balance over the published lake: `GET .../balance` and `.../sites/{site}/balance`. */
@@ -121,10 +126,15 @@ function register(
       const statement = balanceStatement(asked);
       const { nowMs: _, generation: __, ...facts } = asked;
       const files = statement.files.map(({ sha256 }) => sha256);
-      return sendParts(request, reply, {
-        share: lake.share,
+      const read = (signal: AbortSignal) => statement.read(lake, signal);
+      return sendParts(request, reply, lake, {
         etag: etagOf(['balance', facts, elapsedIntervalsOf(asked), files]),
-        read: (signal) => statement.read(lake, signal),
+        read,
+        rows: {
+          name: `balance_${asked.startDay}_${asked.endDay}`,
+          select: async (signal) =>
+            balanceRows(await read(signal), asked.resolution, scopeName(request, workgroup)),
+        },
         told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.balance'),
       });
     },
@@ -138,6 +148,11 @@ function rangeOf(parameters: Parameters, workgroup: WorkgroupConfig, nowMs: numb
   const { timezone: zone = workgroup.timezone, resolution } = parameters;
   const daysMax = resolution === 'interval' ? PROFILE_DAYS_MAX : DAYS_MAX;
   return { ...rangeOrYesterday(parameters, { zone, nowMs, daysMax }), zone, resolution };
+}
+
+function scopeName(request: FastifyRequest, { id }: WorkgroupConfig): string {
+  const { site } = request.params as { site?: string };
+  return (request.query as Parameters).device ?? site ?? id;
 }
 
 /** The workgroup as a whole, or one of its devices. */

@@ -2,9 +2,9 @@ import type { LocalDate } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
 import { invalid, quote } from './day-request.ts';
+import { knownText } from './known-names.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
-import { knownText } from './meter-request.ts';
 
 /** The scenario of a meter and day if none is requested: the first of these with a budget for the day, else the first by name. */
 export const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;

@@ -4,6 +4,7 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { changeRows } from './change-rows.ts';
 import {
   changeBound,
   dayChangesSchema,
@@ -12,10 +13,13 @@ import {
   totalChanges,
 } from './day-changes.ts';
 import { addressSchema, devicesSchema, visibleDevices } from './day-request.ts';
-import { etagOf, matchesEtag } from './etag.ts';
+import { etagOf } from './etag.ts';
 import type { LakeReader } from './lake-reader.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
+import { formatShape } from './row-format.ts';
+import { jsonParts, sendParts } from './send-parts.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 const url = '/api/v1/orgs/:workgroupId/daily-energy/changes';
 const boundSchema = z.string({ error: 'must be given, once' });
@@ -34,6 +38,8 @@ const querySchema = z.object({
     .optional()
     .meta({ description: 'With `true`, also changes of days that were not final yet' }),
   devices: devicesSchema,
+  ...formatShape,
+  ...afterShape,
 });
 
 /** Changes of reported days, which show how closed periods are restated. */
@@ -63,7 +69,7 @@ export function registerChangesRoute(
         sinceMs,
         untilMs:
           parameters.until === undefined ? undefined : boundOf(parameters.until, workgroup.timezone, 'until'),
-        devices: visibleDevices(parameters.devices, authorization)?.sort(),
+        devices: visibleDevices(parameters.devices, authorization, workgroup)?.sort(),
         withProvisional: parameters.provisional !== undefined,
       };
       if (question.untilMs !== undefined && question.untilMs <= sinceMs) {
@@ -72,16 +78,25 @@ export function registerChangesRoute(
       const generation = await lake.current(workgroup.id);
       const files = filesOfChanges(generation, sinceMs).map(({ sha256 }) => sha256);
       const etag = etagOf([question, question.devices ?? null, files]);
-      reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
-      if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-      const changes = await readDayChanges(lake, generation, question);
-      logger.debug({ workgroup: workgroup.id, days: changes.length }, 'report.day-changes');
-      return {
-        since: formatInstant(sinceMs),
-        until: question.untilMs === undefined ? null : formatInstant(question.untilMs),
-        totals: totalChanges(changes),
-        changes,
-      };
+      const read = (signal: AbortSignal) => readDayChanges(lake, generation, question, signal);
+      return sendParts(request, reply, lake, {
+        etag,
+        async read(signal) {
+          const changes = await read(signal);
+          return jsonParts({
+            since: formatInstant(sinceMs),
+            until: question.untilMs === undefined ? null : formatInstant(question.untilMs),
+            totals: totalChanges(changes),
+            changes,
+          });
+        },
+        rows: {
+          name: `changes_${formatInstant(sinceMs).slice(0, 10)}`,
+          facts: workgroup.devices,
+          select: async (signal) => changeRows(await read(signal), workgroup),
+        },
+        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.day-changes'),
+      });
     },
   );
   rejectOtherMethods(app, url, ['GET']);

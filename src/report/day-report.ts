@@ -32,6 +32,8 @@ export interface DayReport {
   parameters?(query: DayQuery): SqlParameters;
   /** The text before and after the members of a day's series. */
   frame(query: DayQuery): (day: LocalDate) => { before: string; after: string };
+  /** The keys of the answer, in order. Default: the days of the range. */
+  periods?(query: DayQuery): string[];
   /** The most series days of one answer, and their name in the refusal. */
   seriesMax: number;
 }
@@ -99,17 +101,17 @@ export async function dayReportJson(
   signal?: AbortSignal,
 ): Promise<ReportText> {
   const frame = report.frame(query);
+  const periods = report.periods?.(query);
   const lists = generation ? report.files(generation, query) : { files: [] };
   if (!generation || Object.values(lists).some((files) => files.length === 0) || query.devices?.length === 0)
-    return { parts: assemble(query, frame, new Map()), flags: {} };
+    return { parts: assemble(query, frame, new Map(), periods), flags: {} };
   const chosen = chooseDays(query, generation);
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
-  const rowsMost = lists.files.reduce((sum, { rows }) => sum + rows, 0);
   const files = [...Object.values(lists).flat(), ...chosen.files];
   const { days, flags } = await lake.run(
     { generation, files },
     async (connection) => {
-      if (rowsMost > report.seriesMax) await refuseTooMany(connection, chosen, report.seriesMax);
+      await refuseTooMany(connection, report, query, generation);
       return readDays(connection, chosen.sql + report.select(query), {
         ...chosen.parameters,
         ...report.parameters?.(query),
@@ -117,7 +119,7 @@ export async function dayReportJson(
     },
     signal,
   );
-  return { parts: assemble(query, frame, days), flags };
+  return { parts: assemble(query, frame, days, periods), flags };
 }
 
 export interface Chosen {
@@ -189,16 +191,21 @@ export function boundsParameters(
   };
 }
 
-async function refuseTooMany(
+/** @throws StreamError InvalidRequest if the answer would be made of too many days of series */
+export async function refuseTooMany(
   connection: DuckDBConnection,
-  { sql, parameters }: Chosen,
-  seriesMax: number,
+  { files: filesOf, seriesMax }: Pick<DayReport, 'files' | 'seriesMax'>,
+  query: DayQuery,
+  generation: Generation,
 ): Promise<void> {
-  const [found] = await queryText<{ value_count: number }>(
-    connection,
-    sql + loadSql('report/count_values'),
-    parameters,
-  );
+  const { files } = filesOf(generation, query);
+  // Counting needs a query, but the files have few rows in most cases.
+  if (files.reduce((sum, { rows }) => sum + rows, 0) <= seriesMax) return;
+  const { sql, parameters } = chooseDays(query, generation);
+  const [found] = await queryText<{ value_count: number }>(connection, sql + loadSql('report/count_values'), {
+    ...parameters,
+    files: files.map(generation.path),
+  });
   const count = found!.value_count;
   if (count > seriesMax)
     throw new StreamError(
@@ -226,15 +233,22 @@ export async function readDays(
   return { days, flags };
 }
 
-/** A JSON object with a member for each day of a range, also for days without energy. */
+export function daysFrom(startDay: LocalDate, endDay: LocalDate): LocalDate[] {
+  const days: LocalDate[] = [];
+  for (let day = startDay; day <= endDay; day = addDays(day, 1)) days.push(day);
+  return days;
+}
+
+/** A JSON object with a member for each day of a range, or for each of other periods, also without energy. */
 export function assemble(
   { startDay, endDay }: Pick<DayQuery, 'startDay' | 'endDay'>,
   frame: ReturnType<DayReport['frame']>,
-  days: ReadonlyMap<LocalDate, Uint8Array>,
+  days: ReadonlyMap<string, Uint8Array>,
+  periods = daysFrom(startDay, endDay),
 ): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let text = '{';
-  for (let day = startDay; day <= endDay; day = addDays(day, 1)) {
+  for (const [index, day] of periods.entries()) {
     const members = days.get(day);
     const { before, after } = frame(day);
     text += `"${day}":${before}`;
@@ -242,7 +256,7 @@ export function assemble(
       parts.push(Buffer.from(text), members);
       text = '';
     }
-    text += day === endDay ? `${after}}` : `${after},`;
+    text += index === periods.length - 1 ? `${after}}` : `${after},`;
   }
   parts.push(Buffer.from(text));
   return parts;

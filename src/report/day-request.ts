@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
-import { deviceIdSchema } from '../contract/messages.ts';
+import { findDevice } from '../config/find-device.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import type { DayQuery } from './day-report.ts';
+import { meantText } from './known-names.ts';
+import { formatShape } from './row-format.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 const DEVICES_MAX = 10_000;
 /** Five years, a leap day or two included. */
@@ -24,7 +27,9 @@ export const devicesSchema = z
   .union([z.string(), z.array(z.string())])
   .optional()
   .meta({
-    description: 'Only these devices: repeated, or separated by commas. Default: all that the token can see',
+    description:
+      'Only these devices, by ids or configured names: repeated, or separated by commas. Default: all that the token can see',
+    example: 'garage',
   });
 
 /** The parameters of every report by days. @param daysMax the most days of one request */
@@ -43,7 +48,19 @@ export const dayQuerySchema = (daysMax: number) =>
       .optional()
       .meta({ description: 'With `source`, a key is `<deviceId>.<source>`; without it, `<deviceId>`' }),
     devices: devicesSchema,
+    ...formatShape,
+    ...afterShape,
   });
+const resolutions = ['day', 'month', 'year'] as const;
+export const resolutionShape = {
+  resolution: z
+    .enum(resolutions, { error: `must be one of ${resolutions.join(', ')}, given once` })
+    .optional()
+    .meta({ description: 'Period of a key. Months and years contain only days of the range. Default: day' }),
+};
+export interface ResolutionParameters {
+  resolution?: (typeof resolutions)[number];
+}
 export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
 
 /**
@@ -58,7 +75,7 @@ export function dayQuery(
   const zone = workgroup.timezone;
   const { groupBy } = parameters;
   const { startDay, endDay } = rangeOrYesterday(parameters, { zone, nowMs, daysMax });
-  const devices = visibleDevices(parameters.devices, authorization);
+  const devices = visibleDevices(parameters.devices, authorization, workgroup);
   return {
     startDay,
     endDay,
@@ -95,9 +112,11 @@ export function rangeOrYesterday(
  */
 export function visibleDevices(
   asked: z.output<typeof devicesSchema>,
-  { devices: visible }: Authorization,
+  { devices: visible }: Pick<Authorization, 'devices'>,
+  { devices: configured }: Pick<WorkgroupConfig, 'devices'>,
 ): string[] | undefined {
-  const wanted = asked === undefined ? undefined : parseDevices(asked);
+  const named = configured.filter(({ id }) => visible === 'all' || visible.has(id));
+  const wanted = asked === undefined ? undefined : parseDevices(asked, named);
   return visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
 }
 
@@ -108,17 +127,29 @@ export function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: numb
   if (days > daysMax) throw invalid('startDate', `the range has ${days} days and ${daysMax} are the most`);
 }
 
-function parseDevices(value: string | readonly string[]): string[] {
+/** @param named the devices whose names the caller can see */
+function parseDevices(value: string | readonly string[], named: WorkgroupConfig['devices']): string[] {
   const texts = (typeof value === 'string' ? [value] : value).flatMap((text) => text.split(','));
   if (texts.length > DEVICES_MAX) throw invalid('devices', `at most ${DEVICES_MAX} devices can be named`);
   const devices = new Set<string>();
   for (const text of texts) {
-    const device = deviceIdSchema.safeParse(text.trim());
-    if (!device.success)
-      throw invalid('devices', 'must be device ids (UUIDs), repeated or separated by commas');
-    devices.add(device.data);
+    devices.add(requireDevice('devices', text.trim(), named));
   }
   return [...devices];
+}
+
+/**
+ * The id of a device from its id or its name. An id is not checked, because a device need not be configured.
+ * @param named the devices whose names the caller can see
+ * @throws StreamError InvalidRequest with the nearest name
+ */
+export function requireDevice(parameter: string, text: string, named: WorkgroupConfig['devices']): string {
+  const id = findDevice({ devices: named }, text);
+  if (id !== undefined) return id;
+  const names = named.flatMap(({ name }) => name ?? []);
+  const hint =
+    names.length === 0 ? 'give the id of a device, a UUID' : `${meantText(text, 'devices', names)}`;
+  throw invalid(parameter, `there is no device ${quote(text)}; ${hint}`);
 }
 
 /** Text of a caller, quoted for an error. */

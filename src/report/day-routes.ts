@@ -3,8 +3,17 @@ import type { z } from 'zod';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
-import { type DayQuery, type DayReport, dayReportJson, sourceFiles } from './day-report.ts';
-import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './day-request.ts';
+import type { EnergyPeriod } from './daily-energy.ts';
+import { type DayQuery, type DayReport, dayReportJson, refuseTooMany, sourceFiles } from './day-report.ts';
+import {
+  addressSchema,
+  type DayParameters,
+  dayQuery,
+  dayQuerySchema,
+  type ResolutionParameters,
+  resolutionShape,
+} from './day-request.ts';
+import type { SelectEnergyRows } from './energy-rows.ts';
 import { etagOf } from './etag.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import type { Guard } from './report-guard.ts';
@@ -17,6 +26,10 @@ export interface DayRoute {
   summary: string;
   description: string;
   report: DayReport;
+  /** The same as rows. */
+  rows: SelectEnergyRows;
+  /** The same for other periods than days, by the parameter `resolution`. */
+  periods?: Readonly<Record<EnergyPeriod, { report: DayReport; rows: SelectEnergyRows }>>;
   daysMax: number;
   answer: z.ZodType;
   /** Name of the log event of an answer. */
@@ -32,7 +45,7 @@ export interface DayRouteDeps {
 
 /** A report by days over the published lake. Its entity tag changes when the answer can have changed. */
 export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: DayRouteDeps): void {
-  const { report, daysMax } = route;
+  const { daysMax } = route;
   const { lake, guard, clock, logger } = deps;
   const url = `/api/v1/orgs/:workgroupId/${route.path}`;
 
@@ -45,21 +58,32 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         description: route.description,
         tags: ['report'],
         params: addressSchema,
-        querystring: dayQuerySchema(daysMax),
+        querystring: route.periods
+          ? dayQuerySchema(daysMax).extend(resolutionShape)
+          : dayQuerySchema(daysMax),
         response: taggedAnswers(route.answer),
       },
     },
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
-      const parameters = request.query as DayParameters;
+      const parameters = request.query as DayParameters & ResolutionParameters;
+      const { resolution = 'day' } = parameters;
+      const { report, rows } = (resolution !== 'day' && route.periods?.[resolution]) || route;
       const query = dayQuery(parameters, authorization, { workgroup, nowMs: clock.now(), daysMax });
 
       const generation = await lake.current(workgroup.id);
-      const etag = etagOf(factsOf(report, query, generation));
-      return sendParts(request, reply, {
-        share: lake.share,
+      const etag = etagOf([...factsOf(report, query, generation), resolution]);
+      return sendParts(request, reply, lake, {
         etag,
         read: (signal) => dayReportJson(report, lake, generation, query, signal),
+        rows: {
+          name: `${route.path.replace('/', '-')}_${query.startDay}_${query.endDay}`,
+          facts: workgroup.devices,
+          select: () => rows(query, workgroup, generation),
+          async check(connection) {
+            if (generation) await refuseTooMany(connection, report, query, generation);
+          },
+        },
         told: (fields) =>
           logger.debug(
             { shard: workgroup.id, generation: generation?.commit.sequence, ...fields },

@@ -4,11 +4,15 @@ import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { addressSchema, devicesSchema, visibleDevices } from './day-request.ts';
-import { deviceStates, readDeviceStates } from './device-states.ts';
-import { etagOf, matchesEtag } from './etag.ts';
+import { type DeviceState, deviceStates, readDeviceStates } from './device-states.ts';
+import { etagOf } from './etag.ts';
 import type { LakeReader } from './lake-reader.ts';
 import type { Guard } from './report-guard.ts';
 import { deviceStatusSchema, taggedAnswers } from './report-schemas.ts';
+import { formatShape } from './row-format.ts';
+import { listedRows, type ReportRows } from './row-select.ts';
+import { jsonParts, sendParts } from './send-parts.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 const url = '/api/v1/orgs/:workgroupId/device-status';
 
@@ -18,6 +22,8 @@ const querySchema = z.object({
     .optional()
     .meta({ description: 'Only devices in this state' }),
   devices: devicesSchema,
+  ...formatShape,
+  ...afterShape,
 });
 
 /** The current state of each device, since when, and why. */
@@ -42,33 +48,55 @@ export function registerDeviceStatusRoute(
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
       const { state, devices } = request.query as z.output<typeof querySchema>;
-      const visible = visibleDevices(devices, authorization);
+      const visible = visibleDevices(devices, authorization, workgroup);
       const generation = await lake.current(workgroup.id);
       const files = generation?.files('device_state').map(({ sha256 }) => sha256);
       const etag = etagOf([state, visible?.toSorted(), files, workgroup.devices]);
-      reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
-      if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-
       const chosen = visible && new Set(visible);
-      const found = (await readDeviceStates(lake, generation, workgroup)).filter(
-        (one) => (state === undefined || one.state === state) && (!chosen || chosen.has(one.device)),
-      );
-      logger.debug({ workgroup: workgroup.id, devices: found.length }, 'report.device-status');
-      return Object.fromEntries(
-        found.map(({ device, name, state: current, sinceMs, reason, lastSeenMs }) => [
-          device,
-          {
-            ...(name !== undefined && { name }),
-            state: current,
-            since: instantOf(sinceMs),
-            reason,
-            lastSeen: instantOf(lastSeenMs),
-          },
-        ]),
-      );
+      const read = async (signal: AbortSignal) =>
+        (await readDeviceStates(lake, generation, workgroup, signal)).filter(
+          (one) => (state === undefined || one.state === state) && (!chosen || chosen.has(one.device)),
+        );
+      return sendParts(request, reply, lake, {
+        etag,
+        read: async (signal) =>
+          jsonParts(Object.fromEntries((await read(signal)).map((one) => [one.device, memberOf(one)]))),
+        rows: {
+          name: 'device-status',
+          select: async (signal) => deviceStateRows(await read(signal)),
+        },
+        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.device-status'),
+      });
     },
   );
   rejectOtherMethods(app, url, ['GET']);
+}
+
+function memberOf({ name, state, sinceMs, reason, lastSeenMs }: DeviceState) {
+  return {
+    ...(name !== undefined && { name }),
+    state,
+    since: instantOf(sinceMs),
+    reason,
+    lastSeen: instantOf(lastSeenMs),
+  };
+}
+
+function deviceStateRows(states: readonly DeviceState[]): ReportRows {
+  return listedRows(
+    {
+      columns: ['device', 'device_name', 'state', 'since', 'reason', 'last_seen'],
+      order: ['device'],
+    },
+    states.map(({ device, name = null, state, sinceMs, reason, lastSeenMs }) => ({
+      device,
+      device_name: name,
+      state,
+      since: instantOf(sinceMs),
+      reason,
+      last_seen: instantOf(lastSeenMs),
+    })),
+  );
 }
 
 function instantOf(ms: UtcMs | null): string | null {

@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
+import { nameSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { nearestText } from '../explain/explain-words.ts';
 import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained-schema.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { addressSchema, daySchema } from './day-request.ts';
+import { addressSchema, daySchema, requireDevice } from './day-request.ts';
 import type { Guard } from './report-guard.ts';
 import { errorAnswers, errorSchema } from './report-schemas.ts';
 
@@ -25,9 +25,8 @@ const url = '/api/v1/orgs/:workgroupId/daily-energy/explain';
 const once = { error: 'must be given once' };
 const querySchema = z.object({
   device: z
-    .string(once)
-    .pipe(deviceIdSchema)
-    .meta({ description: 'Device', example: '0b0e7c1e-0000-4000-8000-000000000001' }),
+    .string({ error: 'must be given, once' })
+    .meta({ description: 'Device, by its id or its configured name', example: 'garage' }),
   day: daySchema.meta({ description: "Day in the workgroup's time zone", example: '2026-11-20' }),
   source: z
     .string(once)
@@ -61,8 +60,11 @@ export function registerExplainRoute(
     async (request, reply) => {
       const startedMs = performance.now();
       const { workgroup, authorization } = await guard(request);
-      const args = request.query as z.output<typeof querySchema>;
-      if (authorization.devices !== 'all' && !authorization.devices.has(args.device)) throw unknownDevice();
+      const asked = request.query as z.output<typeof querySchema>;
+      const { devices: visible } = authorization;
+      const named = workgroup.devices.filter(({ id }) => visible === 'all' || visible.has(id));
+      const args = { ...asked, device: requireDevice('device', asked.device, named) };
+      if (visible !== 'all' && !visible.has(args.device)) throw unknownDevice();
 
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());

@@ -1,4 +1,7 @@
-import { resolve } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { StreamError } from '../contract/stream-errors.ts';
 import { errorCode } from '../lib/errors.ts';
@@ -53,6 +56,8 @@ export interface LakeReader {
   ): Promise<Result>;
   /** Concurrent requests for the same answer share one computation. */
   share: Sharing['take'];
+  /** A folder for temporary files that queries can write. It is deleted at the end. */
+  scratchFolder(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -90,10 +95,11 @@ const defaults = {
 
 export async function openLakeReader(options: LakeReaderOptions): Promise<LakeReader> {
   const source = 'source' in options ? options.source : createLocalLake(options);
+  const scratch = join(tmpdir(), `wattline-${randomUUID()}`);
   const pool = await openQueryPool({
     ...defaults,
     ...options,
-    folders: [...source.folders, ...(options.writeFolders ?? [])],
+    folders: [...source.folders, ...(options.writeFolders ?? []), scratch],
   });
   /** Concurrent requests share one look at the lake. */
   const reading = new Map<string, Promise<Generation | undefined>>();
@@ -121,7 +127,14 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
     current: (workgroupId) => current(workgroupId).catch(unavailable),
     run: (files, work, signal) => run(files, work, signal).catch(unavailable),
     share: createSharing().take,
-    close: pool.close,
+    async scratchFolder() {
+      await mkdir(scratch, { recursive: true, mode: 0o700 });
+      return scratch;
+    },
+    async close() {
+      await pool.close();
+      await rm(scratch, { recursive: true, force: true });
+    },
   };
 }
 

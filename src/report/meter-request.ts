@@ -3,9 +3,9 @@ import type { Authorization } from '../access/authorize.ts';
 import type { MeterConfig } from '../config/meters.ts';
 import { isTimeZone } from '../lib/time.ts';
 import { checkRange, DAYS_MAX, daySchema, invalid, quote } from './day-request.ts';
-
-/** The most names that an error lists. */
-const NAMES_SHOWN_MAX = 20;
+import { knownText, meantText } from './known-names.ts';
+import { formatShape } from './row-format.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 const zoneSchema = z.string({ error: 'must be given once' }).refine(isTimeZone, {
   error: ({ input }) => `must be an IANA time zone, such as Europe/Paris, not ${quote(input)}`,
@@ -42,9 +42,12 @@ export const meterQuerySchema = z.object({
     .union([z.string(), z.array(z.string())])
     .optional()
     .meta({
-      description: 'Only these meters: repeated, or separated by commas. Default: all that the token can see',
+      description:
+        'Only these meters, by codes or names: repeated, or separated by commas. Default: all that the token can see',
       example: 'GRID-1',
     }),
+  ...formatShape,
+  ...afterShape,
 });
 export const budgetQuerySchema = meterQuerySchema.extend({
   timezone: zoneParameter.meta({
@@ -96,24 +99,18 @@ export function visibleMeters(
 }
 
 function chooseMeters(asked: string | readonly string[], visible: readonly MeterConfig[]): MeterConfig[] {
-  const byCode = new Map(visible.map((meter) => [meter.code, meter]));
   const texts = (typeof asked === 'string' ? [asked] : asked).flatMap((text) => text.split(','));
-  const chosen = new Set<MeterConfig>();
-  for (const text of texts) {
-    const meter = byCode.get(text.trim());
-    if (!meter)
-      throw invalid(
-        'meterCodes',
-        `no meter has the code ${quote(text.trim())}; ${knownText('meters', [...byCode.keys()])}`,
-      );
-    chosen.add(meter);
-  }
-  return [...chosen];
+  return [...new Set(texts.map((text) => findMeter(text.trim(), visible)))];
 }
 
-/** `the meters are A, B`, with a few names at most. */
-export function knownText(what: string, names: readonly string[]): string {
-  if (names.length === 0) return `there are no ${what} that the token may see`;
-  const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');
-  return `the ${what} are ${shown}${names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : ''}`;
+/** Finds a meter by its code, or by its name if no other meter has it. */
+function findMeter(text: string, visible: readonly MeterConfig[]): MeterConfig {
+  const coded = visible.find(({ code }) => code === text);
+  if (coded) return coded;
+  const named = visible.filter(({ name }) => name?.toLowerCase() === text.toLowerCase());
+  if (named.length === 1) return named[0]!;
+  const codes = (named.length > 1 ? named : visible).map(({ code }) => code);
+  if (named.length > 1)
+    throw invalid('meterCodes', `several meters have the name ${quote(text)}; ${knownText('codes', codes)}`);
+  throw invalid('meterCodes', `no meter has the code ${quote(text)}; ${meantText(text, 'meters', codes)}`);
 }

@@ -16,6 +16,7 @@ import {
   meterDataSchema,
   meterDetailsSchema,
 } from './meter-answers.ts';
+import { budgetRows, meterRows } from './meter-day-rows.ts';
 import { type DaysSource, memberDays, memberOf, meterDaysJson } from './meter-days.ts';
 import {
   budgetQuerySchema,
@@ -124,8 +125,7 @@ function registerMeterRoute(
         route.kind === 'meter'
           ? meterDays(generation, query, workgroup)
           : budgetDays(generation, { ...query, codes: codesOf(query) }, scenario);
-      return sendParts(request, reply, {
-        share: lake.share,
+      return sendParts(request, reply, lake, {
         etag: etagOf([
           route.path,
           query,
@@ -138,6 +138,14 @@ function registerMeterRoute(
           if (route.kind === 'budget')
             await checkScenario(lake, generation, codesOf(query), scenario, signal);
           return meterDaysJson(lake, days, route.select, query, signal);
+        },
+        rows: {
+          name: `${route.path.replace('/', '-')}_${query.startDay}_${query.endDay}`,
+          select: async (signal) => {
+            if (route.kind === 'meter') return meterRows(days, query.meters);
+            await checkScenario(lake, generation, codesOf(query), scenario, signal);
+            return budgetRows(days, query.meters);
+          },
         },
         told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, `report.${route.kind}_data`),
       });

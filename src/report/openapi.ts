@@ -41,7 +41,10 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
     transform: (route) => {
       const { schema, url } = jsonSchemaTransform(route);
       const { method } = route.route;
-      return { schema: { operationId: operationId(String(method), url), ...schema }, url };
+      return {
+        schema: { operationId: operationId(String(method), url), ...schema, ...describedAnswers(schema) },
+        url,
+      };
     },
   });
   await app.register(swaggerUi, {
@@ -54,6 +57,30 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
   app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
     reply.header('Cache-Control', 'no-cache').send(app.swagger()),
   );
+}
+
+/** Descriptions of errors that have none of their own. A success without a description has the summary of its route. */
+const errorDescriptions: Readonly<Record<string, string>> = {
+  400: 'A parameter or the body has a value that cannot be used; `parameter` names it',
+  401: 'No token, or a token that is not valid',
+  403: 'The token does not allow it, or there is no such workgroup',
+  404: 'It does not exist, or the token may not see it',
+  409: 'It contradicts the present state',
+  413: 'The body is too large; the message has the limit',
+  415: 'Another content type is expected',
+  429: 'Too many requests; see Retry-After',
+  503: 'Not now; see Retry-After',
+};
+
+function describedAnswers({ response, summary = 'The answer' }: { response?: unknown; summary?: string }) {
+  if (response === undefined) return {};
+  const described = Object.entries(response as Record<string, { description?: string }>).map(
+    ([code, answer]) => {
+      const { description = errorDescriptions[code] ?? summary } = answer;
+      return [code, { ...answer, description }];
+    },
+  );
+  return { response: Object.fromEntries(described) };
 }
 
 /** The name of a request in generated clients, such as getDailyEnergyDetails: the method and the words of the path. */

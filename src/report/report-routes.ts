@@ -5,14 +5,21 @@ import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { registerBalanceRoutes } from './balance-routes.ts';
 import { registerChangesRoute } from './changes-route.ts';
-import { dailyEnergy, dailyEnergyDetails } from './daily-energy.ts';
+import { dailyEnergy, dailyEnergyDetails, periodEnergy } from './daily-energy.ts';
 import { DAYS_MAX, PROFILE_DAYS_MAX } from './day-request.ts';
 import { type DayRoute, registerDayRoute } from './day-routes.ts';
 import { registerDeviceStatusRoute } from './device-routes.ts';
+import {
+  dailyEnergyRows,
+  deviceDailyEnergyRows,
+  intervalEnergyRows,
+  periodEnergyRows,
+} from './energy-rows.ts';
 import { type AskForExplanation, registerExplainRoute } from './explain-route.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { LakeReader } from './lake-reader.ts';
 import { registerMeterRoutes } from './meter-routes.ts';
+import { registerQualityRoute } from './quality-route.ts';
 import { createGuard } from './report-guard.ts';
 import { dailyEnergyDetailsSchema, dailyEnergySchema, intervalEnergySchema } from './report-schemas.ts';
 import { registerSiteRoutes } from './site-routes.ts';
@@ -31,8 +38,13 @@ const dayRoutes: readonly DayRoute[] = [
     path: 'daily-energy',
     summary: 'Daily energy',
     description:
-      'Energy in Wh for each day, by device or by device and source. A device adds up sources of one role only. The header `Wattline-Flags`, such as `mixed=1, incomplete=2`, counts devices and days with these flags: mixed (one of several roles is used), undeclared (a source without a role), incomplete (a source is missing; without any energy the device is left out).',
+      'Energy in Wh for each day, month or year, by device or by device and source. A device adds up sources of one role only. The header `Wattline-Flags`, such as `mixed=1, incomplete=2`, counts devices and days with these flags: mixed (one of several roles is used), undeclared (a source without a role), incomplete (a source is missing; without any energy the device is left out).',
     report: dailyEnergy,
+    rows: dailyEnergyRows,
+    periods: {
+      month: { report: periodEnergy('month'), rows: periodEnergyRows('month') },
+      year: { report: periodEnergy('year'), rows: periodEnergyRows('year') },
+    },
     daysMax: DAYS_MAX,
     answer: dailyEnergySchema,
     event: 'report.daily-energy',
@@ -42,6 +54,7 @@ const dayRoutes: readonly DayRoute[] = [
     summary: 'Daily energy with its quality',
     description: 'Daily energy with the method, quality flags, coverage, status and version of each value.',
     report: dailyEnergyDetails,
+    rows: (query, ...rest) => (query.bySource ? dailyEnergyRows : deviceDailyEnergyRows)(query, ...rest),
     daysMax: DAYS_MAX,
     answer: dailyEnergyDetailsSchema,
     event: 'report.daily-energy-details',
@@ -52,6 +65,7 @@ const dayRoutes: readonly DayRoute[] = [
     description:
       'Energy in Wh of each 15 minutes of each day, by device or by device and source, from the field from which the day was read: the intervals of a day add up to its daily energy exactly.',
     report: intervalEnergy,
+    rows: intervalEnergyRows,
     daysMax: PROFILE_DAYS_MAX,
     answer: intervalEnergySchema,
     event: 'report.interval-energy',
@@ -64,6 +78,7 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
   const guard = createGuard(deps, workgroups);
   registerWorkgroupRoute(app, { guard, logger });
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, logger });
+  registerQualityRoute(app, { lake, guard, clock, logger });
   registerChangesRoute(app, { lake, guard, logger });
   registerMeterRoutes(app, { lake, guard, logger });
   registerSiteRoutes(app, { lake, guard, clock, logger });

@@ -108,11 +108,11 @@ export const deviceStatusSchema = z
   });
 
 export const errorSchema = z.object({
-  error: z.string(),
-  message: z.string(),
-  status: z.number().int(),
-  retryable: z.boolean(),
-  parameter: z.string().optional(),
+  error: z.string().meta({ description: 'Code of the error, such as InvalidRequest' }),
+  message: z.string().meta({ description: 'What is wrong, and what to do' }),
+  status: z.int().min(400).max(599).meta({ description: 'The status of the answer' }),
+  retryable: z.boolean().meta({ description: 'True if the same request may succeed later' }),
+  parameter: z.string().optional().meta({ description: 'The parameter that is wrong' }),
 });
 export const errorAnswers = {
   400: errorSchema.meta({

@@ -1,39 +1,51 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ReportText } from './day-report.ts';
-import { matchesEtag } from './etag.ts';
+import { etagOf, matchesEtag } from './etag.ts';
 import type { LakeReader } from './lake-reader.ts';
+import { contentTypes, formatOf } from './row-format.ts';
+import { type RowAnswer, sendRows } from './send-rows.ts';
+
+export interface PartsAnswer {
+  /** The entity tag of the answer in JSON. */
+  etag: string;
+  /** Makes the JSON text; its signal fires when all callers have gone. */
+  read: (signal: AbortSignal) => Promise<Uint8Array[] | ReportText>;
+  /** The same as rows. */
+  rows: RowAnswer;
+  /** Called with the size and the time when the answer is complete. */
+  told: (fields: { bytes: number; durationMs: number }) => void;
+}
 
 /**
- * Answers with JSON text in parts, or with 304 if nothing has changed. `Wattline-Flags` counts the flags that are not in the text. If the caller disconnects, its query is stopped.
- * @param share concurrent requests for the same address and entity tag share one text, which depends on nothing else
- * @param read makes the text; its signal fires when all callers have gone
- * @param told is called with the size and the time when the text is complete
+ * Answers with JSON text in parts, with rows if the caller prefers them, or with 304 if nothing has changed. `Wattline-Flags` counts the flags that are not in the text. If the caller disconnects, its query is stopped.
+ * Concurrent requests for the same address and entity tag share one text, which depends on nothing else.
  */
 export async function sendParts(
   request: FastifyRequest,
   reply: FastifyReply,
-  {
-    etag,
-    share,
-    read,
-    told,
-  }: {
-    etag: string;
-    share: LakeReader['share'];
-    read: (signal: AbortSignal) => Promise<Uint8Array[] | ReportText>;
-    told: (fields: { bytes: number; durationMs: number }) => void;
-  },
+  lake: LakeReader,
+  { etag, read, rows, told }: PartsAnswer,
 ): Promise<FastifyReply> {
   const startedMs = performance.now();
-  reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
-  if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  const format = formatOf(request);
+  const tag = format === 'json' ? etag : etagOf([etag, format, rows.facts ?? null]);
+  reply
+    .header('ETag', tag)
+    .header('Cache-Control', 'private, no-cache')
+    .header('Vary', 'Authorization, Accept');
+  if (matchesEtag(request.headers['if-none-match'], tag)) return reply.code(304).send();
 
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
+  const durationMs = () => Math.round(performance.now() - startedMs);
   let answer: Uint8Array[] | ReportText;
   try {
-    answer = await share(`${request.url.split('?')[0]} ${etag}`, read, gone.signal);
+    if (format !== 'json') {
+      told({ ...(await sendRows(reply, lake, rows, format, gone.signal)), durationMs: durationMs() });
+      return reply;
+    }
+    answer = await lake.share(`${request.url.split('?')[0]} ${etag}`, read, gone.signal);
   } catch (error) {
     // The query was stopped because all callers have gone.
     if (gone.signal.aborted) return reply.send();
@@ -44,9 +56,14 @@ export async function sendParts(
   const counted = Object.entries(flags).map(([flag, count]) => `${flag}=${count}`);
   if (counted.length > 0) reply.header('Wattline-Flags', counted.join(', '));
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-  told({ bytes, durationMs: Math.round(performance.now() - startedMs) });
+  told({ bytes, durationMs: durationMs() });
   return reply
-    .type('application/json; charset=utf-8')
+    .type(contentTypes.json)
     .header('Content-Length', String(bytes))
     .send(Readable.from(parts, { objectMode: false }));
+}
+
+/** An answer as JSON text. */
+export function jsonParts(answer: unknown): Uint8Array[] {
+  return [Buffer.from(JSON.stringify(answer))];
 }

@@ -9,14 +9,19 @@ import type { Logger } from '../lib/logger.ts';
 import { addDays, type Clock, daysBetween, localDateOf } from '../lib/time.ts';
 import { addressSchema, checkRange, DAYS_MAX, invalid, quote } from './day-request.ts';
 import { etagOf } from './etag.ts';
+import { knownText } from './known-names.ts';
 import type { LakeReader } from './lake-reader.ts';
-import { knownText, rangeShape, scenarioParameter, visibleMeters, zoneParameter } from './meter-request.ts';
+import { rangeShape, scenarioParameter, visibleMeters, zoneParameter } from './meter-request.ts';
 import { reconciliationSchema } from './reconciliation.ts';
 import type { Guard } from './report-guard.ts';
 import { errorSchema, taggedAnswers } from './report-schemas.ts';
-import { sendParts } from './send-parts.ts';
+import { formatShape } from './row-format.ts';
+import { listedRows } from './row-select.ts';
+import { jsonParts, sendParts } from './send-parts.ts';
 import { type SiteQuestion, siteReconciliation, siteVariance } from './site-report.ts';
+import { reconciliationShape, rowsOfReconciliation, rowsOfVariance, varianceShape } from './site-rows.ts';
 import { varianceSchema } from './variance.ts';
+import { afterShape } from './wait-for-offset.ts';
 
 interface SiteRouteDeps {
   lake: LakeReader;
@@ -34,6 +39,8 @@ export const siteAddressSchema = addressSchema.extend({
 const siteQuerySchema = z.object({
   ...rangeShape,
   timezone: zoneParameter,
+  ...formatShape,
+  ...afterShape,
 });
 const varianceQuerySchema = siteQuerySchema.extend({ scenario: scenarioParameter });
 
@@ -70,10 +77,17 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, logger }: S
             `${quote(asked.site.name)} has no ${side}, so that there is nothing to compare`,
           );
       const report = siteReconciliation(asked);
-      return sendParts(request, reply, {
-        share: lake.share,
+      return sendParts(request, reply, lake, {
         etag: etagOf(['reconciliation', factsOf(asked), report.files.map(({ sha256 }) => sha256)]),
-        read: async (signal) => json((await report.read(lake, signal))(asked)),
+        read: async (signal) => jsonParts((await report.read(lake, signal))(asked)),
+        rows: {
+          name: rowsName('reconciliation', asked),
+          select: async (signal) =>
+            listedRows(
+              reconciliationShape,
+              rowsOfReconciliation((await report.read(lake, signal))(asked), asked),
+            ),
+        },
         told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.reconciliation'),
       });
     },
@@ -108,10 +122,14 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, logger }: 
       const report = siteVariance(asked, { scenario, today });
       // The answer depends on which days are over.
       const over = [asked.startDay, today, addDays(asked.endDay, 1)].sort()[1];
-      return sendParts(request, reply, {
-        share: lake.share,
+      return sendParts(request, reply, lake, {
         etag: etagOf(['variance', factsOf(asked), scenario, over, report.files.map(({ sha256 }) => sha256)]),
-        read: async (signal) => json((await report.read(lake, signal))(asked)),
+        read: async (signal) => jsonParts((await report.read(lake, signal))(asked)),
+        rows: {
+          name: rowsName('variance', asked),
+          select: async (signal) =>
+            listedRows(varianceShape, rowsOfVariance((await report.read(lake, signal))(asked))),
+        },
         told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.variance'),
       });
     },
@@ -176,6 +194,7 @@ function factsOf({ workgroup, site, startDay, endDay, zone }: SiteQuestion) {
   return [site, workgroup.meters, workgroup.timezone, startDay, endDay, zone];
 }
 
-function json(answer: unknown): Uint8Array[] {
-  return [Buffer.from(JSON.stringify(answer))];
+/** Letters that are safe in a header and in the name of a file. */
+function rowsName(report: string, { site, startDay, endDay }: SiteQuestion): string {
+  return `${report}_${site.name.replace(/[^\w.-]+/g, '-')}_${startDay}_${endDay}`;
 }

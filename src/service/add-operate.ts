@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { registerOperateRoutes } from '../operate/operate-routes.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
-import type { Control } from '../worker-rpc/worker-rpc.ts';
+import type { OpenControl } from './open-control.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
 import { createUpstreams, localUrl } from './upstreams.ts';
@@ -25,7 +25,7 @@ export function addOperate(
     audit: Audit;
     workgroups: Workgroups;
     lake: LakeReader;
-    control: Control;
+    control: OpenControl;
     ownUrl: () => string | undefined;
   },
 ): () => Promise<void> {

@@ -113,7 +113,7 @@ export async function addWorker(
   async function isAtRest(workgroupId: string): Promise<boolean> {
     const imports = await pipeline.run(workgroupId, 'importState', undefined);
     const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
-    const isExporting = (await exporting)?.exports.hasPending(workgroupId) ?? false;
+    const isExporting = (await (await exporting)?.exports.hasPending(workgroupId)) ?? false;
     return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
   }
 

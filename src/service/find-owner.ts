@@ -7,6 +7,7 @@ import { createPipeline, type Pipeline } from '../pipeline/pipeline.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import type { AsJson } from '../worker-rpc/rpc-wire.ts';
 import { type OpenControl, openControl } from './open-control.ts';
+import { requireNewestWarehouse } from './require-newest-warehouse.ts';
 import type { Service } from './service.ts';
 
 /** The process that has the warehouse open: the running service, or else this process. */
@@ -24,22 +25,25 @@ export interface WarehouseOwner {
 
 /**
  * @param prepare called with the pipeline if this process opens the warehouse
- * @throws TransientError if another process has the warehouse open and cannot be asked
+ * @throws TransientError if another process has the warehouse open and cannot be asked, or if the newest data are in a bucket and a worker may have them
  */
 export async function findOwner(
   config: Config,
   workgroup: WorkgroupConfig,
-  { logger }: Pick<Service, 'logger'>,
+  { logger, clock }: Pick<Service, 'logger' | 'clock'>,
   prepare: (pipeline: Pipeline) => Promise<Pick<Pipeline, 'run'>> = async (pipeline) => pipeline,
 ): Promise<WarehouseOwner> {
   const control = openControl(config, { logger });
   const found = await control.ask(workgroup.id, 'status', undefined);
   if (found.kind !== 'not-running') return serviceOwner(control, workgroup.id);
   control.close();
+  const assignment = assignmentOf(config, workgroup);
+  // Opening claims the workgroup. Only with the queue in Redis it is known that no worker of another machine has it.
+  if (config.queue.backend !== 'redis') await requireNewestWarehouse(config, workgroup.id, { clock });
   keepFilesPrivate(config.dataReaders);
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   try {
-    await pipeline.open(assignmentOf(config, workgroup));
+    await pipeline.open(assignment);
     const prepared = await prepare(pipeline);
     return {
       isService: false,
@@ -49,7 +53,11 @@ export async function findOwner(
         if (!more) await pipeline.run(workgroup.id, 'publish', undefined);
         return more;
       },
-      close: () => pipeline.close(),
+      async close() {
+        // Closing also commits, and only logs a failure.
+        const commit = () => pipeline.run(workgroup.id, 'commit', { isComplete: true });
+        await (config.storage.s3 ? commit() : Promise.resolve()).finally(() => pipeline.close());
+      },
     };
   } catch (error) {
     await pipeline.close();

@@ -5,12 +5,12 @@ import { TransientError } from '../lib/errors.ts';
 import { SECOND_MS, systemClock } from '../lib/time.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { createOwnerDirectory, machineName } from '../worker-rpc/owner-directory.ts';
-import { createRemoteControl } from '../worker-rpc/remote-control.ts';
-import { type AskOutcome, type Control, createControl, hasDoneNothing } from '../worker-rpc/worker-rpc.ts';
+import { createRemoteControl, type RemoteControl } from '../worker-rpc/remote-control.ts';
+import { type AskOutcome, createControl, hasDoneNothing } from '../worker-rpc/worker-rpc.ts';
 import type { Service } from './service.ts';
 
 /** A control that frees its connection. */
-export interface OpenControl extends Control {
+export interface OpenControl extends RemoteControl {
   close(): void;
 }
 
@@ -29,12 +29,15 @@ export function openControl(
   shared?: RedisConnection,
 ): OpenControl {
   const local = createControl(config.dataDir);
-  if (config.queue.backend !== 'redis') return { ...local, close: () => undefined };
+  if (config.queue.backend !== 'redis') {
+    const close = () => undefined;
+    return { ...local, locate: async () => undefined, isServed: local.reaches, close };
+  }
   let own: Promise<RedisConnection> | undefined;
   let tokens: Promise<ProcessTokens> | undefined;
 
   /** A failed attempt is not kept, so the next call tries again. */
-  async function remote(takeoverMs?: number): Promise<Control> {
+  async function remote(takeoverMs?: number): Promise<RemoteControl> {
     if (!shared)
       own ??= openQueueRedis(config, logger).catch((error: unknown) => {
         own = undefined;
@@ -75,6 +78,12 @@ export function openControl(
         () => false,
       );
     },
+    locate: (workgroupId) =>
+      remote().then(
+        (control) => control.locate(workgroupId),
+        () => undefined,
+      ),
+    isServed: async (workgroupId) => (await remote()).isServed(workgroupId),
     close() {
       own?.then(
         (redis) => redis.close(),

@@ -29,6 +29,7 @@ export async function openExports(
   const { hasPublished } = await import('../pipeline/has-published.ts');
   const { openLakeReader } = await import('../report/lake-reader.ts');
   const { createExports } = await import('../exports/create-exports.ts');
+  const { openLedger } = await import('../exports/open-ledger.ts');
   const { dataDir } = config;
   const own = bucket ? undefined : await openBucketLake(config, { clock });
   const source = (bucket ?? own)?.lastingSource;
@@ -47,7 +48,15 @@ export async function openExports(
   });
   const hold = (exportId: string) => holdExport(dataDir, exportId, clock);
   const create = (settings: Pick<Config, 'workgroups' | 'exports'>) =>
-    createExports({ config: settings, dataDir, lake, audit, clock, logger, hold });
+    createExports({
+      config: settings,
+      lake,
+      audit,
+      clock,
+      logger,
+      hold,
+      openLedger: (one) => openLedger(config, one, clock),
+    });
   const settingsNow = (from: Workgroups) => ({
     workgroups: [...from.list()],
     exports: from.list().flatMap(({ id }) => from.exportsOf(id)),

@@ -1,47 +1,37 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Access, createAccess } from '../access/access.ts';
-import { type AccessAudit, createAccessAudit } from '../access/access-audit.ts';
+import { createAccessAudit } from '../access/access-audit.ts';
 import { shareRevocations } from '../access/shared-revocations.ts';
 import { storeRevocations } from '../access/store-revocations.ts';
-import { type Audit, createAudit } from '../audit/audit.ts';
+import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
-import type { Config, WorkgroupConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
-import { createWorkgroups, type Workgroups } from '../config/workgroups.ts';
-import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
-import { type Health, registerHealth } from '../http/health-routes.ts';
+import { createWorkgroups } from '../config/workgroups.ts';
+import { allowOrigins } from '../http/allow-origins.ts';
+import { compressAnswers } from '../http/compress-answers.ts';
+import { registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
-import { lakeFolder } from '../pipeline/assignment.ts';
-import { hasPublished } from '../pipeline/has-published.ts';
-import { openLakeReader } from '../report/lake-reader.ts';
-import { lakeReadiness } from '../report/lake-readiness.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { pageFolder, registerPage } from '../report/page-routes.ts';
-import { registerReportRoutes } from '../report/report-routes.ts';
 import { serviceStore } from '../storage/workgroup-store.ts';
-import { startBackgroundTasks } from '../stream/background-tasks.ts';
-import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
-import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
-import { createStream } from '../stream/stream.ts';
-import { registerUploadRoutes } from '../upload/upload-routes.ts';
-import { addOperate } from './add-operate.ts';
+import { addReport } from './add-report.ts';
+import { addStream } from './add-stream.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
-import { claimTasks } from './claim-tasks.ts';
 import { openCommitNews } from './commit-news.ts';
 import { holdRoles, type Role, readersWarning } from './hold-roles.ts';
-import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
-import { type OpenControl, openControl, openQueueRedis } from './open-control.ts';
-import { openStreamLogs } from './open-stream-logs.ts';
+import { openBucketLake } from './open-bucket-lake.ts';
+import { openControl, openQueueRedis } from './open-control.ts';
 import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage, sharingWarnings } from './require-shared-storage.ts';
 import type { Service } from './service.ts';
-import { newsOfStream, openStreamNews, type StreamNews } from './stream-news.ts';
+import { openStreamNews, type StreamNews } from './stream-news.ts';
 import { localUrl } from './upstreams.ts';
 import { watchWorkElsewhere } from './work-elsewhere.ts';
 import { workLiveness, workOf, workReadiness } from './work-state.ts';
@@ -125,6 +115,8 @@ export async function startRoles(
         requestsPerMinuteMax: config.limits.requestsPerMinute,
         connectionsMax: config.limits.connectionsPerProcess + OTHER_CONNECTIONS_MAX,
       });
+      await allowOrigins(app, config.http.corsOrigins);
+      await compressAnswers(app);
       await registerOpenApi(app, { version: programVersion });
       await registerPage(app, roles.includes('report') ? pageFolder() : undefined);
       const health = registerHealth(app);
@@ -181,148 +173,6 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
     await new Promise((resolve) => service.signal.addEventListener('abort', resolve, { once: true }));
   }
   await running.stop();
-}
-
-type Parts = Pick<Service, 'logger' | 'clock'> & {
-  access: Access;
-  accessAudit: AccessAudit;
-  audit: Audit;
-  workgroups: Workgroups;
-  control: OpenControl;
-  /** Undefined if no bucket is configured. */
-  bucket: BucketLake | undefined;
-};
-
-async function addStream(
-  app: FastifyInstance,
-  health: Health,
-  config: Config,
-  { access, accessAudit: audit, workgroups, logger, clock }: Omit<Parts, 'audit'>,
-): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
-  const { retention: retentionMs } = config.stream;
-  const logs = await openStreamLogs(config, { logger, clock });
-  if (logs.readiness) health.addReadiness('stream', logs.readiness);
-  const stream = createStream({
-    openLog: logs.openLog,
-    readHead: logs.readHead,
-    isShared: logs.redis !== undefined,
-    retentionMs,
-    clock,
-    startTimer: startSystemTimer,
-    logger,
-  });
-  const groupsOf = (workgroupId: string) => workgroups.get(workgroupId)?.deviceGroups;
-  const stopFollowing = workgroups.onChange(({ removed }) => {
-    for (const { id } of removed) void stream.closeLog(id);
-  });
-  registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
-  registerStreamSocket(app, {
-    stream,
-    access,
-    groupsOf,
-    audit,
-    retentionMs,
-    requestsPerMinuteMax: config.limits.requestsPerMinute,
-    limits: {
-      socketsPerTokenMax: config.limits.connectionsPerToken,
-      socketsPerWorkgroupMax: config.limits.connectionsPerWorkgroup,
-      socketsMax: config.limits.connectionsPerProcess,
-      socketsWaitingPerAddressMax: config.limits.connectionsPerAddress,
-      authenticationMsMax: config.limits.authenticationTimeout,
-    },
-    path: config.stream.socketPath,
-    clock,
-    startTimer: startSystemTimer,
-    logger,
-  });
-  const upkeep = startBackgroundTasks({
-    stream,
-    workgroups: () =>
-      workgroups.list().map((workgroup) => ({
-        id: workgroup.id,
-        deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
-      })),
-    devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
-    dataDir: config.dataDir,
-    ...claimTasks(config, logs.redis, { logger, clock }),
-    clock,
-    startTimer: startSystemTimer,
-    logger,
-  });
-  app.addHook('preClose', async () => stream.drain());
-  const stop = async () => {
-    stopFollowing();
-    // The last entries still go into the log.
-    audit.close();
-    await upkeep.stop();
-    await stream.close();
-    logs.close();
-  };
-  return { stop, news: await newsOfStream(stream, logs.redis) };
-}
-
-/** A workgroup with an upstream receives nothing here, so no device can be silent. */
-function deviceTimeoutMs(
-  { stream }: Config,
-  { deviceTimeout, upstream }: WorkgroupConfig,
-): number | undefined {
-  const timeout = deviceTimeout ?? stream.deviceTimeout;
-  return upstream || timeout === 'off' ? undefined : timeout;
-}
-
-async function addReport(
-  app: FastifyInstance,
-  health: Health,
-  config: Config,
-  parts: Parts & { ownUrl: () => string | undefined },
-): Promise<() => Promise<void>> {
-  const { accessAudit: audit, workgroups, control, bucket, logger, clock } = parts;
-  const lake = await openLakeReader({
-    ...(bucket
-      ? { source: bucket.source }
-      : {
-          lakeDir: lakeFolder(config),
-          hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
-        }),
-    threads: config.pipeline.threads,
-  });
-  registerReportRoutes(app, {
-    lake,
-    explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
-    audit,
-    workgroups,
-    clock,
-    logger,
-  });
-  registerCorrectionRoutes(app, {
-    correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
-    list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
-    audit,
-    workgroups,
-  });
-  registerUploadRoutes(app, {
-    take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
-    dataDir: config.dataDir,
-    audit,
-    workgroups,
-    clock,
-    logger,
-  });
-  /** A look at each workgroup of the bucket would be a request each. */
-  const idsHere = () => {
-    const ids = workgroups.list().map(({ id }) => id);
-    return bucket ? ids.filter(bucket.isHere) : ids;
-  };
-  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsHere(), clock.now(), asker));
-  if (bucket)
-    health.addReadiness('bucket', (asker) =>
-      idsHere().length < workgroups.list().length ? bucket.readiness(asker) : { ok: true },
-    );
-  const stopOperate = addOperate(app, config, { ...parts, lake });
-  return async () => {
-    await stopOperate();
-    await lake.close();
-  };
 }
 
 async function listen(app: FastifyInstance, config: Config): Promise<string> {

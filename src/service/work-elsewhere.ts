@@ -5,7 +5,7 @@ import type { Workgroups } from '../config/workgroups.ts';
 import type { Clock } from '../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../pipeline/assignment.ts';
 import { isFresh, readStatuses } from '../pipeline/workgroup-status.ts';
-import type { Control } from '../worker-rpc/worker-rpc.ts';
+import type { OpenControl } from './open-control.ts';
 import type { Work } from './work-state.ts';
 
 /** Health checks are frequent, and each look asks every owner. */
@@ -15,7 +15,7 @@ const KEPT_MS = 2_000;
 export function watchWorkElsewhere(
   { dataDir, queue, storage }: Pick<Config, 'dataDir' | 'queue' | 'storage'>,
   workgroups: Pick<Workgroups, 'list'>,
-  control: Pick<Control, 'reaches'>,
+  control: Pick<OpenControl, 'reaches' | 'isServed'>,
   clock: Clock,
 ): () => Promise<Work> {
   let last: { atMs: number; work: Promise<Work> } | undefined;
@@ -36,7 +36,8 @@ export function watchWorkElsewhere(
 
   /** With the queue in Redis, a worker on another machine may have it. A lake without a warehouse is a read-only copy, as is a lake in the bucket. */
   async function isServed(id: string): Promise<boolean> {
-    if (queue.backend === 'redis') return true;
+    // Without Redis nobody knows. Its own check reports it.
+    if (queue.backend === 'redis') return control.isServed(id).catch(() => true);
     const hasLake = storage.s3 !== undefined || existsSync(join(lakeFolder({ dataDir }), id));
     return (hasLake && !existsSync(warehouseFile(dataDir, id))) || control.reaches(id);
   }

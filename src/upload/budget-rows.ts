@@ -35,7 +35,11 @@ export function readBudgetRows(context: SheetContext): Upload {
     );
   }
   if (!columns.scenario && options.scenario === undefined)
-    refusals.add(0, 'scenario', 'is missing: add the column, or use --scenario P50');
+    refusals.add(
+      0,
+      'scenario',
+      'is missing: add the column, or name one for all rows (over HTTP scenario=P50, in a command --scenario P50)',
+    );
   const meterOf = meterReader(context, () => undefined);
   if (!energy || !readPeriod) return { kind: 'budget', rows: [] };
   const energyOf = energyReader(context, energy, columns.hour ? 1 : undefined);
@@ -74,7 +78,11 @@ function isTotal({ cells }: SheetRow, { columns }: SheetContext): boolean {
 function scenarioReader({ columns, options, refusals }: SheetContext): CellReader<string> {
   const { scenario: column } = columns;
   if (column && options.scenario !== undefined)
-    refusals.add(0, column.name, 'contains the scenarios; remove --scenario');
+    refusals.add(
+      0,
+      column.name,
+      'contains the scenarios; remove the parameter scenario (in a command --scenario)',
+    );
   return ({ line, cells }) => {
     const text = column ? cells[column.index]! : options.scenario;
     if (text === undefined) return undefined;

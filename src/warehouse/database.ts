@@ -34,6 +34,11 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/**
+ * The block size of a new file; a file keeps its own. Each column of each table that has rows since the last checkpoint takes a block of memory. With
+ * DuckDB's 256 KiB this is 37 MB for an open warehouse with a few new readings, and with 64 KiB 12 MB. Scans cost the same, and a large file is 20 % larger.
+ */
+const BLOCK_BYTES = '65536';
 /** DuckDB makes a checkpoint when its write-ahead log has this size. A checkpoint delays commits by about 0.4 s, so few are better. */
 const WAL_MEGABYTES_MAX = 256;
 /** Three header blocks. The creation of a shorter file was interrupted. */
@@ -126,6 +131,7 @@ function settings(
     threads: String(threads),
     temp_directory: readOnly ? '' : spillFolder(path),
     wal_autocheckpoint: walLimit(memoryMegabytes),
+    default_block_size: BLOCK_BYTES,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',

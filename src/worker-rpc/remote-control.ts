@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessTokens } from '../access/process-token.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
-import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
+import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { FoundOwner, OwnerDirectory, WorkerAddress } from './owner-directory.ts';
 import { FILE_OPERATIONS, isChanging } from './remote-wire.ts';
 import { answerText, PING } from './rpc-wire.ts';
@@ -18,6 +19,21 @@ export interface RemoteControlOptions {
   takeoverMs?: number;
 }
 
+/** A worker that has a workgroup, or can open it, and what it knows of the workgroup. */
+export interface LocatedWork {
+  /** The name of its machine. */
+  machine: string;
+  /** Undefined if the worker has never opened the workgroup. */
+  status: WorkgroupStatus | undefined;
+}
+
+export interface RemoteControl extends Control {
+  /** Finds the worker that has a workgroup, or the last one that had it. Undefined if no worker answers. */
+  locate(workgroupId: string): Promise<LocatedWork | undefined>;
+  /** True if a worker has the workgroup, or lives and can take it. Asks only Redis. @throws TransientError if it cannot be reached */
+  isServed(workgroupId: string): Promise<boolean>;
+}
+
 const REACH_MS = 2 * SECOND_MS;
 const TAKEOVER_MS = 20 * SECOND_MS;
 const LOOK_AGAIN_MS = 250;
@@ -28,7 +44,7 @@ const WATCH_MS = 2 * SECOND_MS;
  * Calls operations in the worker that has a workgroup open, on any machine. If the worker has lost the workgroup and has done nothing, the next owner
  * is asked. An operation that changes something is never sent again after a worker has received its arguments.
  */
-export function createRemoteControl(options: RemoteControlOptions): Control {
+export function createRemoteControl(options: RemoteControlOptions): RemoteControl {
   const { directory, tokens, machine, takeoverMs = TAKEOVER_MS } = options;
 
   async function findOwner(workgroupId: string, call: RemoteCall, signal: AbortSignal): Promise<CallReply> {
@@ -76,6 +92,22 @@ export function createRemoteControl(options: RemoteControlOptions): Control {
     }
   }
 
+  /** The workers that have the workgroup or can open it, one after another. */
+  async function* reachable(workgroupId: string): AsyncGenerator<LocatedWork> {
+    const call = { workgroupId, operation: PING, body: answerText({}), wake: false };
+    try {
+      for (const worker of workersOf(await directory.find(workgroupId))) {
+        const reply = await sendCall(worker, call, tokens, AbortSignal.timeout(REACH_MS)).catch(
+          () => undefined,
+        );
+        if (reply?.kind === 'answer')
+          yield { machine: worker.machine.split(' ')[0]!, status: statusOf(workgroupId, reply.answer) };
+      }
+    } catch {
+      // Redis cannot be reached.
+    }
+  }
+
   return {
     async ask(workgroupId, operation, args, { signal, withinMs = MINUTE_MS, wake = true } = {}) {
       signal?.throwIfAborted();
@@ -96,18 +128,30 @@ export function createRemoteControl(options: RemoteControlOptions): Control {
       }
     },
     async reaches(workgroupId) {
-      const call = { workgroupId, operation: PING, body: answerText({}), wake: false };
-      try {
-        const workers = workersOf(await directory.find(workgroupId));
-        for (const worker of workers)
-          if ((await sendCall(worker, call, tokens, AbortSignal.timeout(REACH_MS))).kind === 'answer')
-            return true;
-      } catch {
-        // Neither Redis nor a worker can be reached.
-      }
+      for await (const _work of reachable(workgroupId)) return true;
       return false;
     },
+    async locate(workgroupId) {
+      let newest: LocatedWork | undefined;
+      for await (const work of reachable(workgroupId))
+        if (!newest || updatedAtMs(work) > updatedAtMs(newest)) newest = work;
+      return newest;
+    },
+    async isServed(workgroupId) {
+      const found = await directory.find(workgroupId);
+      return found.kind !== 'free' || found.workers.length > 0;
+    },
   };
+}
+
+/** A worker of an older version answers without a status. */
+function statusOf(workgroupId: string, answer: unknown): WorkgroupStatus | undefined {
+  const status = answer as WorkgroupStatus | null | undefined;
+  return status?.workgroupId === workgroupId && Number.isFinite(status.updatedAtMs) ? status : undefined;
+}
+
+function updatedAtMs({ status }: LocatedWork): UtcMs {
+  return status?.updatedAtMs ?? 0;
 }
 
 function workersOf(found: FoundOwner): WorkerAddress[] {

@@ -10,6 +10,7 @@ import { toPlainError } from '../lib/plain-error.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { isAskable } from '../pipeline/remote-operations.ts';
+import { readStatus } from '../pipeline/workgroup-status.ts';
 import { receiveBody, removeOldFiles } from './receive-body.ts';
 import { FILE_OPERATIONS, NOT_HERE } from './remote-wire.ts';
 import { sendRpc } from './rpc-http.ts';
@@ -42,6 +43,10 @@ export interface RemoteServerOptions {
 }
 
 const CONNECTIONS_MAX = 256;
+/** A connection without a request is closed after this time. */
+const SILENT_MS = 5 * SECOND_MS;
+/** A caller that takes nothing of an answer for this long is disconnected. */
+const SLOW_READER_MS = 30 * SECOND_MS;
 
 /** @throws TerminalError if the address cannot be used */
 export async function startRemoteServer(options: RemoteServerOptions): Promise<RemoteServer> {
@@ -66,7 +71,8 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
       if (operation !== PING && request.headers[WAKE_HEADER] === 'no')
         return sendRpc(response, 409, { error: HIBERNATED });
     }
-    if (operation === PING) return sendRpc(response, 200, {});
+    if (operation === PING)
+      return sendRpc(response, 200, { result: readStatus(dataDir, workgroupId) ?? null });
     let path: string | undefined;
     const asker = new AbortController();
     response.once('close', () => asker.abort());
@@ -89,7 +95,13 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
   }
 
   const handle = (request: IncomingMessage, response: ServerResponse) => {
+    request.socket.setTimeout(0);
     response.setHeader(CONTROL_HEADER, '1');
+    // The rest of a refused body is not read.
+    response.setHeader('Connection', 'close');
+    response.once('prefinish', () =>
+      request.socket.setTimeout(SLOW_READER_MS, () => request.socket.destroy()),
+    );
     answer(request, response).catch((error: unknown) => {
       logger.warn({ error: errorMessage(error) }, 'remote-call.broken');
       response.destroy();
@@ -102,6 +114,8 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
   // Callers send the arguments after the call was accepted.
   server.on('checkContinue', handle);
   server.maxConnections = CONNECTIONS_MAX;
+  // The time-outs of the server begin with the first byte.
+  server.on('connection', (socket) => socket.setTimeout(SILENT_MS, () => socket.destroy()));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port, options.host, resolve);
   }).catch((error: unknown) => {

@@ -54,9 +54,7 @@ async function ask(child: ChildProcess, question: object): Promise<unknown> {
 const untilRefused = (child: ChildProcess, token: string, withinMs = WITHIN_MS) =>
   until('the token is refused', async () => (await ask(child, { token })) === refused, withinMs);
 
-test('a token that one process revokes is refused by a process with another data folder within a second', {
-  timeout: 60_000,
-}, async () => {
+test('a token that one process revokes is refused by a process with another data folder within a second', async () => {
   const { start, issue } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const [first, second] = [await issue(), await issue()];
@@ -68,9 +66,7 @@ test('a token that one process revokes is refused by a process with another data
   await untilRefused(one.child, second.token);
 });
 
-test('a command that only writes the file of one folder reaches the others within a second', {
-  timeout: 60_000,
-}, async () => {
+test('a command that only writes the file of one folder reaches the others within a second', async () => {
   const { start, issue } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const { token, tokenId } = await issue();
@@ -79,9 +75,7 @@ test('a command that only writes the file of one folder reaches the others withi
   await untilRefused(other.child, token);
 });
 
-test('Redis gets the revocations back after it has lost them, and new processes learn them', {
-  timeout: 60_000,
-}, async () => {
+test('Redis gets the revocations back after it has lost them, and new processes learn them', async () => {
   const { start, issue, admin } = await setUp();
   const one = await start('one');
   const [first, second] = [await issue(), await issue()];
@@ -95,9 +89,7 @@ test('Redis gets the revocations back after it has lost them, and new processes 
   expect(await ask(later.child, { token: second.token })).toBe(refused);
 });
 
-test('what is revoked while Redis is away counts in its own folder at once, and in the others when Redis is back', {
-  timeout: 60_000,
-}, async () => {
+test('what is revoked while Redis is away counts in its own folder at once, and in the others when Redis is back', async () => {
   const { start, server, issue } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const [before, meanwhile] = [await issue(), await issue()];
@@ -115,7 +107,7 @@ test('what is revoked while Redis is away counts in its own folder at once, and 
   await untilRefused(other.child, meanwhile.token, 3 * WITHIN_MS);
 });
 
-test('values in Redis that are no revocations change nothing', { timeout: 60_000 }, async () => {
+test('values in Redis that are no revocations change nothing', async () => {
   const { start, issue, admin } = await setUp();
   await admin.hset('wattline:revoked', { 'not a time': 'soon', ['x'.repeat(5_000)]: '1' });
   const one = await start('one');

@@ -12,7 +12,7 @@ import {
   toldIntervalsOf,
 } from './support.ts';
 
-describe.each(correctionCases())('$id', { timeout: 60_000 }, (one) => {
+describe.each(correctionCases())('$id', (one) => {
   test('has the energy of its arithmetic in any order, and undoing it restores the previous state', async () => {
     const { why, source } = one;
     const shard = await openTestShard();

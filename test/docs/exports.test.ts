@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { exportFormats, exportRanges, exportReports } from '../../src/config/export-settings.ts';
-import { columnTypes } from '../../src/exports/export-columns.ts';
+import { columnTypes } from '../../src/report/row-columns.ts';
 import { openExportFixture } from '../exports/support.ts';
 import { startWebhookServer } from '../exports/webhook-server.ts';
 import { storeDays } from '../publish/support.ts';
@@ -14,7 +14,8 @@ import { tempDir } from '../support/temp-dir.ts';
 const page = 'docs/exports.md';
 
 test('the page on exports names every report, range, format and column', () => {
-  const named = new Set([...pages.get(page)!.matchAll(/`([a-z_0-9]+)`/g)].map(([, name]) => name!));
+  const text = pages.get(page)! + pages.get('docs/http.md')!;
+  const named = new Set([...text.matchAll(/`([a-z_0-9]+)`/g)].map(([, name]) => name!));
   const all = [...exportReports, ...exportRanges, ...exportFormats, ...Object.keys(columnTypes)];
   expect(all.filter((name) => !named.has(name))).toEqual([]);
 });

@@ -82,7 +82,7 @@ test('a day is explained alike by the command and over HTTP, beside a running se
       /none of the configured energy streams has a reading of this device; configured names are garage\n$/,
     ),
   ]);
-}, 60_000);
+});
 
 describe('the command reports wrong arguments', () => {
   const explain = (args: string[], text = 'workgroups: [{ id: acme }, { id: globex }]') => {

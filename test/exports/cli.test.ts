@@ -57,4 +57,4 @@ test('exports are listed, shown, run and corrected from the command line, and st
     .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'utf8'));
   expect(files.length).toBeGreaterThan(3);
   expect(JSON.stringify([refused, listed, status, pushed, files])).not.toContain('hidden');
-}, 60_000);
+});

@@ -61,12 +61,12 @@ test('if a bucket refuses a file or has another one, the file stays in the outbo
     's3://energy/export1_2026-11-19.csv: PUT is refused with HTTP 403, SignatureDoesNotMatch; check accessKeyId',
   );
   expect(readdirSync(at.ledger().outbox)).toEqual(['export1_2026-11-19.csv']);
-  expect(JSON.stringify(at.ledger().runs())).not.toContain('not-the-secret');
+  expect(JSON.stringify(await at.ledger().runs())).not.toContain('not-the-secret');
   s3.spoilNext();
   await expect(at.exports.run('export2', run, signal)).rejects.toThrow('instead of the stored');
   await at.clock.advance(MINUTE_MS);
   await at.work();
-  expect(at.ledger('export2').runs()[0]).toMatchObject({ state: 'delivered', attempts: 2 });
+  expect((await at.ledger('export2').runs())[0]).toMatchObject({ state: 'delivered', attempts: 2 });
 });
 
 test('a webhook that fails gets the same bytes again with the same key and a signature', async () => {
@@ -111,7 +111,7 @@ test('a webhook that fails gets the same bytes again with the same key and a sig
     'wattline-signature': `sha256=${createHmac('sha256', 'shared-secret').update(body).digest('hex')}`,
   });
   expect(body.toString()).toContain(',12345,');
-  const [ended] = at.ledger().runs();
+  const [ended] = await at.ledger().runs();
   expect(ended).toMatchObject({ state: 'delivered', attempts: 4 });
   expect(JSON.stringify(ended)).not.toMatch(/hidden|shared-secret/);
 });
@@ -126,8 +126,8 @@ test('a destination that does not answer is retried at growing intervals, and ot
   await at.work();
   await at.clock.advance(24 * HOUR_MS);
   await at.work();
-  expect(at.ledger('fine').runs()).toMatchObject([{ period: '2026-11-20', state: 'delivered' }]);
-  const [waiting] = at.ledger('unreachable').runs();
+  expect(await at.ledger('fine').runs()).toMatchObject([{ period: '2026-11-20', state: 'delivered' }]);
+  const [waiting] = await at.ledger('unreachable').runs();
   expect(waiting).toMatchObject({
     state: 'waiting',
     attempts: 1,
@@ -150,7 +150,7 @@ test('a folder that cannot be written is reported and gets its file later, and a
   await at.clock.advance(MINUTE_MS);
   await at.work();
   expect(readdirSync(at.target)).toEqual(['export1_2026-11-19.csv']);
-  expect(at.ledger().pending()).toEqual([]);
+  expect(await at.ledger().pending()).toEqual([]);
 });
 
 test.skipIf(!existsSync('/dev/full'))('a full disk is called so, whoever notices it', async () => {
@@ -162,7 +162,7 @@ test.skipIf(!existsSync('/dev/full'))('a full disk is called so, whoever notices
   // Everything that is written to this device fails for want of room.
   symlinkSync('/dev/full', join(outbox, 'export1_2026-11-19.json.part'));
   await expect(at.exports.run('export1', run, signal)).rejects.toThrow(`the disk of ${outbox} is full`);
-  expect(at.ledger().runs()).toMatchObject([{ state: 'planned', lastError: { code: 'DiskFull' } }]);
+  expect(await at.ledger().runs()).toMatchObject([{ state: 'planned', lastError: { code: 'DiskFull' } }]);
   await at.clock.advance(MINUTE_MS);
   await at.work();
   expect(readFileSync(join(at.target, 'export1_2026-11-19.json'), 'utf8')).toContain('12345');

@@ -145,7 +145,7 @@ test('a sheet with too many rows is refused at once, with advice', async () => {
   await expect(at.exports.run('export1', run('2025'), signal)).rejects.toThrow(
     'there are 50,001 rows, but a sheet can have 50,000; choose csv or parquet, a shorter range, or fewer devices or meters; it is not retried automatically',
   );
-  expect(at.ledger().runs()).toMatchObject([{ state: 'failed', lastError: { code: 'TooManyRows' } }]);
+  expect(await at.ledger().runs()).toMatchObject([{ state: 'failed', lastError: { code: 'TooManyRows' } }]);
 });
 
 test('intervals include the repeated hour of a clock change, and unmeasured ones are empty', async () => {

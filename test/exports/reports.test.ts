@@ -6,8 +6,8 @@ import { type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { zodProblems } from '../../src/config/zod-problems.ts';
 import { readFingerprints } from '../../src/exports/day-fingerprints.ts';
 import { newRun } from '../../src/exports/due-periods.ts';
-import { openLedger } from '../../src/exports/export-ledger.ts';
 import { parsePeriod } from '../../src/exports/export-period.ts';
+import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import { markOutdated } from '../../src/exports/mark-outdated.ts';
 import { writeExportFile } from '../../src/exports/write-export-file.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
@@ -164,12 +164,12 @@ test('meter data, budgets, reconciliation and variance are exported as their end
 test('a variance is outdated if a reading or budget of its days has changed, and not for other days', async () => {
   const at = await openFiles();
   const opened = at.openOne({ site: 'Halle Ost' });
-  const ledger = openLedger(at.dataDir, 'one');
+  const ledger = openFolderLedger(at.dataDir, 'one');
   const open = { ...opened, ledger };
   for (const period of ['2026-05', '2026-06']) {
     const { file } = await at.write({ site: 'Halle Ost' }, period);
     const run = newRun(open, parsePeriod(period)!, { revision: 1, reason: 'schedule', nowMs: 0 });
-    ledger.save({ ...run, state: 'delivered', file });
+    await ledger.save({ ...run, state: 'delivered', file });
   }
   const outdated = async () => {
     const found = await markOutdated(open, at.lake, (await at.lake.current(WORKGROUP))!, 0);
@@ -183,7 +183,7 @@ test('a variance is outdated if a reading or budget of its days has changed, and
   ]);
   await at.put(budgets(budget('NEW', '2026-06', 6_000)));
   expect(await outdated()).toMatchObject([{ period: '2026-06' }]);
-  expect(ledger.runsOf('2026-06')[0]!.outdated!.days).toHaveLength(30);
+  expect((await ledger.runsOf('2026-06'))[0]!.outdated!.days).toHaveLength(30);
   // Another question has no older state.
   const other = { ...open, config: at.openOne({ site: 'Dach' }).config };
   expect(await markOutdated(other, at.lake, (await at.lake.current(WORKGROUP))!, 0)).toEqual([]);

@@ -61,17 +61,17 @@ test('a daily export runs once a day at its time, also when the clock changes', 
   const due: string[] = [];
   for (let half = 0; half < 3 * 48; half++) {
     await at.clock.advance(30 * MINUTE_MS);
-    const before = at.ledger().runs().length;
+    const before = (await at.ledger().runs()).length;
     await at.work();
-    if (at.ledger().runs().length > before) due.push(new Date(at.clock.now()).toISOString().slice(0, 16));
+    if ((await at.ledger().runs()).length > before)
+      due.push(new Date(at.clock.now()).toISOString().slice(0, 16));
   }
   expect(due).toEqual(['2026-03-28T01:30', '2026-03-29T01:30', '2026-03-30T00:30']);
-  expect(
-    at
-      .ledger()
-      .runs()
-      .map(({ period }) => period),
-  ).toEqual(['2026-03-27', '2026-03-28', '2026-03-29']);
+  expect((await at.ledger().runs()).map(({ period }) => period)).toEqual([
+    '2026-03-27',
+    '2026-03-28',
+    '2026-03-29',
+  ]);
 });
 
 test('a new export may start at once, and periods before it was configured are not exported', async () => {
@@ -84,13 +84,8 @@ test('a new export may start at once, and periods before it was configured are n
   // At noon, as the queue comes to it.
   await at.clock.advance(300);
   await at.work();
-  expect(
-    at
-      .ledger()
-      .runs()
-      .map(({ period }) => period),
-  ).toEqual(['2026-11-19']);
-  expect(at.ledger('earlier').runs()).toEqual([]);
+  expect((await at.ledger().runs()).map(({ period }) => period)).toEqual(['2026-11-19']);
+  expect(await at.ledger('earlier').runs()).toEqual([]);
 });
 
 test('periods that were due while nothing ran are exported later: the newest 31, each once', async () => {
@@ -101,26 +96,22 @@ test('periods that were due while nothing ran are exported later: the newest 31,
   await storeDays(at.shard, [{ day: '2026-11-25', device: 1, energyWh: 5 }]);
   await at.publish();
   await at.work();
-  expect(at.ledger().runs()).toEqual([]);
+  expect(await at.ledger().runs()).toEqual([]);
   await at.clock.advance(7 * DAY_MS);
   await at.work();
   await at.work();
-  expect(
-    at
-      .ledger()
-      .runs()
-      .map(({ period, state }) => `${period} ${state}`),
-  ).toEqual(Array.from({ length: 7 }, (_, index) => `${addDays('2026-11-20', index)} delivered`));
+  expect((await at.ledger().runs()).map(({ period, state }) => `${period} ${state}`)).toEqual(
+    Array.from({ length: 7 }, (_, index) => `${addDays('2026-11-20', index)} delivered`),
+  );
   await at.clock.advance(100 * DAY_MS);
   await at.work();
-  expect(at.ledger().runs()).toHaveLength(7 + 31);
-  expect(at.ledger().runs().at(-1)!.period).toBe('2027-03-06');
-  expect(
-    at
-      .ledger('monthly')
-      .runs()
-      .map(({ period }) => period),
-  ).toEqual(['2026-10', '2027-01', '2027-02']);
+  expect(await at.ledger().runs()).toHaveLength(7 + 31);
+  expect((await at.ledger().runs()).at(-1)!.period).toBe('2027-03-06');
+  expect((await at.ledger('monthly').runs()).map(({ period }) => period)).toEqual([
+    '2026-10',
+    '2027-01',
+    '2027-02',
+  ]);
   expect(readdirSync(at.target)).toHaveLength(7 + 31 + 3);
 });
 
@@ -141,10 +132,7 @@ test('energy that has changed since marks the files of its days, until it is as 
     await at.publish();
     await at.clock.advance(HOUR_MS);
     await at.work();
-    return at
-      .ledger()
-      .runs()
-      .map(({ revision, outdated }) => ({ revision, days: outdated?.days }));
+    return (await at.ledger().runs()).map(({ revision, outdated }) => ({ revision, days: outdated?.days }));
   };
   // A later version of the same energy is no change.
   expect(await compare(week(200).map((one) => ({ ...one, version: 2 })))).toEqual([
@@ -157,7 +145,7 @@ test('energy that has changed since marks the files of its days, until it is as 
   expect(await compare([...week(260), { day: '2026-11-17', device: 2, energyWh: 9 }])).toEqual([
     { revision: 1, days: changed },
   ]);
-  expect(at.ledger('other').runs()[0]!.outdated).toBeUndefined();
+  expect((await at.ledger('other').runs())[0]!.outdated).toBeUndefined();
   const { kind, run } = await at.exports.run('export1', { corrected: true }, signal);
   expect(kind).toBe('delivered');
   expect(run).toMatchObject({
@@ -186,5 +174,5 @@ test('a period that is not over, or was delivered, is not exported by hand; an e
   );
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('delivered');
   expect((await at.exports.run('export1', { corrected: false }, signal)).kind).toBe('already-delivered');
-  expect(at.ledger().runs()).toHaveLength(1);
+  expect(await at.ledger().runs()).toHaveLength(1);
 });

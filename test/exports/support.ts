@@ -5,7 +5,8 @@ import { stringify } from 'yaml';
 import { createAudit } from '../../src/audit/audit.ts';
 import { type Config, type ConfigInput, configSchema } from '../../src/config/config.ts';
 import { createExports, type Exports } from '../../src/exports/create-exports.ts';
-import { type ExportLedger, openLedger } from '../../src/exports/export-ledger.ts';
+import type { ExportLedger } from '../../src/exports/export-ledger.ts';
+import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
 import { holdExport } from '../../src/service/hold-roles.ts';
@@ -63,12 +64,12 @@ export async function openExportFixture(
   const audit = createAudit({ dataDir, actor: 'test', clock });
   const created = createExports({
     config,
-    dataDir,
     lake,
     audit,
     clock,
     logger: silentLogger,
     hold: (exportId) => holdExport(dataDir, exportId, clock),
+    openLedger: ({ id }) => openFolderLedger(dataDir, id),
   });
   return {
     ...fixture,
@@ -77,7 +78,7 @@ export async function openExportFixture(
     config,
     lake,
     exports: created,
-    ledger: (id = 'export1') => openLedger(dataDir, id),
+    ledger: (id = 'export1') => openFolderLedger(dataDir, id),
     work: () => created.work(WORKGROUP, new AbortController().signal),
   };
 }

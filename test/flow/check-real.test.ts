@@ -30,9 +30,7 @@ function writeCase(folder: string, name: string, expected?: string[]): void {
 }
 
 describe('npm run check:real', () => {
-  test('compares every case below a folder, explains each different day, and fails if there is one', {
-    timeout: 60_000,
-  }, async () => {
+  test('compares every case below a folder, explains each different day, and fails if there is one', async () => {
     const folder = tempDir();
     writeCase(folder, 'good', [`2024-06-01,${DEVICE},roof,24000.4,1`, `2024-06-02,${DEVICE},roof,24000,0`]);
     writeCase(folder, 'bad', [
@@ -69,7 +67,7 @@ describe('npm run check:real', () => {
     expect(cases[0].differing[1].why.events[0]).toMatch(/^glitch: /);
   });
 
-  test('succeeds with a table if all days are right', { timeout: 60_000 }, async () => {
+  test('succeeds with a table if all days are right', async () => {
     const folder = tempDir();
     writeCase(folder, 'good', [`2024-06-02,${DEVICE},roof,24000,0`]);
     const { code, stdout } = await checkReal(join(folder, 'good'));

@@ -173,4 +173,4 @@ test('wrong arguments of a command are reported at once', async () => {
     const { code, stderr } = await run(...args);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
   }
-}, 60_000);
+});

@@ -120,6 +120,30 @@ test('an idle workgroup hibernates, and a message or a request opens it, also af
   expect(await service.stop()).toBe(0);
 });
 
+test('a new workgroup stays closed until its first message, and its report is empty until then', {
+  timeout: 120_000,
+}, async () => {
+  const service = await createServiceProcess(config);
+  await service.start();
+  await hibernates(service);
+  expect(await readiness(service)).toMatchObject({ status: 200, open: 0 });
+  const warehouse = join(service.config.dataDir, 'warehouse', 'home.duckdb');
+  expect(existsSync(warehouse)).toBe(false);
+  const cwd = join(service.config.dataDir, '..');
+  const status = async () => JSON.parse((await runCli(['status', '--json'], { cwd })).stdout)[0];
+  await until('the status says it', async () => (await status()).state === 'hibernated');
+  const day = new Date().toISOString().slice(0, 10);
+  const report = await fetch(`${service.url}/api/v1/orgs/home/daily-energy?startDate=${day}&endDate=${day}`, {
+    headers: { authorization: `Bearer ${service.token}` },
+  });
+  expect([report.status, await report.json()]).toEqual([200, { [day]: {} }]);
+
+  await post(service);
+  await published(service);
+  expect(existsSync(warehouse)).toBe(true);
+  expect((await status()).storedMessages).toBe(1);
+});
+
 test('generations go on when the clock is set back or forward', { timeout: 120_000 }, async () => {
   const clockFile = join(tempDir(), 'shift');
   const preload = pathToFileURL(join(import.meta.dirname, '..', 'support', 'shifted-clock.ts'));

@@ -86,12 +86,16 @@ describe('errors outside the stream', () => {
       app.inject({ method: 'POST', url: '/budget', payload, headers: { 'content-type': type } });
     expect((await post(`"${'x'.repeat(100)}"`, 'application/json')).json()).toMatchObject({
       error: 'PayloadTooLarge',
+      message: 'the body is too large; at most 100 bytes can be sent at once',
     });
     expect((await post('{', 'application/json')).json()).toMatchObject({
       error: 'InvalidRequest',
       status: 400,
     });
-    expect((await post('<a/>', 'application/xml')).json()).toMatchObject({ error: 'UnsupportedMediaType' });
+    expect((await post('<a/>', 'application/xml')).json()).toMatchObject({
+      error: 'UnsupportedMediaType',
+      message: 'this Content-Type is not read here; /docs shows what this address accepts',
+    });
   });
 
   test('are clear for an address that cannot be decoded or does not exist', async () => {

@@ -7,9 +7,7 @@ import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { seedQueueImage } from '../support/queue-image.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-test('the embedded queue is open only around the time of a job, and opens again', {
-  timeout: 60_000,
-}, async () => {
+test('the embedded queue is open only around the time of a job, and opens again', async () => {
   const dataDir = tempDir();
   await seedQueueImage(dataDir);
   const config = { dataDir, queue: { backend: 'pglite' as const } };

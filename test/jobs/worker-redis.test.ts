@@ -57,7 +57,7 @@ function ownerships(lines: JournalLine[]) {
     }));
 }
 
-describe.concurrent('workers that share Redis', { timeout: 60_000 }, () => {
+describe.concurrent('workers that share Redis', () => {
   test('spread the workgroups evenly, each owned by one at a time, and double no tick', async () => {
     const workgroups = ['a', 'b', 'c', 'd'];
     const { options, read } = await setUp('spread', workgroups);

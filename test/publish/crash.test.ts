@@ -77,4 +77,4 @@ test('killed at any moment, the lake stays consistent for every reader and loses
   expect(Number(warehouse[0]![0])).toBeGreaterThan(0);
 
   await reader.lines(String((await at.head()).sequence), 1);
-}, 60_000);
+});

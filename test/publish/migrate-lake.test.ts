@@ -157,7 +157,7 @@ test('killed at any moment, a migration loses and doubles nothing', async () => 
   await landMessages(at.shard, { count: 2, storeTimeMs: TEST_START_MS + 2 * HOUR_MS });
   await at.publish();
   expect(await at.analyse(TOTALS)).toEqual([[64, 64, 34]]);
-}, 60_000);
+});
 
 test('an older copy of the warehouse, and a newer lake of format 1, are still told apart by batches', async () => {
   const dataDir = await oldLake();

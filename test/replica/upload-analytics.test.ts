@@ -129,9 +129,7 @@ async function openUploads() {
   };
 }
 
-test('views follow at most once an hour, and at the end, if files have changed', {
-  timeout: 60_000,
-}, async () => {
+test('views follow at most once an hour, and at the end, if files have changed', async () => {
   const at = await openUploads();
   let upload = at.create();
   await at.commit();
@@ -162,9 +160,7 @@ test('views follow at most once an hour, and at the end, if files have changed',
   expect(await at.views()).toHaveLength(4);
 });
 
-test('views of files that do not change are uploaded again before their commit is old', {
-  timeout: 60_000,
-}, async () => {
+test('views of files that do not change are uploaded again before their commit is old', async () => {
   const at = await openUploads();
   const upload = at.create();
   await at.commit();
@@ -178,7 +174,7 @@ test('views of files that do not change are uploaded again before their commit i
   expect(await at.views()).toHaveLength(2);
 });
 
-test('a failed upload is no error, and the next one waits for ten minutes', { timeout: 60_000 }, async () => {
+test('a failed upload is no error, and the next one waits for ten minutes', async () => {
   const at = await openUploads();
   const upload = at.create();
   await at.commit();

@@ -188,4 +188,4 @@ test('the command lists the same as a table, by the names of devices, and sums i
     code: 2,
     stderr: expect.stringContaining('--until: must be after --since'),
   });
-}, 60_000);
+});

@@ -37,7 +37,7 @@ test('every query of the pages returns what the endpoints return, for a plant wi
     }
   }
   expect(problems).toEqual([]);
-}, 60_000);
+});
 
 test('the CSV file of a year has the days of daily energy by source', async () => {
   const at = await openPlant();
@@ -55,7 +55,7 @@ test('the CSV file of a year has the days of daily energy by source', async () =
       return `${day},${device},${source},${(energyWh! / 1_000).toFixed(3).replace(/0+$/, '').replace(/\.$/, '.0')}`;
     }),
   );
-}, 60_000);
+});
 
 test('the queries of the energy balance return what the balance endpoint returns', async () => {
   const roles = [

@@ -39,6 +39,9 @@ test('the OpenAPI description has the endpoints, their parameters and their answ
       ['endDate', 'query', false],
       ['groupBy', 'query', false],
       ['devices', 'query', false],
+      ['format', 'query', false],
+      ['after', 'query', false],
+      ...(path === reports[0] ? [['resolution', 'query', false]] : []),
       ['workgroupId', 'path', true],
     ]);
     expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '429', '503']);
@@ -61,16 +64,20 @@ test('meters, budgets and sites are described with examples', async () => {
     ['endDate', true],
   ];
   const workgroup = ['workgroupId', true];
-  const meters = [...range, ['timezone', false], ['meterCodes', false]];
+  const format = [
+    ['format', false],
+    ['after', false],
+  ];
+  const meters = [...range, ['timezone', false], ['meterCodes', false], ...format];
   const described: Array<[path: string, parameters: unknown[]]> = [
     ['meter-data', [...meters, workgroup]],
     ['meter-data/details', [...meters, workgroup]],
     ['budget-data', [...meters, ['scenario', false], workgroup]],
     ['budget-data/details', [...meters, ['scenario', false], workgroup]],
-    ['sites/{site}/reconciliation', [...range, ['timezone', false], workgroup, ['site', true]]],
+    ['sites/{site}/reconciliation', [...range, ['timezone', false], ...format, workgroup, ['site', true]]],
     [
       'sites/{site}/variance',
-      [...range, ['timezone', false], ['scenario', false], workgroup, ['site', true]],
+      [...range, ['timezone', false], ...format, ['scenario', false], workgroup, ['site', true]],
     ],
   ];
   for (const [path, parameters] of described) {
@@ -140,4 +147,25 @@ test('the page works without anything from elsewhere, under a content security p
   }
   // No script in the page itself but for what the policy lets through.
   for (const [, attributes] of html.matchAll(/<script([^>]*)>/g)) expect(attributes).toContain('src=');
+});
+
+test('errors have descriptions and a schema with the status of an error', async () => {
+  const at = await openReport();
+  const text = await (await at.get('/openapi.json', { token: undefined })).text();
+  const { paths } = JSON.parse(text) as Document;
+  expect(text.includes('Default Response')).toBe(false);
+  for (const [path, operations] of Object.entries(paths))
+    for (const { responses } of Object.values(operations))
+      for (const [code, { content }] of Object.entries(responses).filter(
+        ([status]) => Number(status) >= 400,
+      )) {
+        const { schema } = content['application/json'] as {
+          schema?: { properties: { status: { minimum: number; maximum: number } } };
+        };
+        expect([path, code, schema?.properties.status]).toMatchObject([
+          path,
+          code,
+          { minimum: 400, maximum: 599 },
+        ]);
+      }
 });

@@ -105,46 +105,52 @@ test('a parameter that takes one value is refused with two, and lists take sever
 test.each([
   [
     'daily-energy?startdate=2026-05-01',
-    'startdate: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy and devices',
+    'startdate: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
   ],
   [
     'daily-energy?start_date=2026-05-01',
-    'start_date: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy and devices',
+    'start_date: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
   ],
   [
     'daily-energy?start=2026-05-01',
-    'start: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy and devices',
+    'start: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
   ],
   [
     'daily-energy?device=1',
-    'device: is not a known parameter; is it devices? This request takes startDate, endDate, groupBy and devices',
+    'device: is not a known parameter; is it devices? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
   ],
   [
     'daily-energy?from=2026-05-01&timezone=x',
-    'from, timezone: are not known parameters; this request takes startDate, endDate, groupBy and devices',
+    'from, timezone: are not known parameters; this request takes startDate, endDate, groupBy, devices, format, after and resolution',
   ],
   [
     'daily-energy?EndDate=2026-05-01&from=x',
-    'EndDate, from: are not known parameters; is endDate meant? This request takes startDate, endDate, groupBy and devices',
+    'EndDate, from: are not known parameters; is endDate meant? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
   ],
   [
     `meter-data?${range}&zone=Etc/UTC`,
-    'zone: is not a known parameter; is it timezone? This request takes startDate, endDate, timezone and meterCodes',
+    'zone: is not a known parameter; is it timezone? This request takes startDate, endDate, timezone, meterCodes, format and after',
   ],
   [
     `meter-data?${range}&meter=GRID-1`,
-    'meter: is not a known parameter; is it meterCodes? This request takes startDate, endDate, timezone and meterCodes',
+    'meter: is not a known parameter; is it meterCodes? This request takes startDate, endDate, timezone, meterCodes, format and after',
   ],
   [
     `budget-data?${range}&senario=P50`,
-    'senario: is not a known parameter; is it scenario? This request takes startDate, endDate, timezone, meterCodes and scenario',
+    'senario: is not a known parameter; is it scenario? This request takes startDate, endDate, timezone, meterCodes, format, after and scenario',
   ],
-  ['device-status?__proto__=1', '__proto__: is not a known parameter; this request takes state and devices'],
-  ['device-status?toString=1', 'toString: is not a known parameter; this request takes state and devices'],
-  ['device-status?=1', '"": is not a known parameter; this request takes state and devices'],
+  [
+    'device-status?__proto__=1',
+    '__proto__: is not a known parameter; this request takes state, devices, format and after',
+  ],
+  [
+    'device-status?toString=1',
+    'toString: is not a known parameter; this request takes state, devices, format and after',
+  ],
+  ['device-status?=1', '"": is not a known parameter; this request takes state, devices, format and after'],
   [
     `device-status?${'x'.repeat(300)}=1`,
-    `${'x'.repeat(60)}...: is not a known parameter; this request takes state and devices`,
+    `${'x'.repeat(60)}...: is not a known parameter; this request takes state, devices, format and after`,
   ],
 ])('GET %s says what is meant', async (path, message) => {
   const { at } = await openEverything();

@@ -5,6 +5,7 @@ import { type Access, createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
+import { compressAnswers } from '../../src/http/compress-answers.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
@@ -88,6 +89,7 @@ export async function serveReports({
   clock,
 }: Pick<ReportFixture, 'lake' | 'access' | 'workgroup' | 'dataDir' | 'clock'>) {
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100_000, clock });
+  await compressAnswers(app);
   await registerOpenApi(app, { version: '0.0.0' });
   await registerPage(app, undefined);
   registerReportRoutes(app, {

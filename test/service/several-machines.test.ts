@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
-import { setUpMachines } from '../support/machines.ts';
+import { readStatus } from '../../src/pipeline/workgroup-status.ts';
+import { type Machine, setUpMachines } from '../support/machines.ts';
+import { s3Missing } from '../support/s3-for-tests.ts';
 import { connectTo } from '../support/socket-client.ts';
 import { until } from '../support/until.ts';
 
@@ -77,9 +80,151 @@ test('a machine without the data reaches the worker over HTTP and by commands', 
 
   for (const command of [['explain', 'garage', DAY], ['retry'], ['backfill', 'gaps'], ['budget', 'list']])
     expect({ command, ...(await other.run(...command)) }).toMatchObject({ command, code: 0, stderr: '' });
+  const status = await other.run('status', '--json');
+  expect({ ...status, stdout: JSON.parse(status.stdout) }).toMatchObject({
+    code: 0,
+    stdout: [
+      {
+        workgroupId: 'home',
+        state: 'running',
+        machine: hostname(),
+        poll: { nextOffset: expect.any(String) },
+      },
+    ],
+  });
+  const served = await fetch(`${other.url}/api/v1/orgs/home/status`, { headers });
+  expect(await served.json()).toMatchObject({ state: 'running', health: 'good' });
+
   const filled = await other.run('backfill', '--from', String(Date.now() - 600_000), '--json');
   expect(filled).toMatchObject({ code: 0 });
+
+  const ready = async () => {
+    const answer = await fetch(`${other.url}/ready`);
+    return ((await answer.json()) as { checks: { worker: { ok: boolean } } }).checks.worker;
+  };
+  expect(await ready()).toMatchObject({ ok: true });
+  await one.kill();
+  // The lease and the address of a killed worker expire.
+  await until('the workgroup is not served', async () => !(await ready()).ok, 30_000);
+  expect(JSON.stringify(await ready())).toContain('workgroup home: no worker has opened its data');
+  expect((await other.run('status')).stderr).toContain('no worker has run on');
+  await one.start();
+  await until('the workgroup is served again', async () => (await ready()).ok, 30_000);
 });
+
+test.skipIf(s3Missing)(
+  'two workers with a bucket: what was asked on either machine outlives the first owner',
+  {
+    timeout: 2 * timeout,
+  },
+  async () => {
+    const machines = await setUpMachines(config, { hasBucket: true });
+    const one = await machines.add('one', 'up');
+    const other = await machines.add('other', 'up');
+    await one.start();
+    expect((await send(one)).status).toBe(200);
+    await until('the first machine has committed', () => hasCommitted(one));
+    await other.start();
+    const explained = async (machine: Machine) => {
+      const { stdout } = await machine.run('explain', 'garage', DAY, '--json');
+      return /2[234]00/.test(stdout) ? stdout : undefined;
+    };
+    await until(
+      'the other machine can explain',
+      async () => (await explained(other))?.includes('2400') === true,
+    );
+
+    const setTo = (day: string, energy: string) => [
+      'correct',
+      'set',
+      'garage',
+      '--day',
+      day,
+      '--energy',
+      energy,
+      '--reason',
+      'read',
+    ];
+    expect(await other.run(...setTo(DAY, '2300 Wh'))).toMatchObject({ code: 0 });
+    const file = join(other.config.dataDir, '..', 'pv.csv');
+    writeFileSync(file, 'meter,start,end,energy_kwh\nPV,2026-05-01,2026-06-01,120\n');
+    const uploaded = await other.run('meter-data', 'put', file, '--timezone', 'Etc/UTC', '--json');
+    expect(uploaded).toMatchObject({ code: 0, stderr: '' });
+    expect(await other.run('retry')).toMatchObject({ code: 0, stderr: '' });
+    expect(await other.run('backfill', '--from', String(Date.now() - 600_000), '--json')).toMatchObject({
+      code: 0,
+    });
+    expect(statusOn(other)).toBeUndefined();
+
+    expect(await one.stop()).toBe(0);
+    await until('the other machine has it', () => hasCommitted(other), 60_000);
+    for (const machine of [other, one]) {
+      if (machine === one) await one.start();
+      const listed = await machine.run('correct', 'list', '--json');
+      expect(JSON.parse(listed.stdout)).toMatchObject([{ kind: 'set_day', device: DEVICE }]);
+      const uploads = await machine.run('meter-data', 'list', '--json');
+      expect(JSON.parse(uploads.stdout)).toMatchObject([{ meter: 'PV', energyWh: 120_000 }]);
+      await until(
+        'the day is explained with its correction',
+        async () => (await explained(machine))?.includes('2300') === true,
+      );
+    }
+    const shown = await one.run('status', '--json');
+    expect(JSON.parse(shown.stdout)).toMatchObject([
+      { state: 'running', gaps: 0, bucket: { isLakeComplete: true } },
+    ]);
+
+    // Without a worker, a command works on the bucket as a worker does.
+    await Promise.all([one.stop(), other.stop()]);
+    expect(await one.run(...setTo('2026-05-18', '2200 Wh'))).toMatchObject({ code: 0 });
+    const old = await other.run('explain', 'garage', DAY);
+    expect(old).toMatchObject({ code: 3, stderr: expect.stringContaining('its newest data is not in') });
+    await other.start();
+    await until('the other machine has it again', async () => (await explained(other)) !== undefined, 60_000);
+    const again = JSON.parse((await other.run('correct', 'list', '--json')).stdout);
+    expect(again).toHaveLength(2);
+  },
+);
+
+test.skipIf(s3Missing)(
+  'with a bucket and the embedded queue a command does not take the workgroup from another machine',
+  { timeout },
+  async () => {
+    const machines = await setUpMachines(config, { hasBucket: true });
+    const queue = { backend: 'pglite' as const };
+    const one = await machines.add('one', 'up', { queue, stream: { log: 'memory' } });
+    const other = await machines.add('other', 'up', { queue, stream: { log: 'memory' } });
+    await one.start();
+    expect((await send(one)).status).toBe(200);
+    await until('the machine has committed', () => hasCommitted(one));
+    for (const command of [['retry'], ['explain', 'garage', DAY]]) {
+      const refused = await other.run(...command);
+      expect(refused).toMatchObject({ code: 3, stdout: '' });
+      expect(refused.stderr).toContain('start a worker on any machine');
+    }
+    expect(await one.run('retry')).toMatchObject({ code: 0, stderr: '' });
+  },
+);
+
+function send({ url, token }: Machine): Promise<Response> {
+  return fetch(`${url}/api/v1/tables/home/solar/messages`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(readings),
+  });
+}
+
+/** What the worker of a machine has written of the workgroup. */
+function statusOn({ config }: Machine) {
+  return readStatus(config.dataDir, 'home');
+}
+
+function hasCommitted(machine: Machine): boolean {
+  return (
+    (statusOn(machine)?.bucket?.lastCommitAtMs ?? 0) > 0 &&
+    statusOn(machine)?.publish.generation !== undefined
+  );
+}
 
 test('a token that is revoked on one machine gets nothing more on another one after a second', {
   timeout,
@@ -106,17 +251,21 @@ test('a token that is revoked on one machine gets nothing more on another one af
   const reader = client.subscribe({ requestId: randomUUID(), table: 'solar', timestamp: 0 });
   await reader.until((messages) => messages.length === 1);
   /** Reads on until a read is refused, and is held most of the time. */
-  async function readOn(): Promise<{ status: number; messages: number }> {
+  async function readOn(hasRead: () => void): Promise<{ status: number; messages: number }> {
     let from = '';
     for (let messages = 0; ; ) {
       const answer = await fetch(`${url}/latest${from}`, { headers: { ...headers, Prefer: 'wait=20' } });
       if (answer.status !== 200) return { status: answer.status, messages };
       const body = decodeCbor(Buffer.from(await answer.arrayBuffer())) as ReadBody;
       messages += body.count;
+      if (messages > 0) hasRead();
       from = `?offset=${body.nextOffset}`;
     }
   }
-  const held = readOn();
+  const { promise: hasRead, resolve } = Promise.withResolvers<void>();
+  const held = readOn(resolve);
+  // An answer with messages comes a second after the last one.
+  await hasRead;
 
   expect((await one.run('token', 'revoke', tokenId)).code).toBe(0);
   await sleep(1_000);

@@ -12,6 +12,7 @@ import { openTestRedisLog } from './redis-log.ts';
 import { s3ForTests } from './s3-for-tests.ts';
 import { createServiceProcess, type ServiceProcess } from './service-process.ts';
 import { tempDir } from './temp-dir.ts';
+import type { ProcessRole } from './up-process.ts';
 
 export const DEVICE = '00000000-0000-4000-8000-000000000001';
 export const HOME = 'home';
@@ -22,7 +23,7 @@ export interface BucketServices {
   s3: S3Settings;
   /** The place of a workgroup in the bucket, without a proxy. */
   store: ObjectStore;
-  create(input?: ConfigInput, role?: 'up' | 'worker'): Promise<ServiceProcess>;
+  create(input?: ConfigInput, role?: ProcessRole): Promise<ServiceProcess>;
   head(): Promise<ReplicaCommit | undefined>;
   /** Deletes the messages of the stream, as if its retention were over. */
   forgetStream(): Promise<void>;
@@ -41,8 +42,9 @@ export const plainConfig: ConfigInput = { pipeline: quickPipeline, workgroups };
 /** @param endpointOf changes the address of the bucket that the machines use, for a proxy */
 export async function startBucketServices(
   endpointOf: (endpoint: string) => Promise<string> = async (endpoint) => endpoint,
+  redisSettings?: Readonly<Record<string, string>>,
 ): Promise<BucketServices> {
-  const redis = await startRedis();
+  const redis = await startRedis(redisSettings);
   onTestFinished(() => redis.stop());
   const s3 = await s3ForTests();
   const jwksFile = join(tempDir(), 'keys.json');
@@ -64,6 +66,7 @@ export async function startBucketServices(
           pipeline: { ...quickPipeline, ...input.pipeline },
           workgroups: input.workgroups ?? workgroups,
           ...(input.exports && { exports: input.exports }),
+          ...(input.http && { http: input.http }),
         },
         role,
       ),

@@ -5,6 +5,7 @@ import { ensureKeys } from '../../src/access/keys.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { startRedis, type TestRedis } from './redis.ts';
 import { runCli } from './run-cli.ts';
+import { s3ForTests } from './s3-for-tests.ts';
 import { tempDir } from './temp-dir.ts';
 import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-process.ts';
 
@@ -14,7 +15,7 @@ export interface Machine extends ServiceProcess {
   run(...args: string[]): ReturnType<typeof runCli>;
 }
 
-/** Machines that share one Redis and one key file, and nothing else. */
+/** Machines that share one Redis and one key file, and a bucket if it is asked for. */
 export interface Machines {
   redis: TestRedis;
   keyFile: string;
@@ -22,12 +23,19 @@ export interface Machines {
   add(name: string, role: ProcessRole, more?: ConfigInput): Promise<Machine>;
 }
 
-export async function setUpMachines(config: ConfigInput): Promise<Machines> {
+export async function setUpMachines(
+  config: ConfigInput,
+  { hasBucket = false }: { hasBucket?: boolean } = {},
+): Promise<Machines> {
   const folder = tempDir();
   const redis = await startRedis();
   onTestFinished(() => redis.stop());
   const keyFile = join(folder, 'keys', 'keys.json');
   await ensureKeys(keyFile);
+  // The tests without a bucket start no second worker on a workgroup that has data.
+  const storage: ConfigInput['storage'] = hasBucket
+    ? { s3: await s3Settings(), commitEvery: '1s' }
+    : { shared: true };
   return {
     redis,
     keyFile,
@@ -39,8 +47,7 @@ export async function setUpMachines(config: ConfigInput): Promise<Machines> {
         {
           stream: { log: 'redis' },
           queue: { backend: 'redis', redisUrl: redis.url },
-          // The folders differ. The tests start no second worker on a workgroup that has data.
-          storage: { shared: true },
+          storage,
           access: { jwksFile: keyFile },
           ...config,
           ...more,
@@ -51,4 +58,9 @@ export async function setUpMachines(config: ConfigInput): Promise<Machines> {
       return { ...machine, run: (...args) => runCli(args, { cwd }) };
     },
   };
+}
+
+async function s3Settings() {
+  const { timeouts: _, ...settings } = await s3ForTests();
+  return settings;
 }

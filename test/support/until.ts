@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const PAUSE_MS_MIN = 20;
+const PAUSE_MS_MAX = 500;
+
 /**
- * Waits until a condition of the outside world holds (another process, a server), looking again and again.
+ * Waits until a condition of the outside world holds (another process, a server), looking again and again. The pause between two looks is as
+ * long as the look, because a look that starts a process or opens a database takes the processor from what is waited for.
  * @throws Error that says what was waited for once `withinMs` have passed
  */
 export async function until(
@@ -10,8 +14,11 @@ export async function until(
   withinMs = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms in vain until ${what}`);
-    await sleep(20);
+  for (;;) {
+    const beganAt = performance.now();
+    if (await condition()) return;
+    const now = performance.now();
+    if (now > deadline) throw new Error(`waited ${withinMs} ms in vain until ${what}`);
+    await sleep(Math.min(Math.max(now - beganAt, PAUSE_MS_MIN), PAUSE_MS_MAX));
   }
 }

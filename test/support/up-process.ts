@@ -48,7 +48,7 @@ export async function createUpProcess(
       ...input,
       // Tests look at the views as soon as something is published.
       pipeline: { currentEvery: '200ms', ...input.pipeline },
-      http: { port, streamPort: port, reportPort: port },
+      http: { port, streamPort: port, reportPort: port, ...input.http },
       limits: { requestsPerMinute: 1_000_000 },
     }),
   );

@@ -20,6 +20,13 @@ function views(): ReadonlyArray<[view: string, shown: string]> {
     [`home/day?day=${yesterday}&with=${yesterday}`, '.column'],
     ['home/day?day=2020-01-01', '.empty'],
     ['home/quality', '.heat'],
+    ['home/devices', '.day-spark'],
+    [`shop/devices?device=${GARAGE}`, '.device-card .column'],
+    [`shop/budgets?from=${yesterday}&to=${yesterday}`, '.column'],
+    ['empty/budgets', '.empty'],
+    ['shop/exports', '.export'],
+    ['shop/pipeline', '.chain'],
+    ['shop/configuration', '#in-force'],
     [`shop/why?device=${GARAGE}&day=${yesterday}`, '.reading-line'],
     [`shop/why?device=${GARAGE}&day=2020-01-01`, '.empty'],
   ];
@@ -65,7 +72,7 @@ testPage('no page is wider than a phone', async () => {
 });
 
 testPage('a page that is hidden asks nothing, and unchanged answers are not sent again', async () => {
-  const { page, answers } = await openPage();
+  const { page, answers, inFlight } = await openPage();
   await page.clock.install();
   await signIn(page, 'shop/overview');
   await page.locator('.overview .heat').first().waitFor();
@@ -81,10 +88,10 @@ testPage('a page that is hidden asks nothing, and unchanged answers are not sent
     Object.defineProperty(document, 'hidden', { value: true, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'));
   });
-  await page.waitForLoadState('networkidle');
+  await expect.poll(inFlight).toBe(0);
   const before = reports().length;
   await page.clock.runFor(300_000);
-  await page.waitForLoadState('networkidle');
+  await expect.poll(inFlight).toBe(0);
   expect(reports().length).toBe(before);
 
   await page.evaluate(() => {

@@ -1,15 +1,6 @@
 import { expect } from 'vitest';
-import { createAccess } from '../../src/access/access.ts';
-import { configSchema } from '../../src/config/config.ts';
-import { systemClock } from '../../src/lib/time.ts';
+import { issueToken } from './support/issue-token.ts';
 import { openPage, served, signIn, testPage } from './support/open-page.ts';
-
-async function issue(scopes: Parameters<Awaited<ReturnType<typeof createAccess>>['issue']>[0]['scopes']) {
-  const { dataDir } = served();
-  const access = await createAccess({ dataDir, ...configSchema.parse({}).access, clock: systemClock });
-  const issued = await access.issue({ subject: 'anna', scopes, lifetimeMs: 3_600_000 });
-  return { ...issued, revoke: () => access.revoke(issued.tokenId) };
-}
 
 testPage('a pasted token signs in, and signing out forgets it', async () => {
   const { page, complaints } = await openPage();
@@ -43,7 +34,7 @@ testPage('a link with a token signs in, and the token leaves the address and the
 });
 
 testPage('a token shows its own workgroups only', async () => {
-  const { token } = await issue({
+  const { token } = await issueToken({
     shop: { permissions: ['search:read'] },
     empty: { permissions: ['data:write'] },
   });
@@ -61,14 +52,14 @@ testPage('a token shows its own workgroups only', async () => {
 });
 
 testPage('a token that may not read is refused with the permission that it needs', async () => {
-  const { token } = await issue({ shop: { permissions: ['data:write'] } });
+  const { token } = await issueToken({ shop: { permissions: ['data:write'] } });
   const { page } = await openPage();
   await page.goto(`/#token=${token}`);
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('search:read');
 });
 
 testPage('a token that is revoked leads back to the sign-in with words', async () => {
-  const { token, revoke } = await issue({ shop: { permissions: ['search:read'] } });
+  const { token, revoke } = await issueToken({ shop: { permissions: ['search:read'] } });
   const { page } = await openPage();
   await signIn(page, 'shop/overview', token);
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
@@ -81,7 +72,7 @@ testPage('a token that is revoked leads back to the sign-in with words', async (
 
 testPage('a token of a device group shows its devices, and no word of the others', async () => {
   const { yesterday } = served();
-  const { token } = await issue({ home: { permissions: ['search:read'], deviceGroups: ['roof'] } });
+  const { token } = await issueToken({ home: { permissions: ['search:read'], deviceGroups: ['roof'] } });
   const { page, complaints, answers } = await openPage();
   await signIn(page, 'home/overview', token);
   await page.getByRole('heading', { name: /^Last \d+ days$/ }).waitFor();

@@ -11,7 +11,13 @@ import {
   today,
   weekStart,
 } from '../../src/web/words/local-days.ts';
-import { exactEnergy, formatChange, formatEnergy, formatShare } from '../../src/web/words/number-words.ts';
+import {
+  exactEnergy,
+  formatChange,
+  formatEnergy,
+  formatShare,
+  signedPercent,
+} from '../../src/web/words/number-words.ts';
 import {
   columnsOf,
   daysOfColumn,
@@ -21,6 +27,8 @@ import {
   shiftPeriod,
   yearBefore,
 } from '../../src/web/words/periods.ts';
+import { durationWords } from '../../src/web/words/time-words.ts';
+import { boundsOfDay, isZone } from '../../src/web/words/zone-days.ts';
 
 const day = fc
   .date({ min: new Date('2000-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
@@ -128,4 +136,43 @@ test('a table as CSV keeps texts apart, and spreadsheets run none of them', () =
       ],
     ),
   ).toBe('a,b\r\n"x,""y""",\r\n\'=1+1,-5\r\n');
+});
+
+describe('days of zones', () => {
+  const hours = (day: string, zone: string) => {
+    const { startMs, endMs } = boundsOfDay(day, zone);
+    return (endMs - startMs) / 3_600_000;
+  };
+  test.each([
+    ['2026-11-20', 'Europe/Berlin', '2026-11-19T23:00:00.000Z', 24],
+    ['2026-10-25', 'Europe/Berlin', '2026-10-24T22:00:00.000Z', 25],
+    ['2026-10-04', 'Australia/Lord_Howe', '2026-10-03T13:30:00.000Z', 23.5],
+    ['2026-11-20', 'Asia/Kathmandu', '2026-11-19T18:15:00.000Z', 24],
+    // The clock jumps over midnight, so the day begins at one.
+    ['2026-09-06', 'America/Santiago', '2026-09-06T04:00:00.000Z', 23],
+  ])('%s in %s', (day, zone, start, length) => {
+    expect(new Date(boundsOfDay(day, zone).startMs).toISOString()).toBe(start);
+    expect(hours(day, zone)).toBe(length);
+  });
+  test('only zones that exist are accepted', () => {
+    expect([isZone('UTC'), isZone('Mars/Olympus'), isZone(''), isZone(undefined)]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+test('lengths of time and percents in words', () => {
+  expect([250, 12_000, 60_000, 7_500_000, 90_000_000].map(durationWords)).toEqual([
+    '250\u00a0ms',
+    '12\u00a0s',
+    '1\u00a0min',
+    '2\u00a0h 5\u00a0min',
+    '1\u00a0d 1\u00a0h',
+  ]);
+  expect(signedPercent(null)).toBe('–');
+  expect(signedPercent(4.24)).toBe('+4.2\u00a0%');
+  expect(signedPercent(-97.6)).toBe('-98\u00a0%');
 });

@@ -110,9 +110,7 @@ describe('nobody is asked', () => {
     expect(await createControl(tempDir()).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
   });
 
-  test('if the owner was killed, and no error after the next owner has opened it', {
-    timeout: 60_000,
-  }, async () => {
+  test('if the owner was killed, and no error after the next owner has opened it', async () => {
     const dataDir = tempDir();
     const child = fork(join(import.meta.dirname, 'owner-child.ts'), [dataDir], {
       stdio: 'inherit',

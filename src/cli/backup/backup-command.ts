@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { BackedUpLake, BackupLakeOptions } from '../../backup/backup-lake.ts';
@@ -67,9 +68,20 @@ async function backupAll(
     if (done === undefined) unpublished.push(one.id);
     else workgroups.push({ workgroup: one.id, ...done });
   }
-  const stagingDir = join(config.dataDir, 'backup', randomUUID());
-  const options = { store: place.state, dataDir: config.dataDir, withSecrets, stagingDir, clock, signal };
-  const state = await backupState(options);
+  const { dataDir } = config;
+  const stagingDir = join(dataDir, 'backup', randomUUID());
+  const exportsRoot = config.storage.s3 && join(dataDir, 'backup', randomUUID());
+  const options = { store: place.state, dataDir, exportsRoot, withSecrets, stagingDir, clock, signal };
+  const state = await (async () => {
+    if (!exportsRoot) return backupState(options);
+    try {
+      const { exportsFromBucket } = await import('./exports-in-bucket.ts');
+      await exportsFromBucket(config, service, chosen, exportsRoot);
+      return await backupState(options);
+    } finally {
+      await rm(exportsRoot, { recursive: true, force: true });
+    }
+  })();
   printData(
     command,
     terminal,

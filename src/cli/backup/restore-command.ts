@@ -215,7 +215,7 @@ damaged. The service adds one every pipeline.snapshotEvery.
 
 With storage.s3 the state of all workgroups is in a bucket, and the service continues from there by itself. --at then adds a commit with the content of
 an earlier one: the service can run, and continues from it. The bucket keeps earlier commits for a day. With a place, the backup is copied into the
-bucket.
+bucket, with the runs of exports that the bucket lacks. Files of audit and access are restored on this machine.
 
 Examples:
   wattline restore --force

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { RestorePoint } from '../../backup/stored-commits.ts';
@@ -62,10 +63,11 @@ export async function restoreInBucket(
     }
   }
   if (workgroups.length === 0) throw failure;
+  const state = place && (await restoreStateOf(config, service, place, workgroups));
   printData(
     command,
     service.terminal,
-    { place: place?.name ?? bucket, workgroups, missing },
+    { place: place?.name ?? bucket, workgroups, missing, state },
     (columnsMax, shown) =>
       [
         formatTable(
@@ -83,9 +85,40 @@ export async function restoreInBucket(
           columnsMax,
         ),
         ...shown.missing.map((id) => `${id}: there is no such commit of it.\n`),
+        shown.state ? describeState(shown.state) : '',
         `\nA running service stops with the data that it has, and continues from the restored data and the stream.\n`,
       ].join(''),
   );
+}
+
+/** Restores the runs of exports into the bucket, and the files of audit and access into the data folder of this machine. */
+async function restoreStateOf(config: Config, service: Service, place: Place, restored: readonly Restored[]) {
+  const { restoreState } = await import('../../backup/backup-state.ts');
+  const { exportsToBucket } = await import('./exports-in-bucket.ts');
+  const { dataDir } = config;
+  const exportsRoot = join(dataDir, 'backup', randomUUID());
+  const atMs = Math.max(...restored.map(({ createdAtMs }) => createdAtMs));
+  const ids = restored.map(({ workgroup }) => workgroup);
+  try {
+    const { signal } = service;
+    const all = await restoreState({ store: place.state, dataDir, exportsRoot, atMs, signal });
+    const files = all.restored - (await countFiles(exportsRoot));
+    const runs = await exportsToBucket(config, service, ids, exportsRoot);
+    return { runs, files, filesKept: all.kept };
+  } finally {
+    await rm(exportsRoot, { recursive: true, force: true });
+  }
+}
+
+async function countFiles(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isFile()).length;
+}
+
+type RestoredState = Awaited<ReturnType<typeof restoreStateOf>>;
+
+function describeState({ runs, files, filesKept }: RestoredState): string {
+  return `\n${formatCount(runs.copied)} runs of exports were restored into the bucket, and ${formatCount(runs.kept)} existing ones were left. ${formatCount(files)} files of audit and access were restored on this machine, and ${formatCount(filesKept)} existing ones were left.\n`;
 }
 
 async function restoreOne(

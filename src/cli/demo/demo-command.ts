@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
+import { permissions } from '../../access/grant.ts';
 import { type Config, configSchema } from '../../config/config.ts';
 import { errorMessage, TransientError } from '../../lib/errors.ts';
 import { addDays, DAY_MS, dayStart, type LocalDate, localDateOf, SECOND_MS } from '../../lib/time.ts';
@@ -89,7 +90,8 @@ async function runDemoIn(
       ? undefined
       : setTimeout(() => ending.abort(), Math.max(options.seconds * SECOND_MS - SETTLE_MS, 0));
   try {
-    const scopes = { [WORKGROUP]: { permissions: ['search:read' as const, 'data:write' as const] } };
+    // Everything that the page offers can be tried.
+    const scopes = { [WORKGROUP]: { permissions: [...permissions] } };
     // An unlisted token writes no audit entries between the messages that are counted.
     const { token } = await running.access.issue(
       { subject: 'demo', scopes, lifetimeMs: DAY_MS },

@@ -31,7 +31,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
     .action((_options: object, list: Command) =>
       runTask(list, terminal, (config, service) =>
         withExports(config, service, async (exports) => {
-          const listed = listedExports(exports, service.clock.now());
+          const listed = await listedExports(exports, service.clock.now());
           printData(list, terminal, listed, (columnsMax) => describeExports(listed, columnsMax));
           if (listed.length === 0) printNote(list, terminal, 'no exports are configured');
         }),
@@ -72,7 +72,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
         withExports(config, service, async (exports) => {
           const period = await periodOf(options.period);
           const { ledger } = exports.open(id);
-          const runs = period ? ledger.runsOf(period.name) : ledger.runs();
+          const runs = await (period ? ledger.runsOf(period.name) : ledger.runs());
           if (period && runs.length === 0)
             throw commandLineError(
               '--period',
@@ -118,7 +118,7 @@ async function periodOf(text: string | undefined): Promise<ExportPeriod | undefi
 
 const help = `
 An export writes a report to a file by a schedule, and delivers it to a folder, to S3 or to a webhook, once for each period. Files that cannot
-be delivered wait in the data folder, below exports/<id>/outbox, and are tried again.`;
+be delivered wait in the data folder, below exports/<id>/outbox, or in the bucket of storage.s3, and are tried again.`;
 
 const listHelp = `
 Outdated counts the files whose data have changed after delivery, and the difference. "wattline exports show <id>" lists them.

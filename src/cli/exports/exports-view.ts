@@ -17,12 +17,12 @@ export interface ListedExport extends ExportState {
   nextLocal: string | null;
 }
 
-export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
-  return exports.list().map(({ config, workgroup, ledger }) => {
+export function listedExports(exports: Exports, nowMs: UtcMs): Promise<ListedExport[]> {
+  const listed = exports.list().map(async ({ config, workgroup, ledger }) => {
     const zone = config.timezone ?? workgroup.timezone;
     const nextMs = nextRunMs(config, zone, nowMs);
     return {
-      ...exportState(config.id, ledger),
+      ...(await exportState(config.id, ledger)),
       workgroup: workgroup.id,
       report: config.report,
       range: config.range,
@@ -32,6 +32,7 @@ export function listedExports(exports: Exports, nowMs: UtcMs): ListedExport[] {
       nextLocal: nextMs === undefined ? null : formatLocal(nextMs, zone),
     };
   });
+  return Promise.all(listed);
 }
 
 /** Without secrets. */

@@ -16,9 +16,9 @@ import {
 import type { FindStream } from '../../operate/count-backlogs.ts';
 import { readWorkgroupStates, stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
+import type { OpenControl } from '../../service/open-control.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { createUpstreams } from '../../service/upstreams.ts';
-import type { Control } from '../../worker-rpc/worker-rpc.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { exportNotes } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
@@ -93,7 +93,7 @@ function chooseWorkgroups(config: Config, only: string | undefined): WorkgroupCo
 async function listStatuses(
   config: Config,
   only: string | undefined,
-  { control, ownUrl }: { control: Pick<Control, 'ask'>; ownUrl: string | undefined },
+  { control, ownUrl }: { control: OpenControl; ownUrl: string | undefined },
 ): Promise<ListedStatus[]> {
   const chosen = chooseWorkgroups(config, only);
   const source = {
@@ -163,7 +163,7 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: n
     own.flatMap(exportNotes).map((note) => `export: ${workgroupId}, ${note}\n`),
   );
   return [
-    formatTable(columnsAt(nowMs), statuses, columnsMax),
+    formatTable(columnsAt(nowMs, statuses), statuses, columnsMax),
     ...(failing.length > 0 ? ['\n', ...failing] : []),
     ...(problems.length > 0 ? ['\n', ...problems] : []),
     ...(imports.length > 0 ? ['\n', ...imports] : []),
@@ -172,13 +172,24 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: n
   ].join('');
 }
 
-function columnsAt(nowMs: UtcMs) {
+function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
   const count = (value: number | undefined) => (value === undefined ? '-' : value.toLocaleString('en'));
   const ago = (ms: UtcMs | undefined) => (ms === undefined ? '-' : `${inWords(Math.max(0, nowMs - ms))} ago`);
   const right = 'right' as const;
+  const hasBucket = statuses.some(({ bucket }) => bucket !== undefined);
   return [
     { title: 'Workgroup', value: (one: ListedStatus) => one.workgroupId },
     { title: 'State', value: (one: ListedStatus) => one.state },
+    ...(hasBucket
+      ? [
+          { title: 'Machine', value: (one: ListedStatus) => one.machine ?? '-' },
+          {
+            title: 'In bucket',
+            value: (one: ListedStatus) => ago(one.bucket?.lastCommitAtMs),
+            align: right,
+          },
+        ]
+      : []),
     { title: 'Checkpoint', value: (one: ListedStatus) => one.poll.nextOffset ?? '-' },
     { title: 'Lag', value: (one: ListedStatus) => count(one.poll.lagMessages), align: right },
     { title: 'Lag s', value: (one: ListedStatus) => count(one.lagSeconds), align: right },
@@ -215,6 +226,9 @@ A line that begins with "failing" names a workgroup, a stage, the problem, and w
 without success, or is not called. Data that cannot be opened are listed too. The exit code is then 4. A line that begins with "problem" names a
 setting, the problem, and what to change. The worker looks for problems in the data every pipeline.maintainEvery. The command works with and
 without a running worker.
+
+With storage.s3, Machine is where the workgroup was last opened, and "In bucket" says when the bucket last had everything of that machine. A
+machine that does not have the workgroup asks its worker.
 
 Unfinished imports are listed with what to do. The three newest imports of the last week are listed with their readings and their energy, or
 with a warning if they gave no energy.

@@ -5,10 +5,12 @@ import type { Authorization } from '../../access/authorize.ts';
 import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
+import type { Offset } from '../../contract/offset.ts';
 import { serviceLimits } from '../../contract/service-limits.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { readBodyHeader } from '../../decode/read-body-header.ts';
+import { prefersJson } from '../../http/accept-header.ts';
 import { authenticationOf, rejectOtherMethods } from '../../http/http-server.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import { createBodyEncoder } from '../ingest/body-encoder.ts';
@@ -41,8 +43,8 @@ interface Address {
 }
 
 /**
- * Registers the REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`. All
- * answers and errors are in CBOR.
+ * Registers the REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`.
+ * Answers and errors are in CBOR. Errors and the answer to `POST` are in JSON if the header `Accept` prefers it.
  */
 export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutesOptions): void {
   const { stream, readHoldMsMax = serviceLimits.readHoldMs } = options;
@@ -156,6 +158,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
           encoder.encode(sent, workgroupId),
         );
         const { count, firstOffset, lastOffset } = appended;
+        if (prefersJson(request.headers.accept)) return sendJson(reply, appended);
         return sendCbor(reply, encodeCbor({ accepted: count, firstOffset, lastOffset }));
       },
     );
@@ -192,6 +195,21 @@ function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
 
 function bytesOf({ parts }: PollAnswer): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
+}
+
+/** Offsets are text, because numbers of JSON have no 64 bits. */
+function sendJson(
+  reply: FastifyReply,
+  { count, firstOffset, lastOffset }: { count: number; firstOffset: Offset; lastOffset: Offset },
+): FastifyReply {
+  return reply
+    .type('application/json; charset=utf-8')
+    .header('Cache-Control', 'no-store')
+    .header('Vary', 'Authorization, Accept')
+    .serializer((body) => String(body))
+    .send(
+      JSON.stringify({ accepted: count, firstOffset: String(firstOffset), lastOffset: String(lastOffset) }),
+    );
 }
 
 function sendCbor(reply: FastifyReply, body: Uint8Array): FastifyReply {

@@ -47,3 +47,17 @@ export function rolesOf(balances: Balances | undefined): Map<string, BalanceRole
     for (const { device, source, role } of parts) roles.set(`${device}.${source}`, role);
   return roles;
 }
+
+/** The role of each device whose sources all have the same one. */
+export function rolesOfDevices(balances: Balances | undefined): Map<string, BalanceRole> {
+  const found = new Map<string, Set<BalanceRole>>();
+  for (const [key, role] of rolesOf(balances)) {
+    const { device } = splitSeries(key);
+    found.set(device, (found.get(device) ?? new Set()).add(role));
+  }
+  return new Map(
+    [...found].flatMap(([device, [role, ...others]]) =>
+      role && others.length === 0 ? [[device, role]] : [],
+    ),
+  );
+}

@@ -50,7 +50,7 @@ export function useAnswer<Answer>(
     const waitMs = everyMs === 'once' ? LIVE_MS : everyMs;
     const look = async () => {
       clearTimeout(timer);
-      if (document.hidden && kept.has(key)) return;
+      if (document.hidden && (kept.has(key) || failures > 0)) return;
       try {
         const found = await askService<Answer>(root + path, {
           token,
@@ -76,7 +76,7 @@ export function useAnswer<Answer>(
       timer = setTimeout(look, Math.min(waitMs * 2 ** Math.min(failures, 4), WAIT_MS_MAX));
     };
     const onVisible = () => {
-      if (!document.hidden && everyMs !== 'once') void look();
+      if (!document.hidden && (everyMs !== 'once' || failures > 0)) void look();
       else clearTimeout(timer);
     };
     again.current = () => void look();

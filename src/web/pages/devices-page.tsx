@@ -172,7 +172,7 @@ function DaysOfDevice({ values }: { values: ReadonlyArray<number | null | undefi
   return (
     <span class="days-of-device">
       <DaySpark values={values} />
-      <span class="muted">
+      <span class="muted days-words">
         {expected.length === 0
           ? 'no energy'
           : missing === 0

@@ -6,20 +6,22 @@ import { balanceColumns, seriesColumns } from '../facts/energy-columns.ts';
 import { completeUpTo, firstDayOf } from '../facts/overview-facts.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { qualityRows } from '../facts/quality-rows.ts';
-import { namerOf, rolesOf, seriesOf, splitSeries } from '../facts/series.ts';
-import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { namerOf, rolesOf, rolesOfDevices, seriesOf, splitSeries } from '../facts/series.ts';
+import { LIVE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
 import { countDays, listDays, monthStart, shiftDay } from '../words/local-days.ts';
+import { countText } from '../words/number-words.ts';
 import { dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
 import { energySentence } from './energy-sentence.tsx';
 import { AttentionList, OverviewState } from './overview-state.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 
-/** With many devices fewer days are read, so that an answer stays about a megabyte. */
-const DAYS = { usual: 30, ofMany: 7, least: 7 };
+const DAYS = { usual: 30, ofManyMost: 7, ofManyLeast: 2, least: 7 };
+/** More devices than this are shown without their sources, and with fewer days, so that an answer stays below a megabyte. */
 const MANY_DEVICES = 150;
+const VALUES_OF_MANY = 4_500;
 /** A short list stands in one line with nothing beside it. */
 const CALM_MAX = 2;
 const ROWS_MAX = 12;
@@ -28,14 +30,25 @@ const ROWS_MAX = 12;
 export function OverviewPage() {
   const { workgroup, today } = useContext(PageWorkContext);
   const statuses = useAnswer<DeviceStatuses>('device-status');
-  const count = Object.keys(statuses.answer ?? {}).length > MANY_DEVICES ? DAYS.ofMany : DAYS.usual;
+  const devices = Object.keys(statuses.answer ?? {}).length;
+  const isMany = devices > MANY_DEVICES;
+  const count = isMany
+    ? Math.max(DAYS.ofManyLeast, Math.min(DAYS.ofManyMost, Math.floor(VALUES_OF_MANY / devices)))
+    : DAYS.usual;
+  const bySource = isMany ? '' : '&groupBy=source';
   const readFrom = [shiftDay(today, 1 - count), count === DAYS.usual ? monthStart(today) : today].sort()[0]!;
   const days = statuses.answer && `startDate=${readFrom}&endDate=${today}`;
-  const details = useAnswer<DayDetails>(days && `daily-energy/details?${days}&groupBy=source`, SLOW_MS);
+  const details = useAnswer<DayDetails>(days && `daily-energy/details?${days}${bySource}`, SLOW_MS);
   const balances = useAnswer<Balances>(days && workgroup.maySeeAll && `balance?${days}`, SLOW_MS);
-  const profile = useAnswer<Profiles>(`interval-energy?startDate=${today}&endDate=${today}&groupBy=source`);
+  const profile = useAnswer<Profiles>(
+    statuses.answer && `interval-energy?startDate=${today}&endDate=${today}${bySource}`,
+    isMany ? SLOW_MS : LIVE_MS,
+  );
   const quarters = useAnswer<Balances>(
-    workgroup.maySeeAll && `balance?startDate=${today}&endDate=${today}&resolution=interval`,
+    statuses.answer &&
+      !isMany &&
+      workgroup.maySeeAll &&
+      `balance?startDate=${today}&endDate=${today}&resolution=interval`,
     SLOW_MS,
   );
   const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${shiftDay(today, -7)}`, SLOW_MS);
@@ -55,6 +68,7 @@ export function OverviewPage() {
         {(answer) => (
           <Overview
             most={count}
+            isMany={isMany}
             hasMonth={readFrom <= monthStart(today)}
             details={answer}
             statuses={statuses.answer!}
@@ -72,6 +86,8 @@ export function OverviewPage() {
 function Overview(props: {
   /** The most days of the pictures. */
   most: number;
+  /** True if the values are those of devices, not of their sources. */
+  isMany: boolean;
   hasMonth: boolean;
   details: DayDetails;
   statuses: DeviceStatuses;
@@ -81,13 +97,13 @@ function Overview(props: {
   quarters: Balances | undefined;
   changes: DayChanges | undefined;
 }) {
-  const { most, hasMonth, details, statuses, balances, profile, quarters, changes } = props;
+  const { most, isMany, hasMonth, details, statuses, balances, profile, quarters, changes } = props;
   const { workgroup, today, zone } = useContext(PageWorkContext);
   // Days before the first data say nothing.
   const firstDay = firstDayOf(details) ?? today;
   const count = Math.min(most, Math.max(DAYS.least, countDays(firstDay, today)));
   const from = shiftDay(today, 1 - count);
-  const roles = rolesOf(balances);
+  const roles = isMany ? rolesOfDevices(balances) : rolesOf(balances);
   const keys = seriesOf(details);
   const nameOf = namerOf(keys, statuses);
   const attention = findAttention({ workgroup: workgroup.id, today, details, statuses, changes, nameOf });
@@ -104,7 +120,7 @@ function Overview(props: {
     today,
     hrefOf: (day: string) => linkTo(workgroup.id, 'day', { day }),
   };
-  const hasBalance = balances && new Set(roles.values()).size > 1;
+  const hasBalance = balances && new Set(rolesOf(balances).values()).size > 1;
   const shown = hasBalance
     ? balanceColumns(balances, details, frame)
     : seriesColumns(details, () => true, nameOf, frame);
@@ -165,7 +181,7 @@ function Overview(props: {
           <figcaption>
             <p class="sentence">
               {rows.length > ROWS_MAX
-                ? `The ${ROWS_MAX} sources with the most trouble, of ${rows.length}. `
+                ? `The ${ROWS_MAX} ${isMany ? 'devices' : 'sources'} with the most trouble, of ${countText(rows.length)}. `
                 : 'Each row is a source, each cell a day. '}
               <a href={linkTo(workgroup.id, 'quality')}>All of them</a>
             </p>

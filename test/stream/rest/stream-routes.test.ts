@@ -283,3 +283,30 @@ test('messages of every kind are returned as they were sent, also with integers 
   });
   expect(decodeCbor((await read(ALL)).bytes)).toHaveProperty('count', 1);
 });
+
+test('a sender that prefers JSON gets its answer and its errors in JSON, with offsets as text', async () => {
+  const { call, tokenText } = await setUp();
+  const send = (accept: string | undefined, body: string) =>
+    call('/api/v1/tables/acme/solar/messages', {
+      method: 'POST',
+      token: tokenText,
+      headers: { 'content-type': 'application/json', ...(accept !== undefined && { accept }) },
+      body: Buffer.from(body),
+    });
+  const item = JSON.stringify([{ device: deviceId(1), event_time: 7, data: { p: 1 } }]);
+  const stored = await send('application/json', item);
+  expect(stored.headers['content-type']).toBe('application/json; charset=utf-8');
+  const offset = String(offsetOf(TEST_START_MS));
+  expect(JSON.parse(Buffer.from(stored.bytes).toString())).toEqual({
+    accepted: 1,
+    firstOffset: offset,
+    lastOffset: offset,
+  });
+  const refused = await send('application/json', '{');
+  expect(JSON.parse(Buffer.from(refused.bytes).toString())).toMatchObject({
+    error: 'InvalidRequest',
+    status: 400,
+  });
+  for (const accept of [undefined, '*/*', 'application/cbor, application/json;q=0.8', 'application/json;q=0'])
+    expect((await send(accept, item)).headers['content-type']).toBe('application/cbor');
+});

@@ -16,6 +16,8 @@ export interface Watched {
   complaints: string[];
   /** The addresses of all requests, with their status. */
   answers: Array<{ url: string; status: number; etag: string | undefined }>;
+  /** The number of requests that have no answer yet. */
+  inFlight(): number;
 }
 
 let connected: Promise<Browser> | undefined;
@@ -40,7 +42,15 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(`console: ${message.text()}`);
   });
+  let open = 0;
+  page.on('requestfinished', () => {
+    open -= 1;
+  });
+  page.on('requestfailed', () => {
+    open -= 1;
+  });
   page.on('request', (request) => {
+    open += 1;
     const { protocol, origin } = new URL(request.url());
     if (origin !== served().url && protocol !== 'blob:') complaints.push(`another host: ${request.url()}`);
   });
@@ -59,7 +69,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
       });
     });
   });
-  return { page, complaints, answers };
+  return { page, complaints, answers, inFlight: () => open };
 }
 
 /** Opens a view with a token, by a link. */

@@ -1,4 +1,4 @@
-/** The columns of exported files: content, unit, and format. */
+/** The columns of reports as rows and of exported files: content, unit, and format. */
 export interface ColumnType {
   /** The type in DuckDB. */
   sql:
@@ -167,6 +167,32 @@ export const columnTypes = {
     title: 'Computed',
     about: 'Roles that are computed from the others',
     width: 22,
+  },
+  period: text('Period', 'Month or year', 10),
+  days: { sql: 'BIGINT', title: 'Days', about: 'Number of days in the sum', width: 8 },
+  complete_days: {
+    sql: 'BIGINT',
+    title: 'Complete days',
+    about: 'Days on which every measured role is known',
+    width: 8,
+  },
+  before_wh: energy('Before (Wh)', 'Energy before the change; empty if there was none'),
+  after_wh: energy('After (Wh)', 'Energy after the change; empty if the day was withdrawn'),
+  causes: { sql: 'VARCHAR[]', title: 'Causes', about: 'Causes of the change', width: 20 },
+  changed_at: {
+    sql: 'TIMESTAMPTZ',
+    title: 'Changed (UTC)',
+    about: 'When the newest version was computed',
+    width: 21,
+  },
+  state: text('State', 'online, offline or unknown', 10),
+  since: { sql: 'TIMESTAMPTZ', title: 'Since (UTC)', about: 'When the state changed', width: 21 },
+  reason: text('Reason', 'Reason of the state', 20),
+  last_seen: {
+    sql: 'TIMESTAMPTZ',
+    title: 'Last seen (UTC)',
+    about: 'Minute in which its newest data was stored',
+    width: 21,
   },
 } as const satisfies Record<string, ColumnType>;
 

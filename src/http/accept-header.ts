@@ -1,0 +1,20 @@
+/**
+ * Finds what a caller accepts best (RFC 9110, section 12.5.1): the highest `q`; of equal ones, the first.
+ * @param known media types in lower case
+ * @returns undefined if none of them is accepted
+ */
+export function bestAccepted<Kind>(accept: string, known: Readonly<Record<string, Kind>>): Kind | undefined {
+  let best: { kind: Kind | undefined; weight: number } = { kind: undefined, weight: 0 };
+  for (const range of accept.split(',')) {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const quality = parameters.find((part) => part.startsWith('q='));
+    const weight = quality === undefined ? 1 : Number(quality.slice(2));
+    if (Object.hasOwn(known, type!) && weight > best.weight) best = { kind: known[type!], weight };
+  }
+  return best.kind;
+}
+
+/** True if a caller of the stream names JSON as what it accepts best. Without `Accept`, the stream answers in CBOR. */
+export function prefersJson(accept: string | undefined): boolean {
+  return bestAccepted(accept ?? '', { 'application/json': 'json', 'application/cbor': 'cbor' }) === 'json';
+}

@@ -1,0 +1,67 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { sqlString } from '../lib/sql-text.ts';
+import { queryText } from '../warehouse/query.ts';
+import { type ColumnName, columnType } from './row-columns.ts';
+import type { ReportRows } from './row-select.ts';
+
+export const rowFormats = ['csv', 'ndjson', 'parquet'] as const;
+export type RowFormat = (typeof rowFormats)[number];
+
+const TIMES = "DATEFORMAT '%Y-%m-%d', TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%SZ'";
+const formats: Readonly<Record<RowFormat, { cell: (column: ColumnName) => string; options: string }>> = {
+  // RFC 4180, with times in ISO 8601.
+  csv: { cell: csvCell, options: `FORMAT csv, HEADER, NEW_LINE '\\r\\n', ${TIMES}` },
+  ndjson: { cell: jsonCell, options: `FORMAT json, ${TIMES}` },
+  parquet: { cell: typedCell, options: 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1' },
+};
+
+/**
+ * Writes rows to a file. All formats have the same columns.
+ * @param metadata JSON text for the metadata of a Parquet file
+ */
+export async function copyRows(
+  connection: DuckDBConnection,
+  rows: ReportRows,
+  format: RowFormat,
+  path: string,
+  metadata?: string,
+): Promise<void> {
+  const { cell, options } = formats[format];
+  const cells = rows.columns.map((column) => `${cell(column)} AS ${column}`).join(', ');
+  const more = metadata === undefined ? '' : `, KV_METADATA { wattline: ${sqlString(metadata)} }`;
+  await queryText(
+    connection,
+    `COPY (SELECT ${cells} FROM (\n${rows.sql}\n) AS exported ${orderBy(rows)}) TO $path (${options}${more})`,
+    { ...rows.parameters, path },
+  );
+}
+
+function orderBy({ order }: ReportRows): string {
+  return order.length === 0 ? '' : `ORDER BY ${order.map((name) => `exported.${name}`).join(', ')}`;
+}
+
+/** The cell with its declared type, also if all rows are empty. */
+function typedCell(column: ColumnName): string {
+  return `${column}::${columnType(column).sql}`;
+}
+
+/** Local times have no Z. */
+const localTime = (column: ColumnName) => `strftime(${column}, '%Y-%m-%dT%H:%M:%S')`;
+
+/** Puts an apostrophe before text that a spreadsheet would read as a formula. Lists become text. */
+function csvCell(column: ColumnName): string {
+  switch (columnType(column).sql) {
+    case 'VARCHAR':
+      return `CASE WHEN regexp_matches(${column}, '^[=+@\\t\\r\\n-]') THEN '''' || ${column} ELSE ${column} END`;
+    case 'VARCHAR[]':
+      return `nullif(array_to_string(${column}, ' '), '')`;
+    case 'TIMESTAMP':
+      return localTime(column);
+    default:
+      return column;
+  }
+}
+
+function jsonCell(column: ColumnName): string {
+  return columnType(column).sql === 'TIMESTAMP' ? localTime(column) : typedCell(column);
+}

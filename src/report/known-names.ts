@@ -1,0 +1,18 @@
+import { nearest } from '../lib/input-words.ts';
+
+/** The most names that an error lists. */
+const NAMES_SHOWN_MAX = 20;
+
+/** `the meters are A, B`, with a few names at most. */
+export function knownText(what: string, names: readonly string[]): string {
+  if (names.length === 0) return `there are no ${what} that the token may see`;
+  const shown = names.slice(0, NAMES_SHOWN_MAX).join(', ');
+  return `the ${what} are ${shown}${names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : ''}`;
+}
+
+/** The known names, after a question such as `is it garage?` if one differs by one or two letters. */
+export function meantText(written: string, what: string, names: readonly string[]): string {
+  const near = nearest(written, names);
+  const known = knownText(what, names);
+  return near === undefined ? known : `is it ${near}? T${known.slice(1)}`;
+}

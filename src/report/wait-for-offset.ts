@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { OFFSET_MAX, type Offset } from '../contract/offset.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import { LIVE_ORIGIN } from '../warehouse/checkpoint.ts';
+import type { LakeReader } from './lake-reader.ts';
+
+/** A request waits at most this long for its offset. */
+export const AFTER_MS_MAX = 30 * SECOND_MS;
+/** The most requests of a process that wait. Each has a connection. */
+const WAITING_MAX = 500;
+const LOOK_MS = 200;
+const RETRY_AFTER_SECONDS = 5;
+
+/** The parameter of reports that wait for a message. */
+export const afterShape = {
+  after: z
+    .string({ error: 'must be given once' })
+    .refine((text) => /^\d{1,20}$/.test(text) && BigInt(text) <= OFFSET_MAX, {
+      error: 'must be an offset, such as the lastOffset of the answer to a sender',
+    })
+    .optional()
+    .meta({
+      description: `Waits until the message at this offset is in the answer, at most ${AFTER_MS_MAX / SECOND_MS} s: the \`lastOffset\` of the answer to a sender. Then the answer is 503`,
+      example: '1859316117504000001',
+    }),
+};
+
+let waiting = 0;
+
+/**
+ * Waits until a generation contains the message at an offset, in days and intervals too.
+ * @param options.isGone true if nobody waits for the answer any more
+ * @throws StreamError StorageUnavailable if that takes too long
+ */
+export async function waitForOffset(
+  lake: Pick<LakeReader, 'current'>,
+  workgroupId: string,
+  after: Offset,
+  { withinMs = AFTER_MS_MAX, isGone }: { withinMs?: number; isGone: () => boolean },
+): Promise<void> {
+  if (waiting >= WAITING_MAX)
+    throw unavailable('too many requests wait for their messages; ask again in a moment');
+  waiting += 1;
+  try {
+    const endMs = performance.now() + withinMs;
+    /** The first batch that is known to have the message. */
+    let batchId: bigint | undefined;
+    for (;;) {
+      const commit = (await lake.current(workgroupId))?.commit;
+      const position = commit?.checkpoints.find(({ origin }) => origin === LIVE_ORIGIN);
+      if (commit && position && BigInt(position.nextOffset) > after) {
+        batchId ??= BigInt(commit.batchId);
+        if (BigInt(commit.rolledUpBatchId) >= batchId) return;
+      }
+      if (isGone()) throw unavailable('the caller has gone');
+      if (performance.now() >= endMs) throw late(after, withinMs, batchId !== undefined);
+      await sleep(LOOK_MS);
+    }
+  } finally {
+    waiting -= 1;
+  }
+}
+
+function late(after: Offset, withinMs: number, isPublished: boolean): StreamError {
+  const missing = isPublished ? 'is stored, but its energy is not computed' : 'is not in the published data';
+  return unavailable(
+    `after: the message at offset ${after} ${missing} after ${withinMs / SECOND_MS} s; ask again, or see the status of the workgroup (GET status)`,
+  );
+}
+
+function unavailable(message: string): StreamError {
+  return new StreamError('StorageUnavailable', message, { parameter: 'after' }, RETRY_AFTER_SECONDS);
+}

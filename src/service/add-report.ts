@@ -1,0 +1,68 @@
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../config/config.ts';
+import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
+import type { Health } from '../http/health-routes.ts';
+import { lakeFolder } from '../pipeline/assignment.ts';
+import { hasPublished } from '../pipeline/has-published.ts';
+import { openLakeReader } from '../report/lake-reader.ts';
+import { lakeReadiness } from '../report/lake-readiness.ts';
+import { registerReportRoutes } from '../report/report-routes.ts';
+import { registerUploadRoutes } from '../upload/upload-routes.ts';
+import { addOperate } from './add-operate.ts';
+import type { RoleParts } from './role-parts.ts';
+
+/** Adds the reports, corrections, uploads and operator endpoints to a server. @returns stops them */
+export async function addReport(
+  app: FastifyInstance,
+  health: Health,
+  config: Config,
+  parts: RoleParts & { ownUrl: () => string | undefined },
+): Promise<() => Promise<void>> {
+  const { accessAudit: audit, workgroups, control, bucket, logger, clock } = parts;
+  const lake = await openLakeReader({
+    ...(bucket
+      ? { source: bucket.source }
+      : {
+          lakeDir: lakeFolder(config),
+          hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
+        }),
+    threads: config.pipeline.threads,
+  });
+  registerReportRoutes(app, {
+    lake,
+    explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
+    audit,
+    workgroups,
+    clock,
+    logger,
+  });
+  registerCorrectionRoutes(app, {
+    correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
+    list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
+    audit,
+    workgroups,
+  });
+  registerUploadRoutes(app, {
+    take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
+    dataDir: config.dataDir,
+    audit,
+    workgroups,
+    clock,
+    logger,
+  });
+  /** A look at each workgroup of the bucket would be a request each. */
+  const idsHere = () => {
+    const ids = workgroups.list().map(({ id }) => id);
+    return bucket ? ids.filter(bucket.isHere) : ids;
+  };
+  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsHere(), clock.now(), asker));
+  if (bucket)
+    health.addReadiness('bucket', (asker) =>
+      idsHere().length < workgroups.list().length ? bucket.readiness(asker) : { ok: true },
+    );
+  const stopOperate = addOperate(app, config, { ...parts, lake });
+  return async () => {
+    await stopOperate();
+    await lake.close();
+  };
+}

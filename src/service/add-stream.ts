@@ -1,0 +1,96 @@
+import type { FastifyInstance } from 'fastify';
+import type { Config, WorkgroupConfig } from '../config/config.ts';
+import type { Health } from '../http/health-routes.ts';
+import { startSystemTimer } from '../lib/timer.ts';
+import { startBackgroundTasks } from '../stream/background-tasks.ts';
+import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
+import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
+import { createStream } from '../stream/stream.ts';
+import { claimTasks } from './claim-tasks.ts';
+import { openStreamLogs } from './open-stream-logs.ts';
+import type { RoleParts } from './role-parts.ts';
+import { newsOfStream, type StreamNews } from './stream-news.ts';
+
+/** Adds the stream to a server: its logs, routes, sockets and upkeep. */
+export async function addStream(
+  app: FastifyInstance,
+  health: Health,
+  config: Config,
+  {
+    access,
+    accessAudit: audit,
+    workgroups,
+    logger,
+    clock,
+  }: Pick<RoleParts, 'access' | 'accessAudit' | 'workgroups' | 'logger' | 'clock'>,
+): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
+  const { retention: retentionMs } = config.stream;
+  const logs = await openStreamLogs(config, { logger, clock });
+  if (logs.readiness) health.addReadiness('stream', logs.readiness);
+  const stream = createStream({
+    openLog: logs.openLog,
+    readHead: logs.readHead,
+    isShared: logs.redis !== undefined,
+    retentionMs,
+    clock,
+    startTimer: startSystemTimer,
+    logger,
+  });
+  const groupsOf = (workgroupId: string) => workgroups.get(workgroupId)?.deviceGroups;
+  const stopFollowing = workgroups.onChange(({ removed }) => {
+    for (const { id } of removed) void stream.closeLog(id);
+  });
+  registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
+  registerStreamSocket(app, {
+    stream,
+    access,
+    groupsOf,
+    audit,
+    retentionMs,
+    requestsPerMinuteMax: config.limits.requestsPerMinute,
+    limits: {
+      socketsPerTokenMax: config.limits.connectionsPerToken,
+      socketsPerWorkgroupMax: config.limits.connectionsPerWorkgroup,
+      socketsMax: config.limits.connectionsPerProcess,
+      socketsWaitingPerAddressMax: config.limits.connectionsPerAddress,
+      authenticationMsMax: config.limits.authenticationTimeout,
+    },
+    path: config.stream.socketPath,
+    clock,
+    startTimer: startSystemTimer,
+    logger,
+  });
+  const upkeep = startBackgroundTasks({
+    stream,
+    workgroups: () =>
+      workgroups.list().map((workgroup) => ({
+        id: workgroup.id,
+        deviceTimeoutMs: deviceTimeoutMs(config, workgroup),
+      })),
+    devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
+    dataDir: config.dataDir,
+    ...claimTasks(config, logs.redis, { logger, clock }),
+    clock,
+    startTimer: startSystemTimer,
+    logger,
+  });
+  app.addHook('preClose', async () => stream.drain());
+  const stop = async () => {
+    stopFollowing();
+    // The last entries still go into the log.
+    audit.close();
+    await upkeep.stop();
+    await stream.close();
+    logs.close();
+  };
+  return { stop, news: await newsOfStream(stream, logs.redis) };
+}
+
+/** A workgroup with an upstream receives nothing here, so no device can be silent. */
+function deviceTimeoutMs(
+  { stream }: Config,
+  { deviceTimeout, upstream }: WorkgroupConfig,
+): number | undefined {
+  const timeout = deviceTimeout ?? stream.deviceTimeout;
+  return upstream || timeout === 'off' ? undefined : timeout;
+}

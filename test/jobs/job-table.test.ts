@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { pacesOf } from '../../jobs/job-table.ts';
+import type { StageName } from '../../jobs/stages.ts';
+import { configSchema } from '../../src/config/config.ts';
+
+function paceOf(
+  stage: StageName,
+  pipeline: Record<string, number> = {},
+  workgroup = { hasExports: true, hasNews: true },
+) {
+  const paces = pacesOf(configSchema.parse({ pipeline }).pipeline, workgroup);
+  return paces.find((pace) => pace.stage === stage);
+}
+
+test('a roll-up is not more frequent than publications, because nobody sees it earlier', () => {
+  expect(paceOf('rollup', { rollupEvery: 2_000, publishEvery: 5_000 })).toMatchObject({ leastMs: 5_000 });
+  expect(paceOf('rollup', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({ leastMs: 7_000 });
+  expect(paceOf('publish', { rollupEvery: 7_000, publishEvery: 5_000 })).toMatchObject({ leastMs: 5_000 });
+});
+
+test('without news the stream is polled, and without exports no stage exports', () => {
+  const pipeline = { pollEvery: 1_500 };
+  expect(paceOf('poll', pipeline)).toMatchObject({ leastMs: 1_500, everyMs: 30_000 });
+  expect(paceOf('poll', pipeline, { hasExports: true, hasNews: false })).toMatchObject({ everyMs: 1_500 });
+  expect(paceOf('export')).toBeDefined();
+  expect(paceOf('export', {}, { hasExports: false, hasNews: true })).toBeUndefined();
+});

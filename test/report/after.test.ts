@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { waitForOffset } from '../../src/report/wait-for-offset.ts';
+import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support.ts';
+import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { deviceId } from '../support/messages.ts';
+import { openReport } from './support.ts';
+
+test('a report with the offset of a message has its energy', { timeout: 180_000 }, async () => {
+  const at = await openService({ workgroups: [homeWorkgroup] });
+  const send = async (wh: number, time: string) => {
+    const response = await fetch(`${at.service.url}/api/v1/tables/home/solar/messages`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${at.service.token}`,
+        'content-type': 'application/json',
+        accept: 'application/json',
+      },
+      body: JSON.stringify(readings(GARAGE, [time, wh])),
+    });
+    return ((await response.json()) as { lastOffset: string }).lastOffset;
+  };
+  await send(1_000, '2026-05-01T22:00:00Z');
+  // Each answer has what was sent just before it.
+  for (const [wh, time] of [
+    [1_300, '2026-05-02T08:00:00Z'],
+    [1_700, '2026-05-02T12:00:00Z'],
+    [2_500, '2026-05-02T22:00:00Z'],
+  ] as const) {
+    const after = await send(wh, time);
+    const { status, body } = await at.get(
+      `daily-energy?startDate=2026-05-02&endDate=2026-05-02&after=${after}`,
+    );
+    expect([status, body]).toEqual([200, { '2026-05-02': { [GARAGE]: wh - 1_000 } }]);
+  }
+});
+
+test('an offset that is not published in time is 503 with what to do', { timeout: 60_000 }, async () => {
+  const at = await openReport();
+  await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 5 }]);
+  await at.publish();
+  const late = waitForOffset(at.lake, WORKGROUP, 5n, { withinMs: 300, isGone: () => false });
+  await expect(late).rejects.toMatchObject({
+    code: 'StorageUnavailable',
+    message:
+      'after: the message at offset 5 is not in the published data after 0.3 s; ask again, or see the status of the workgroup (GET status)',
+    retryAfterSeconds: 5,
+  });
+  // Nobody waits for the answer of a closed connection.
+  const startedMs = performance.now();
+  await expect(
+    waitForOffset(at.lake, WORKGROUP, 5n, { withinMs: 20_000, isGone: () => true }),
+  ).rejects.toThrow('the caller has gone');
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
+});
+
+test('every report refuses what is no offset', { timeout: 60_000 }, async () => {
+  const at = await openReport({ devices: [{ id: deviceId(1), name: 'one' }] });
+  const range = 'startDate=2026-11-18&endDate=2026-11-18';
+  for (const path of [
+    `daily-energy?${range}`,
+    `meter-data?${range}`,
+    'device-status?state=online',
+    `balance?${range}`,
+  ])
+    for (const after of ['x', '-1', '1.5', '18446744073709551616']) {
+      const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}&after=${after}`);
+      const { message } = (await response.json()) as { message: string };
+      expect([path, after, response.status, message]).toEqual([
+        path,
+        after,
+        400,
+        'after: must be an offset, such as the lastOffset of the answer to a sender',
+      ]);
+    }
+});

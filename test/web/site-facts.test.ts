@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import type { DayDetails, Profiles, Variance } from '../../src/web/facts/answers.ts';
+import { budgetColumns, daysLeftOut } from '../../src/web/facts/budget-columns.ts';
+import { countKinds, deviceRows, energyOfDays } from '../../src/web/facts/device-rows.ts';
+import { lastQuarter } from '../../src/web/facts/overview-facts.ts';
+import { cutProfile } from '../../src/web/facts/use-day-profile.ts';
+
+const roof = '0b0e7c1e-0000-4000-8000-000000000001';
+const shed = '0b0e7c1e-0000-4000-8000-000000000002';
+const barn = '0b0e7c1e-0000-4000-8000-000000000003';
+
+describe('devices', () => {
+  const status = { since: null, reason: null, lastSeen: null };
+  const rows = deviceRows({
+    [roof]: { ...status, name: 'roof', state: 'online' },
+    [shed]: { ...status, name: 'shed', state: 'offline', reason: 'asleep' },
+    [barn]: { ...status, name: 'barn', state: 'offline', reason: 'timeout' },
+  });
+  test('those that need a look come first, and one that sleeps is no fault', () => {
+    expect(rows.map(({ name, kind }) => [name, kind])).toEqual([
+      ['barn', 'silent'],
+      ['shed', 'asleep'],
+      ['roof', 'online'],
+    ]);
+    expect(countKinds(rows)).toEqual({ all: 3, silent: 1, online: 1, asleep: 1, unknown: 0 });
+  });
+  test('a day without data is a gap, but not before the first data, and not on a day that has begun', () => {
+    const day = (energyWh: number) => ({ [roof]: { energyWh } }) as unknown as DayDetails[string];
+    const details = { '2026-11-19': day(5), '2026-11-20': {}, '2026-11-21': day(0), '2026-11-22': {} };
+    const days = ['2026-11-18', ...Object.keys(details)];
+    expect(energyOfDays(details, roof, days)).toEqual([undefined, 5, null, 0, undefined]);
+    expect(energyOfDays(details, shed, days)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+test('a day of another zone is cut out of two days, and its gaps stay gaps', () => {
+  const days: Profiles = {
+    '2026-11-20': { start: '2026-11-20T00:00:00.000Z', intervals: 96, energyWh: { a: Array(96).fill(1) } },
+    '2026-11-21': { start: '2026-11-21T00:00:00.000Z', intervals: 96, energyWh: { b: Array(96).fill(2) } },
+  };
+  const startMs = Date.parse('2026-11-20T18:15:00Z');
+  const cut = cutProfile(days, { startMs, endMs: startMs + 86_400_000 })!;
+  expect(cut.intervals).toBe(96);
+  expect(cut.energyWh.a).toEqual([...Array(23).fill(1), ...Array(73).fill(null)]);
+  expect(cut.energyWh.b).toEqual([...Array(23).fill(null), ...Array(73).fill(2)]);
+  expect(cutProfile({}, { startMs, endMs: startMs })).toBeUndefined();
+});
+
+test('the budget of a day stands beside its energy, and days without one of them are named', () => {
+  const day = { varianceWh: null, variancePercent: null, partial: false, scenarios: ['P50'] };
+  const variance = {
+    days: {
+      '2026-11-19': { ...day, actualWh: 90, budgetWh: 100, varianceWh: -10 },
+      '2026-11-20': { ...day, actualWh: null, budgetWh: 100 },
+      '2026-11-21': { ...day, actualWh: 50, budgetWh: 100, partial: true, varianceWh: -50 },
+      '2026-11-22': { ...day, actualWh: 20, budgetWh: 100, partial: true },
+      '2026-11-23': { ...day, actualWh: null, budgetWh: 100 },
+    },
+    months: {},
+  } as unknown as Variance;
+  const columns = budgetColumns(variance, { from: '2026-11-19', to: '2026-11-23' }, '2026-11-22');
+  expect(columns.map(({ values, state, reference, mark }) => [values[0], state, reference, mark])).toEqual([
+    [90, 'measured', 100, undefined],
+    [null, 'missing', 100, undefined],
+    [50, 'measured', 100, 'doubtful'],
+    [20, 'provisional', 100, undefined],
+    [null, 'future', 100, undefined],
+  ]);
+  expect(daysLeftOut(variance, '2026-11-22').map((one) => one.day)).toEqual(['2026-11-20', '2026-11-21']);
+});
+
+test('the power of the last known quarter of an hour follows from its energy', () => {
+  const quarter = (productionWh: number | null) =>
+    ({ productionWh, consumptionWh: null, gridImportWh: null }) as unknown as Parameters<
+      typeof lastQuarter
+    >[0][string];
+  const quarters = {
+    '2026-11-22T10:00:00.000Z': quarter(100),
+    '2026-11-22T10:15:00.000Z': quarter(250),
+    '2026-11-22T10:30:00.000Z': quarter(null),
+  };
+  expect(lastQuarter(quarters)).toEqual({
+    startMs: Date.parse('2026-11-22T10:15:00Z'),
+    endMs: Date.parse('2026-11-22T10:30:00Z'),
+    productionW: 1_000,
+    consumptionW: null,
+    gridImportW: null,
+  });
+  expect(lastQuarter({})).toBeUndefined();
+});
