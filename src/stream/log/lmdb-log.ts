@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync, mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Offset } from '../../contract/offset.ts';
@@ -35,11 +35,23 @@ const FORMAT = 1;
  * folder.
  *
  * If a second process opens the same log, the first process can append no more.
- * @throws TerminalError if a later version has written the log, or if the file is damaged
+ * @throws TerminalError if a later version has written the log, or if the file is damaged; TransientError `DiskFull`, because opening writes
  */
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
-  checkLmdbFile(options.path);
-  return createSequencedLog(openLmdbStore(options.path, options.freeBytes ?? freeBytesOnDisk), options);
+  const { path, freeBytes = freeBytesOnDisk } = options;
+  checkLmdbFile(path);
+  mkdirSync(path, { recursive: true });
+  requireSpace(path, freeBytes, FREE_BYTES_MIN.trim);
+  return createSequencedLog(openLmdbStore(path, freeBytes), options);
+}
+
+/** @throws TransientError `DiskFull` */
+function requireSpace(path: string, freeBytes: (path: string) => number, freeBytesMin: number): void {
+  const free = freeBytes(path);
+  if (free < freeBytesMin)
+    throw new TransientError('DiskFull', diskFullWords(path, free), {
+      details: { path, freeBytes: free, freeBytesMin },
+    });
 }
 
 /**
@@ -109,11 +121,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
    * @throws TransientError if the disk is almost full, TerminalError if another process has opened the log
    */
   const write = async (freeBytesMin: number, action: () => void): Promise<void> => {
-    const free = freeBytes(path);
-    if (free < freeBytesMin)
-      throw new TransientError('DiskFull', diskFullWords(path, free), {
-        details: { path, freeBytes: free, freeBytesMin },
-      });
+    requireSpace(path, freeBytes, freeBytesMin);
     let owned: boolean;
     try {
       owned = await owners.ifVersion(OWNER_KEY, ownership, action);
