@@ -1,7 +1,9 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
+import { errorCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
@@ -124,7 +126,12 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   await createFromTemplate(path, schema).catch((error: unknown) => {
     throw warehouseFailure(error, path);
   });
-  const file = await openDatabase(options);
+  const isNew = !existsSync(path);
+  const file = await openDatabase(options).catch(async (error: unknown) => {
+    // The beginning of a file that did not fit on the disk is no warehouse, and would be refused for ever.
+    if (isNew && errorCode(error) === 'DiskFull') await rm(path, { force: true });
+    throw error;
+  });
   const prepared = await prepareFile(file, { ...options, migrations: schema }).catch(
     async (error: unknown) => {
       await file.close();
