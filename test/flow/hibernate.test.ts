@@ -141,7 +141,7 @@ test('a new workgroup stays closed until its first message, and its report is em
   await post(service);
   await published(service);
   expect(existsSync(warehouse)).toBe(true);
-  expect((await status()).storedMessages).toBe(1);
+  await until('the status has the message', async () => (await status()).storedMessages === 1);
 });
 
 test('generations go on when the clock is set back or forward', { timeout: 120_000 }, async () => {
