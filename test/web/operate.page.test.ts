@@ -122,7 +122,18 @@ testPage('a token of a device group sees its part of every page, and no word of 
   const { token } = await issueToken({ home: { permissions: ['search:read'], deviceGroups: ['roof'] } });
   const { page, complaints, answers } = await openPage();
   await signIn(page, 'home/devices', token);
-  await expect.poll(() => page.locator('tbody tr').count()).toBe(1);
+  // The state of devices is published after their first messages, and the page asks for it once a minute.
+  await expect
+    .poll(
+      async () => {
+        const rows = await page.locator('tbody tr').count();
+        if (rows === 0) await page.reload({ waitUntil: 'networkidle' });
+        return rows;
+      },
+      { timeout: 80_000 },
+    )
+    .toBe(1);
+  answers.length = 0;
   for (const [view, shown] of [
     ['budgets', 'No site with meters'],
     ['exports', 'Closed days that have changed'],
