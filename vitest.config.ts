@@ -2,34 +2,35 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { programFolder } from './test/support/program-folder.ts';
 
 // Processes and threads that the tests start share their compiled code: each starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'wattline-test-compiled');
 /** The folder of servers that test files of a run share. */
 process.env.WATTLINE_TEST_RUN ??= join(tmpdir(), `wattline-test-run-${process.pid}`);
 
-/** Files of these folders change nothing in their process, so they share one: the modules are loaded once. */
-const sharing = [
-  'access',
-  'balance',
-  'cbor',
-  'config',
-  'contract',
-  'correction',
-  'decode',
-  'explain',
-  'exports',
-  'import',
-  'lib',
-  'problems',
-  'publish',
-  'report',
-  'rollup',
-  'simulate',
-  'storage',
-  'upload',
-  'warehouse',
-].map((folder) => `test/${folder}/**/*.test.ts`);
+/** The built program that tests start as processes. */
+process.env.WATTLINE_TEST_PROGRAM ??= programFolder();
+
+/**
+ * Each of these files has a process of its own, because it starts servers in its process, measures its memory or its handles, or registers the
+ * tests of other files. All other files share a few processes, because loading the modules takes a third of a second.
+ */
+const alone = [
+  'test/client/socket-dialects.test.ts',
+  'test/clients/**/*.test.ts',
+  'test/decode/fuzz.test.ts',
+  'test/flow/**/*.test.ts',
+  'test/operate/**/*.test.ts',
+  'test/pipeline/**/*.test.ts',
+  'test/replica/**/*.test.ts',
+  'test/service/**/*.test.ts',
+  'test/stream/rest/reliability.test.ts',
+  'test/stream/rest/routes-*.test.ts',
+  'test/stream/socket/socket-million.test.ts',
+  'test/stream/socket/socket-reliability.test.ts',
+  'test/warehouse/fill-chunks.test.ts',
+];
 
 /** Tests of the web page in a browser. They share one service. */
 const inBrowser = ['test/web/**/*.page.test.ts'];
@@ -39,19 +40,25 @@ export default defineConfig({
     pool: 'forks',
     // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue, which has little to do in tests.
     execArgv: ['--liftoff-only'],
-    // Not more, because tests with replicas and timeouts need a processor within half a second.
-    maxWorkers: availableParallelism(),
-    globalSetup: ['test/support/stop-test-servers.ts'],
+    // One more than processors, because many files wait for processes. Not more, because tests with replicas and timeouts need a processor
+    // within half a second.
+    maxWorkers: availableParallelism() + 1,
+    globalSetup: ['test/support/build-program.ts', 'test/support/stop-test-servers.ts'],
     sequence: { sequencer: LongestFirst },
     // A machine that does other work, too, can be ten times as slow. A test that hangs is still found.
     testTimeout: 240_000,
     hookTimeout: 240_000,
     projects: [
-      { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...sharing, ...inBrowser] },
+        test: {
+          name: 'sharing',
+          include: ['test/**/*.test.ts'],
+          exclude: [...alone, ...inBrowser],
+          isolate: false,
+        },
       },
+      { extends: true, test: { name: 'alone', include: alone } },
       {
         extends: true,
         test: {

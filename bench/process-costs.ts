@@ -1,9 +1,41 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Memory of a process and its children, MB. */
+export interface ProcessMemory {
+  resident: number;
+  /** The part that is no file: what the process itself has allocated. */
+  anonymous: number;
+  /** The part that is files: programs, libraries and the log of the stream. */
+  files: number;
+  /** The resident memory, but pages that several processes share count only in part. */
+  proportional: number;
+}
+
+export function processMemory(processId: number): ProcessMemory {
+  const sum: ProcessMemory = { resident: 0, anonymous: 0, files: 0, proportional: 0 };
+  for (const id of [processId, ...childrenOf(processId)]) {
+    if (!existsSync(`/proc/${id}/smaps_rollup`)) continue;
+    const status = readFileSync(`/proc/${id}/status`, 'utf8');
+    sum.resident += megabytes(status, 'VmRSS');
+    sum.anonymous += megabytes(status, 'RssAnon');
+    sum.files += megabytes(status, 'RssFile');
+    sum.proportional += megabytes(readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'), 'Pss');
+  }
+  return sum;
+}
+
+function childrenOf(processId: number): number[] {
+  const text = readFileSync(`/proc/${processId}/task/${processId}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+function megabytes(text: string, name: string): number {
+  return Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1_024);
+}
 
 /** Resident memory of another process, MB. */
 export function residentMegabytesOf(processId: number): number {
-  const text = readFileSync(`/proc/${processId}/status`, 'utf8');
-  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1_024);
+  return megabytes(readFileSync(`/proc/${processId}/status`, 'utf8'), 'VmRSS');
 }
 
 /** User and system time of another process. The file has hundredths of a second. */

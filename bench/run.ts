@@ -2,6 +2,8 @@
 // Options belong to the one that is named: npm run bench -- truth --worst 20
 import { InputError } from '../src/lib/errors.ts';
 import { benchBackfill } from './backfill.ts';
+import { benchBucket } from './bucket.ts';
+import { benchBucketCommit } from './bucket-commit.ts';
 import { benchCallers } from './callers.ts';
 import { benchDecode, type Ratio } from './decode.ts';
 import { benchExport } from './export.ts';
@@ -18,7 +20,7 @@ import { benchRollUpFirst } from './rollup-first.ts';
 import { benchServe } from './serve.ts';
 import { benchSoak } from './soak.ts';
 import { benchSocket } from './socket.ts';
-import { benchTrickle, trickleHelp } from './trickle.ts';
+import { benchSteadyService, steadyServiceHelp } from './steady-service.ts';
 import { benchTruth, truthHelp } from './truth.ts';
 import { benchYear } from './year.ts';
 
@@ -46,14 +48,16 @@ const benches: Readonly<Record<string, Bench>> = {
   callers: benchCallers,
   backfill: benchBackfill,
   idle: benchIdle,
-  trickle: benchTrickle,
+  memory: benchSteadyService,
   year: benchYear,
   latency: benchLatency,
+  bucket: benchBucket,
+  'bucket-commit': benchBucketCommit,
   soak: (print) => benchSoak(print),
   truth: benchTruth,
 };
 /** The benchmarks that have options, with what these are. */
-const helps: Readonly<Record<string, string>> = { truth: truthHelp, trickle: trickleHelp };
+const helps: Readonly<Record<string, string>> = { truth: truthHelp, memory: steadyServiceHelp };
 
 const words = process.argv.slice(2);
 const firstOption = words.findIndex((word) => word.startsWith('-'));

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { ConfigInput } from '../src/config/config.ts';
 import { readStatuses } from '../src/pipeline/workgroup-status.ts';
 import type { ServiceProcess } from '../test/support/up-process.ts';
 import type { Ratio } from './decode.ts';
+import { processMemory } from './process-costs.ts';
 import { withService } from './with-service.ts';
 
 const MESSAGES_A_SECOND = 20_000;
@@ -44,13 +44,6 @@ export async function benchSoak(print: (line: string) => void, seconds = 120): P
   ];
 }
 
-function memoryOf(processId: number) {
-  const text = readFileSync(`/proc/${processId}/status`, 'utf8');
-  const megabytes = (name: string) =>
-    Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1_024);
-  return { resident: megabytes('VmRSS'), anonymous: megabytes('RssAnon'), files: megabytes('RssFile') };
-}
-
 async function underLoad(
   { url, token, processId, config }: ServiceProcess,
   print: (line: string) => void,
@@ -68,7 +61,7 @@ async function underLoad(
   try {
     for (let second = SAMPLE_SECONDS; second <= seconds; second += SAMPLE_SECONDS) {
       await sleep(SAMPLE_SECONDS * 1_000);
-      const memory = memoryOf(processId!);
+      const memory = processMemory(processId!);
       const status = readStatuses(config.dataDir)[0];
       lagMessages = sent - (status?.poll.messages ?? 0);
       residentMegabytes.push(memory.resident);

@@ -18,8 +18,8 @@ export interface DueJobs {
 export interface DueJobsOptions {
   openQueue(): Promise<JobQueue>;
   /**
-   * True if the queue is open only around the time of a job. The embedded queue needs 300 MB of memory and two seconds of CPU time to open, and keeps
-   * nothing that is not set up again.
+   * True if the queue is open only around the time of a job. The embedded queue needs a process with 250 MB of memory and a second of CPU time to open, and
+   * keeps nothing that is not set up again.
    */
   isOpenedLate: boolean;
   schedules: () => readonly JobSchedule[];
@@ -30,7 +30,7 @@ export interface DueJobsOptions {
 }
 
 /** A queue that is opened late is opened this long before a job, and closed if none was or is due for so long. */
-const AHEAD_MS = 5 * MINUTE_MS;
+const AHEAD_MS = 2 * MINUTE_MS;
 
 export function createDueJobs(options: DueJobsOptions): DueJobs {
   const { openQueue, isOpenedLate, schedules, handle, clock, logger } = options;
@@ -57,6 +57,7 @@ export function createDueJobs(options: DueJobsOptions): DueJobs {
         await idle?.close();
         return;
       }
+      if (queue?.hasEnded()) queue = undefined;
       const isNew = queue === undefined;
       queue ??= await openQueue();
       const changes = await reconcileSchedules(queue, schedules(), clock.now());

@@ -19,6 +19,8 @@ export interface JobQueue {
   unschedule(key: string): Promise<void>;
   /** Starts to take jobs. Of an error the queue stores only the code. */
   consume(handler: (job: Job) => Promise<JobOutcome>): void;
+  /** True if it must be opened again, because its process has ended. */
+  hasEnded(): boolean;
   close(): Promise<void>;
 }
 
@@ -114,6 +116,7 @@ export function openJobQueue<Backend extends IQueueBackend, Connection>(
       worker.on('error', onError);
       worker.on('stalled', (job) => logger.warn({ job }, 'queue.stalled'));
     },
+    hasEnded: () => false,
     async close() {
       isClosing = true;
       await withTimeout(worker?.close() ?? Promise.resolve(), CLOSE_MS).catch(() => undefined);

@@ -13,7 +13,7 @@ export interface Leases {
   hold(workgroupId: string): Promise<boolean>;
   /** Renews own leases in one call, and takes leases that have run out. @returns the workgroups that another worker has */
   renew(workgroupIds: readonly string[]): Promise<string[]>;
-  /** Releases an own lease. */
+  /** Releases an own lease. If the workgroup stays awake, the other workers get news. */
   release(workgroupId: string, state: 'awake' | 'hibernated'): Promise<void>;
   /** The id of the worker that has the lease. */
   ownerOf(workgroupId: string): Promise<string | undefined>;
@@ -66,6 +66,11 @@ export function createLocalLeases(leaseMs: number, workerId = 'local'): Leases {
   };
 }
 
+/** The channel with the ids of workers that have released a workgroup that needs a worker. */
+export function releasedChannel(prefix: string): string {
+  return `${prefix}:released`;
+}
+
 /** Arguments: prefix, worker, milliseconds, workgroups. Answers with 1 for each lease that the worker has now. */
 const HOLD = `
   local answer = {}
@@ -86,23 +91,26 @@ const HOLD = `
   end
   return answer`;
 
+/** Arguments: worker, state, workgroup, channel. Tells the other workers of a workgroup that needs one. */
 const RELEASE = `
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
   if ARGV[2] == 'hibernated' then redis.call('SREM', KEYS[2], ARGV[3]) end
-  return redis.call('DEL', KEYS[1])`;
+  redis.call('DEL', KEYS[1])
+  if ARGV[2] ~= 'hibernated' then redis.call('PUBLISH', ARGV[4], ARGV[1]) end
+  return 1`;
 
 /** Ages use the clock of the store, so workers need not have the same time. */
 const SURVEY = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  redis.call('ZADD', KEYS[1], now, ARGV[1])
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2])
+  local isNew = redis.call('ZADD', KEYS[1], now, ARGV[1]) == 1
+  if isNew then redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[2]) end
   local awake = redis.call('SMEMBERS', KEYS[2])
   local free = {}
   for _, id in ipairs(awake) do
     if redis.call('EXISTS', ARGV[3] .. ':lease:' .. id) == 0 then free[#free + 1] = id end
   end
-  return {redis.call('ZCARD', KEYS[1]), awake, free}`;
+  return {redis.call('ZCOUNT', KEYS[1], '(' .. (now - ARGV[2]), '+inf'), awake, free}`;
 
 /**
  * Leases in Redis, for several workers.
@@ -130,7 +138,8 @@ export function createRedisLeases(
       return workgroupIds.filter((_, index) => held[index] !== 1);
     },
     async release(workgroupId, state) {
-      await redis.eval(RELEASE, 2, leaseKey(workgroupId), awakeKey, workerId, state, workgroupId);
+      const keys = [leaseKey(workgroupId), awakeKey];
+      await redis.eval(RELEASE, keys.length, ...keys, workerId, state, workgroupId, releasedChannel(prefix));
     },
     async ownerOf(workgroupId) {
       return (await redis.get(leaseKey(workgroupId))) ?? undefined;

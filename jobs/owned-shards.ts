@@ -100,7 +100,7 @@ export interface OwnedShardsOptions {
   /** True if everything of the stream is in the warehouse of an idle shard, and everything of the warehouse in the lake. */
   mayHibernate: (workgroupId: string) => Promise<boolean>;
   /** Called after an idle shard was closed, and before its lease is released. */
-  onHibernated: (workgroupId: string) => void;
+  onHibernated: (workgroupId: string) => Promise<void>;
   clock: Clock;
   logger: Logger;
 }
@@ -121,6 +121,8 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       waiting.delete(workgroupId);
       return false;
     }
+    const before = waiting.get(workgroupId);
+    if (before && !isTried(before)) waiting.delete(workgroupId);
     const ownedShard: OwnedShard = {
       state: 'opening',
       isReleased: false,
@@ -166,7 +168,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     const closed = await withTimeout(close(workgroupId), CLOSE_MS).catch(errorMessage);
     ownedShard.isReleased = true;
     const hibernates = ownedShard.giveUp === 'hibernates' && stopped === 'stopped' && closed === undefined;
-    if (hibernates) onHibernated(workgroupId);
+    if (hibernates) await onHibernated(workgroupId);
     // A lost lease is not released here, because releasing compares the owner.
     await leases.release(workgroupId, hibernates ? 'hibernated' : 'awake').catch(() => undefined);
     ownedShards.delete(workgroupId);

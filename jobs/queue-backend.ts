@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { createPostgresBackend, createRedisBackend, runMigrations } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { Config } from '../src/config/config.ts';
 import { errorMessage, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
-import { openEmbeddedPostgres, tidyEmbeddedPostgres } from './embedded-postgres.ts';
-import { type JobQueue, openJobQueue } from './job-queue.ts';
-import { createLocalLeases, createRedisLeases, type Leases } from './lease.ts';
-import { createPglitePool } from './pglite-pool.ts';
+import type { JobQueue } from './job-queue.ts';
+import { createLocalLeases, createRedisLeases, type Leases, releasedChannel } from './lease.ts';
+import { openEmbeddedQueue } from './open-embedded-queue.ts';
 
 /** The store of jobs and leases: embedded in this process, or in Redis and shared. */
 export interface QueueBackend {
@@ -31,6 +29,8 @@ export interface WorkerChannel {
   /** @returns false if the worker is not there */
   tell(workerId: string, message: string): Promise<boolean>;
   onTold(listener: (message: string) => void): void;
+  /** Calls back when another worker has released a workgroup that needs a worker. */
+  onReleased(listener: () => void): void;
 }
 
 /** A worker without renewal counts as dead after this time, and another worker takes its shards. */
@@ -59,31 +59,22 @@ export async function openBackend(options: {
 
 /** The queue itself is opened later, because it takes seconds, and shards do not need it. */
 function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number }): QueueBackend {
-  const { logger, leaseMs } = options;
   let tidy = async () => {};
   return {
     kind: 'pglite',
     workerId: randomUUID(),
-    leases: createLocalLeases(leaseMs),
-    channel: { tell: async () => false, onTold: () => undefined },
+    leases: createLocalLeases(options.leaseMs),
+    channel: { tell: async () => false, onTold: () => undefined, onReleased: () => undefined },
     async openQueue() {
-      const database = await openEmbeddedPostgres(options);
-      const pool = createPglitePool(database);
-      tidy = () => tidyEmbeddedPostgres(pool);
-      const closeStore = async () => {
-        tidy = async () => {};
-        await pool.end();
-        await database.close();
+      const queue = await openEmbeddedQueue(options);
+      tidy = () => queue.tidy();
+      return {
+        ...queue,
+        async close() {
+          tidy = async () => {};
+          await queue.close();
+        },
       };
-      const client = await pool.connect();
-      try {
-        await runMigrations(client);
-        await client.query('SET search_path TO bullmq');
-      } finally {
-        client.release();
-      }
-      const queue = openJobQueue({ options: { connection: pool }, factory: createPostgresBackend }, logger);
-      return { ...queue, close: () => queue.close().finally(closeStore) };
     },
     onRecovered: () => undefined,
     tidy: () => tidy(),
@@ -94,6 +85,7 @@ function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number
 async function openRedis(options: { url: string; logger: Logger; leaseMs: number }): Promise<QueueBackend> {
   const { url, logger, leaseMs } = options;
   const workerId = randomUUID();
+  const released = releasedChannel(PREFIX);
   const retryStrategy = (attempt: number) => Math.min(attempt * 100, SECOND_MS);
   // Queue commands wait for the store. Lease commands fail fast, because the lease runs out in the meantime.
   const queueConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
@@ -111,7 +103,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   try {
     await Promise.all(connections.map((connection) => connection.connect()));
     await warnOfEviction(queueConnection, logger);
-    await toldConnection.subscribe(channelOf(workerId));
+    await toldConnection.subscribe(channelOf(workerId), released);
     await removeOldQueues(queueConnection);
   } catch (error) {
     for (const connection of connections) connection.disconnect();
@@ -128,13 +120,22 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
     leases: createRedisLeases(leaseConnection, { workerId, leaseMs, prefix: PREFIX }),
     channel: {
       tell: async (id, message) => (await leaseConnection.publish(channelOf(id), message)) > 0,
-      onTold: (listener) => void toldConnection.on('message', (_, message) => listener(message)),
+      onTold: (listener) =>
+        void toldConnection.on('message', (channel, message) => {
+          if (channel !== released) listener(message);
+        }),
+      onReleased: (listener) =>
+        void toldConnection.on('message', (channel, id) => {
+          if (channel === released && id !== workerId) listener();
+        }),
     },
-    openQueue: async () =>
-      openJobQueue(
-        { options: { connection: queueConnection, prefix: `${PREFIX}:jobs` }, factory: createRedisBackend },
-        logger,
-      ),
+    async openQueue() {
+      // BullMQ takes 12 MB of memory, and the embedded queue needs it in another process.
+      const { createRedisBackend } = await import('bullmq');
+      const { openJobQueue } = await import('./job-queue.ts');
+      const options = { connection: queueConnection, prefix: `${PREFIX}:jobs` };
+      return openJobQueue({ options, factory: createRedisBackend }, logger);
+    },
     onRecovered: watch.onRecovered,
     tidy: async () => undefined,
     async close() {

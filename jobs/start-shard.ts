@@ -1,6 +1,6 @@
 import type { Logger } from '../src/lib/logger.ts';
 import { createSerialLanes } from '../src/lib/serial-lanes.ts';
-import { type Clock, MINUTE_MS } from '../src/lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { stageTable } from './job-table.ts';
@@ -47,9 +47,15 @@ export interface ShardOptions {
   onLost: (reason: LossReason) => void;
 }
 
+const FIRST_AFTER_MS: Partial<Record<StageName, number>> = { maintain: MINUTE_MS, commit: 10 * SECOND_MS };
+const FIRST_PUBLICATION_MS_MAX = MINUTE_MS;
+/** A stream that does not answer must not stop the other stages. */
+const FIRST_POLL_MS_MAX = 3 * SECOND_MS;
+
 /**
  * Starts the loop of a shard. News of the stream asks for `poll`, landed messages ask for `rollup`, and a roll-up asks for `publish`. Each stage also
- * runs without being asked, but seldom. All stages run once at the beginning, `maintain` a little later.
+ * runs without being asked, but seldom. All stages run once at the beginning, `maintain` and `commit` a little later. The first roll-up waits for the
+ * first messages, because the next one may begin only after `pipeline.rollupEvery`.
  */
 export function startShard(options: ShardOptions): Shard {
   const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
@@ -66,8 +72,24 @@ export function startShard(options: ShardOptions): Shard {
   /** Grows with everything that can make the shard busy. */
   let uses = 0;
 
+  /** Opens when the first messages have landed, when the first poll has ended, or after some seconds. */
+  const polled = createGate(FIRST_POLL_MS_MAX);
+  /** Opens when the first publication has ended, because a snapshot of a large warehouse would delay it. */
+  const published = createGate(FIRST_PUBLICATION_MS_MAX);
+
+  /** A wait of stages, which ends when it is opened, when the time is over, and when the shard stops. */
+  function createGate(msMax: number): { passed: Promise<void>; open: () => void } {
+    const { promise: passed, resolve: open } = Promise.withResolvers<void>();
+    const stopTimer = startTimer(msMax, open);
+    stopping.signal.addEventListener('abort', () => open());
+    void passed.then(stopTimer);
+    return { passed, open };
+  }
+
   async function runOnce(stage: StageName): Promise<AfterRun> {
     progress.tick(stage);
+    if (stageTable[stage].lane === 'derive') await polled.passed;
+    if (stage === 'commit') await published.passed;
     try {
       let result: unknown;
       await lanes.run(stageTable[stage].lane, stage, async () => {
@@ -86,6 +108,9 @@ export function startShard(options: ShardOptions): Shard {
       const reason = lossReason(error);
       if (reason) onLost(reason);
       return { waitMs: progress.backOffMs(stage) };
+    } finally {
+      if (stage === 'poll') polled.open();
+      if (stage === 'publish') published.open();
     }
   }
 
@@ -107,7 +132,7 @@ export function startShard(options: ShardOptions): Shard {
     paces.map(({ stage, leastMs, everyMs }) => {
       const run = () => track(runOnce(stage));
       // Opening a shard is work enough.
-      const firstAfterMs = stage === 'maintain' ? Math.min(everyMs, MINUTE_MS) : 0;
+      const firstAfterMs = Math.min(everyMs, FIRST_AFTER_MS[stage] ?? 0);
       const pace = { leastMs, everyMs, firstAfterMs, run, nowMs: () => clock.now() };
       return [stage, createPacedRun({ ...pace, startTimer })];
     }),
@@ -130,6 +155,7 @@ export function startShard(options: ShardOptions): Shard {
     },
     noteChange() {
       use();
+      polled.open();
       runs.get('rollup')?.want();
     },
     noteDue(stage) {

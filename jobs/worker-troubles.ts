@@ -80,15 +80,14 @@ function ofStage(
       `${ticks}, and it is due every ${seconds(everyMs)}: this process is overloaded or stopped; restart it if this lasts`,
     );
   }
-  const sinceMs = succeededAtMs;
   const limitMs = isBehind(health, stages) ? LATE_BEHIND_MS : LATE_MS;
-  if (runningSinceMs === null && nowMs - sinceMs >= Math.max(limitMs, 10 * everyMs)) {
+  if (runningSinceMs === null && nowMs - succeededAtMs >= Math.max(limitMs, 10 * everyMs)) {
     const last =
       lastSuccessAtMs === null
         ? 'it has never succeeded'
         : `it last succeeded at ${formatInstant(lastSuccessAtMs)}`;
     const because = lastError ? `; its last error: ${lastError.message}` : '; see the log for the reason';
-    return told('late', sinceMs, `${last}, and it is due every ${seconds(everyMs)}${because}`);
+    return told('late', succeededAtMs, `${last}, and it is due every ${seconds(everyMs)}${because}`);
   }
   return undefined;
 }

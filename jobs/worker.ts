@@ -37,8 +37,8 @@ export interface WorkerDependencies {
   assess(workgroupId: string): Promise<'behind' | 'idle' | 'new'>;
   /** True if an idle shard has everything of its stream, and the lake everything of the shard. */
   mayHibernate(workgroupId: string): Promise<boolean>;
-  /** Called when an idle shard was closed. */
-  onHibernated(workgroupId: string): void;
+  /** Called when an idle shard was closed, before another worker can open it. */
+  onHibernated(workgroupId: string): Promise<void>;
 }
 
 export interface RunningWorker {
@@ -78,6 +78,8 @@ const CLOSE_MS = SECOND_MS;
 const STARTING_MS_MAX = 8 * SECOND_MS;
 /** Streams whose heads are compared at the same time. */
 const ASSESSED_AT_ONCE = 16;
+/** Many workgroups can be released one after another. */
+const ROUND_MS_MIN = 100;
 /** A worker that has its share of the shards lets others be first. */
 const LET_OTHERS_MS = 300;
 
@@ -105,9 +107,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     logger,
     close: dependencies.closeShard,
     mayHibernate: dependencies.mayHibernate,
-    onHibernated(workgroupId) {
+    async onHibernated(workgroupId) {
       awake.delete(workgroupId);
-      dependencies.onHibernated(workgroupId);
+      await dependencies.onHibernated(workgroupId);
     },
     async open(workgroupId, { isValid: isLeaseValid, onLost }) {
       const isBrief = demand.isBrief(workgroupId);
@@ -266,9 +268,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const isOwn = ownedShards.has(workgroupId);
     // Another worker has it, and gets the news too.
     if (!isOwn && awake.has(workgroupId)) return;
-    const isBelowShare = survey.workers <= 1 || ownedShards.kept().length < shareOf();
-    if (isOwn || isBelowShare) demand.want(workgroupId);
-    else setTimeout(() => demand.want(workgroupId), LET_OTHERS_MS).unref();
+    if (isOwn || survey.workers <= 1) {
+      demand.want(workgroupId);
+      return;
+    }
+    // Another worker gets the same news. It can have read everything when this one looks.
+    const isBelowShare = ownedShards.kept().length < shareOf();
+    if (isBelowShare) void wantBehind([workgroupId]);
+    else setTimeout(() => void wantBehind([workgroupId]), LET_OTHERS_MS).unref();
   }
 
   const dueJobs = createDueJobs({
@@ -306,9 +313,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   });
 
   const stopping = new AbortController();
+  let hurry = new AbortController();
+  // A worker that stops has released a workgroup, so nobody waits for the next round.
+  channel.onReleased(() => hurry.abort());
+
   async function turn(): Promise<void> {
     let failures = 0;
     while (!stopping.signal.aborted) {
+      hurry = new AbortController();
       try {
         await round();
         failures = 0;
@@ -316,7 +328,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         failures += 1;
         if (failures === 1) logger.warn({ error: errorMessage(error) }, 'worker.round-failed');
       }
-      await sleep(leases.leaseMs / 5, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await pause(ROUND_MS_MIN, stopping.signal);
+      await pause(leases.leaseMs / 5 - ROUND_MS_MIN, AbortSignal.any([stopping.signal, hurry.signal]));
     }
   }
   const turning = turn();
@@ -330,8 +343,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     demand.stop();
     room.stop();
     const gaveUp = turning
-      .then(() => ownedShards.giveUpAll('worker-stops'))
-      .then(() => leases.leave().catch(() => undefined));
+      // First, so that the others take the workgroups of this worker as soon as they are released.
+      .then(() => leases.leave().catch(() => undefined))
+      .then(() => ownedShards.giveUpAll('worker-stops'));
     const ended = await withTimeout(gaveUp, GIVE_UP_MS);
     await withTimeout(
       reviewed.then(() => dueJobs.close()),
@@ -373,6 +387,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         { nowMs: clock.now(), wallLeadMs: wallClock.now() - clock.now(), startedAtMs, lastRoundAtMs },
       ),
   };
+}
+
+/** Waits until the time is over or the signal aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.max(0, ms), undefined, { signal }).catch(() => undefined);
 }
 
 async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {

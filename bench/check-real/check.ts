@@ -1,15 +1,7 @@
+import { type ComparedDay, compareDays, type ExpectedDay } from '../../src/cli/replay/expected-days.ts';
 import type { ReplayResult } from '../../src/cli/replay/replay-cases.ts';
 import type { ExplainArgs, Explained } from '../../src/explain/explained-schema.ts';
 import type { LocalDate } from '../../src/lib/time.ts';
-import type { ExpectedDay } from './recordings.ts';
-
-/** A day that is known, beside what came out. Energy in Wh. */
-export interface ComparedDay extends ExpectedDay {
-  /** null where the day has no energy. */
-  gotWh: number | null;
-  differenceWh: number;
-  matches: boolean;
-}
 
 /** What a day follows from, in short. */
 export interface Why {
@@ -70,26 +62,6 @@ export async function checkCase(replayed: {
     rejected: result.rejectedByReason,
     seconds: result.seconds,
   };
-}
-
-/**
- * The known days with what came out, the furthest away first, by how much of the tolerance the difference takes; a tolerance is
- * at least the Wh that days are rounded to.
- */
-export function compareDays(
-  expected: readonly ExpectedDay[],
-  bySource: ReplayResult['bySource'],
-): ComparedDay[] {
-  const distance = ({ gotWh, differenceWh, toleranceWh }: ComparedDay) =>
-    gotWh === null ? Number.POSITIVE_INFINITY : Math.abs(differenceWh) / Math.max(1, toleranceWh);
-  return expected
-    .map((one): ComparedDay => {
-      const gotWh = bySource[one.day]?.[`${one.device}.${one.source}`] ?? null;
-      const differenceWh = Math.round(((gotWh ?? 0) - one.energyWh) * 1_000) / 1_000;
-      const matches = gotWh !== null && Math.abs(differenceWh) <= one.toleranceWh;
-      return { ...one, gotWh, differenceWh, matches };
-    })
-    .sort((a, b) => (distance(a) === distance(b) ? 0 : distance(b) - distance(a)));
 }
 
 function countDays(bySource: Record<LocalDate, Record<string, number>>): number {

@@ -6,13 +6,13 @@
 -- Why     balance/find_device_source makes device_source from them: the sources that make up the energy of a device.
 
 -- name: declare_devices
--- Stores the declarations of devices. $devices: JSON array of { id, totalSource, sources, energyRole }. $total_source: the total source of devices
+-- Stores the declarations of devices. $devices: JSON array of { id, name, totalSource, sources, energyRole }. $total_source: the total source of devices
 -- that name none of their own, or null.
 CREATE OR REPLACE TEMP TABLE declared_device AS
-SELECT id AS device, totalSource AS total_source, sources, energyRole AS energy_role
-FROM (SELECT unnest(from_json($devices, '[{"id": "UUID", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"}]'), recursive := true))
+SELECT id AS device, name, totalSource AS total_source, sources, energyRole AS energy_role
+FROM (SELECT unnest(from_json($devices, '[{"id": "UUID", "name": "VARCHAR", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"}]'), recursive := true))
 UNION ALL
-SELECT NULL, $total_source, NULL, NULL;
+SELECT NULL, NULL, $total_source, NULL, NULL;
 
 -- name: find_known_sources
 -- Stores the sources of devices that have energy, for balance/find_device_source.

@@ -1,7 +1,7 @@
 -- 50 Devices: their state, and their declarations.
 --
--- Reads   device_status, device_state; device_source, role_span, declared_peak (temporary: from the configuration, see devices/ and balance/).
--- Writes  the rows of the datasets device_status, device_state, device_source, source_role and peak_power.
+-- Reads   device_status, device_state; series; declared_device, declared_zone, device_source, role_span, declared_peak (temporary: from the configuration, see devices/ and balance/).
+-- Writes  the rows of the datasets device_status, device_state, device, workgroup, device_source, source_role and peak_power.
 -- Why     The energy of a device follows from roles. The lake contains them, so that its views and the reports add up the same sources.
 
 -- name: select_device_status
@@ -27,6 +27,26 @@ SELECT
   make_timestamptz(last_seen_ms * 1000) AS last_seen
 FROM device_state
 ORDER BY device
+
+-- name: select_device
+-- Selects the devices that are configured or have messages, with their ids as text and their configured names. Temporary table declared_device: see
+-- devices/declare_devices.
+SELECT device, device::VARCHAR AS device_id, any_value(name) AS name
+FROM (
+  SELECT device, name FROM declared_device WHERE device IS NOT NULL
+  UNION ALL SELECT device, NULL FROM device_state
+  UNION ALL SELECT DISTINCT device, NULL FROM series
+)
+GROUP BY device
+ORDER BY device
+
+-- name: select_workgroup
+-- Selects the time zone of the workgroup. Temporary table declared_zone: see publish/declare_zone.
+SELECT timezone FROM declared_zone
+
+-- name: declare_zone
+-- Stores the time zone of the workgroup ($timezone).
+CREATE OR REPLACE TEMP TABLE declared_zone AS SELECT $timezone::VARCHAR AS timezone;
 
 -- name: select_device_source
 -- Selects which sources count for the energy of devices, by ranges of days. Temporary table device_source: see balance/find_device_source.

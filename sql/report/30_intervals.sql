@@ -7,8 +7,13 @@
 -- name: select_intervals
 -- Selects the 15-minute intervals of the days of "counted", from the stream from which each day was read. Every interval of a day has a row;
 -- energy_wh is null if no measurement covers it.
--- Reads counted (see report/select_counted). $days, $starts_ms, $ends_ms: the local days, from the time zone database. $interval_files: the files of
--- the generation with these days. answer_intervals_by_source and answer_intervals_by_device read it as "slot".
+-- Reads counted (see report/select_counted). $days, $own_days, $starts_ms, $ends_ms: the parts of the answered days that lie in one day of the
+-- workgroup, from the time zone database. $interval_files: the files of the generation with these days. answer_intervals_by_source and
+-- answer_intervals_by_device read it as "slot".
+WITH piece AS (
+  SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($own_days::VARCHAR[])::DATE AS own_day,
+    unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
+)
 SELECT d.day, d.device, d.source, d.at_ms,
   CASE
     WHEN i.energy_wh IS NULL OR d.part = 'whole' THEN i.energy_wh
@@ -16,10 +21,11 @@ SELECT d.day, d.device, d.source, d.at_ms,
     ELSE greatest(-i.energy_wh, 0)
   END AS energy_wh
 FROM (
-  SELECT c.day, c.device, c.source, c.stream_id, c.part, unnest(range(l.start_ms, l.end_ms, 15 * 60 * 1000)) AS at_ms
-  FROM counted AS c
-  JOIN (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms) AS l
-    USING (day)
+  SELECT s.day, s.device, s.source, c.stream_id, c.part, unnest(range(p.start_ms, p.end_ms, 15 * 60 * 1000)) AS at_ms
+  FROM (SELECT DISTINCT p.day, c.device, c.source FROM counted AS c JOIN piece AS p ON p.own_day = c.day) AS s
+  JOIN piece AS p ON p.day = s.day
+  -- A day of another zone can begin or end on a day without energy. Its intervals are null.
+  LEFT JOIN counted AS c ON c.day = p.own_day AND c.device = s.device AND c.source = s.source
 ) AS d
 LEFT JOIN (
   SELECT device, source, stream_id, epoch_ms(interval_start) AS at_ms, energy_wh

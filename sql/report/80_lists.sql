@@ -1,6 +1,6 @@
--- 80 Lists: sources of devices, and the audit log.
+-- 80 Lists: devices, their sources, and the audit log.
 --
--- Reads   files of series and messages of the generation.
+-- Reads   files of series, daily_energy and messages of the generation.
 -- Writes  one row for each source, or for each entry.
 -- Why     People choose devices and sources by name, and see who did what.
 
@@ -9,6 +9,12 @@
 SELECT DISTINCT device::VARCHAR AS device, source
 FROM read_parquet($files, hive_partitioning = false)
 ORDER BY ALL;
+
+-- name: list_devices_with_days
+-- Returns those of $devices (UUIDs as text) that have days in the files of daily_energy ($files).
+SELECT DISTINCT device::VARCHAR AS device
+FROM read_parquet($files, hive_partitioning = false)
+WHERE device IN (SELECT unnest($devices::UUID[]));
 
 -- name: list_audit_entries
 -- Returns entries of the audit log in files of messages ($files), the newest first by the time at which they were stored: at most $rows_max, before the

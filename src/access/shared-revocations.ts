@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { repeat } from '../lib/repeat.ts';
-import type { UtcMs } from '../lib/time.ts';
+import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
 import { openTokenFiles } from './token-files.ts';
@@ -21,6 +21,8 @@ const KEYS = ['wattline:revoked', 'wattline:revoked:version'];
 const CHANNEL = 'wattline:revoked:news';
 /** Commands of this machine revoke tokens by writing to the file, which tells nobody. */
 const LOOK_EVERY_MS = 400;
+/** Redis is asked this often without news, because news can be lost. */
+const PULL_EVERY_MS = 5 * SECOND_MS;
 /** A longer id is not one of a token. */
 const idSchema = z.string().min(1).max(1_024);
 
@@ -55,7 +57,8 @@ export async function tellRevocation(
 }
 
 /**
- * Shares the revoked tokens of several data folders through Redis: a token that is revoked in one is refused in all within a second. Each file keeps
+ * Shares the revoked tokens of several data folders through Redis: a token that is revoked in one is refused in all within a second, or within five
+ * seconds if the news of Redis is lost. Each file keeps
  * all revocations, so they also count while Redis is away, and Redis gets them back if it has lost them. Tokens that are revoked meanwhile are refused
  * in the own folder at once, and in the others when Redis is back.
  * @returns stops it
@@ -67,11 +70,19 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
   let known = new Set<string>();
   let version: string | undefined;
   let isFailing = false;
+  /** When everything of Redis was last known, monotonic. */
+  let pulledAtMs = Number.NEGATIVE_INFINITY;
+
+  const missing = () => [...files.revoked()].filter(([tokenId]) => !known.has(tokenId));
 
   async function pull(): Promise<void> {
+    const askedAtMs = performance.now();
     const answer = await redis.run(PULL, KEYS, [version ?? 'unknown', known.size]);
     const [current, isKnown, fields] = answer as [Buffer, number, Buffer[]];
-    if (isKnown === 1) return;
+    if (isKnown === 1) {
+      pulledAtMs = askedAtMs;
+      return;
+    }
     known = new Set();
     for (let index = 0; index < fields.length; index += 2) {
       const tokenId = String(fields[index]);
@@ -82,12 +93,13 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
     }
     // After a failure everything is read again.
     version = String(current);
+    pulledAtMs = askedAtMs;
   }
 
   async function push(): Promise<void> {
-    const missing: Array<[string, UtcMs]> = [...files.revoked()].filter(([tokenId]) => !known.has(tokenId));
-    for (let from = 0; from < missing.length; from += PUSHED_AT_ONCE) {
-      const some = missing.slice(from, from + PUSHED_AT_ONCE);
+    const ids: Array<[string, UtcMs]> = missing();
+    for (let from = 0; from < ids.length; from += PUSHED_AT_ONCE) {
+      const some = ids.slice(from, from + PUSHED_AT_ONCE);
       await redis.run(PUSH, KEYS, [CHANNEL, ...some.flat()]);
       for (const [tokenId] of some) known.add(tokenId);
     }
@@ -95,8 +107,11 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
 
   /** News can arrive while the last look is running, so looks wait for each other. */
   let looking: Promise<void> = Promise.resolve();
-  function look(): Promise<void> {
+  /** @param isNews true if Redis can have something new */
+  function look(isNews: boolean): Promise<void> {
     looking = looking.then(async () => {
+      const isDue = isNews || performance.now() - pulledAtMs >= PULL_EVERY_MS;
+      if (!isDue && missing().length === 0) return;
       try {
         await pull();
         await push();
@@ -109,10 +124,10 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
     return looking;
   }
 
-  const unsubscribe = await redis.subscribe(CHANNEL, () => void look());
-  const stopListening = redis.onReady(() => void look());
-  await look();
-  const repeating = repeat(LOOK_EVERY_MS, startTimer, look);
+  const unsubscribe = await redis.subscribe(CHANNEL, () => void look(true));
+  const stopListening = redis.onReady(() => void look(true));
+  await look(true);
+  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => look(false));
   return async () => {
     stopListening();
     await repeating.stop();

@@ -3,6 +3,7 @@ import type { Offset } from '../contract/offset.ts';
 import type { MessageColumns, RejectedMessage } from '../decode/message-columns.ts';
 import { instantAt, offsetAt } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
+import { refuseMissing } from '../publish/is-lake-complete.ts';
 import { readHead, storedFilePath } from '../publish/lake-commit.ts';
 import { lakePaths } from '../publish/lake-layout.ts';
 import { periodBounds } from '../publish/lake-period.ts';
@@ -83,7 +84,10 @@ async function isQuarantined(connection: DuckDBConnection, bytes: Uint8Array): P
   return row!.is_known;
 }
 
-/** The files of the newest generation that can have messages with store times from `firstMs` to `lastMs`. */
+/**
+ * The files of the newest generation that can have messages with store times from `firstMs` to `lastMs`.
+ * @throws TransientError `LakeIncomplete` if one of them is not on this disk yet
+ */
 export async function lakeFiles(
   workgroupId: string,
   lakeDir: string,
@@ -93,13 +97,13 @@ export async function lakeFiles(
   const paths = lakePaths(lakeDir, workgroupId);
   const head = await readHead(paths);
   if (!head) return [];
-  return head.files
-    .filter(({ dataset, period }) => {
-      if (dataset !== 'messages' || period === '') return false;
-      const { startMs, endMs } = periodBounds(period);
-      return startMs <= lastMs && endMs > firstMs;
-    })
-    .map((file) => storedFilePath(paths, head, file));
+  const files = head.files.filter(({ dataset, period }) => {
+    if (dataset !== 'messages' || period === '') return false;
+    const { startMs, endMs } = periodBounds(period);
+    return startMs <= lastMs && endMs > firstMs;
+  });
+  refuseMissing(paths, files);
+  return files.map((file) => storedFilePath(paths, head, file));
 }
 
 function rangeOf({ columns, rows }: Wanted) {

@@ -10,7 +10,9 @@ import { packsOf } from '../snapshot/take-snapshot.ts';
 import { createOnce } from '../storage/create-once.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences } from './stored-commits.ts';
+import { bundledStore, withoutBundles } from './bundled-store.ts';
+import { newestSequence } from './newest-sequence.ts';
+import { isRestorable, type RestorableCommit, readStoredCommit } from './stored-commits.ts';
 
 export interface BackupLakeOptions {
   /** The folder of the workgroup's lake, or the store of its replica. */
@@ -89,10 +91,11 @@ export async function copyObjects(
  */
 export async function backupLake(options: BackupLakeOptions): Promise<BackedUpLake> {
   const { target, signal } = options;
-  const source = 'root' in options.source ? createFolderStore(options.source.root) : options.source.store;
-  const local = await readStoredCommit(source, options.sequence, signal);
-  if (!isRestorable(local)) throw changedMeanwhile(source);
-  const newest = (await storedSequences(target, signal)).at(-1);
+  const stored = 'root' in options.source ? createFolderStore(options.source.root) : options.source.store;
+  const local = await readStoredCommit(stored, options.sequence, signal);
+  if (!isRestorable(local)) throw changedMeanwhile(stored);
+  const source = bundledStore(stored, local);
+  const newest = await newestSequence(target, { ...(signal && { signal }) });
   const before = newest === undefined ? undefined : await readStoredCommit(target, newest, signal);
   if (
     before &&
@@ -107,7 +110,10 @@ export async function backupLake(options: BackupLakeOptions): Promise<BackedUpLa
   const done = { createdAtMs: local.createdAtMs, objects: needed.length, bytes };
   if (before && !isFormatOne(before) && before.nonce === local.nonce)
     return { ...done, sequence: before.sequence, copied: 0, copiedBytes: 0, isUnchanged: true };
-  const missing = await copyObjects(needed, options);
+  const missing = await copyObjects(
+    needed,
+    'root' in options.source ? options : { ...options, source: { store: source } },
+  );
   const sequence = await createStoredCommit(target, local, before?.sequence ?? 0, signal);
   return { ...done, sequence, copied: missing.length, copiedBytes: sum(missing), isUnchanged: false };
 }
@@ -120,7 +126,7 @@ async function createStoredCommit(
   signal: AbortSignal | undefined,
 ): Promise<number> {
   for (let sequence = Math.max(commit.sequence, newest + 1); ; sequence++) {
-    const bytes = Buffer.from(commitText({ ...commit, sequence }));
+    const bytes = Buffer.from(commitText({ ...withoutBundles(commit), sequence }));
     const outcome = await createOnce(target, { key: commitKey(sequence), bytes, ...(signal && { signal }) });
     if (outcome.kind === 'created') return sequence;
     if (outcome.kind === 'unknown') throw outcome.cause;
@@ -142,7 +148,7 @@ export async function lacking(
   signal?: AbortSignal,
 ): Promise<PackObject[]> {
   const stored = new Map<string, number>();
-  for (const prefix of ['files/', 'snapshots/'])
+  for (const prefix of ['files/', 'bundles/', 'snapshots/'])
     for await (const { key, bytes } of target.list(prefix, { ...(signal && { signal }) }))
       stored.set(key, bytes);
   return needed.filter(({ key, bytes }) => stored.get(key) !== bytes);

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { errorCode, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, HOUR_MS } from '../lib/time.ts';
-import { type Commit, isFormatOne } from '../publish/commit-schema.ts';
-import { createCommit, isPublishConflict, listSequences, readCommit } from '../publish/lake-commit.ts';
+import type { Commit } from '../publish/commit-schema.ts';
+import { createCommit, isPublishConflict } from '../publish/lake-commit.ts';
 import { planCommit, storePublication } from '../publish/lake-guard.ts';
-import { type LakePaths, newNonce, uniqueName } from '../publish/lake-layout.ts';
-import { adoptCommit, forgetLake, openLake } from '../publish/open-lake.ts';
+import { newNonce, uniqueName } from '../publish/lake-layout.ts';
+import { adoptCommit, forgetLake, type OpenLake, openLake } from '../publish/open-lake.ts';
 import type { PublishShard } from '../publish/publish-shard.ts';
 import { packsOf, takeSnapshot } from '../snapshot/take-snapshot.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
@@ -43,7 +43,7 @@ export async function commitSnapshot(
   const sequence = head.sequence + 1;
   const planned = { sequence, nonce: newNonce() };
   await planCommit(shard, planned);
-  const previous = await newestSnapshot(paths, head.sequence);
+  const previous = await newestSnapshot(lake, head);
   const key = `snapshots/${uniqueName(sequence)}.pack`;
   const { pack, bytes, sha256, fileBytes } = await takeSnapshot(shard, {
     store,
@@ -65,22 +65,21 @@ export async function commitSnapshot(
   await shard.transaction((connection) => storePublication(connection, 'published', commit), {
     isQuiet: true,
   });
-  await removeUnusedPacks(paths, clock.now());
+  await removeUnusedPacks(lake, commit, clock.now());
   return commit;
 }
 
 /** The snapshot of the newest generation that has one. */
-async function newestSnapshot(paths: LakePaths, head: number): Promise<Commit['snapshot']> {
-  for (const sequence of (await listSequences(paths)).reverse()) {
-    if (sequence > head) continue;
-    const commit = await readCommit(paths, sequence);
-    if (commit && !isFormatOne(commit) && commit.snapshot) return commit.snapshot;
-  }
-  return undefined;
+async function newestSnapshot({ retained, paths }: OpenLake, head: Commit): Promise<Commit['snapshot']> {
+  return (await retained.generations(paths, head)).findLast(({ snapshot }) => snapshot)?.snapshot;
 }
 
-/** Deletes the packs that no generation needs, once they are an hour old. */
-async function removeUnusedPacks(paths: LakePaths, nowMs: number): Promise<void> {
+/** The packs of snapshots by the name of their newest pack. Packs never change, so each map is read once. */
+const packsRead = new WeakMap<OpenLake, Map<string, readonly string[]>>();
+
+/** Deletes the packs that no generation needs, once they are an hour old. Reads only the maps of snapshots that it has not seen before. */
+async function removeUnusedPacks(lake: OpenLake, head: Commit, nowMs: number): Promise<void> {
+  const { paths, retained } = lake;
   const store = createFolderStore(paths.root);
   const folder = join(paths.root, 'snapshots');
   const names = await readdir(folder).catch((error: unknown) => {
@@ -93,11 +92,14 @@ async function removeUnusedPacks(paths: LakePaths, nowMs: number): Promise<void>
     if (found && nowMs - found.mtimeMs > HOUR_MS) old.push(name);
   }
   if (old.length === 0) return;
-  const needed = new Set<string>();
-  for (const sequence of await listSequences(paths)) {
-    const commit = await readCommit(paths, sequence);
-    if (!commit || isFormatOne(commit) || !commit.snapshot) continue;
-    for (const { key } of await packsOf(store, commit.snapshot)) needed.add(key);
+  const before = packsRead.get(lake);
+  const packs = new Map<string, readonly string[]>();
+  for (const { snapshot } of await retained.generations(paths, head)) {
+    if (!snapshot || packs.has(snapshot.pack)) continue;
+    const known = before?.get(snapshot.pack);
+    packs.set(snapshot.pack, known ?? (await packsOf(store, snapshot)).map(({ key }) => key));
   }
+  packsRead.set(lake, packs);
+  const needed = new Set([...packs.values()].flat());
   for (const name of old) if (!needed.has(`snapshots/${name}`)) await rm(join(folder, name), { force: true });
 }

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncPath } from '../lib/durable-files.ts';
+import { syncPath, writeDurably } from '../lib/durable-files.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
+import { INCOMPLETE_FILE } from '../publish/is-lake-complete.ts';
 import { commitText } from '../publish/lake-commit.ts';
 import { type Publication, readPublication } from '../publish/lake-guard.ts';
 import { commitKey, fileKey } from '../publish/lake-layout.ts';
@@ -16,6 +17,7 @@ import type { Migration } from '../warehouse/load-sql.ts';
 import { migrate } from '../warehouse/migrate.ts';
 import { onConnection } from '../warehouse/recovering-database.ts';
 import { warehouseFailure } from '../warehouse/warehouse-failures.ts';
+import { bundledStore, withoutBundles } from './bundled-store.ts';
 import type { RestorableCommit } from './stored-commits.ts';
 
 export interface RestoreLakeOptions {
@@ -27,6 +29,8 @@ export interface RestoreLakeOptions {
   root: string;
   /** Moves existing data away. Without it existing data is an error. */
   force: boolean;
+  /** False to leave out the files of the lake. Then the lake is not complete, see `isLakeComplete`. Default: true. */
+  hasFiles?: boolean;
   /** The schema; default: that of this program. */
   migrations?: Migration[];
   clock: Clock;
@@ -42,7 +46,7 @@ export interface RestoredLake {
 }
 
 /**
- * Restores lake and warehouse of one commit. Everything is checked by SHA-256 beside the target, and moved into place at the end. No process may have
+ * Restores the warehouse of one commit, and its lake unless `hasFiles` is false. Everything is checked by SHA-256 beside the target, and moved into place at the end. No process may have
  * the warehouse open.
  * @throws TerminalError `DataExists` without `force`, `ObjectDamaged`, `ObjectMissing`; then nothing has changed
  */
@@ -91,9 +95,12 @@ async function restoreBeside(
   draftRoot: string,
   draftWarehouse: string,
 ): Promise<Pick<RestoredLake, 'files' | 'bytes'>> {
-  const { source, commit, onProgress, signal } = options;
+  const { hasFiles = true, onProgress, signal } = options;
+  const source = bundledStore(options.source, options.commit);
+  const commit = withoutBundles(options.commit);
+  const files = hasFiles ? commit.files : [];
   const objects = [
-    ...commit.files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
+    ...files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
     ...(await packsOf(source, commit.snapshot, signal)),
   ];
   const allBytes = objects.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -121,7 +128,8 @@ async function restoreBeside(
   });
   await checkWarehouse(draftWarehouse, commit, options);
   await local.createKey(commitKey(commit.sequence), Buffer.from(commitText(commit)));
-  return { files: commit.files.length, bytes: allBytes };
+  if (!hasFiles) await writeDurably(join(draftRoot, INCOMPLETE_FILE), '');
+  return { files: files.length, bytes: allBytes };
 }
 
 /**

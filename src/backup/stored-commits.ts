@@ -2,18 +2,14 @@ import { z } from 'zod';
 import { errorMessage, InputError, TerminalError } from '../lib/errors.ts';
 import { type Commit, isFormatOne, type StoredCommit } from '../publish/commit-schema.ts';
 import { parseCommit } from '../publish/lake-commit.ts';
-import { commitKey, parseSequence } from '../publish/lake-layout.ts';
+import { commitKey, parseCommitKey } from '../publish/lake-layout.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 
-/**
- * The sequences of the commits of a store, ascending.
- * @param from only this one and later ones; default: all
- */
-export async function storedSequences(store: ObjectStore, signal?: AbortSignal, from = 1): Promise<number[]> {
+/** The sequences of the commits of a store, ascending. */
+export async function storedSequences(store: ObjectStore, signal?: AbortSignal): Promise<number[]> {
   const sequences: number[] = [];
-  const startAfter = commitKey(from - 1);
-  for await (const { key } of store.list('commits/', { startAfter, ...(signal && { signal }) })) {
-    const sequence = parseSequence(/^commits\/(\d{12})\.json$/.exec(key)?.[1] ?? '');
+  for await (const { key } of store.list('commits/', { ...(signal && { signal }) })) {
+    const sequence = parseCommitKey(key);
     if (sequence !== undefined) sequences.push(sequence);
   }
   return sequences;

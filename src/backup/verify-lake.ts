@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
-import { isFormatOne, type LakeFile } from '../publish/commit-schema.ts';
+import { type Commit, isFormatOne, type LakeFile } from '../publish/commit-schema.ts';
 import { commitKey, fileKey } from '../publish/lake-layout.ts';
 import { totalsOf } from '../publish/publish.ts';
 import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
@@ -11,6 +11,7 @@ import { unpack } from '../snapshot/unpack.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { Migration } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
+import { bundledFiles, bundledStore } from './bundled-store.ts';
 import { findDamage } from './find-damage.ts';
 import { checkWarehouse } from './restore-lake.ts';
 import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences } from './stored-commits.ts';
@@ -75,7 +76,8 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
   const instance = await DuckDBInstance.create(':memory:', { threads: '1', memory_limit: '512MiB' });
   const connection = await instance.connect();
   try {
-    const files = new Map<string, { file: LakeFile; commits: number[] }>();
+    /** By place, because a file can be in a bundle for one commit, and an object of its own for another. */
+    const files = new Map<string, { file: LakeFile; source: ObjectStore; commits: number[] }>();
     const snapshots: RestorableCommit[] = [];
     for (const sequence of await sequencesOf(options)) {
       const key = `commits/${sequence}`;
@@ -89,23 +91,27 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
           totals.dailyEnergyWh !== commit.totals.dailyEnergyWh
         )
           throw broken(`the totals of commit ${sequence} are not those of its files`);
+        const source = bundledStore(store, commit);
+        const placeOf = placesOf(commit);
         for (const file of commit.files) {
-          const known = files.get(fileKey(file));
+          const place = placeOf(file);
+          const known = files.get(place);
           if (known && known.file.sha256 !== file.sha256)
-            throw broken(`commit ${sequence} notes another SHA-256 of ${fileKey(file)} than an earlier one`);
+            throw broken(`commit ${sequence} notes another SHA-256 of ${place} than an earlier one`);
           if (known) known.commits.push(sequence);
-          else files.set(fileKey(file), { file, commits: [sequence] });
+          else files.set(place, { file, source, commits: [sequence] });
         }
         if (isRestorable(commit)) snapshots.push(commit);
       });
       if (isSound) found.commits++;
     }
     const soundFiles = new Set<string>();
-    for (const [key, { file, commits }] of files) {
-      options.onProgress?.(key);
-      const isSound = await check(key, () => verifyFile(options, connection, key, file), commits);
+    for (const [place, { file, source, commits }] of files) {
+      options.onProgress?.(place);
+      const verifying = { ...options, store: source };
+      const isSound = await check(place, () => verifyFile(verifying, connection, file), commits);
       if (!isSound) continue;
-      soundFiles.add(key);
+      soundFiles.add(place);
       found.bytes += file.bytes;
     }
     found.files = soundFiles.size;
@@ -119,7 +125,8 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
       }, [commit.sequence]);
       if (!isSound) continue;
       found.snapshots++;
-      if (commit.files.every((file) => soundFiles.has(fileKey(file))))
+      const placeOf = placesOf(commit);
+      if (commit.files.every((file) => soundFiles.has(placeOf(file))))
         found.restorable ??= { sequence: commit.sequence, createdAtMs: commit.createdAtMs };
     }
     found.packs = soundPacks.size;
@@ -130,6 +137,16 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
     instance.closeSync();
     await rm(stagingDir, { recursive: true, force: true });
   }
+}
+
+/** Where the files of a commit are: a key, or a key and its bundle. */
+function placesOf(commit: Commit): (file: LakeFile) => string {
+  const bundled = bundledFiles(commit);
+  return (file) => {
+    const key = fileKey(file);
+    const bundle = bundled.get(key)?.bundle;
+    return bundle === undefined ? key : `${key} in ${bundle}`;
+  };
 }
 
 async function sequencesOf({ store, contentMs, signal }: VerifyLakeOptions): Promise<number[]> {
@@ -146,12 +163,11 @@ async function sequencesOf({ store, contentMs, signal }: VerifyLakeOptions): Pro
 async function verifyFile(
   { store, stagingDir, signal }: VerifyLakeOptions,
   connection: Parameters<typeof query>[0],
-  key: string,
   file: LakeFile,
 ): Promise<void> {
   const path = join(stagingDir, 'file.parquet');
   try {
-    if (!(await store.download(key, path, file, signal)))
+    if (!(await store.download(fileKey(file), path, file, signal)))
       throw broken('it does not exist, but a commit names it');
     const [counted] = await query<{ row_count: number }>(connection, 'publish/verify_file', { path });
     if (counted!.row_count !== file.rows)

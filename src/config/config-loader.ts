@@ -15,6 +15,8 @@ export interface LoadOptions {
   path?: string | undefined;
   cwd: string;
   environment: Environment;
+  /** True if a missing configuration is an error. Otherwise all settings have their defaults, and there are no workgroups. */
+  isRequired?: boolean;
 }
 
 /** Reads one configuration again and again. Files of workgroups that have not changed are not parsed again. */
@@ -76,6 +78,8 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
     const more = yield* files.read(absolute(shownAs), shownAs, options.environment);
     if (more === undefined && folder !== undefined)
       problems.push({ path: 'workgroupsDir', message: `the folder ${absolute(folder)} does not exist` });
+    if (options.isRequired && more === undefined && options.path === undefined && !existsSync(path))
+      throw noConfiguration(path, absolute(shownAs));
     problems.push(...checkTogether(settings, more ?? []));
     if (problems.length > 0 || !parsed.success) throw new InputError(`the configuration ${path}`, problems);
     const config = parsed.data;
@@ -116,6 +120,11 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
       }
     },
   };
+}
+
+function noConfiguration(path: string, folder: string): InputError {
+  const message = `there is neither ${path} nor a folder ${folder}; change to the folder of the configuration, or name the file with --config. "wattline demo" runs without one, and docs/configuration.md shows how to write one`;
+  return new InputError('the configuration', [{ path: '', message }]);
 }
 
 function readMain(path: string, problems: Problem[]): unknown {

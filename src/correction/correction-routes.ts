@@ -6,6 +6,7 @@ import type { Workgroups } from '../config/workgroups.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
 import { InputError, isRetryable, NOT_IN_BUCKET, TerminalError, TransientError } from '../lib/errors.ts';
 import { isLocalDate } from '../lib/time.ts';
 import { bodySchema, requestOf } from './correction-body.ts';
@@ -141,7 +142,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
         tags: ['report'],
         params,
         querystring: listQuerySchema,
-        response: { 200: listSchema, 400: errorSchema, ...errors },
+        response: tagged(listSchema, { 400: errorSchema, ...errors }),
       },
     },
     async (request, reply) => {
@@ -161,9 +162,10 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
         inForce: inForce === 'true',
         ...(wanted && { devices: wanted }),
       };
-      reply.header('Cache-Control', 'private, no-store');
       const corrections = answerOf(await options.list(workgroupId, query), workgroupId);
-      return { corrections: corrections.map((one) => withVisibleBasis(one, devices)) };
+      return sendTagged(request, reply, {
+        corrections: corrections.map((one) => withVisibleBasis(one, devices)),
+      });
     },
   );
   rejectOtherMethods(app, url, ['GET', 'POST']);

@@ -9,33 +9,37 @@ import { queryText } from '../warehouse/query.ts';
 export interface DayFingerprint {
   day: LocalDate;
   rows: number;
-  /** Wh */
+  /** Wh. For a variance and a reconciliation it is the difference. */
   energyWh: number;
   hash: string;
 }
 
+/** @returns the fingerprint of each day, and the total energy of all rows in Wh */
 export async function readFingerprints(
   connection: DuckDBConnection,
   select: RowSelect,
-): Promise<DayFingerprint[]> {
-  const found = await queryText<{ day: string; row_count: bigint; energy_wh: bigint | null; hash: string }>(
-    connection,
-    fingerprintSql(select),
-    select.parameters,
-  );
-  return found.map(({ day, row_count, energy_wh, hash }) => ({
+): Promise<{ days: DayFingerprint[]; totalWh: number }> {
+  const found = await queryText<{
+    day: string;
+    row_count: bigint;
+    energy_wh: bigint | null;
+    total_wh: bigint | null;
+    hash: string;
+  }>(connection, fingerprintSql(select), select.parameters);
+  const days = found.map(({ day, row_count, energy_wh, hash }) => ({
     day,
     rows: Number(row_count),
     energyWh: Number(energy_wh ?? 0),
     hash,
   }));
+  return { days, totalWh: found.reduce((sum, { total_wh }) => sum + Number(total_wh ?? 0), 0) };
 }
 
 /**
  * Multiplies each energy by a factor from the hash of its key, and adds up the day. This needs one multiplication for each row instead of a hash,
  * does not depend on the order of rows, and is the same in every version of DuckDB.
  */
-function fingerprintSql({ sql, key, energies }: RowSelect): string {
+function fingerprintSql({ sql, key, energies, total = energies[0] }: RowSelect): string {
   // One factor for each key and one for each instant, because their combinations are as many as the rows.
   const [instants, names] = [true, false].map((wanted) =>
     key.filter((name) => (columnType(name).sql === 'TIMESTAMPTZ') === wanted),
@@ -50,7 +54,7 @@ function fingerprintSql({ sql, key, energies }: RowSelect): string {
     (name) => `sum((coalesce(${name}, ${UNKNOWN_WH}) + ${OFFSET_WH}) * ${product})`,
   );
   return `WITH exported AS NOT MATERIALIZED (SELECT day, ${[...key, ...energies].join(', ')} FROM (\n${sql}\n)), ${factors.join(', ')}
-SELECT day::VARCHAR AS day, count(*) AS row_count, sum(${energies[0]})::BIGINT AS energy_wh, concat_ws(' ', ${hashes.join(', ')}) AS hash
+SELECT day::VARCHAR AS day, count(*) AS row_count, sum(${energies[0]})::BIGINT AS energy_wh, sum(${total})::BIGINT AS total_wh, concat_ws(' ', ${hashes.join(', ')}) AS hash
 FROM exported ${parts.map((part, index) => `JOIN factor${index} USING (${part.join(', ')})`).join(' ')}
 GROUP BY day ORDER BY day`;
 }

@@ -1,3 +1,4 @@
+import { isDiskFull } from '../lib/disk-full.ts';
 import { TransientError } from '../lib/errors.ts';
 
 /** Converts errors of a full disk to our error. Returns other errors unchanged. */
@@ -10,11 +11,4 @@ export function fromDiskError(error: unknown, folder: string): unknown {
       cause: error,
     },
   );
-}
-
-function isDiskFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if ('code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) return true;
-  // DuckDB has no code for this error.
-  return /No space left on device|Disk quota exceeded/i.test(error.message) || isDiskFull(error.cause);
 }

@@ -35,7 +35,11 @@ export async function markOutdated(
   const report = await openReport(query, { generation, lake, signal });
   const read = (range: typeof all) => {
     const select = report.rows(range);
-    return lake.run(select.reads, (connection) => readFingerprints(connection, select), signal);
+    return lake.run(
+      select.reads,
+      async (connection) => (await readFingerprints(connection, select)).days,
+      signal,
+    );
   };
   const known = report.dependsOnRange ? undefined : await read(all);
   const became: ExportRun[] = [];

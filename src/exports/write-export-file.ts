@@ -14,6 +14,7 @@ import type { ExportRun } from './export-ledger.ts';
 import type { ExportQuery } from './exported-report.ts';
 import { openReport } from './open-report.ts';
 import { runXlsxThread } from './run-xlsx-thread.ts';
+import { totalColumnsOf } from './sheet-totals.ts';
 
 export type ExportFormat = ExportConfig['format'];
 export type ExportedFile = NonNullable<ExportRun['file']>;
@@ -46,7 +47,11 @@ export async function writeExportFile(
     const facts = factsOf(query, generation);
     const copy = (to: string, as: RowFormat, metadata?: string) =>
       lake.run(select.reads, (connection) => copyRows(connection, select, as, to, metadata), signal);
-    const days = await lake.run(select.reads, (connection) => readFingerprints(connection, select), signal);
+    const { days, totalWh } = await lake.run(
+      select.reads,
+      (connection) => readFingerprints(connection, select),
+      signal,
+    );
     switch (format) {
       case 'csv':
         await copy(draft, 'csv');
@@ -55,11 +60,13 @@ export async function writeExportFile(
         await copy(draft, 'parquet', metadataOf(facts, select));
         break;
       case 'xlsx': {
-        const rows = totalOf(days, 'rows');
+        const rows = rowsOf(days);
         refuseTooMany(rows);
         await copy(rowsPath, 'parquet');
         const sums = report.sums?.(query.period);
-        await runXlsxThread({ facts, sums, rows, columns: select.columns, rowsPath, path: draft });
+        // A report with sums has its totals on the last sheet.
+        const totals = sums ? undefined : totalColumnsOf(select);
+        await runXlsxThread({ facts, sums, totals, rows, columns: select.columns, rowsPath, path: draft });
         break;
       }
       case 'json':
@@ -72,12 +79,12 @@ export async function writeExportFile(
     const { size } = await stat(path);
     return {
       name,
-      rows: totalOf(days, 'rows'),
+      rows: rowsOf(days),
       bytes: size,
       sha256,
       generation: facts.generation,
       zone: facts.timezone,
-      energyWh: totalOf(days, 'energyWh'),
+      energyWh: totalWh,
       rowsHash: hashOf(days),
       days,
     };
@@ -100,8 +107,8 @@ function refuseTooMany(rows: number): void {
     );
 }
 
-function totalOf(days: readonly DayFingerprint[], what: 'rows' | 'energyWh'): number {
-  return days.reduce((sum, day) => sum + day[what], 0);
+function rowsOf(days: readonly DayFingerprint[]): number {
+  return days.reduce((sum, { rows }) => sum + rows, 0);
 }
 
 /** The meaning of the columns, for the metadata of the file. */

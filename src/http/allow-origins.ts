@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 /** Headers of answers that scripts of other origins can read. */
 const exposed = [
-  ...['Content-Disposition', 'ETag', 'Retry-After', 'Wattline-Flags', 'X-Request-Id'],
+  ...['Content-Disposition', 'ETag', 'Retry-After', 'Wattline-Flags', 'Wattline-Next', 'X-Request-Id'],
   ...['Stream-Next-Offset', 'Stream-Up-To-Date', 'Stream-Lag-Messages', 'Preference-Applied'],
 ];
 const PREFLIGHT_SECONDS = 600;

@@ -26,6 +26,14 @@ export function createLogger(options: { level: string }): Logger {
   );
 }
 
+/** Passes each log event on as a line of JSON with `level`, `msg` and its fields. For a process whose parent writes the log. */
+export function createForwardingLogger(write: (line: string) => void): Logger {
+  return pino(
+    { level: 'debug', base: null, timestamp: false, formatters: { level: (label) => ({ level: label }) } },
+    { write },
+  );
+}
+
 /** A logger that writes nothing, for tests and library users. */
 export const silentLogger: Logger = pino({ level: 'silent' });
 

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import type { Access } from '../access/access.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
 import { formatInstant } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import { type AuditPosition, readAuditEntries } from '../report/read-audit.ts';
 import { auditListSchema, tokenListSchema } from './listing-schemas.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
-import { sendTagged, tagged } from './send-tagged.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
 export const TOKENS_LISTED_MAX = 1_000;

@@ -6,6 +6,7 @@ import { makeBackfillRequest } from '../backfill/make-backfill-request.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
 import { addressSchema } from '../report/day-request.ts';
 import { errorSchema } from '../report/report-schemas.ts';
 import type { AskOwner } from './ask-owner.ts';
@@ -18,7 +19,6 @@ import {
   startedBackfillSchema,
 } from './backfill-schemas.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
-import { sendTagged, tagged } from './send-tagged.ts';
 import { listWithProgress, startBackfill } from './start-backfill.ts';
 
 const root = '/api/v1/orgs/:workgroupId';

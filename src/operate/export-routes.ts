@@ -8,6 +8,7 @@ import type { Exports } from '../exports/create-exports.ts';
 import type { ExportRun } from '../exports/export-ledger.ts';
 import { parsePeriod } from '../exports/export-period.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { addressSchema, invalid } from '../report/day-request.ts';
@@ -15,7 +16,6 @@ import { errorSchema } from '../report/report-schemas.ts';
 import { exportAnswer, runAnswer, runRefusal } from './export-answers.ts';
 import { exportListSchema, exportStartedSchema } from './export-schemas.ts';
 import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
-import { sendTagged, tagged } from './send-tagged.ts';
 
 const root = '/api/v1/orgs/:workgroupId/exports';
 const BODY_BYTES_MAX = 1024;

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
 import type { ImportState } from '../import/import-job.ts';
 import type { ListedImport } from '../import/list-imports.ts';
 import { formatInstant } from '../lib/time.ts';
@@ -9,7 +10,6 @@ import type { AskOwner } from './ask-owner.ts';
 import { fileName } from './find-health.ts';
 import { importsSchema } from './import-schema.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
-import { sendTagged, tagged } from './send-tagged.ts';
 
 const url = '/api/v1/orgs/:workgroupId/imports';
 const LISTED_DEFAULT = 100;

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
 import { readDeviceStates } from '../report/device-states.ts';
@@ -12,7 +13,6 @@ import { readSources } from '../report/read-sources.ts';
 import { createRoleResolver } from '../roles/resolve-roles.ts';
 import { deviceListSchema, meterListSchema, siteListSchema } from './listing-schemas.ts';
 import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
-import { sendTagged, tagged } from './send-tagged.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
 

@@ -5,6 +5,7 @@ import { RATE_DEFAULT } from '../backfill/backfill-request.ts';
 import { deviceIdSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
 import { formatInstant } from '../lib/time.ts';
 import { addressSchema, devicesSchema, visibleDevices } from '../report/day-request.ts';
 import { errorSchema } from '../report/report-schemas.ts';
@@ -12,7 +13,6 @@ import type { Quarantine } from '../warehouse/list-quarantine.ts';
 import type { AskOwner } from './ask-owner.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { quarantineSchema, retrySchema } from './quarantine-schema.ts';
-import { sendTagged, tagged } from './send-tagged.ts';
 import { startBackfill } from './start-backfill.ts';
 
 const url = '/api/v1/orgs/:workgroupId/quarantine';

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import type { StageStatus } from '../pipeline/workgroup-status.ts';
 import { addressSchema } from '../report/day-request.ts';
 import { findHealth } from './find-health.ts';
 import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
-import { sendTagged, tagged } from './send-tagged.ts';
 import { type StatusAnswer, statusSchema } from './status-schema.ts';
 import { readWorkgroupStates, type StateSource, type WorkgroupState } from './workgroup-state.ts';
 

@@ -7,6 +7,7 @@ import type { UtcMs } from '../lib/time.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
 import { checkLmdbFile } from '../stream/log/check-lmdb-file.ts';
 import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/lmdb-log.ts';
+import type { LocalWorkers } from '../worker-rpc/local-workers.ts';
 import { readControlFile } from '../worker-rpc/rpc-file.ts';
 
 /**
@@ -42,4 +43,34 @@ export function storageTroubles(
     })),
     ...held.map((message) => ({ ...common, stage: 'open' as const, state: 'not-open' as const, message })),
   ];
+}
+
+/**
+ * The problem of a workgroup whose worker on this machine was stopped by a signal or killed. A workgroup that hibernates has no owner, so
+ * `storageTroubles` does not find it.
+ */
+export function workerTroubles(
+  { dataDir }: Pick<Config, 'dataDir'>,
+  workers: LocalWorkers,
+  workgroupId: string,
+  nowMs: UtcMs,
+): Trouble[] {
+  const trouble = (message: string): Trouble[] => [
+    { workgroupId, sinceMs: nowMs, stage: 'open', state: 'not-open', message },
+  ];
+  switch (workers.kind) {
+    case 'living':
+    case 'none':
+      return [];
+    case 'stopped': {
+      const isKnown = readControlFile(dataDir, workgroupId)?.pid === workers.pid;
+      return isKnown ? [] : trouble(`its worker is ${describeProcess(workers.pid)}`);
+    }
+    case 'ended':
+      return trouble(
+        `its worker, process ${workers.pid}, was killed or has crashed; start it again with "wattline up" or "wattline worker"`,
+      );
+    default:
+      return workers satisfies never;
+  }
 }

@@ -18,8 +18,8 @@ import {
   type WorkgroupStatus,
 } from '../pipeline/workgroup-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
+import { findLocalWorkers, type LocalWorkers } from '../worker-rpc/local-workers.ts';
 import type { RemoteControl } from '../worker-rpc/remote-control.ts';
-import { hasLivingWorker } from '../worker-rpc/worker-rpc.ts';
 import { countBacklogs, type FindStream } from './count-backlogs.ts';
 import {
   heldBySomebody,
@@ -29,7 +29,7 @@ import {
   type ShardSource,
 } from './known-imports.ts';
 import type { workgroupStates } from './status-schema.ts';
-import { storageTroubles } from './storage-troubles.ts';
+import { storageTroubles, workerTroubles } from './storage-troubles.ts';
 import { withLag } from './with-lag.ts';
 
 /** The status that a worker wrote, and what this process finds out. */
@@ -84,7 +84,8 @@ async function readState(
   const { config, clock } = source;
   const { id: workgroupId } = workgroup;
   const written = readStatus(config.dataDir, workgroupId);
-  const isHere = written !== undefined && isOfLivingWorker(written, config, clock.now());
+  const workers = findLocalWorkers(config.dataDir);
+  const isHere = written !== undefined && isOfLivingWorker(written, workers, clock.now());
   const elsewhere = isHere ? undefined : await source.control.locate(workgroupId);
   const status = elsewhere?.status ?? written;
   // The warehouse of this machine is older than that of the other worker.
@@ -92,7 +93,10 @@ async function readState(
     ? { imports: heldBySomebody(elsewhere.status.imports ?? []), newestImports: [] }
     : await readImports(source, workgroup, status, withEffects);
   const nowMs = clock.now();
-  const storage = storageTroubles(config, workgroupId, nowMs);
+  const storage = [
+    ...storageTroubles(config, workgroupId, nowMs),
+    ...(elsewhere ? [] : workerTroubles(config, workers, workgroupId, nowMs)),
+  ];
   const warnings = warningsOf(source.workgroups, workgroup);
   const { trouble: unreadable, ...facts }: Awaited<ReturnType<typeof readImports>> = found;
   const { exports, trouble: unlisted } = await readExports(source, workgroupId);
@@ -101,8 +105,7 @@ async function readState(
     const none = { ...emptyStatus(workgroupId, 0), ...facts, exports, problems: warnings };
     return { ...none, troubles: [...storage, ...problem], state: 'never run' };
   }
-  const isHibernated =
-    status.isHibernated === true && (elsewhere !== undefined || hasLivingWorker(config.dataDir));
+  const isHibernated = status.isHibernated === true && (elsewhere !== undefined || workers.kind === 'living');
   const isRunning = isFresh(status, nowMs) || isHibernated;
   // The last state of a stopped worker is not current.
   const own = isRunning ? (status.troubles ?? []) : [];
@@ -122,12 +125,9 @@ async function readState(
   };
 }
 
-function isOfLivingWorker(
-  status: WorkgroupStatus,
-  { dataDir }: StateSource['config'],
-  nowMs: UtcMs,
-): boolean {
-  return isFresh(status, nowMs) || (status.isHibernated === true && hasLivingWorker(dataDir));
+function isOfLivingWorker(status: WorkgroupStatus, { kind }: LocalWorkers, nowMs: UtcMs): boolean {
+  if (kind === 'ended') return false;
+  return isFresh(status, nowMs) || (status.isHibernated === true && kind === 'living');
 }
 
 /** A bucket that does not answer becomes a trouble, so that the other facts are shown. */

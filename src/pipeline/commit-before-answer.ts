@@ -11,7 +11,7 @@ const PATIENCE_MS = 20 * SECOND_MS;
  * bucket.
  * @param next tells the caller what to do if the bucket does not answer
  * @throws TransientError `NotInBucket` if the bucket has not answered within 20 s. Later commits have it, if this machine survives
- * @throws StaleOwnerError if another worker has claimed the workgroup. It has nothing of what was stored
+ * @throws StaleOwnerError if another worker has claimed the workgroup. It has what was stored only if an earlier commit has it
  */
 export async function commitBeforeAnswer(
   { bucket, shard, logger }: Pick<OpenShard, 'bucket' | 'shard' | 'logger'>,

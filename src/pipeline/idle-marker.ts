@@ -5,18 +5,13 @@ import { z } from 'zod';
 import { replaceFile, syncFolder } from '../lib/durable-files.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { localDateOf, type UtcMs } from '../lib/time.ts';
+import { type IdleNote, idleNoteSchema } from '../replica/idle-note.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 
-/** Says that a warehouse was closed with nothing to do. It is a file beside the warehouse, and does not exist while the warehouse is open. */
-const markerSchema = z.strictObject({
-  /** The end of the stream, which the warehouse has completely. */
-  logEpoch: z.string(),
-  nextOffset: z.string(),
-  /** A hash of the settings with which everything was computed. */
-  settings: z.string(),
+/** A note of a closed warehouse. It is a file beside the warehouse, and does not exist while the warehouse is open. */
+const markerSchema = idleNoteSchema.extend({
   /** Size of the warehouse. A replaced file usually has another one. */
   warehouseBytes: z.number(),
-  closedAtMs: z.number(),
 });
 type IdleMarker = z.infer<typeof markerSchema>;
 
@@ -26,14 +21,40 @@ export interface StreamEnd {
   next: bigint;
 }
 
-/** Writes the marker of a warehouse that was closed. */
-export function writeIdleMarker(assignment: Assignment, end: StreamEnd, nowMs: UtcMs): void {
-  const marker: IdleMarker = {
+/** The note of a workgroup that has everything of its stream and nothing to do. */
+export function idleNoteOf(assignment: Assignment, end: StreamEnd, nowMs: UtcMs): IdleNote {
+  return {
     logEpoch: end.epoch,
     nextOffset: String(end.next),
     settings: settingsHash(assignment),
-    warehouseBytes: bytesOf(assignment) ?? 0,
     closedAtMs: nowMs,
+  };
+}
+
+/**
+ * True if a workgroup with this note has still nothing to do.
+ * @param end the end of the stream; undefined if there is no stream yet
+ */
+export function isStillIdle(
+  note: IdleNote,
+  assignment: Assignment,
+  end: StreamEnd | undefined,
+  nowMs: UtcMs,
+): boolean {
+  const { timezone } = assignment.workgroup;
+  const isSameDay = localDateOf(note.closedAtMs, timezone) === localDateOf(nowMs, timezone);
+  const isAtEnd =
+    end === undefined
+      ? note.nextOffset === '0'
+      : note.logEpoch === end.epoch && note.nextOffset === String(end.next);
+  return isSameDay && isAtEnd && note.settings === settingsHash(assignment);
+}
+
+/** Writes the marker of a warehouse that was closed. */
+export function writeIdleMarker(assignment: Assignment, end: StreamEnd, nowMs: UtcMs): void {
+  const marker: IdleMarker = {
+    ...idleNoteOf(assignment, end, nowMs),
+    warehouseBytes: bytesOf(assignment) ?? 0,
   };
   replaceFile(markerPath(assignment), JSON.stringify(marker));
 }
@@ -61,15 +82,8 @@ export function assessWarehouse(
   const bytes = bytesOf(assignment);
   if (bytes === undefined) return hasNothing(assignment, end) ? 'new' : 'behind';
   const marker = readMarker(assignment);
-  if (!marker || marker.warehouseBytes !== bytes || marker.settings !== settingsHash(assignment))
-    return 'behind';
-  const { timezone } = assignment.workgroup;
-  const isSameDay = localDateOf(marker.closedAtMs, timezone) === localDateOf(nowMs, timezone);
-  const isAtEnd =
-    end === undefined
-      ? marker.nextOffset === '0'
-      : marker.logEpoch === end.epoch && marker.nextOffset === String(end.next);
-  return isSameDay && isAtEnd ? 'idle' : 'behind';
+  if (!marker || marker.warehouseBytes !== bytes) return 'behind';
+  return isStillIdle(marker, assignment, end, nowMs) ? 'idle' : 'behind';
 }
 
 /** A lake without its warehouse is a fault, which opening reports. */
@@ -93,9 +107,10 @@ function bytesOf(assignment: Assignment): number | undefined {
   return statSync(warehousePath(assignment), { throwIfNoEntry: false })?.size;
 }
 
-function settingsHash({ workgroup, pipeline, limits }: Assignment): string {
-  const { hibernateAfter: _, openShardsMax: __, ...computing } = pipeline;
+function settingsHash({ workgroup, pipeline, limits, storage }: Assignment): string {
+  const { hibernateAfter, openShardsMax, warehouseMemoryMegabytes, threads, ...computing } = pipeline;
+  const { endpoint, bucket, prefix } = storage?.s3 ?? {};
   return createHash('sha256')
-    .update(JSON.stringify([programVersion, workgroup, computing, limits]))
+    .update(JSON.stringify([programVersion, workgroup, computing, limits, endpoint, bucket, prefix]))
     .digest('hex');
 }

@@ -1,4 +1,7 @@
+import { join } from 'node:path';
 import type { UtcMs } from '../lib/time.ts';
+import { isLakeComplete } from '../publish/is-lake-complete.ts';
+import { lakeFolder } from './assignment.ts';
 import { isFresh, readStatus } from './workgroup-status.ts';
 
 /**
@@ -8,5 +11,7 @@ import { isFresh, readStatus } from './workgroup-status.ts';
 export function isLakeHere(dataDir: string, workgroupId: string, nowMs: UtcMs): boolean {
   const status = readStatus(dataDir, workgroupId);
   if (!status || status.isHibernated || !isFresh(status, nowMs)) return false;
-  return status.bucket?.isLakeComplete === true;
+  if (status.bucket?.isLakeComplete !== true) return false;
+  // The status can be that of an earlier owner on this machine, from before a takeover.
+  return isLakeComplete({ root: join(lakeFolder({ dataDir }), workgroupId) });
 }

@@ -1,20 +1,26 @@
-import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorMessage, StaleOwnerError, TransientError } from '../lib/errors.ts';
+import { createAudit } from '../audit/audit.ts';
+import { localActor } from '../audit/local-actor.ts';
+import { bundledStore } from '../backup/bundled-store.ts';
+import { errorMessage, StaleOwnerError, TerminalError, TransientError } from '../lib/errors.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
-import { HOUR_MS, SECOND_MS } from '../lib/time.ts';
+import { elapsedOf, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
+import { isLakeComplete } from '../publish/is-lake-complete.ts';
 import { listSequences } from '../publish/lake-commit.ts';
-import { lakePaths } from '../publish/lake-layout.ts';
+import { type LakePaths, lakePaths } from '../publish/lake-layout.ts';
 import { openLake } from '../publish/open-lake.ts';
 import type { ReplicaCommit } from '../replica/replica-commit.ts';
 import { openReplicaOwner } from '../replica/replica-owner.ts';
 import { recordIn } from '../replica/replication-state.ts';
+import { startLakeFill } from '../replica/start-lake-fill.ts';
 import { type TakenOver, takeOverReplica } from '../replica/take-over-replica.ts';
 import { createAnalyticsUploader } from '../replica/upload-analytics.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
+import { repeatRequests } from '../storage/repeat-requests.ts';
 import { workgroupStore } from '../storage/workgroup-store.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
+import { createBackgroundCollection } from './collect-in-background.ts';
 import type { OpenShard } from './open-shard.ts';
 import { publishNow } from './publish-now.ts';
 import { takeSnapshotNow } from './take-snapshots.ts';
@@ -25,25 +31,29 @@ export interface ClaimedWorkgroup extends TakenOver {
   store: ObjectStore;
 }
 
-/** An empty file in the lake. Its time is that of the last collection in the bucket. */
-const COLLECTED_FILE = 'collected';
+/** An owner that has nothing to commit looks this often for commits of others. A look costs as much as a PUT. */
+const LOOK_EVERY_MS = 5 * MINUTE_MS;
 /** A worker that gives up a shard waits 6 s for everything. */
 const CLOSE_MS = 4 * SECOND_MS;
 
 /**
- * Claims the workgroup of an assignment in the bucket, and restores its warehouse and lake if the local ones are older.
+ * Claims the workgroup of an assignment in the bucket, and restores its warehouse if the local one is older.
  * @returns undefined if no bucket is configured
- * @throws as `takeOverReplica` does
+ * @throws TerminalError `LakeIncomplete` if no bucket is configured, and the lake needs it; and as `takeOverReplica` does
  */
 export async function claimWorkgroup(
   assignment: Assignment,
   { clock, logger }: Pick<OpenShard, 'clock' | 'logger'>,
 ): Promise<ClaimedWorkgroup | undefined> {
   const { workgroup } = assignment;
-  const store = workgroupStore(assignment.storage ?? {}, workgroup.id);
-  if (!store) return undefined;
-  const startMs = performance.now();
+  const place = workgroupStore(assignment.storage ?? {}, workgroup.id);
+  const store = place && repeatRequests(place);
   const paths = lakePaths(lakeFolder(assignment), workgroup.id);
+  if (!store) {
+    if (!isLakeComplete(paths)) throw needsBucket(paths);
+    return undefined;
+  }
+  const startMs = performance.now();
   const taken = await takeOverReplica({
     store,
     workgroupId: workgroup.id,
@@ -52,20 +62,36 @@ export async function claimWorkgroup(
     hasPublished: (await listSequences(paths)).length > 0,
     clock,
   });
-  const { claim, warehouse, movedAway, rolledBack } = taken;
-  logger.info(
+  const { claim, warehouse, movedAway, localFault, rolledBack } = taken;
+  const level = localFault ? 'warn' : 'info';
+  logger[level](
     {
       workgroup: workgroup.id,
       sequence: claim.sequence,
       epoch: claim.ownerEpoch,
       warehouse,
       movedAway,
+      ...(localFault && { localFault }),
       ...(rolledBack && { rolledBack }),
       durationMs: Math.round(performance.now() - startMs),
     },
     'bucket.claimed',
   );
+  if (rolledBack) recordRollBack(assignment, rolledBack, { clock, logger });
   return { ...taken, store };
+}
+
+/** Uploads and corrections after the earlier commit were acknowledged, and are lost. Somebody has to know it. */
+function recordRollBack(
+  { workgroup, dataDir }: Assignment,
+  { to, reason }: NonNullable<TakenOver['rolledBack']>,
+  { clock, logger }: Pick<OpenShard, 'clock' | 'logger'>,
+): void {
+  const audit = createAudit({ dataDir, actor: localActor(), clock });
+  audit.record(workgroup.id, { action: 'bucket.rolled-back', target: `commit ${to}`, data: { reason } });
+  const next =
+    'uploads, corrections and imports after this commit are lost; compare their lists, and send them again';
+  logger.error({ workgroup: workgroup.id, to, reason, next }, 'bucket.rolled-back');
 }
 
 /** Begins the work on the bucket of a claimed workgroup, after its warehouse was opened. */
@@ -86,20 +112,28 @@ export async function openWorkgroupBucket(
   let committedAtMs = claim.generation ? claim.createdAtMs : undefined;
   let lost: StaleOwnerError | undefined;
   let mustPublish = false;
+  let isClosing = false;
+  /** When it was sure that nobody else has committed. */
+  let sureAtMs = elapsedOf(clock);
   const closing = new AbortController();
-  const uploadAnalytics = createAnalyticsUploader({
-    store,
-    shard,
-    paths: lakePaths(lakeFolder(assignment), shard.workgroupId),
-    clock,
+  const paths = lakePaths(lakeFolder(assignment), shard.workgroupId);
+  const { unbundle } = owner;
+  const uploadAnalytics = createAnalyticsUploader({ store, shard, paths, unbundle, clock, logger });
+  let uploading: Promise<void> = Promise.resolve();
+  const fill = startLakeFill({
+    // The newest commit names the bundles that exist.
+    storeNow: () => bundledStore(store, owner.head()),
+    workgroupId: shard.workgroupId,
+    paths,
+    filesNow: async () =>
+      (await openLake(shard, { lakeDir: lakeFolder(assignment), clock })).head?.files ?? [],
     logger,
   });
-  let uploading: Promise<void> = Promise.resolve();
 
   const state = (): BucketState => ({
     sequence: owner.head().sequence,
     committedAtMs,
-    isLakeComplete: true,
+    fill: fill.state(),
   });
 
   async function streamOffset(): Promise<string | undefined> {
@@ -125,6 +159,15 @@ export async function openWorkgroupBucket(
     return { generation: await takeSnapshotNow(open, isForced), offset, atMs };
   }
 
+  const collection = createBackgroundCollection({
+    owner,
+    workgroupId: shard.workgroupId,
+    onLost: (error) => {
+      lost = error;
+    },
+    logger,
+  });
+
   async function commitNow(): Promise<BucketState> {
     if (lost) throw lost;
     const checkedAtMs = clock.now();
@@ -132,16 +175,18 @@ export async function openWorkgroupBucket(
       // Outside of the queue of generations, so that publications do not wait for the bucket.
       const next = await open.inLake(nextGeneration);
       if (!next) {
+        if (elapsedOf(clock) - sureAtMs >= LOOK_EVERY_MS) await lookNow();
         if (committedAtMs !== undefined) committedAtMs = checkedAtMs;
         return state();
       }
+      await collection.interrupt();
       const mirrored = await owner.mirror(next.generation, closing.signal);
+      sureAtMs = elapsedOf(clock);
       committedOffset = next.offset;
       committedAtMs = next.atMs;
       if (mirrored.kind === 'mirrored')
         logger.info({ workgroup: shard.workgroupId, ...mirrored }, 'bucket.committed');
       uploading = uploadAnalytics(owner.head(), { signal: closing.signal });
-      await collectIfDue();
       return state();
     } catch (error) {
       if (error instanceof StaleOwnerError) lost = error;
@@ -149,21 +194,18 @@ export async function openWorkgroupBucket(
     }
   }
 
-  /** Deletes once an hour what no kept commit needs. A shard can be open for less than an hour, so a file notes the last time. */
-  async function collectIfDue(): Promise<void> {
-    const path = join(lakeRoot(assignment), COLLECTED_FILE);
-    const before = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-    const ageMs = Date.now() - (before ?? Number.NEGATIVE_INFINITY);
-    if (before !== undefined && ageMs >= 0 && ageMs < HOUR_MS) return;
-    // A new owner begins an hour later, because the first time reads all commits of a day.
-    if (before !== undefined) {
-      const collected = await owner.collect({ signal: closing.signal });
-      logger.info({ workgroup: shard.workgroupId, ...collected }, 'bucket.collected');
-    }
-    writeFileSync(path, '');
+  /** If the bucket does not answer, the next commit looks again. */
+  async function lookNow(): Promise<void> {
+    const beganAtMs = elapsedOf(clock);
+    await owner.look(closing.signal);
+    sureAtMs = beganAtMs;
   }
 
-  const commit = oneAtATime(commitNow);
+  const commit = oneAtATime(async () => {
+    const committed = await commitNow();
+    if (!isClosing) collection.startIfDue();
+    return committed;
+  });
 
   return {
     state,
@@ -172,7 +214,30 @@ export async function openWorkgroupBucket(
       mustPublish ||= isComplete;
       return commit();
     },
+    async look(sequence) {
+      if (lost) throw lost;
+      if (sequence <= owner.head().sequence) return;
+      try {
+        await lookNow();
+      } catch (error) {
+        if (error instanceof StaleOwnerError) lost = error;
+        throw error;
+      }
+    },
+    async rest(idle) {
+      if (lost) throw lost;
+      try {
+        await collection.interrupt();
+        await owner.rest(idle, closing.signal);
+        return state();
+      } catch (error) {
+        if (error instanceof StaleOwnerError) lost = error;
+        throw error;
+      }
+    },
     async close() {
+      isClosing = true;
+      await Promise.all([fill.stop(), collection.interrupt()]);
       if (lost) {
         closing.abort(lost);
         return uploading;
@@ -194,6 +259,13 @@ export async function openWorkgroupBucket(
       }
     },
   };
+}
+
+function needsBucket({ root }: LakePaths): TerminalError {
+  return new TerminalError(
+    'LakeIncomplete',
+    `the lake ${root} has not all of its files: they were being copied from the bucket of storage.s3, which is not configured any more. Configure storage.s3 again until "wattline status" shows no missing files, or stop the service and run "wattline restore --force" with the place of a backup`,
+  );
 }
 
 function lakeRoot(assignment: Assignment): string {

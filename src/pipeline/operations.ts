@@ -21,6 +21,7 @@ import type { Problem } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { findProblems } from '../problems/find-problems.ts';
 import { type MaintainResult, maintain } from '../publish/maintain-lake.ts';
+import type { IdleNote } from '../replica/idle-note.ts';
 import { type RollUpResult, rollUp } from '../rollup/roll-up.ts';
 import { requestRetry } from '../rollup/set-aside.ts';
 import { listUploads, type UploadList } from '../upload/list-uploads.ts';
@@ -49,6 +50,12 @@ export interface Operations {
   snapshot: { args: undefined; result: { sequence: number } };
   /** Commits what has changed to the bucket, see `WorkgroupBucket.commit`. Undefined if no bucket is configured. */
   commit: { args: { isComplete: boolean }; result: BucketState | undefined };
+  /** Looks for a commit of another owner, see `WorkgroupBucket.look`. */
+  lookAtBucket: { args: { sequence: number }; result: undefined };
+  /** Notes in the bucket that the workgroup hibernates, see `WorkgroupBucket.rest`. Undefined if no bucket is configured. */
+  rest: { args: IdleNote; result: BucketState | undefined };
+  /** The state in the bucket without a commit. Undefined if no bucket is configured. */
+  bucketState: { args: undefined; result: BucketState | undefined };
   status: { args: undefined; result: ShardStatus };
   /** Contradictions between data and configuration. */
   problems: { args: undefined; result: Problem[] };
@@ -103,8 +110,6 @@ export type Handler<Name extends OperationName> = (
 ) => Promise<Operations[Name]['result']>;
 
 const SAFE_AGAIN = 'send the same request again, which is safe';
-/** Without a key the same correction would be stored twice. */
-const LISTED = 'the list of corrections has it, so do not send it again';
 /** A day of ten million readings takes a tenth of this. */
 const EXPLAIN_MS_MAX = 20 * SECOND_MS;
 
@@ -155,6 +160,12 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     }),
   commit: async ({ bucket }, { isComplete }, signal) =>
     bucket && untilAborted(bucket.commit(isComplete), signal),
+  lookAtBucket: async ({ bucket }, { sequence }) => {
+    await bucket?.look(sequence);
+    return undefined;
+  },
+  rest: async ({ bucket }, idle, signal) => bucket && untilAborted(bucket.rest(idle), signal),
+  bucketState: async ({ bucket }) => bucket?.state(),
   status: ({ shard }) => shard.status(),
   problems: ({ shard, assignment }) =>
     shard.read((connection) => findProblems(connection, assignment.workgroup)),
@@ -208,7 +219,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     );
     if (dryRun) return outcome;
     snapshots.isWanted = true;
-    await commitBeforeAnswer(open, request.key === undefined ? LISTED : SAFE_AGAIN);
+    await commitBeforeAnswer(open, sendAgain(request));
     return outcome;
   },
   corrections: ({ shard, assignment }, asked) =>
@@ -221,6 +232,13 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   backfillCancel: async ({ backfills }, { backfillId }) => void (await backfills.cancel(backfillId)),
   backfillGaps: ({ backfills }, { upstream }) => backfills.gaps(upstream),
 };
+
+/** Without the same key a correction would be stored twice. If this machine is lost before the next commit, it would be lost without a second request. */
+function sendAgain({ key }: CorrectionRequest): string {
+  return key === undefined
+    ? 'look at the list of corrections later, and send it again if it is missing'
+    : `send the same request again with the key "${key}"; it is stored once`;
+}
 
 /** Waits for shared work until it ends or the caller gives up. The work continues. */
 async function untilAborted<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {

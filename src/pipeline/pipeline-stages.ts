@@ -46,6 +46,8 @@ export interface PipelineStages {
   maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
   /** @param isComplete publishes first what is new */
   commit(workgroupId: string, signal: AbortSignal, isComplete?: boolean): Promise<void>;
+  /** Notes the newest commit of the bucket, after an operation that can have committed. Does nothing without a new commit. */
+  noteCommit(workgroupId: string): Promise<void>;
   openShard(workgroupId: string): Promise<void>;
   closeShard(workgroupId: string): Promise<void>;
   close(): Promise<void>;
@@ -104,7 +106,7 @@ export function createStages(options: StagesOptions): PipelineStages {
     }
   }
 
-  function noteBucket(workgroupId: string, { sequence, committedAtMs, isLakeComplete }: BucketState): void {
+  function noteBucket(workgroupId: string, { sequence, committedAtMs, fill }: BucketState): void {
     const before = status.of(workgroupId).bucket?.sequence;
     status.note(workgroupId, {
       bucket: {
@@ -112,7 +114,8 @@ export function createStages(options: StagesOptions): PipelineStages {
         sequence,
         failingSinceMs: undefined,
         lastError: undefined,
-        isLakeComplete,
+        isLakeComplete: fill === undefined,
+        fill,
       },
     });
     if (sequence !== before) options.onCommitted?.(workgroupId, sequence);
@@ -154,14 +157,13 @@ export function createStages(options: StagesOptions): PipelineStages {
       }),
     publish: (workgroupId, signal) =>
       noted(workgroupId, 'publish', signal, async () => {
-        const { sequence, currentDueInMs: againInMs } = await pipeline.run(
-          workgroupId,
-          'publish',
-          undefined,
-          undefined,
-          signal,
-        );
+        const published = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
+        const { sequence, currentDueInMs: againInMs, fill } = published;
         status.update(workgroupId, 'publish', { generation: sequence });
+        const { bucket } = status.of(workgroupId);
+        // Reports read the bucket until then, and again from when the shard is closed.
+        if (bucket?.fill && !signal.aborted)
+          status.note(workgroupId, { bucket: { ...bucket, isLakeComplete: fill === undefined, fill } });
         const found = await pipeline.run(workgroupId, 'status', undefined);
         const { gaps, quarantined, messages: storedMessages, devices, imports, newestReadingAtMs } = found;
         status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports, newestReadingAtMs });
@@ -193,6 +195,11 @@ export function createStages(options: StagesOptions): PipelineStages {
           });
         throw error;
       }
+    },
+    async noteCommit(workgroupId) {
+      const bucket = await pipeline.run(workgroupId, 'bucketState', undefined);
+      if (bucket && bucket.sequence !== status.of(workgroupId).bucket?.sequence)
+        noteBucket(workgroupId, bucket);
     },
     async openShard(workgroupId) {
       const { bucket } = await pipeline.open(assignmentOf(config, workgroupOf(workgroupId)));

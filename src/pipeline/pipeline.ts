@@ -10,6 +10,8 @@ import type { BucketState } from './workgroup-bucket.ts';
 
 /** The pipeline's thread, for the main thread: opens shards, runs operations, closes shards. */
 export interface Pipeline {
+  /** Starts the thread before the first shard, because loading its modules takes most of the time of a takeover. */
+  warmUp(): void;
   /** Opens a workgroup's shard and takes it over from its last owner. */
   open(assignment: Assignment): Promise<OpenedShard>;
   /**
@@ -96,6 +98,9 @@ export function createPipeline(options: { logLevel: string; logger: Logger }): P
   }
 
   return {
+    warmUp() {
+      thread ??= start();
+    },
     async open(assignment) {
       thread ??= start();
       return (await send(thread, { kind: 'open', assignment })) as OpenedShard;

@@ -1,21 +1,42 @@
+import { errorMessage } from '../lib/errors.ts';
+import { compactLake } from '../publish/compact-lake.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { renewCurrent } from '../publish/renew-current.ts';
+import type { LakeFillState } from '../replica/start-lake-fill.ts';
 import { noteDeviceStatus } from '../warehouse/note-device-status.ts';
 import { lakeFolder } from './assignment.ts';
 import type { OpenShard } from './open-shard.ts';
 
-/** `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this time. */
-export type PublishedNow = PublishResult & { currentDueInMs: number | undefined };
+/**
+ * `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this time. `fill`: set until all files of the
+ * lake are copied from the bucket.
+ */
+export type PublishedNow = PublishResult & {
+  currentDueInMs: number | undefined;
+  fill: LakeFillState | undefined;
+};
 
 /** Publishes what is new in an open shard. To be called `inLake`. */
 export async function publishNow(
-  { shard, assignment, clock, logger }: OpenShard,
+  { shard, assignment, bucket, clock, logger }: OpenShard,
   signal?: AbortSignal,
 ): Promise<PublishedNow> {
   await shard.transaction((connection) => noteDeviceStatus(connection, clock.now()), { isQuiet: true });
-  const lake = { lakeDir: lakeFolder(assignment), currentEveryMs: assignment.pipeline.currentEvery, clock };
-  const declared = assignment.workgroup;
-  const result = await publish(shard, { ...lake, declared, logger, ...(signal && { signal }) });
-  const { dueInMs: currentDueInMs } = await renewCurrent(shard, lake);
-  return { ...result, currentDueInMs };
+  const options = {
+    lakeDir: lakeFolder(assignment),
+    currentEveryMs: assignment.pipeline.currentEvery,
+    declared: assignment.workgroup,
+    clock,
+    logger,
+    ...(signal && { signal }),
+  };
+  // A generation with views stays for an hour, and all its files stay with it. So it gets few files.
+  // A failure stops no renewal: maintenance merges again, and reports it.
+  const prepare = () =>
+    compactLake(shard, { ...options, newFilesMin: 2 }).catch((error: unknown) =>
+      logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'publish.compact-failed'),
+    );
+  const result = await publish(shard, { ...options, prepare });
+  const { dueInMs: currentDueInMs } = await renewCurrent(shard, { ...options, prepare });
+  return { ...result, currentDueInMs, fill: bucket?.state().fill };
 }

@@ -1,5 +1,7 @@
 import type { StaleOwnerError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
+import type { IdleNote } from '../replica/idle-note.ts';
+import type { LakeFillState } from '../replica/start-lake-fill.ts';
 
 /** The state of an open workgroup in the bucket. */
 export interface BucketState {
@@ -7,8 +9,8 @@ export interface BucketState {
   sequence: number;
   /** The time of the data of the newest commit. Undefined if nothing was committed yet. */
   committedAtMs: UtcMs | undefined;
-  /** True if the lake on this disk has all files of its generations. */
-  isLakeComplete: boolean;
+  /** Set until the lake on this disk has all files of its newest generation. */
+  fill: LakeFillState | undefined;
 }
 
 /** The bucket of a workgroup that this process owns. */
@@ -24,6 +26,17 @@ export interface WorkgroupBucket {
    * @throws TransientError if the bucket does not answer; then the next call commits the rest
    */
   commit(isComplete: boolean): Promise<BucketState>;
+  /**
+   * Looks for a commit of another owner, if this sequence is not known here. News of commits calls it. Without news an owner that has nothing to
+   * commit looks every 5 minutes.
+   * @throws StaleOwnerError if another worker has claimed the workgroup, or somebody has restored an earlier commit
+   */
+  look(sequence: number): Promise<void>;
+  /**
+   * Adds a commit which says that the workgroup has nothing to do. To be called after a complete commit.
+   * @throws as `commit` does
+   */
+  rest(idle: IdleNote): Promise<BucketState>;
   /** Commits what is left, for at most 4 s, and stops. A failure is logged. */
   close(): Promise<void>;
 }

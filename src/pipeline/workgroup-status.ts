@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
 import { errorCode, type Problem } from '../lib/errors.ts';
 import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { LakeFillState } from '../replica/start-lake-fill.ts';
 import type { UnfinishedImport } from '../warehouse/shard-status.ts';
 import type { Trouble } from './trouble.ts';
 
@@ -65,6 +66,8 @@ export interface BucketStatus {
   lastError: { atMs: UtcMs; message: string } | undefined;
   /** True while this machine owns the workgroup and has all files of its lake. Reports read the bucket otherwise. */
   isLakeComplete: boolean;
+  /** Set after a takeover, until all files of the lake are copied from the bucket. */
+  fill?: LakeFillState | undefined;
 }
 
 export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
@@ -240,7 +243,8 @@ const SILENT_MS = 30 * SECOND_MS;
 
 /** True if a worker still writes it. */
 export function isFresh({ updatedAtMs }: Pick<WorkgroupStatus, 'updatedAtMs'>, nowMs: UtcMs): boolean {
-  return nowMs - updatedAtMs <= SILENT_MS;
+  // A time in the future is from before the clock was set back.
+  return Math.abs(nowMs - updatedAtMs) <= SILENT_MS;
 }
 
 function statusFolder(dataDir: string): string {

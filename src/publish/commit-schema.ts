@@ -33,6 +33,15 @@ const snapshotSchema = z.object({
   fileBytes: z.number().int().min(0),
 });
 
+/** An object of a bucket that has several files, one after the other. Each file has its own SHA-256 in the commit. */
+const bundleSchema = z.object({
+  key: z.string().regex(/^bundles\/\d{12}-[0-9a-f]+\.bundle$/),
+  bytes: z.number().int().min(1),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** The files of the commit that are read from it. `offset` is the position of the first byte. */
+  places: z.array(z.object({ name: z.string(), offset: z.number().int().min(0) })),
+});
+
 const common = {
   workgroupId: z.string(),
   sequence: z.number().int().min(1),
@@ -66,6 +75,8 @@ export const commitSchema = z.object({
   snapshot: snapshotSchema.optional(),
   /** In a claim of a replica that has no generation yet: the owner has published. Readers wait for the first copy. */
   hasPublished: z.boolean().optional(),
+  /** In a commit of a bucket: where the files are that are not objects of their own. */
+  bundles: z.array(bundleSchema).optional(),
   ...common,
 });
 
@@ -74,6 +85,7 @@ export const formatOneSchema = z.object({ format: z.literal(1), ...common });
 
 /** One immutable file of the lake. */
 export type LakeFile = z.output<typeof lakeFileSchema>;
+export type Bundle = z.output<typeof bundleSchema>;
 /** One generation: a consistent list of immutable files. */
 export type Commit = z.output<typeof commitSchema>;
 export type FormatOneCommit = z.output<typeof formatOneSchema>;

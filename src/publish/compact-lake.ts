@@ -1,6 +1,7 @@
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import type { DatasetName } from './datasets.ts';
+import { isLakeComplete, missingFiles } from './is-lake-complete.ts';
 import { createCommit, isPublishConflict } from './lake-commit.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
 import { planCommit, storePublication } from './lake-guard.ts';
@@ -39,11 +40,14 @@ const ORDER: Partial<Record<DatasetName, string>> = {
   rejected_reading: 'day, device, source, field, reason, import_id',
 };
 
-/** The files of a generation to merge now, smallest work first. */
-export function planMerges(commit: Commit, nowMs: UtcMs): Merge[] {
+/**
+ * The files of a generation to merge now, smallest work first.
+ * @param newFilesMin so many files that were never merged become one
+ */
+export function planMerges(commit: Commit, nowMs: UtcMs, newFilesMin = FAN_IN): Merge[] {
   const merges = [
-    ...growing(commit.files, 'messages', nowMs),
-    ...growing(commit.files, 'quarantine', nowMs),
+    ...growing(commit.files, 'messages', nowMs, newFilesMin),
+    ...growing(commit.files, 'quarantine', nowMs, newFilesMin),
     ...closed(commit.files, 'messages', 'hour', nowMs),
     ...closed(commit.files, 'messages', 'day', nowMs),
     ...closed(commit.files, 'messages', 'month', nowMs),
@@ -66,10 +70,15 @@ export function planMerges(commit: Commit, nowMs: UtcMs): Merge[] {
 }
 
 /** In a growing folder: files of the same level, if there are enough. */
-function growing(files: readonly LakeFile[], dataset: DatasetName, nowMs: UtcMs): Merge[] {
+function growing(
+  files: readonly LakeFile[],
+  dataset: DatasetName,
+  nowMs: UtcMs,
+  newFilesMin: number,
+): Merge[] {
   const open = files.filter((file) => file.dataset === dataset && !isOver(file.period, nowMs));
   return [...Map.groupBy(open, ({ folder, level }) => `${level}\n${folder}`).values()]
-    .filter((group) => group.length >= FAN_IN)
+    .filter((group) => group.length >= (group[0]!.level === 0 ? newFilesMin : FAN_IN))
     .map((group) => mergeOf(dataset, group[0]!.folder, group[0]!.period, group));
 }
 
@@ -114,17 +123,22 @@ function sizeOf(files: readonly LakeFile[]): number {
 /**
  * Merges small files of the newest generation into larger sorted ones, as a new generation with the same rows.
  * @param options.dryRun only reports what would be merged
+ * @param options.newFilesMin see `planMerges`
  * @throws as publish does
  */
 export async function compactLake(
   shard: PublishShard,
-  options: PublishOptions & { dryRun?: boolean },
+  options: PublishOptions & { dryRun?: boolean; newFilesMin?: number },
 ): Promise<CompactResult> {
   const { clock, logger, signal } = options;
   const startedMs = clock.now();
   const lake = await openLake(shard, options);
   const { paths, head } = lake;
-  const merges = head ? planMerges(head, startedMs) : [];
+  const planned = head ? planMerges(head, startedMs, options.newFilesMin) : [];
+  // The others are planned again when their files are here.
+  const merges = isLakeComplete(paths)
+    ? planned
+    : planned.filter(({ files }) => missingFiles(paths, files).length === 0);
   if (!head || merges.length === 0 || options.dryRun) return { kind: 'unchanged', merges };
 
   const staged: StagedFile[] = [];

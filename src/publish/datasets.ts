@@ -10,6 +10,8 @@ export const datasets = {
   rejected_reading: { select: 'publish/select_rejected_readings', energy: false },
   gap: { select: 'publish/select_gap', energy: false },
   correction: { select: 'publish/select_correction', energy: false },
+  device: { select: 'publish/select_device', energy: false },
+  workgroup: { select: 'publish/select_workgroup', energy: false },
   device_source: { select: 'publish/select_device_source', energy: false },
   source_role: { select: 'publish/select_source_role', energy: false },
   peak_power: { select: 'publish/select_peak_power', energy: false },
@@ -29,6 +31,8 @@ export type DatasetName = keyof typeof datasets;
 export const wholeDatasets = [
   'gap',
   'correction',
+  'device',
+  'workgroup',
   'device_source',
   'source_role',
   'peak_power',

@@ -1,9 +1,25 @@
 import { deviceDays } from './device-views.ts';
 import type { View } from './view.ts';
-import { device, negativeRole, role, source, validFrom, validTo } from './view-columns.ts';
+import { device, energyKwh, negativeRole, role, source, validFrom, validTo } from './view-columns.ts';
 
 /** Views of devices: their energy, and the declarations from which it follows. */
 export const declaredDeviceViews: readonly View[] = [
+  {
+    name: 'device',
+    dataset: 'device',
+    comment: 'Devices that are configured or have messages, with their configured names: join by device',
+    columns: [
+      device,
+      { name: 'device_id', type: 'VARCHAR', comment: 'The same as text, for tools that do not know UUIDs' },
+      { name: 'name', type: 'VARCHAR', comment: 'Configured name; null if there is none' },
+    ],
+  },
+  {
+    name: 'workgroup',
+    dataset: 'workgroup',
+    comment: 'The workgroup, in one row',
+    columns: [{ name: 'timezone', type: 'VARCHAR', comment: 'IANA time zone of its days' }],
+  },
   {
     name: 'device_daily_energy',
     dataset: 'daily_energy',
@@ -18,6 +34,7 @@ export const declaredDeviceViews: readonly View[] = [
         type: 'BIGINT',
         comment: 'Energy, Wh; null if none of the added sources has energy, although others have',
       },
+      energyKwh,
       { name: 'methods', type: 'VARCHAR[]', comment: 'Methods of these sources' },
       {
         name: 'flags',

@@ -1,5 +1,16 @@
 import type { View } from './view.ts';
-import { batchId, device, energy, field, flags, method, source, streamId, table } from './view-columns.ts';
+import {
+  batchId,
+  device,
+  energy,
+  energyKwh,
+  field,
+  flags,
+  method,
+  source,
+  streamId,
+  table,
+} from './view-columns.ts';
 
 /** Views of energy by interval and day, of corrections, and of what is needed to read them. */
 export const energyViews: readonly View[] = [
@@ -17,6 +28,7 @@ export const energyViews: readonly View[] = [
       streamId,
       { name: 'interval_start', type: 'TIMESTAMPTZ', comment: 'First instant of the 15 minutes' },
       energy,
+      energyKwh,
       {
         name: 'covered_ms',
         type: 'INTEGER',
@@ -34,6 +46,7 @@ export const energyViews: readonly View[] = [
       device,
       source,
       energy,
+      energyKwh,
       method,
       table,
       field,

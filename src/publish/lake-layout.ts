@@ -4,7 +4,8 @@ import { workgroupIdSchema } from '../contract/messages.ts';
 import { InputError } from '../lib/errors.ts';
 
 /**
- * The folders of one workgroup's lake. The keys of `commits/`, `files/`, `analytics/` and `snapshots/` are the same in a bucket.
+ * The folders of one workgroup's lake. The keys of `commits/`, `files/`, `analytics/` and `snapshots/` are the same in a bucket. A bucket also has
+ * `bundles/`: objects that have several new files each.
  *
  *     commits/<sequence>.json                    the files of one generation; created if absent, never changed
  *     files/<dataset>/<folder>/<name>.parquet    immutable, each name is used once; the folder has Hive partitions
@@ -59,6 +60,11 @@ export function commitKey(sequence: number): string {
   return `commits/${sequenceName(sequence)}.json`;
 }
 
+/** @returns the sequence, or undefined if it is another key */
+export function parseCommitKey(key: string): number | undefined {
+  return parseSequence(/^commits\/(\d{12})\.json$/.exec(key)?.[1] ?? '');
+}
+
 export function commitPath(paths: Pick<LakePaths, 'root'>, sequence: number): string {
   return join(paths.root, commitKey(sequence));
 }
@@ -96,6 +102,11 @@ export function filePlace({ dataset, folder, name }: FilePlace): string {
 /** The key of a file below the workgroup's lake: the same in a folder and in a bucket. */
 export function fileKey(file: FilePlace): string {
   return `files/${filePlace(file)}`;
+}
+
+/** A new key of a bundle, for a commit of a bucket. */
+export function newBundleKey(sequence: number): string {
+  return `bundles/${uniqueName(sequence)}.bundle`;
 }
 
 /** The path of a file of a local lake. */

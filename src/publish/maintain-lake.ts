@@ -6,7 +6,7 @@ import { type RetentionPlan, retainLake } from './retain-lake.ts';
 import { type TrimResult, trimWarehouse } from './trim-warehouse.ts';
 
 export interface MaintainOptions extends PublishOptions {
-  /** How far back one generation for each quarter of an hour is kept. */
+  /** How far back one generation of each hour is kept. */
   keepGenerationsMs: number;
   /** How long published messages stay in the warehouse. */
   keepMessagesMs: number;

@@ -29,6 +29,8 @@ export interface PublishOptions {
   declared?: Declared;
   /** See `renewCurrent`. */
   currentEveryMs?: number;
+  /** See `renewCurrent`. */
+  prepare?: () => Promise<unknown>;
   clock: Clock;
   logger: Logger;
   signal?: AbortSignal;

@@ -1,13 +1,17 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../lib/errors.ts';
-import { type Clock, MINUTE_MS } from '../lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { writeAnalytics } from './analytics.ts';
+import { isLakeComplete } from './is-lake-complete.ts';
 import { readCurrent } from './lake-commit.ts';
 import { analyticsPath, type LakePaths } from './lake-layout.ts';
 import { openLake } from './open-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
 import { pointCurrent } from './trees.ts';
+
+/** The pause between two looks at a lake whose files are being copied from the bucket. */
+const INCOMPLETE_DUE_MS = 2 * SECOND_MS;
 
 export interface RenewOptions {
   lakeDir: string;
@@ -15,6 +19,8 @@ export interface RenewOptions {
   currentEveryMs?: number;
   /** True to renew at once, as before a shard closes. */
   isFinal?: boolean;
+  /** Called before a renewal. It can create a generation, and the renewal shows that one. */
+  prepare?: () => Promise<unknown>;
   clock: Clock;
 }
 
@@ -30,14 +36,18 @@ export interface RenewResult {
  */
 export async function renewCurrent(shard: PublishShard, options: RenewOptions): Promise<RenewResult> {
   const { clock, currentEveryMs = MINUTE_MS, isFinal = false } = options;
-  const lake = await openLake(shard, options);
-  const { paths, head, trees } = lake;
-  if (!head || (await isCurrent(paths, head.sequence))) return { dueInMs: undefined };
-  if (trees.renewedAtMs !== undefined && !isFinal) {
-    const elapsedMs = clock.now() - trees.renewedAtMs;
+  const before = await openLake(shard, options);
+  // The views and the folder for people need all files.
+  if (before.head && !isLakeComplete(before.paths)) return { dueInMs: INCOMPLETE_DUE_MS };
+  if (!before.head || (await isCurrent(before.paths, before.head.sequence))) return { dueInMs: undefined };
+  const { renewedAtMs } = before.trees;
+  if (renewedAtMs !== undefined && !isFinal) {
+    const elapsedMs = clock.now() - renewedAtMs;
     // A clock that was set back must not delay the renewal.
     if (elapsedMs >= 0 && elapsedMs < currentEveryMs) return { dueInMs: currentEveryMs - elapsedMs };
   }
+  await options.prepare?.();
+  const { paths, head = before.head, trees } = await openLake(shard, options);
   const atMs = clock.now();
   if (!(await exists(analyticsPath(paths, head.sequence)))) await writeAnalytics(shard, paths, head);
   await pointCurrent(paths, trees, head);

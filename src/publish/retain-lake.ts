@@ -13,8 +13,8 @@ import type { Lifetime, RetainedGeneration } from './retained.ts';
 const REPORT_MS = 2 * MINUTE_MS;
 /** A generation with views can be read by a session of an analyst for this long. */
 const SESSION_MS = HOUR_MS;
-/** Of older generations, one of each period of this length is kept. */
-const QUARTER_MS = 15 * MINUTE_MS;
+/** Of older generations, one with views and one with a snapshot of each period of this length is kept. */
+const THINNED_TO_MS = HOUR_MS;
 /** Files without a commit may belong to a running publisher, so they are kept this long. They are looked for as seldom. */
 const ORPHAN_MS = HOUR_MS;
 /** Folders of format 1: a folder of links for each generation, and deleted files. */
@@ -33,7 +33,7 @@ export interface RetentionPlan {
 
 export interface RetainOptions {
   lakeDir: string;
-  /** How far back one generation for each quarter of an hour is kept. */
+  /** How far back one generation of each hour is kept. */
   keepGenerationsMs: number;
   clock: Clock;
   logger: Logger;
@@ -90,6 +90,7 @@ async function planRetention(
   const generations = (await retained.generations(paths, head)).map((one) => ({
     ...one,
     hasViews: withViews.has(one.sequence),
+    hasSnapshot: one.snapshot !== undefined,
   }));
   const keep = keptSequences(generations, nowMs, keepGenerationsMs);
   const current = await readCurrent(paths);
@@ -114,8 +115,10 @@ async function planRetention(
 }
 
 /** A generation, and if people can have a session on it. */
-export interface ThinnedGeneration extends RetainedGeneration {
+export interface ThinnedGeneration extends Pick<RetainedGeneration, 'sequence' | 'createdAtMs'> {
   hasViews: boolean;
+  /** The warehouse can be restored to it. */
+  hasSnapshot: boolean;
 }
 
 /** A generation's age begins when the next one was published. `generations` are ascending. */
@@ -125,8 +128,8 @@ export function keptSequences(
   keepGenerationsMs: number,
 ): Set<number> {
   const chosen = new Set([
-    ...lastOfQuarters(generations, ({ hasViews }) => hasViews),
-    ...lastOfQuarters(
+    ...lastOfHours(generations, ({ hasViews }) => hasViews),
+    ...lastOfHours(
       generations.filter(({ hasSnapshot }) => hasSnapshot),
       () => true,
     ),
@@ -143,18 +146,18 @@ export function keptSequences(
   return keep;
 }
 
-/** The last generation of each quarter of an hour, if possible with what `isBetter` asks for. */
-function lastOfQuarters(
+/** The last generation of each hour, if possible with what `isBetter` asks for. */
+function lastOfHours(
   generations: readonly ThinnedGeneration[],
   isBetter: (one: ThinnedGeneration) => boolean,
 ): number[] {
-  const ofQuarter = new Map<number, ThinnedGeneration>();
+  const ofHour = new Map<number, ThinnedGeneration>();
   for (const one of generations) {
-    const quarter = Math.floor(one.createdAtMs / QUARTER_MS);
-    const before = ofQuarter.get(quarter);
-    if (!before || isBetter(one) || !isBetter(before)) ofQuarter.set(quarter, one);
+    const hour = Math.floor(one.createdAtMs / THINNED_TO_MS);
+    const before = ofHour.get(hour);
+    if (!before || isBetter(one) || !isBetter(before)) ofHour.set(hour, one);
   }
-  return [...ofQuarter.values()].map(({ sequence }) => sequence);
+  return [...ofHour.values()].map(({ sequence }) => sequence);
 }
 
 /** True if a kept generation has the file. `kept` is ascending. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { errorCode } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
-import type { Commit } from './commit-schema.ts';
+import { type Commit, commitSchema } from './commit-schema.ts';
 import { flatPlace, listSequences } from './lake-commit.ts';
 import { commitPath, fileKey, type LakePaths, parseSequence } from './lake-layout.ts';
 
@@ -10,8 +10,8 @@ import { commitPath, fileKey, type LakePaths, parseSequence } from './lake-layou
 export interface RetainedGeneration {
   sequence: number;
   createdAtMs: UtcMs;
-  /** The warehouse can be restored to it. */
-  hasSnapshot: boolean;
+  /** Undefined if the warehouse cannot be restored to it. */
+  snapshot: Commit['snapshot'];
 }
 
 /** The generations that need a file: from `first` to `last`, both included. */
@@ -39,8 +39,10 @@ const outlineSchema = z.object({
   format: z.number(),
   createdAtMs: z.number(),
   files: z.array(z.object({ dataset: z.string(), folder: z.string(), name: z.string() })),
-  snapshot: z.object({}).optional(),
+  snapshot: commitSchema.shape.snapshot,
 });
+
+type Outline = Pick<z.output<typeof outlineSchema>, 'createdAtMs' | 'snapshot'>;
 
 export function createRetained(): Retained {
   const bySequence = new Map<number, RetainedGeneration>();
@@ -50,9 +52,8 @@ export function createRetained(): Retained {
   /** Heads that came while the commits were read. */
   const waiting: Array<[before: Commit | undefined, head: Commit]> = [];
 
-  function remember(sequence: number, commit: { createdAtMs: UtcMs; snapshot?: unknown }): void {
-    const hasSnapshot = commit.snapshot !== undefined;
-    bySequence.set(sequence, { sequence, createdAtMs: commit.createdAtMs, hasSnapshot });
+  function remember(sequence: number, { createdAtMs, snapshot }: Outline): void {
+    bySequence.set(sequence, { sequence, createdAtMs, snapshot });
   }
 
   async function load(paths: LakePaths, head: Commit): Promise<void> {

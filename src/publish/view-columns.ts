@@ -24,6 +24,12 @@ export const streamId = {
   comment:
     'Number of the configured field; intervals of the same device, source and stream_id add up to the day',
 } as const;
+export const energyKwh = {
+  name: 'energy_kwh',
+  type: 'DOUBLE',
+  select: 'energy_wh / 1000',
+  comment: 'Energy, kWh',
+} as const;
 export const energy = { name: 'energy_wh', type: 'BIGINT', comment: 'Energy, Wh' } as const;
 export const flags = {
   name: 'flags',

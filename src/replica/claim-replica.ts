@@ -49,8 +49,9 @@ export async function claimReplica(store: ObjectStore, options: ClaimReplicaOpti
       );
     const epoch =
       previous && BigInt(previous.ownerEpoch) > epochAbove ? BigInt(previous.ownerEpoch) : epochAbove;
+    const { idle: _, ...content } = previous ?? emptyCommit(workgroupId, clock.now());
     const commit: ReplicaCommit = {
-      ...(previous ?? emptyCommit(workgroupId, clock.now())),
+      ...content,
       sequence: (previous?.sequence ?? 0) + 1,
       nonce: newNonce(),
       previousNonce: previous?.nonce ?? null,

@@ -1,11 +1,11 @@
 import { TransientError } from '../lib/errors.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
-import { commitKey, parseAnalyticsKey } from '../publish/lake-layout.ts';
+import { commitKey, fileKey, parseAnalyticsKey } from '../publish/lake-layout.ts';
 import type { ListedObject, ObjectStore } from '../storage/object-store.ts';
 import { listReplicaCommits, objectKeys, type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
 
 export interface CollectOptions {
-  /** Readers can use a commit for this time after it was created. Its files and packs are kept. Default: a day. */
+  /** Readers can use a commit for this time after the next commit was created. Its files and packs are kept. Default: a day. */
   contentMs?: number;
   /** The keys of commits are kept for this time. They refuse commits of earlier owners. Default: 7 days. */
   keysMs?: number;
@@ -42,7 +42,8 @@ export function createCollector(store: ObjectStore) {
 
   function add(commit: ReplicaCommit): void {
     seen.add(commit.sequence);
-    for (const key of objectKeys(commit))
+    // The views of a commit read copies of its bundled files.
+    for (const key of [...objectKeys(commit), ...commit.files.map(fileKey)])
       lastNamed.set(key, Math.max(commit.sequence, lastNamed.get(key) ?? 0));
   }
 
@@ -75,7 +76,8 @@ export function createCollector(store: ObjectStore) {
     const { contentMs = DAY_MS, keysMs = 7 * DAY_MS, unnamedMs = HOUR_MS, signal } = options;
     const collected = { commits: 0, objects: 0, bytes: 0 };
     const commits: StoredKey[] = [];
-    for await (const commit of listReplicaCommits(store, 0, signal)) commits.push(commit);
+    for await (const commit of listReplicaCommits(store, 0, { ...(signal && { signal }) }))
+      commits.push(commit);
     const own = commits.find(({ sequence }) => sequence === head.sequence);
     const newest = commits.at(-1);
     if (newest && newest.sequence > head.sequence) {
@@ -90,8 +92,9 @@ export function createCollector(store: ObjectStore) {
     // While the replica has no generation, every worker can use what it has uploaded before.
     if (!head.generation) return collected;
     const ageOf = ({ modifiedAtMs }: { modifiedAtMs: number }) => own.modifiedAtMs - modifiedAtMs;
+    // A commit was the newest one until the next commit was created.
     const kept = commits
-      .filter((one) => one === own || ageOf(one) <= contentMs)
+      .filter((one, index) => one === own || ageOf(commits[index + 1]!) <= contentMs)
       .map(({ sequence }) => sequence);
     await learn(kept, signal);
     for (const { key, bytes } of await oldViews(new Set(kept), signal)) {
@@ -99,7 +102,7 @@ export function createCollector(store: ObjectStore) {
       collected.objects++;
       collected.bytes += bytes;
     }
-    for (const prefix of ['files/', 'snapshots/'])
+    for (const prefix of ['files/', 'bundles/', 'snapshots/'])
       for await (const object of store.list(prefix, { ...(signal && { signal }) })) {
         if (lastNamed.has(object.key) || ageOf(object) <= unnamedMs) continue;
         options.onDeleted(object.key);

@@ -1,9 +1,18 @@
 import { z } from 'zod';
+import { bundledFiles } from '../backup/bundled-store.ts';
+import { newestSequence } from '../backup/newest-sequence.ts';
 import type { RestorableCommit } from '../backup/stored-commits.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { commitSchema } from '../publish/commit-schema.ts';
-import { commitKey, fileKey, parseSequence } from '../publish/lake-layout.ts';
-import { damagedObject, type ListedObject, type ObjectStore } from '../storage/object-store.ts';
+import { commitKey, fileKey, parseCommitKey } from '../publish/lake-layout.ts';
+import type { PackObject } from '../snapshot/pack-format.ts';
+import {
+  damagedObject,
+  type ListedObject,
+  type ListOptions,
+  type ObjectStore,
+} from '../storage/object-store.ts';
+import { idleNoteSchema } from './idle-note.ts';
 
 /**
  * A commit of a replica. The numbers of its commits have no gaps. A claim has the content of the commit before, and the next epoch. A mirrored
@@ -27,6 +36,10 @@ export const replicaCommitSchema = commitSchema.extend({
       ),
     })
     .nullable(),
+  /** When an owner has last begun to delete what is not needed. Undefined before the first generation. */
+  collectedAtMs: z.number().optional(),
+  /** Set if the owner closed the warehouse with nothing to do. No later commit repeats it. */
+  idle: idleNoteSchema.optional(),
 });
 
 export type ReplicaCommit = z.output<typeof replicaCommitSchema>;
@@ -61,11 +74,11 @@ export async function readReplicaCommit(
 export async function* listReplicaCommits(
   store: ObjectStore,
   after: number,
-  signal?: AbortSignal,
+  options: Pick<ListOptions, 'keysMax' | 'signal'> = {},
 ): AsyncGenerator<ListedObject & { sequence: number }> {
-  const options = { ...(after > 0 && { startAfter: commitKey(after) }), ...(signal && { signal }) };
-  for await (const object of store.list('commits/', options)) {
-    const sequence = parseSequence(/^commits\/(\d{12})\.json$/.exec(object.key)?.[1] ?? '');
+  const startAfter = after > 0 ? { startAfter: commitKey(after) } : {};
+  for await (const object of store.list('commits/', { ...options, ...startAfter })) {
+    const sequence = parseCommitKey(object.key);
     if (sequence !== undefined) yield { ...object, sequence };
   }
 }
@@ -79,8 +92,7 @@ export async function readReplicaHead(
   store: ObjectStore,
   { known = 0, signal }: { known?: number; signal?: AbortSignal } = {},
 ): Promise<ReplicaCommit | undefined> {
-  let newest = known;
-  for await (const { sequence } of listReplicaCommits(store, known, signal)) newest = sequence;
+  const newest = (await newestSequence(store, { from: known + 1, ...(signal && { signal }) })) ?? known;
   if (newest === 0) return undefined;
   const head = await readReplicaCommit(store, newest, signal);
   if (head) return head;
@@ -91,14 +103,29 @@ export async function readReplicaHead(
   );
 }
 
-/** The keys of all objects that a commit needs. */
-export function objectKeys({ files, generation }: ReplicaCommit): string[] {
-  return [...files.map(fileKey), ...(generation?.packs ?? []).map(({ key }) => key)];
+/** All objects that a commit needs: its files, the bundles of those that are not objects of their own, and its packs. */
+export function objectsNeeded(commit: ReplicaCommit): PackObject[] {
+  const { files, bundles = [], generation } = commit;
+  const bundled = bundledFiles(commit);
+  return [
+    ...files
+      .map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 }))
+      .filter(({ key }) => !bundled.has(key)),
+    ...bundles.map(({ key, bytes, sha256 }) => ({ key, bytes, sha256 })),
+    ...(generation?.packs ?? []),
+  ];
+}
+
+/** The keys of `objectsNeeded`. */
+export function objectKeys(commit: ReplicaCommit): string[] {
+  return objectsNeeded(commit).map(({ key }) => key);
 }
 
 /** The local generation that a commit is a copy of, to restore it. Undefined if the replica has no generation yet. */
 export function generationOf({
   previousNonce: _,
+  collectedAtMs: _collectedAtMs,
+  idle: __,
   generation,
   snapshot,
   ...commit

@@ -1,14 +1,19 @@
+import { bundledFiles, bundledStore } from '../backup/bundled-store.ts';
 import type { RestorableCommit } from '../backup/stored-commits.ts';
 import { StaleOwnerError } from '../lib/errors.ts';
-import { type Clock, DAY_MS, elapsedOf } from '../lib/time.ts';
+import { type Clock, DAY_MS, elapsedOf, HOUR_MS } from '../lib/time.ts';
+import type { Bundle } from '../publish/commit-schema.ts';
 import { commitText } from '../publish/lake-commit.ts';
 import { commitKey, fileKey, newNonce } from '../publish/lake-layout.ts';
+import type { PackObject } from '../snapshot/pack-format.ts';
+import { missing } from '../snapshot/read-pack.ts';
 import { packsOf } from '../snapshot/take-snapshot.ts';
 import { createOnce } from '../storage/create-once.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
+import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { replaced } from './claim-replica.ts';
 import { type Collected, type CollectOptions, createCollector } from './collect-replica.ts';
+import type { IdleNote } from './idle-note.ts';
 import {
   listReplicaCommits,
   objectKeys,
@@ -17,7 +22,8 @@ import {
   readReplicaCommit,
 } from './replica-commit.ts';
 import type { RecordReplication } from './replication-state.ts';
-import { uploadObjects } from './upload-objects.ts';
+import { planBundles, sha256Of, uploadBundle } from './upload-bundle.ts';
+import { type LocalObject, runAtATime, uploadObjects } from './upload-objects.ts';
 
 export interface ReplicaOwnerOptions {
   store: ObjectStore;
@@ -45,12 +51,32 @@ export interface ReplicaOwner {
    * @throws TransientError if the same call, or one with a later generation, can succeed later
    */
   mirror(generation: RestorableCommit, signal?: AbortSignal): Promise<Mirrored>;
-  /** Deletes what is not needed any more, see `createCollector`. @throws StaleOwnerError */
+  /**
+   * Copies the bundled files of a commit to objects of their own, because views of analysts read each file by its name. Later commits name these
+   * objects instead of the bundles.
+   * @returns the number of files
+   */
+  unbundle(commit: ReplicaCommit, signal?: AbortSignal): Promise<number>;
+  /** Looks for a later commit with one request. Later commits are of another owner. @throws StaleOwnerError if it finds one */
+  look(signal?: AbortSignal): Promise<void>;
+  /**
+   * Adds a commit with the content of the newest one, which says that the owner rests.
+   * @throws as `mirror` does
+   */
+  rest(idle: IdleNote, signal?: AbortSignal): Promise<void>;
+  /** True if the last collection of any owner began more than an hour ago. */
+  isCollectionDue(): boolean;
+  /**
+   * Deletes what is not needed any more, see `createCollector`. The next commit says when it began, also if it fails. If it is aborted, it stays due.
+   * @throws StaleOwnerError
+   */
   collect(options?: CollectOptions): Promise<Collected>;
 }
 
 /** After this time without a commit, the key of the next commit can have been used and deleted. Keys are kept for seven times as long. */
 const SURE_MS = DAY_MS;
+/** A commit names at most about this many bundles. Usually the views of each hour copy their files earlier. */
+const BUNDLES_MAX = 100;
 
 /** Begins the work of an owner after its claim. Stores the claim in the warehouse. */
 export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<ReplicaOwner> {
@@ -61,8 +87,12 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
   let headAt = instant();
   /** Objects of the newest commit, and those that were uploaded for a commit that does not exist yet. */
   let stored = new Set(objectKeys(claim));
+  /** The same for bundles. */
+  let bundles: readonly Bundle[] = claim.bundles ?? [];
   /** A commit that was sent. It exists or not, or it can still arrive. Nothing else may be created before this is known. */
   let pending: ReplicaCommit | undefined;
+  // A new replica has nothing to delete.
+  let collectedAtMs = claim.collectedAtMs ?? clock.now();
   let lost: StaleOwnerError | undefined;
   let last: Promise<unknown> = Promise.resolve();
   await record('replicated', claim);
@@ -96,20 +126,25 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     });
     if (outcome.kind === 'unknown') throw outcome.cause;
     if (outcome.kind === 'taken') stop(parseReplicaCommit(store, commit.sequence, outcome.bytes));
-    await refuseLateCommit(commit, signal);
+    const { nowMs, elapsedMs } = instant();
+    // A process that was stopped for a week can create a commit whose number was used and deleted. Then later commits exist.
+    if (Math.max(nowMs - headAt.nowMs, elapsedMs - headAt.elapsedMs) >= SURE_MS)
+      await refuseLaterCommit(commit, signal);
     await record('replicated', commit);
     head = commit;
     headAt = instant();
     stored = new Set(objectKeys(commit));
+    bundles = commit.bundles ?? [];
     pending = undefined;
     collector.add(commit);
   }
 
-  /** A process that was stopped for a week can create a commit whose number was used and deleted. Then later commits exist. */
-  async function refuseLateCommit({ sequence }: ReplicaCommit, signal?: AbortSignal): Promise<void> {
-    const { nowMs, elapsedMs } = instant();
-    if (Math.max(nowMs - headAt.nowMs, elapsedMs - headAt.elapsedMs) < SURE_MS) return;
-    for await (const later of listReplicaCommits(store, sequence, signal)) {
+  /** @throws StaleOwnerError if a commit after this one exists */
+  async function refuseLaterCommit({ sequence }: ReplicaCommit, signal?: AbortSignal): Promise<void> {
+    for await (const later of listReplicaCommits(store, sequence, {
+      keysMax: 1,
+      ...(signal && { signal }),
+    })) {
       const by = await readReplicaCommit(store, later.sequence, signal);
       if (by) stop(by);
     }
@@ -121,15 +156,8 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     if (BigInt(generation.ownerEpoch) > epoch)
       throw new StaleOwnerError(generation.workgroupId, epoch, BigInt(generation.ownerEpoch));
     const packs = await packsOf(createFolderStore(root), generation.snapshot, signal);
-    const needed = [
-      ...generation.files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
-      ...packs,
-    ];
-    const missing = needed.filter(({ key }) => !stored.has(key));
-    await uploadObjects(store, root, missing, {
-      onStored: ({ key }) => stored.add(key),
-      ...(signal && { signal }),
-    });
+    if (bundles.length >= BUNDLES_MAX) await unbundle(head, signal);
+    const uploaded = await upload(generation, packs, signal);
     const { sequence, nonce } = generation;
     const commit: ReplicaCommit = {
       ...generation,
@@ -137,27 +165,113 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
       nonce: newNonce(),
       previousNonce: head.nonce,
       ownerEpoch: claim.ownerEpoch,
+      bundles: bundlesOf(generation),
       generation: { sequence, nonce, packs },
+      collectedAtMs,
     };
     await record('replica_planned', commit);
     pending = commit;
     await settlePending(signal);
-    const bytes = missing.reduce((sum, object) => sum + object.bytes, 0);
-    return { kind: 'mirrored', sequence: commit.sequence, objects: missing.length, bytes };
+    return { kind: 'mirrored', sequence: commit.sequence, ...uploaded };
+  }
+
+  /** Uploads what the store lacks of a generation: several small files as one bundle. @returns the number of new objects, and their bytes */
+  async function upload(
+    generation: RestorableCommit,
+    packs: readonly PackObject[],
+    signal?: AbortSignal,
+  ): Promise<{ objects: number; bytes: number }> {
+    const bundled = new Set(bundles.flatMap(({ places }) => places.map(({ name }) => name)));
+    const plan = planBundles(
+      generation.files.filter((file) => !stored.has(fileKey(file)) && !bundled.has(file.name)),
+    );
+    const objects: LocalObject[] = [
+      ...plan.others.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
+      ...packs.filter(({ key }) => !stored.has(key)),
+    ];
+    let bytes = objects.reduce((sum, object) => sum + object.bytes, 0);
+    for (const files of plan.bundles) {
+      const options = { sequence: head.sequence + 1, ...(signal && { signal }) };
+      const bundle = await uploadBundle(store, root, files, options);
+      bundles = [...bundles, bundle];
+      bytes += bundle.bytes;
+    }
+    await uploadObjects(store, root, objects, {
+      onStored: ({ key }) => stored.add(key),
+      ...(signal && { signal }),
+    });
+    return { objects: plan.bundles.length + objects.length, bytes };
+  }
+
+  /** The bundles that a generation needs, with the files that are not objects of their own. */
+  function bundlesOf({ files }: RestorableCommit): Bundle[] {
+    const needed = new Set(files.filter((file) => !stored.has(fileKey(file))).map(({ name }) => name));
+    return bundles
+      .map((bundle) => ({ ...bundle, places: bundle.places.filter(({ name }) => needed.has(name)) }))
+      .filter((bundle) => bundle.places.length > 0);
+  }
+
+  async function unbundle(commit: ReplicaCommit, signal?: AbortSignal): Promise<number> {
+    const bundled = [...bundledFiles(commit).keys()].filter((key) => !stored.has(key));
+    const files = new Map(commit.files.map((file) => [fileKey(file), file]));
+    const source = bundledStore(store, commit);
+    await runAtATime(bundled, async (key) => {
+      const bytes = (await source.get(key, { ...(signal && { signal }) })) ?? missing(store, key);
+      if (sha256Of(bytes) !== files.get(key)!.sha256)
+        throw damagedObject(store.address, key, 'its SHA-256 is not the noted one');
+      await store.put(key, { bytes }, signal);
+      stored.add(key);
+    });
+    return bundled.length;
+  }
+
+  async function rest(idle: IdleNote, signal?: AbortSignal): Promise<void> {
+    await settlePending(signal);
+    const commit: ReplicaCommit = {
+      ...head,
+      sequence: head.sequence + 1,
+      nonce: newNonce(),
+      previousNonce: head.nonce,
+      idle,
+      collectedAtMs,
+    };
+    await record('replica_planned', commit);
+    pending = commit;
+    await settlePending(signal);
   }
 
   return {
     epoch,
     head: () => head,
+    rest: (idle, signal) => inTurn(() => rest(idle, signal)),
     mirror: (generation, signal) => inTurn(() => mirror(generation, signal)),
+    unbundle,
+    look: (signal) =>
+      inTurn(async () => {
+        // A commit that was sent can be the later one. The next `mirror` finds out.
+        if (!pending) await refuseLaterCommit(head, signal);
+      }),
+    isCollectionDue() {
+      const ageMs = clock.now() - collectedAtMs;
+      return ageMs < 0 || ageMs >= HOUR_MS;
+    },
     collect: (collectOptions = {}) =>
       inTurn(async () => {
-        await settlePending(collectOptions.signal);
-        return collector.collect(head, {
-          ...collectOptions,
-          onLater: stop,
-          onDeleted: (key) => stored.delete(key),
-        });
+        const before = collectedAtMs;
+        collectedAtMs = clock.now();
+        try {
+          await settlePending(collectOptions.signal);
+          return await collector.collect(head, {
+            ...collectOptions,
+            onLater: stop,
+            onDeleted(key) {
+              stored.delete(key);
+              bundles = bundles.filter((bundle) => bundle.key !== key);
+            },
+          });
+        } finally {
+          if (collectOptions.signal?.aborted) collectedAtMs = before;
+        }
       }),
   };
 }

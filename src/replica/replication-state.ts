@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { replaceFile } from '../lib/durable-files.ts';
 import type { Clock } from '../lib/time.ts';
+import { type Publication, readPublication } from '../publish/lake-guard.ts';
 import type { PublishShard } from '../publish/publish-shard.ts';
 import { openDatabase } from '../warehouse/database.ts';
 import { query } from '../warehouse/query.ts';
@@ -19,6 +20,8 @@ export interface ReplicationState {
   plannedNonce: string | null;
   /** Claims for this state of the warehouse that were sent before the warehouse was opened. */
   claimNonces: string[];
+  /** What it knows about its lake. */
+  publication: Publication;
 }
 
 /** A file beside a warehouse. A claim is sent before the warehouse is opened, so the warehouse cannot store it in time. */
@@ -35,7 +38,10 @@ export function planClaim(path: string, state: ReplicationState, nonce: string):
   replaceFile(claimsPath(path), `${JSON.stringify(planned)}\n`);
 }
 
-function readClaimNonces(path: string, state: Omit<ReplicationState, 'claimNonces'>): string[] {
+function readClaimNonces(
+  path: string,
+  state: Pick<ReplicationState, 'replicatedNonce' | 'plannedNonce'>,
+): string[] {
   if (!existsSync(claimsPath(path))) return [];
   const planned = plannedClaimsSchema.parse(JSON.parse(readFileSync(claimsPath(path), 'utf8')));
   const isOurs =
@@ -84,6 +90,7 @@ export async function readReplicationState(
         ownerEpoch: BigInt(row!.owner_epoch ?? 0),
         replicatedNonce: row!.replicated_nonce,
         plannedNonce: row!.planned_nonce,
+        publication: await readPublication(connection),
       };
       return { ...state, claimNonces: readClaimNonces(path, state) };
     });

@@ -1,7 +1,9 @@
 import { findDamage, isDamage } from '../backup/find-damage.ts';
 import type { RestorableCommit } from '../backup/stored-commits.ts';
+import { TerminalError } from '../lib/errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { generationOf, listReplicaCommits, type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
+import { refuseMissingObjects } from './restore-replica.ts';
 import { rollBackReplica } from './roll-back-replica.ts';
 
 export interface RestoredReplica<Result> {
@@ -16,6 +18,7 @@ export interface RestoredReplica<Result> {
  * Restores the content of a claim. If it is damaged, restores the newest earlier commit that is sound, and adds it to the replica as the newest one.
  * Messages after it are read from the stream again.
  * @param restore restores a generation. It changes nothing if it fails
+ * @throws TerminalError `RestoredDamaged` if the objects are sound and the restored warehouse is not. An earlier commit does not help if the disk is faulty
  * @throws the damage of the newest commit if no earlier one is sound; and every error that is not damage
  */
 export async function restoreNewestSound<Result>(
@@ -32,6 +35,7 @@ export async function restoreNewestSound<Result>(
       result = await restore(generation);
     });
   const damage = await damageOf(newest);
+  if (damage && !isOfStore(damage)) throw localDamage(damage, newest, store);
   if (!damage) return { claim, result, rolledBack: undefined };
   const tried = new Set([newest.nonce]);
   for (const sequence of await earlierSequences(store, claim.sequence, signal)) {
@@ -42,6 +46,8 @@ export async function restoreNewestSound<Result>(
     const generation = commit && generationOf(commit);
     if (!generation || tried.has(generation.nonce)) continue;
     tried.add(generation.nonce);
+    // A restore leaves the files of the lake out. They can be deleted already, because the commit is old.
+    if (await findDamage(() => refuseMissingObjects(store, commit, signal))) continue;
     if (await damageOf(generation)) continue;
     const rolledBack = { to: sequence, reason: damage.message };
     return { claim: await rollBackReplica(store, claim, commit, signal), result, rolledBack };
@@ -49,10 +55,23 @@ export async function restoreNewestSound<Result>(
   throw damage;
 }
 
+/** False if all objects have the right SHA-256, and the warehouse is damaged. Then this machine can have damaged it. */
+function isOfStore({ code }: TerminalError): boolean {
+  return code !== 'WarehouseCorrupt' && code !== 'NotAWarehouse';
+}
+
+function localDamage(damage: TerminalError, { workgroupId }: RestorableCommit, store: ObjectStore) {
+  return new TerminalError(
+    'RestoredDamaged',
+    `the warehouse of ${workgroupId} that was restored from ${store.address} is damaged, although all its objects have the right SHA-256: ${damage.message}. Nothing has changed. Check the disk of this machine, and start the worker on another one. If the same happens there, go back to an earlier commit with "wattline restore --at"`,
+    { cause: damage, details: { workgroupId } },
+  );
+}
+
 /** Descending. */
 async function earlierSequences(store: ObjectStore, before: number, signal?: AbortSignal): Promise<number[]> {
   const sequences: number[] = [];
-  for await (const { sequence } of listReplicaCommits(store, 0, signal))
+  for await (const { sequence } of listReplicaCommits(store, 0, { ...(signal && { signal }) }))
     if (sequence < before) sequences.push(sequence);
   return sequences.reverse();
 }

@@ -1,12 +1,11 @@
 import { lacking } from '../backup/backup-lake.ts';
 import type { RestorePoint } from '../backup/stored-commits.ts';
 import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
-import { fileKey } from '../publish/lake-layout.ts';
-import type { PackObject } from '../snapshot/pack-format.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import {
   generationOf,
   listReplicaCommits,
+  objectsNeeded,
   type ReplicaCommit,
   readReplicaCommit,
   readReplicaHead,
@@ -34,7 +33,9 @@ export async function findReplicaCommit(
 ): Promise<ReplicaCommit> {
   const listed: number[] = [];
   const asked: number[] = [];
-  for await (const { sequence, modifiedAtMs } of listReplicaCommits(store, 0, signal)) {
+  for await (const { sequence, modifiedAtMs } of listReplicaCommits(store, 0, {
+    ...(signal && { signal }),
+  })) {
     listed.push(sequence);
     if (at.kind === 'sequence' ? sequence <= at.sequence : modifiedAtMs <= at.ms) asked.push(sequence);
   }
@@ -58,7 +59,7 @@ export async function restoreReplica(
   content: ReplicaCommit,
   signal?: AbortSignal,
 ): Promise<RestoredCommit> {
-  await refuseMissing(store, content, signal);
+  await refuseMissingObjects(store, content, signal);
   for (let attempt = 1; ; attempt++) {
     const head = await readReplicaHead(store, { ...(signal && { signal }) });
     if (head?.generation && head.generation.nonce === content.generation?.nonce)
@@ -66,7 +67,7 @@ export async function restoreReplica(
     try {
       const commit = await rollBackReplica(store, head, content, signal);
       // The owner before can have been deleting old objects just now.
-      await refuseMissing(store, content, signal).catch(async (error: unknown) => {
+      await refuseMissingObjects(store, content, signal).catch(async (error: unknown) => {
         if (head) await rollBackReplica(store, commit, head, signal);
         throw error;
       });
@@ -77,16 +78,14 @@ export async function restoreReplica(
   }
 }
 
-async function refuseMissing(
+/** @throws TerminalError `ObjectMissing` if the store does not have all objects of a commit */
+export async function refuseMissingObjects(
   store: ObjectStore,
-  { sequence, files, generation }: ReplicaCommit,
+  content: ReplicaCommit,
   signal?: AbortSignal,
 ): Promise<void> {
-  const needed: PackObject[] = [
-    ...files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
-    ...(generation?.packs ?? []),
-  ];
-  const [first] = await lacking(store, needed, signal);
+  const { sequence } = content;
+  const [first] = await lacking(store, objectsNeeded(content), signal);
   if (!first) return;
   throw new TerminalError(
     'ObjectMissing',

@@ -6,7 +6,7 @@ import { replaced } from './claim-replica.ts';
 import { parseReplicaCommit, type ReplicaCommit } from './replica-commit.ts';
 
 /**
- * Adds a commit with the content of another one and the next epoch. The owner of now cannot create commits any more, and no local warehouse belongs to
+ * Adds a commit with the content of another one, and an epoch that is higher than both. The owner of now cannot create commits any more, and no local warehouse belongs to
  * the new commit, so the next owner restores it. The store must have the objects of the content.
  * @param head the newest commit. Undefined if the replica is new
  * @throws StaleOwnerError if another worker has created a commit meanwhile; then nothing has changed
@@ -18,12 +18,16 @@ export async function rollBackReplica(
   content: ReplicaCommit,
   signal?: AbortSignal,
 ): Promise<ReplicaCommit> {
+  // The warehouse in the content refuses owners with an earlier epoch.
+  let epoch = BigInt(content.ownerEpoch);
+  if (head && BigInt(head.ownerEpoch) > epoch) epoch = BigInt(head.ownerEpoch);
+  const { idle: _, ...data } = content;
   const commit: ReplicaCommit = {
-    ...content,
+    ...data,
     sequence: (head?.sequence ?? 0) + 1,
     nonce: newNonce(),
     previousNonce: head?.nonce ?? null,
-    ownerEpoch: String(BigInt(head?.ownerEpoch ?? 0) + 1n),
+    ownerEpoch: String(epoch + 1n),
   };
   const outcome = await createOnce(store, {
     key: commitKey(commit.sequence),

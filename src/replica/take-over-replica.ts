@@ -1,9 +1,12 @@
 import { restoreLake } from '../backup/restore-lake.ts';
-import type { Clock } from '../lib/time.ts';
+import { TransientError } from '../lib/errors.ts';
+import { type Clock, SECOND_MS } from '../lib/time.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { claimReplica } from './claim-replica.ts';
+import { readLocalReplica } from './read-local-replica.ts';
+import { refuseOtherHistory } from './refuse-other-history.ts';
 import type { ReplicaCommit } from './replica-commit.ts';
-import { canContinue, planClaim, readReplicationState } from './replication-state.ts';
+import { canContinue, planClaim } from './replication-state.ts';
 import { restoreNewestSound } from './restore-newest-sound.ts';
 
 export interface TakeOverOptions {
@@ -17,9 +20,13 @@ export interface TakeOverOptions {
   /** The epoch of the lease. The new epoch is higher. */
   epochAbove?: bigint;
   known?: number;
+  /** The claim fails after this time, so that another worker can try it. The restore can take longer. Default: 15,000. */
+  claimWithinMs?: number;
   clock: Clock;
   signal?: AbortSignal;
 }
+
+const CLAIM_WITHIN_MS = 15 * SECOND_MS;
 
 export interface TakenOver {
   /** The caller opens the warehouse with this epoch, and then `openReplicaOwner`. */
@@ -28,32 +35,46 @@ export interface TakenOver {
   warehouse: 'local' | 'restored' | 'new';
   /** Where local data was moved to that another worker has continued without. */
   movedAway: string[];
+  /** Set if the local data is damaged or incomplete, and was not used. */
+  localFault?: string;
   /** If the newest commit is damaged: the earlier commit that was restored. */
   rolledBack?: { to: number; reason: string };
 }
 
 /**
- * Claims a workgroup, and restores its warehouse and its lake if the local ones are not those of the newest commit. If that commit is damaged, an
- * earlier one becomes the newest. Local data is moved away and never deleted. If it fails after the claim, the same call claims again.
+ * Claims a workgroup, and restores its warehouse if the local one is not that of the newest commit, or if local data is damaged. The files of its lake are left to
+ * `startLakeFill`, so the time does not depend on the size of the lake. If the snapshot is damaged, an earlier commit becomes the newest. Local data is moved away and never deleted. If it fails after the claim, the same call claims again.
+ * @throws TransientError `StorageBusy` if the store does not answer in time
  * @throws TransientError `WarehouseLocked` if a process has the local warehouse open; then nothing was claimed
- * @throws TerminalError as `claimReplica` and `restoreLake` do
+ * @throws TerminalError as `refuseOtherHistory` does; then nothing was claimed. And as `claimReplica` and `restoreLake` do
  */
 export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOver> {
   const { store, workgroupId, warehousePath, root, clock, known, signal } = options;
-  const state = await readReplicationState(warehousePath, clock);
+  const { state, fault } = await readLocalReplica(warehousePath, root, clock);
+  const hasPublished = options.hasPublished === true;
+  const continues = (head: ReplicaCommit | undefined) =>
+    state !== undefined && canContinue(state, head) && !(fault && head?.generation);
   const epochs = [options.epochAbove ?? 0n, state?.ownerEpoch ?? 0n];
+  const claiming = deadlineOf(store, options.claimWithinMs ?? CLAIM_WITHIN_MS);
   const { commit: claim, previous } = await claimReplica(store, {
     workgroupId,
-    hasPublished: state !== undefined && options.hasPublished === true,
+    hasPublished: state !== undefined && hasPublished,
     epochAbove: epochs[0]! > epochs[1]! ? epochs[0]! : epochs[1]!,
     clock,
     onPlanned: ({ commit, previous }) => {
-      if (state && canContinue(state, previous)) planClaim(warehousePath, state, commit.nonce);
+      // Without a copy in the replica the damaged file is all there is.
+      if (fault && !state && !previous?.generation) throw fault;
+      refuseOtherHistory(store, previous, { warehousePath, root, state, hasPublished });
+      if (continues(previous)) planClaim(warehousePath, state!, commit.nonce);
     },
     ...(known !== undefined && { known }),
-    ...(signal && { signal }),
-  });
-  if (state && canContinue(state, previous)) return { claim, warehouse: 'local', movedAway: [] };
+    signal: signal ? AbortSignal.any([signal, claiming.signal]) : claiming.signal,
+  })
+    .catch((error: unknown) => {
+      throw claiming.signal.aborted ? claiming.signal.reason : error;
+    })
+    .finally(claiming.stop);
+  if (continues(previous)) return { claim, warehouse: 'local', movedAway: [] };
   const restored = await restoreNewestSound(
     store,
     claim,
@@ -64,6 +85,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
         warehousePath,
         root,
         force: true,
+        hasFiles: false,
         clock,
         ...(signal && { signal }),
       }),
@@ -75,6 +97,15 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
     claim: restored.claim,
     warehouse: 'restored',
     movedAway: result.movedAway,
+    ...(fault && { localFault: fault.message }),
     ...(rolledBack && { rolledBack }),
   };
+}
+
+/** A signal that aborts after a time, with an error that names the store. */
+function deadlineOf({ address }: ObjectStore, withinMs: number): { signal: AbortSignal; stop: () => void } {
+  const deadline = new AbortController();
+  const late = `${address} has not answered within ${withinMs / SECOND_MS} s; check the endpoint and the network`;
+  const timer = setTimeout(() => deadline.abort(new TransientError('StorageBusy', late)), withinMs);
+  return { signal: deadline.signal, stop: () => clearTimeout(timer) };
 }

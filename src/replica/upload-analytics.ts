@@ -5,16 +5,20 @@ import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, DAY_MS, elapsedOf, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { stageMovableAnalytics } from '../publish/analytics.ts';
+import { isLakeComplete } from '../publish/is-lake-complete.ts';
 import { analyticsKey, fileKey, type LakePaths, parseAnalyticsKey } from '../publish/lake-layout.ts';
 import type { PublishShard } from '../publish/publish-shard.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
+import type { ReplicaOwner } from './replica-owner.ts';
 
 export interface AnalyticsUploaderOptions {
   store: ObjectStore;
   shard: Pick<PublishShard, 'connect' | 'workgroupId'>;
-  /** The local lake. It has all files of the commits. */
+  /** The local lake. Nothing is uploaded until it has all files. */
   paths: LakePaths;
+  /** Copies the files of a commit that are not objects of their own, see `ReplicaOwner.unbundle`. */
+  unbundle: ReplicaOwner['unbundle'];
   clock: Clock;
   logger: Logger;
 }
@@ -43,14 +47,14 @@ const RENEW_MS = DAY_MS / 2;
 
 /** The owner of a workgroup has one. Calls run one after the other. */
 export function createAnalyticsUploader(options: AnalyticsUploaderOptions): UploadAnalytics {
-  const { store, shard, paths, clock, logger } = options;
+  const { store, shard, paths, unbundle, clock, logger } = options;
   /** Undefined if the store must be asked: in the beginning, and after a failure, because the upload can still have succeeded. */
   let last: StoredViews | undefined;
   let failedAtMs: number | undefined;
   let running: Promise<void> = Promise.resolve();
 
   async function upload(head: ReplicaCommit, isFinal: boolean, signal?: AbortSignal): Promise<void> {
-    if (!head.generation) return;
+    if (!head.generation || !isLakeComplete(paths)) return;
     if (!isFinal && failedAtMs !== undefined && elapsedOf(clock) - failedAtMs < PAUSE_MS) return;
     try {
       last ??= await findNewestViews(store, signal);
@@ -63,6 +67,7 @@ export function createAnalyticsUploader(options: AnalyticsUploaderOptions): Uplo
         if (last.fingerprint === fingerprint) return;
       }
       const startMs = performance.now();
+      await unbundle(head, signal);
       await using staged = await stageMovableAnalytics(shard, paths, head);
       const { path } = staged;
       const { size: bytes } = await stat(path);

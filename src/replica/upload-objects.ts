@@ -21,27 +21,43 @@ export async function uploadObjects(
   objects: readonly LocalObject[],
   { onStored, signal }: { onStored: (object: LocalObject) => void; signal?: AbortSignal },
 ): Promise<void> {
-  const waiting = objects.values();
-  const failed = new AbortController();
-  const upload = async () => {
-    for (const object of waiting) {
-      if (failed.signal.aborted) return;
-      const { key, bytes, sha256 } = object;
-      const path = join(root, key);
+  await runAtATime(objects, async (object) => {
+    const { key, bytes, sha256 } = object;
+    const path = join(root, key);
+    try {
+      await store.put(key, { path, bytes, sha256 }, signal);
+    } catch (error) {
+      throw errorCode(error) === 'ENOENT' ? lakeChanged(path, error) : error;
+    }
+    onStored(object);
+  });
+}
+
+/** Works on items, four at a time. After the first failure it begins no other item. @throws the first failure, after all begun work has ended */
+export async function runAtATime<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  let hasFailed = false;
+  const workOn = async () => {
+    for (const item of waiting) {
+      if (hasFailed) return;
       try {
-        await store.put(key, { path, bytes, sha256 }, signal);
-        onStored(object);
+        await work(item);
       } catch (error) {
-        failed.abort();
-        throw errorCode(error) === 'ENOENT'
-          ? new TransientError('LakeChanged', `${path} was deleted while the lake was copied; try again`, {
-              cause: error,
-            })
-          : error;
+        hasFailed = true;
+        throw error;
       }
     }
   };
-  const results = await Promise.allSettled(Array.from({ length: AT_A_TIME }, upload));
+  const results = await Promise.allSettled(Array.from({ length: AT_A_TIME }, workOn));
   const failure = results.find((result) => result.status === 'rejected');
   if (failure) throw failure.reason;
+}
+
+export function lakeChanged(path: string, cause: unknown): TransientError {
+  return new TransientError('LakeChanged', `${path} was deleted while the lake was copied; try again`, {
+    cause,
+  });
 }

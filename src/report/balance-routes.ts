@@ -12,6 +12,7 @@ import { balanceResolutions } from '../balance/balance-sql.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { findDevice } from '../config/find-device.ts';
 import { StreamError } from '../contract/stream-errors.ts';
+import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
@@ -26,10 +27,10 @@ import {
   PROFILE_DAYS_MAX,
   quote,
   rangeOrYesterday,
+  zoneParameter,
 } from './day-request.ts';
-import { etagOf } from './etag.ts';
+import { alternativesText, findUnknownDevice, visibleNamed } from './known-devices.ts';
 import type { LakeReader } from './lake-reader.ts';
-import { zoneParameter } from './meter-request.ts';
 import type { Guard } from './report-guard.ts';
 import { errorSchema, taggedAnswers } from './report-schemas.ts';
 import { formatShape } from './row-format.ts';
@@ -116,6 +117,12 @@ function register(
       const { workgroup, authorization } = await guard(request);
       const scope = scopeOf(request, workgroup, authorization);
       const generation = await lake.current(workgroup.id);
+      const { device } = request.query as Parameters;
+      if (device !== undefined) {
+        const ids = scope.members.flatMap((member) => member.device ?? []);
+        const unknown = await findUnknownDevice(lake, generation, workgroup, ids);
+        if (unknown) throw unknownDevice(device, workgroup.devices, unknown.known);
+      }
       const asked: BalanceQuestion = {
         scope,
         ...rangeOf(request.query as Parameters, workgroup, clock.now()),
@@ -161,7 +168,8 @@ const scopeOfWorkgroup: ScopeOf = (request, workgroup, { devices }) => {
   const whole = workgroupScope(workgroup);
   if (device !== undefined) {
     const id = findDevice(workgroup, device);
-    if (id === undefined || (devices !== 'all' && !devices.has(id))) throw unknownDevice(device);
+    if (id === undefined || (devices !== 'all' && !devices.has(id)))
+      throw unknownDevice(device, visibleNamed({ devices }, workgroup), devices === 'all' ? [] : devices);
     return deviceScope(whole, id);
   }
   if (devices !== 'all')
@@ -190,12 +198,21 @@ const scopeOfSite: ScopeOf = (request, workgroup, authorization) => {
   if (device === undefined) return whole;
   const id = findDevice(workgroup, device);
   const part = id === undefined ? undefined : deviceScope(whole, id);
-  if (!part || part.members.length === 0) throw unknownDevice(device);
+  if (!part || part.members.length === 0) {
+    const members = new Set(whole.members.flatMap((member) => member.device ?? []));
+    throw unknownDevice(device, visibleNamed({ devices: members }, workgroup), members);
+  }
   return part;
 };
 
-function unknownDevice(device: string): StreamError {
-  return new StreamError('NotFound', `device: there is no device ${quote(device)} here`, {
+/** @param named the devices whose names the caller can see */
+function unknownDevice(
+  device: string,
+  named: WorkgroupConfig['devices'],
+  others: Iterable<string>,
+): StreamError {
+  const alternatives = alternativesText(device, named, others);
+  return new StreamError('NotFound', `device: there is no device ${quote(device)} here; ${alternatives}`, {
     parameter: 'device',
   });
 }

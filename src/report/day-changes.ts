@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { energyMethods } from '../config/energy-stream.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
-import { addDays, dayStart, isLocalDate, parseInstant, type UtcMs } from '../lib/time.ts';
+import { addDays, dayStart, isLocalDate, localDateOf, parseInstant, type UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
@@ -61,6 +61,10 @@ export const dayChangesSchema = z
     until: z.iso.datetime().nullable().meta({ description: 'First instant after; null for now' }),
     totals: totalsSchema.meta({ description: 'Sums over all changes, each source separately' }),
     changes: z.array(dayChangeSchema),
+    next: z
+      .string()
+      .nullable()
+      .meta({ description: 'Send it as `page` for the next page; null on the last one' }),
   })
   .meta({ description: 'Days of a device and source with a new version' });
 
@@ -75,7 +79,7 @@ export interface ChangeQuery {
 }
 
 /** The most changes of one answer; about 40 MB. */
-const CHANGES_MAX = 100_000;
+export const CHANGES_MAX = 100_000;
 const END_OF_TIME_MS = Date.UTC(9999, 0);
 
 /**
@@ -130,10 +134,15 @@ export function totalChanges(changes: readonly DayChange[]): z.output<typeof tot
 }
 
 /**
- * The start or the end of a given time: a whole day in a time zone, or an instant.
+ * The start or the end of a given time: a whole day in a time zone, `today`, `yesterday`, or an instant.
  * @returns undefined if the text is neither
  */
-export function changeBound(text: string, zone: string, end: 'since' | 'until'): UtcMs | undefined {
-  if (!isLocalDate(text)) return parseInstant(text);
-  return dayStart(end === 'since' ? text : addDays(text, 1), zone);
+export function changeBound(
+  text: string,
+  { zone, nowMs, end }: { zone: string; nowMs: UtcMs; end: 'since' | 'until' },
+): UtcMs | undefined {
+  const today = localDateOf(nowMs, zone);
+  const day = text === 'today' ? today : text === 'yesterday' ? addDays(today, -1) : text;
+  if (!isLocalDate(day)) return parseInstant(day);
+  return dayStart(end === 'since' ? day : addDays(day, 1), zone);
 }

@@ -14,13 +14,28 @@ export interface DayQuery {
   startDay: LocalDate;
   /** Included. */
   endDay: LocalDate;
-  /** The time zone of the days. */
+  /** The time zone of the days, which is that of the workgroup. */
   zone: string;
+  /** The days of the answer, if they are days of another zone. They lie in the days above. */
+  shown?: ShownDays;
   bySource: boolean;
   /** True if net registers have two roles, so a device can count one part of them. */
   splits: boolean;
   /** Only these devices, sorted; undefined: all. */
   devices: readonly string[] | undefined;
+}
+
+/** Days of any zone. */
+export interface ShownDays {
+  startDay: LocalDate;
+  /** Included. */
+  endDay: LocalDate;
+  zone: string;
+}
+
+/** The days of the answer. */
+export function shownDays(query: DayQuery): ShownDays {
+  return query.shown ?? query;
 }
 
 /** An answer: a JSON object with a member for each day of a range, each with a member for each series with energy. */
@@ -104,7 +119,7 @@ export async function dayReportJson(
   const periods = report.periods?.(query);
   const lists = generation ? report.files(generation, query) : { files: [] };
   if (!generation || Object.values(lists).some((files) => files.length === 0) || query.devices?.length === 0)
-    return { parts: assemble(query, frame, new Map(), periods), flags: {} };
+    return { parts: assemble(shownDays(query), frame, new Map(), periods), flags: {} };
   const chosen = chooseDays(query, generation);
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const files = [...Object.values(lists).flat(), ...chosen.files];
@@ -119,7 +134,7 @@ export async function dayReportJson(
     },
     signal,
   );
-  return { parts: assemble(query, frame, days, periods), flags };
+  return { parts: assemble(shownDays(query), frame, days, periods), flags };
 }
 
 export interface Chosen {

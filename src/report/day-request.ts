@@ -3,10 +3,20 @@ import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { findDevice } from '../config/find-device.ts';
 import { StreamError } from '../contract/stream-errors.ts';
-import { addDays, daysBetween, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
+import {
+  addDays,
+  dayBounds,
+  daysBetween,
+  isLocalDate,
+  isTimeZone,
+  type LocalDate,
+  localDateOf,
+  type UtcMs,
+} from '../lib/time.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
-import type { DayQuery } from './day-report.ts';
-import { meantText } from './known-names.ts';
+import type { DayQuery, ShownDays } from './day-report.ts';
+import { alternativesText, findUnknownDevice, visibleNamed } from './known-devices.ts';
+import type { Generation, LakeReader } from './lake-reader.ts';
 import { formatShape } from './row-format.ts';
 import { afterShape } from './wait-for-offset.ts';
 
@@ -19,6 +29,14 @@ export const PROFILE_DAYS_MAX = 92;
 const once = { error: 'must be given once' };
 export const daySchema = z.string(once).refine(isLocalDate, {
   error: ({ input }) => `must be a day that exists, such as 2026-11-20, not ${quote(input)}`,
+});
+
+const zoneSchema = z.string(once).refine(isTimeZone, {
+  error: ({ input }) => `must be an IANA time zone, such as Europe/Paris, not ${quote(input)}`,
+});
+export const zoneParameter = zoneSchema.optional().meta({
+  description: "IANA time zone of the days, such as Etc/UTC. Default: the workgroup's time zone",
+  example: 'Europe/Paris',
 });
 
 export const addressSchema = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
@@ -58,10 +76,12 @@ export const resolutionShape = {
     .optional()
     .meta({ description: 'Period of a key. Months and years contain only days of the range. Default: day' }),
 };
+/** The parameter of reports that are also answered by the days of other zones. */
+export const zoneShape = { timezone: zoneParameter };
 export interface ResolutionParameters {
   resolution?: (typeof resolutions)[number];
 }
-export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>>;
+export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>> & { timezone?: string | undefined };
 
 /**
  * The request with defaults, limited to what the caller can see.
@@ -72,17 +92,28 @@ export function dayQuery(
   authorization: Authorization,
   { workgroup, nowMs, daysMax }: { workgroup: WorkgroupConfig; nowMs: UtcMs; daysMax: number },
 ): DayQuery {
-  const zone = workgroup.timezone;
-  const { groupBy } = parameters;
-  const { startDay, endDay } = rangeOrYesterday(parameters, { zone, nowMs, daysMax });
+  const { groupBy, timezone } = parameters;
+  const ownZone = workgroup.timezone;
+  const zone = timezone ?? ownZone;
+  const shown = { ...rangeOrYesterday(parameters, { zone, nowMs, daysMax }), zone };
   const devices = visibleDevices(parameters.devices, authorization, workgroup);
   return {
-    startDay,
-    endDay,
-    zone,
+    ...(zone === ownZone ? shown : { ...ownDaysOf(shown, ownZone), shown }),
     bySource: groupBy === 'source',
     splits: hasSplits(workgroup),
     devices: devices?.sort(),
+  };
+}
+
+/** The days of the workgroup that contain days of another zone. */
+function ownDaysOf({ startDay, endDay, zone }: ShownDays, ownZone: string): ShownDays {
+  const days = dayBounds(startDay, endDay, zone);
+  const [startMs, endMs] = [days[0]!.startMs, days.at(-1)!.endMs];
+  return {
+    startDay: localDateOf(startMs, ownZone),
+    // The range can be only a day that its zone skipped.
+    endDay: localDateOf(Math.max(startMs, endMs - 1), ownZone),
+    zone: ownZone,
   };
 }
 
@@ -106,18 +137,41 @@ export function rangeOrYesterday(
 }
 
 /**
- * The devices of the answer: the requested ones that the caller can see.
+ * The devices of the answer: the requested ones. A token of device groups gets the same error for a device that it cannot see as for one that does
+ * not exist. Other ids are checked by `requireKnownDevices`.
  * @returns undefined for all
  * @throws StreamError InvalidRequest
  */
 export function visibleDevices(
   asked: z.output<typeof devicesSchema>,
   { devices: visible }: Pick<Authorization, 'devices'>,
-  { devices: configured }: Pick<WorkgroupConfig, 'devices'>,
+  workgroup: Pick<WorkgroupConfig, 'devices'>,
 ): string[] | undefined {
-  const named = configured.filter(({ id }) => visible === 'all' || visible.has(id));
-  const wanted = asked === undefined ? undefined : parseDevices(asked, named);
-  return visible === 'all' ? wanted : [...(wanted ?? visible)].filter((device) => visible.has(device));
+  if (asked === undefined) return visible === 'all' ? undefined : [...visible];
+  const texts = (typeof asked === 'string' ? [asked] : asked).flatMap((text) => text.split(','));
+  if (texts.length > DEVICES_MAX) throw invalid('devices', `at most ${DEVICES_MAX} devices can be named`);
+  const ids = texts.map((text) => requireDevice('devices', text.trim(), { devices: visible }, workgroup));
+  return [...new Set(ids)];
+}
+
+/**
+ * Checks that devices are configured or published.
+ * @throws StreamError InvalidRequest with the nearest device
+ */
+export async function requireKnownDevices(
+  parameter: string,
+  devices: readonly string[] | undefined,
+  { lake, generation, workgroup }: PublishedWorkgroup,
+): Promise<void> {
+  const unknown = await findUnknownDevice(lake, generation, workgroup, devices);
+  if (unknown) throw unknownDevice(parameter, unknown.device, workgroup.devices, unknown.known);
+}
+
+/** A workgroup with its published data. */
+export interface PublishedWorkgroup {
+  lake: LakeReader;
+  generation: Generation | undefined;
+  workgroup: WorkgroupConfig;
 }
 
 /** @throws StreamError InvalidRequest if the range does not exist or is too long */
@@ -127,29 +181,29 @@ export function checkRange(startDay: LocalDate, endDay: LocalDate, daysMax: numb
   if (days > daysMax) throw invalid('startDate', `the range has ${days} days and ${daysMax} are the most`);
 }
 
-/** @param named the devices whose names the caller can see */
-function parseDevices(value: string | readonly string[], named: WorkgroupConfig['devices']): string[] {
-  const texts = (typeof value === 'string' ? [value] : value).flatMap((text) => text.split(','));
-  if (texts.length > DEVICES_MAX) throw invalid('devices', `at most ${DEVICES_MAX} devices can be named`);
-  const devices = new Set<string>();
-  for (const text of texts) {
-    devices.add(requireDevice('devices', text.trim(), named));
-  }
-  return [...devices];
+/**
+ * The id of a device from its id or its name, if the caller can see it.
+ * @throws StreamError InvalidRequest with the nearest device
+ */
+export function requireDevice(
+  parameter: string,
+  text: string,
+  { devices: visible }: Pick<Authorization, 'devices'>,
+  workgroup: Pick<WorkgroupConfig, 'devices'>,
+): string {
+  const devices = visibleNamed({ devices: visible }, workgroup);
+  const id = findDevice({ devices }, text);
+  if (id !== undefined && (visible === 'all' || visible.has(id))) return id;
+  throw unknownDevice(parameter, text, devices, visible === 'all' ? [] : visible);
 }
 
-/**
- * The id of a device from its id or its name. An id is not checked, because a device need not be configured.
- * @param named the devices whose names the caller can see
- * @throws StreamError InvalidRequest with the nearest name
- */
-export function requireDevice(parameter: string, text: string, named: WorkgroupConfig['devices']): string {
-  const id = findDevice({ devices: named }, text);
-  if (id !== undefined) return id;
-  const names = named.flatMap(({ name }) => name ?? []);
-  const hint =
-    names.length === 0 ? 'give the id of a device, a UUID' : `${meantText(text, 'devices', names)}`;
-  throw invalid(parameter, `there is no device ${quote(text)}; ${hint}`);
+function unknownDevice(
+  parameter: string,
+  text: string,
+  named: WorkgroupConfig['devices'],
+  others: Iterable<string>,
+): StreamError {
+  return invalid(parameter, `there is no device ${quote(text)}; ${alternativesText(text, named, others)}`);
 }
 
 /** Text of a caller, quoted for an error. */

@@ -1,20 +1,29 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
+import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { EnergyPeriod } from './daily-energy.ts';
-import { type DayQuery, type DayReport, dayReportJson, refuseTooMany, sourceFiles } from './day-report.ts';
+import {
+  type DayQuery,
+  type DayReport,
+  dayReportJson,
+  refuseTooMany,
+  shownDays,
+  sourceFiles,
+} from './day-report.ts';
 import {
   addressSchema,
   type DayParameters,
   dayQuery,
   dayQuerySchema,
   type ResolutionParameters,
+  requireKnownDevices,
   resolutionShape,
+  zoneShape,
 } from './day-request.ts';
 import type { SelectEnergyRows } from './energy-rows.ts';
-import { etagOf } from './etag.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
@@ -30,6 +39,8 @@ export interface DayRoute {
   rows: SelectEnergyRows;
   /** The same for other periods than days, by the parameter `resolution`. */
   periods?: Readonly<Record<EnergyPeriod, { report: DayReport; rows: SelectEnergyRows }>>;
+  /** True if it is also answered by the days of other zones, by the parameter `timezone`. */
+  hasZones?: boolean;
   daysMax: number;
   answer: z.ZodType;
   /** Name of the log event of an answer. */
@@ -58,9 +69,10 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         description: route.description,
         tags: ['report'],
         params: addressSchema,
-        querystring: route.periods
-          ? dayQuerySchema(daysMax).extend(resolutionShape)
-          : dayQuerySchema(daysMax),
+        querystring: dayQuerySchema(daysMax).extend({
+          ...(route.periods && resolutionShape),
+          ...(route.hasZones && zoneShape),
+        }),
         response: taggedAnswers(route.answer),
       },
     },
@@ -71,13 +83,15 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
       const { report, rows } = (resolution !== 'day' && route.periods?.[resolution]) || route;
       const query = dayQuery(parameters, authorization, { workgroup, nowMs: clock.now(), daysMax });
 
+      const shown = shownDays(query);
       const generation = await lake.current(workgroup.id);
+      await requireKnownDevices('devices', query.devices, { lake, generation, workgroup });
       const etag = etagOf([...factsOf(report, query, generation), resolution]);
       return sendParts(request, reply, lake, {
         etag,
         read: (signal) => dayReportJson(report, lake, generation, query, signal),
         rows: {
-          name: `${route.path.replace('/', '-')}_${query.startDay}_${query.endDay}`,
+          name: `${route.path.replace('/', '-')}_${shown.startDay}_${shown.endDay}`,
           facts: workgroup.devices,
           select: () => rows(query, workgroup, generation),
           async check(connection) {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
-import { addressSchema, devicesSchema, visibleDevices } from './day-request.ts';
+import { addressSchema, devicesSchema, requireKnownDevices, visibleDevices } from './day-request.ts';
 import { type DeviceState, deviceStates, readDeviceStates } from './device-states.ts';
-import { etagOf } from './etag.ts';
 import type { LakeReader } from './lake-reader.ts';
 import type { Guard } from './report-guard.ts';
 import { deviceStatusSchema, taggedAnswers } from './report-schemas.ts';
@@ -50,6 +50,7 @@ export function registerDeviceStatusRoute(
       const { state, devices } = request.query as z.output<typeof querySchema>;
       const visible = visibleDevices(devices, authorization, workgroup);
       const generation = await lake.current(workgroup.id);
+      await requireKnownDevices('devices', visible, { lake, generation, workgroup });
       const files = generation?.files('device_state').map(({ sha256 }) => sha256);
       const etag = etagOf([state, visible?.toSorted(), files, workgroup.devices]);
       const chosen = visible && new Set(visible);

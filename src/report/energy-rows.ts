@@ -3,7 +3,7 @@ import type { LakeFile } from '../publish/commit-schema.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { dailyEnergy, type EnergyPeriod, periodEnergy } from './daily-energy.ts';
-import { chooseDays, type DayQuery, type DayReport } from './day-report.ts';
+import { chooseDays, type DayQuery, type DayReport, shownDays } from './day-report.ts';
 import { intervalEnergy } from './interval-energy.ts';
 import type { Generation } from './lake-reader.ts';
 import { noRows, type RowSelect, type RowShape, withNames } from './row-select.ts';
@@ -103,7 +103,7 @@ function selector(rowsOf: (query: DayQuery) => EnergyRows): SelectEnergyRows {
     const parameters: SqlParameters = {
       ...chosen.parameters,
       ...report.parameters?.(query),
-      ...(hasLocalTime && { zone: query.zone }),
+      ...(hasLocalTime && { zone: shownDays(query).zone }),
     };
     for (const [name, files] of Object.entries(lists))
       parameters[name] = files.toSorted((a, b) => (a.period < b.period ? -1 : 1)).map(generation.path);

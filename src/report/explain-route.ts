@@ -1,15 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { WorkgroupConfig } from '../config/config.ts';
+import { findDevice } from '../config/find-device.ts';
 import { nameSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { nearestText } from '../explain/explain-words.ts';
 import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained-schema.ts';
+import { etagOf, matchesEtag } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { addressSchema, daySchema, requireDevice } from './day-request.ts';
+import { addressSchema, daySchema, quote, requireDevice } from './day-request.ts';
+import { alternativesText, visibleNamed } from './known-devices.ts';
 import type { Guard } from './report-guard.ts';
-import { errorAnswers, errorSchema } from './report-schemas.ts';
+import { errorSchema, taggedAnswers } from './report-schemas.ts';
 
 /** Asks the process that has the warehouse of a workgroup open. */
 export type AskForExplanation = (
@@ -54,17 +58,22 @@ export function registerExplainRoute(
         tags: ['report'],
         params: addressSchema,
         querystring: querySchema,
-        response: { 200: explainedSchema, ...errorAnswers, 404: errorSchema },
+        response: { ...taggedAnswers(explainedSchema), 404: errorSchema },
       },
     },
     async (request, reply) => {
       const startedMs = performance.now();
       const { workgroup, authorization } = await guard(request);
       const asked = request.query as z.output<typeof querySchema>;
+      const named = visibleNamed(authorization, workgroup);
+      const device = findDevice({ devices: named }, asked.device);
+      const args = {
+        ...asked,
+        device: device ?? requireDevice('device', asked.device, authorization, workgroup),
+      };
       const { devices: visible } = authorization;
-      const named = workgroup.devices.filter(({ id }) => visible === 'all' || visible.has(id));
-      const args = { ...asked, device: requireDevice('device', asked.device, named) };
-      if (visible !== 'all' && !visible.has(args.device)) throw unknownDevice();
+      const unknown = () => unknownDevice(asked.device, named, visible === 'all' ? [] : visible);
+      if (visible !== 'all' && !visible.has(args.device)) throw unknown();
 
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
@@ -76,15 +85,16 @@ export function registerExplainRoute(
         if (gone.signal.aborted) return reply.send();
         throw error;
       }
-      if (explained.outcome === 'unknown_device') throw unknownDevice();
+      if (explained.outcome === 'unknown_device') throw unknown();
       if (explained.outcome !== 'explained') throw nothingOf(explained, explained.outcome);
-      const bytes = Buffer.from(JSON.stringify(explained));
+      const text = JSON.stringify(explained);
+      const etag = etagOf(text);
+      reply.header('ETag', etag).header('Cache-Control', 'private, no-cache').header('Vary', 'Authorization');
+      if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+      const bytes = Buffer.from(text);
       const durationMs = Math.round(performance.now() - startedMs);
       logger.debug({ workgroup: workgroup.id, bytes: bytes.length, durationMs }, 'report.explain');
-      return reply
-        .header('Cache-Control', 'private, no-store')
-        .type('application/json; charset=utf-8')
-        .send(bytes);
+      return reply.type('application/json; charset=utf-8').send(bytes);
     },
   );
   rejectOtherMethods(app, url, ['GET']);
@@ -131,16 +141,24 @@ function refusalOf(error: Error): Error {
   return refusal;
 }
 
-/** The same error for a device that does not exist and for one that the caller cannot see. */
-function unknownDevice(): StreamError {
-  return new StreamError('NotFound', 'device: this device does not exist or has no energy', {
-    parameter: 'device',
-  });
+/** The same error for a device that does not exist, and for one that the caller cannot see. */
+function unknownDevice(
+  device: string,
+  named: WorkgroupConfig['devices'],
+  others: Iterable<string>,
+): StreamError {
+  return notFound(
+    'device',
+    `the device ${quote(device)} does not exist or has no energy; ${alternativesText(device, named, others)}`,
+  );
 }
 
 function nothingOf({ text, nearestDays }: Explained, outcome: Explained['outcome']): StreamError {
   const parameter = outcome === 'unknown_source' ? 'source' : 'day';
   const near = parameter === 'day' ? nearestText(nearestDays) : '';
-  const message = `${parameter}: ${text}${near && `; ${near}`}`;
-  return new StreamError('NotFound', message, { parameter });
+  return notFound(parameter, `${text}${near && `; ${near}`}`);
+}
+
+function notFound(parameter: string, message: string): StreamError {
+  return new StreamError('NotFound', `${parameter}: ${message}`, { parameter });
 }

@@ -1,6 +1,14 @@
 import { dayBounds, formatInstant, INTERVAL_MS } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
-import { boundsParameters, type DayReport, filesOfDays, filesOfIntervals } from './day-report.ts';
+import type { SqlParameters } from '../warehouse/query.ts';
+import {
+  type DayQuery,
+  type DayReport,
+  filesOfDays,
+  filesOfIntervals,
+  type ShownDays,
+  shownDays,
+} from './day-report.ts';
 
 /** The 15-minute profile of each day and series, from the stream from which the day was read. It adds up to the day's Wh exactly. */
 export const intervalEnergy: DayReport = {
@@ -10,9 +18,9 @@ export const intervalEnergy: DayReport = {
   }),
   select: ({ bySource }) =>
     `, slot AS (\n${loadSql('report/select_intervals')})\n${loadSql(bySource ? 'report/answer_intervals_by_source' : 'report/answer_intervals_by_device')}`,
-  parameters: (query) => boundsParameters(query),
+  parameters: pieceParameters,
   frame(query) {
-    const bounds = new Map(dayBounds(query.startDay, query.endDay, query.zone).map((one) => [one.day, one]));
+    const bounds = new Map(boundsOf(shownDays(query)).map((one) => [one.day, one]));
     return (day) => {
       const { startMs, endMs } = bounds.get(day)!;
       const intervals = (endMs - startMs) / INTERVAL_MS;
@@ -25,3 +33,25 @@ export const intervalEnergy: DayReport = {
   // Five million intervals: about 25 MB.
   seriesMax: 50_000,
 };
+
+/** The parts of the days of the answer that lie in one day of the workgroup. A day without a piece is skipped by its zone. */
+function pieceParameters(query: DayQuery): SqlParameters {
+  const own = boundsOf(query);
+  const pieces = boundsOf(shownDays(query)).flatMap((shown) =>
+    own.flatMap((day) => {
+      const startMs = Math.max(day.startMs, shown.startMs);
+      const endMs = Math.min(day.endMs, shown.endMs);
+      return startMs < endMs ? [{ day: shown.day, ownDay: day.day, startMs, endMs }] : [];
+    }),
+  );
+  return {
+    days: pieces.map(({ day }) => day),
+    own_days: pieces.map(({ ownDay }) => ownDay),
+    starts_ms: pieces.map(({ startMs }) => BigInt(startMs)),
+    ends_ms: pieces.map(({ endMs }) => BigInt(endMs)),
+  };
+}
+
+function boundsOf({ startDay, endDay, zone }: ShownDays) {
+  return dayBounds(startDay, endDay, zone);
+}

@@ -10,9 +10,17 @@ export function knownText(what: string, names: readonly string[]): string {
   return `the ${what} are ${shown}${names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : ''}`;
 }
 
-/** The known names, after a question such as `is it garage?` if one differs by one or two letters. */
-export function meantText(written: string, what: string, names: readonly string[]): string {
-  const near = nearest(written, names);
+/**
+ * The known names, after a question such as `is it garage?` if one differs by one or two letters.
+ * @param others further texts that can be meant, but are not listed
+ */
+export function meantText(
+  written: string,
+  what: string,
+  names: readonly string[],
+  others: readonly string[] = [],
+): string {
+  const near = nearest(written, [...names, ...others]);
   const known = knownText(what, names);
   return near === undefined ? known : `is it ${near}? T${known.slice(1)}`;
 }

@@ -1,40 +1,89 @@
 import type { HealthAsker, HealthState } from '../http/health-routes.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { withTimeout } from '../lib/with-timeout.ts';
 import type { LakeReader } from './lake-reader.ts';
 
 const LISTED_MAX = 20;
+/** A look at a lake counts for this time, multiplied by the number of workgroups. So there are at most 200 looks a second. */
+const LOOK_KEPT_MS_EACH = 5;
+const LOOKS_AT_ONCE = 16;
+/** A check answers after this time with what is known. */
+const ANSWER_MS = SECOND_MS;
+
+/** What was found in the lake of a workgroup. */
+interface Look {
+  /** Monotonic, ms. */
+  atMs: number;
+  /** When its newest generation was published. Undefined if nothing is published. */
+  publishedAtMs?: UtcMs;
+  problem?: string;
+}
 
 /**
- * Checks that the lake of every workgroup can be read. A workgroup without a publication is ready: its report is
- * empty.
+ * Checks that the lake of every workgroup can be read. A workgroup without a publication is ready: its report is empty.
  * @param asker without the right to see names, workgroups are only counted
  */
-export async function lakeReadiness(
-  lake: Pick<LakeReader, 'current'>,
+export type LakeReadiness = (
   workgroupIds: readonly string[],
   nowMs: UtcMs,
-  { maySeeNames }: HealthAsker = { maySeeNames: false },
-): Promise<HealthState> {
-  const ages: number[] = [];
-  const problems: string[] = [];
-  for (const workgroupId of workgroupIds) {
-    const generation = await lake.current(workgroupId).catch((error: unknown) => {
+  asker?: HealthAsker,
+) => Promise<HealthState>;
+
+/** Remembers what it has found, because a look at a thousand lakes takes some seconds while the process is busy. */
+export function createLakeReadiness(lake: Pick<LakeReader, 'current'>): LakeReadiness {
+  const looks = new Map<string, Look>();
+  let looking: Promise<unknown> | undefined;
+
+  async function look(workgroupId: string): Promise<void> {
+    const atMs = performance.now();
+    try {
+      const generation = await lake.current(workgroupId);
+      looks.set(workgroupId, { atMs, ...(generation && { publishedAtMs: generation.commit.createdAtMs }) });
+    } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      problems.push(`the lake of workgroup ${workgroupId} cannot be read: ${errorMessage(cause)}`);
-      return undefined;
-    });
-    if (generation) ages.push(Math.round((nowMs - generation.commit.createdAtMs) / SECOND_MS));
+      const problem = `the lake of workgroup ${workgroupId} cannot be read: ${errorMessage(cause)}`;
+      looks.set(workgroupId, { atMs, problem });
+    }
   }
-  return {
-    ok: problems.length === 0,
-    detail: {
-      workgroups: workgroupIds.length,
-      published: ages.length,
-      unreadable: problems.length,
-      newestGenerationAgeSeconds: ages.length > 0 ? Math.min(...ages) : null,
-      oldestGenerationAgeSeconds: ages.length > 0 ? Math.max(...ages) : null,
-      ...(problems.length > 0 && maySeeNames && { problems: problems.slice(0, LISTED_MAX) }),
-    },
+
+  function lookAtAll(workgroupIds: readonly string[]): Promise<unknown> {
+    const queue = workgroupIds.values();
+    const one = async () => {
+      for (const workgroupId of queue) await look(workgroupId);
+    };
+    return Promise.all(Array.from({ length: LOOKS_AT_ONCE }, one));
+  }
+
+  return async (workgroupIds, nowMs, { maySeeNames } = { maySeeNames: false }) => {
+    const configured = new Set(workgroupIds);
+    for (const workgroupId of looks.keys()) if (!configured.has(workgroupId)) looks.delete(workgroupId);
+    const keptMs = workgroupIds.length * LOOK_KEPT_MS_EACH;
+    const dueMs = performance.now() - keptMs;
+    const due = workgroupIds.filter((id) => (looks.get(id)?.atMs ?? Number.NEGATIVE_INFINITY) <= dueMs);
+    if (due.length > 0) {
+      looking ??= lookAtAll(due).finally(() => {
+        looking = undefined;
+      });
+      await withTimeout(looking, ANSWER_MS);
+    }
+    const known = workgroupIds.flatMap((id) => looks.get(id) ?? []);
+    const problems = known.flatMap(({ problem }) => problem ?? []);
+    const ages = known.flatMap(({ publishedAtMs }) =>
+      publishedAtMs === undefined ? [] : Math.round((nowMs - publishedAtMs) / SECOND_MS),
+    );
+    const unchecked = workgroupIds.length - known.length;
+    return {
+      ok: problems.length === 0 && unchecked === 0,
+      detail: {
+        workgroups: workgroupIds.length,
+        published: ages.length,
+        unreadable: problems.length,
+        ...(unchecked > 0 && { unchecked }),
+        newestGenerationAgeSeconds: ages.length > 0 ? ages.reduce((a, b) => Math.min(a, b)) : null,
+        oldestGenerationAgeSeconds: ages.length > 0 ? ages.reduce((a, b) => Math.max(a, b)) : null,
+        ...(problems.length > 0 && maySeeNames && { problems: problems.slice(0, LISTED_MAX) }),
+      },
+    };
   };
 }

@@ -1,15 +1,10 @@
 import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
 import type { MeterConfig } from '../config/meters.ts';
-import { isTimeZone } from '../lib/time.ts';
-import { checkRange, DAYS_MAX, daySchema, invalid, quote } from './day-request.ts';
+import { checkRange, DAYS_MAX, daySchema, invalid, quote, zoneParameter } from './day-request.ts';
 import { knownText, meantText } from './known-names.ts';
 import { formatShape } from './row-format.ts';
 import { afterShape } from './wait-for-offset.ts';
-
-const zoneSchema = z.string({ error: 'must be given once' }).refine(isTimeZone, {
-  error: ({ input }) => `must be an IANA time zone, such as Europe/Paris, not ${quote(input)}`,
-});
 
 /** The parameters of a required range of days. */
 export const rangeShape = {
@@ -30,11 +25,6 @@ export const scenarioParameter = z.string({ error: 'must be given once' }).optio
     'Only budgets of this scenario, such as P50, P90, contract or reforecast. Default: for each meter and day the first that has a budget, of contract, P50, P90, reforecast, then the others by name',
   example: 'P50',
 });
-export const zoneParameter = zoneSchema.optional().meta({
-  description: "IANA time zone of the days, such as Etc/UTC. Default: the workgroup's time zone",
-  example: 'Europe/Paris',
-});
-
 export const meterQuerySchema = z.object({
   ...rangeShape,
   timezone: zoneParameter,

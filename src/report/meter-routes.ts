@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { StreamError } from '../contract/stream-errors.ts';
+import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { daysBetween } from '../lib/time.ts';
 import { hasSplits } from '../roles/resolve-roles.ts';
 import { budgetDays, checkScenario } from './budget-days.ts';
 import { addressSchema } from './day-request.ts';
-import { etagOf } from './etag.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import {
   budgetDataSchema,

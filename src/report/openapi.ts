@@ -38,6 +38,8 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
       },
       security: [{ token: [] }],
     },
+    transformObject: (found) =>
+      withoutLargestIntegers('openapiObject' in found ? found.openapiObject : found.swaggerObject),
     transform: (route) => {
       const { schema, url } = jsonSchemaTransform(route);
       const { method } = route.route;
@@ -56,6 +58,16 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
   });
   app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
     reply.header('Cache-Control', 'no-cache').send(app.swagger()),
+  );
+}
+
+/** Leaves out limits of every integer of JavaScript, because pages and generators take them as examples. */
+function withoutLargestIntegers<Document extends object>(document: Document): Document {
+  const isLargest = (value: unknown) =>
+    value === Number.MIN_SAFE_INTEGER || value === Number.MAX_SAFE_INTEGER;
+  const text = JSON.stringify(document);
+  return JSON.parse(text, (name, value) =>
+    (name === 'minimum' || name === 'maximum') && isLargest(value) ? undefined : value,
   );
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { energyMethods } from '../config/energy-stream.ts';
+import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
@@ -15,9 +16,14 @@ import {
   refuseTooMany,
   sourceFiles,
 } from './day-report.ts';
-import { addressSchema, type DayParameters, dayQuery, dayQuerySchema } from './day-request.ts';
+import {
+  addressSchema,
+  type DayParameters,
+  dayQuery,
+  dayQuerySchema,
+  requireKnownDevices,
+} from './day-request.ts';
 import { deviceDailyEnergyRows } from './energy-rows.ts';
-import { etagOf } from './etag.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
@@ -87,6 +93,7 @@ export function registerQualityRoute(
         daysMax: QUALITY_DAYS_MAX,
       });
       const generation = await lake.current(workgroup.id);
+      await requireKnownDevices('devices', query.devices, { lake, generation, workgroup });
       const files = generation ? [...filesOfDays(generation, query), ...sourceFiles(generation, query)] : [];
       return sendParts(request, reply, lake, {
         etag: etagOf(['quality', query, query.devices ?? null, files.map(({ sha256 }) => sha256)]),

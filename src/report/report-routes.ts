@@ -63,9 +63,10 @@ const dayRoutes: readonly DayRoute[] = [
     path: 'interval-energy',
     summary: '15-minute profile',
     description:
-      'Energy in Wh of each 15 minutes of each day, by device or by device and source, from the field from which the day was read: the intervals of a day add up to its daily energy exactly.',
+      'Energy in Wh of each 15 minutes of each day, by device or by device and source, from the field from which the day was read: the intervals of a day add up to its daily energy exactly. With `timezone`, the days are those of another zone, and the intervals are the same.',
     report: intervalEnergy,
     rows: intervalEnergyRows,
+    hasZones: true,
     daysMax: PROFILE_DAYS_MAX,
     answer: intervalEnergySchema,
     event: 'report.interval-energy',
@@ -79,7 +80,7 @@ export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): vo
   registerWorkgroupRoute(app, { guard, logger });
   for (const route of dayRoutes) registerDayRoute(app, route, { lake, guard, clock, logger });
   registerQualityRoute(app, { lake, guard, clock, logger });
-  registerChangesRoute(app, { lake, guard, logger });
+  registerChangesRoute(app, { lake, guard, clock, logger });
   registerMeterRoutes(app, { lake, guard, logger });
   registerSiteRoutes(app, { lake, guard, clock, logger });
   registerBalanceRoutes(app, { lake, guard, clock, logger });

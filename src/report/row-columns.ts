@@ -54,7 +54,7 @@ export const columnTypes = {
   interval_start_local: {
     sql: 'TIMESTAMP',
     title: 'Interval start (local)',
-    about: 'The same as local time of the workgroup; repeated when clocks are put back',
+    about: 'The same as local time of the zone of the days; repeated when clocks are put back',
     width: 21,
   },
   device: { sql: 'UUID', title: 'Device', about: 'Id of the device', width: 38 },

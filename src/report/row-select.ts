@@ -18,8 +18,10 @@ export interface ReportRows {
 export interface RowShape extends Pick<ReportRows, 'columns' | 'order'> {
   /** Distinguishes the rows of a day. */
   key: readonly ColumnName[];
-  /** Columns in Wh that show if a day has changed. The first one adds up to the total of a day. */
+  /** Columns in Wh that show if a day has changed. */
   energies: readonly [ColumnName, ...ColumnName[]];
+  /** The column in Wh that adds up to the total of a file. Default: the first of `energies`. */
+  total?: ColumnName;
 }
 
 /** The statement that reads the rows. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { etagOf, matchesEtag } from '../http/etag.ts';
 import type { ReportText } from './day-report.ts';
-import { etagOf, matchesEtag } from './etag.ts';
 import type { LakeReader } from './lake-reader.ts';
 import { contentTypes, formatOf } from './row-format.ts';
 import { type RowAnswer, sendRows } from './send-rows.ts';

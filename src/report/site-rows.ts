@@ -11,6 +11,7 @@ export const reconciliationShape: RowShape = {
   order: ['day'],
   key: ['site'],
   energies: ['difference_wh', 'meters_wh', 'devices_wh'],
+  total: 'meters_wh',
 };
 
 export const varianceShape: RowShape = {
@@ -21,6 +22,7 @@ export const varianceShape: RowShape = {
   order: ['day'],
   key: ['site'],
   energies: ['variance_wh', 'actual_wh', 'budget_wh'],
+  total: 'actual_wh',
 };
 
 /** A row for each day of the range. */

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { readStoredCommit, storedSequences } from '../backup/stored-commits.ts';
+import { bundledStore } from '../backup/bundled-store.ts';
+import { newestSequence } from '../backup/newest-sequence.ts';
+import { readStoredCommit } from '../backup/stored-commits.ts';
 import { errorCode, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
@@ -112,7 +114,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
   }
 
   function open(workgroupId: string, commit: StoredCommit, head: Head): Generation {
-    const store = storeOf(workgroupId);
+    const store = bundledStore(storeOf(workgroupId), commit);
     const objectOf = (file: LakeFile): CachedObject => {
       const key = fileKey(commit.format === 1 ? flatPlace(file) : file);
       return { store, key, name: `${workgroupId}/${key}`, bytes: file.bytes, sha256: file.sha256 };
@@ -181,14 +183,17 @@ async function findNewest(
   signal: AbortSignal,
 ): Promise<StoredCommit> {
   for (let attempt = 0; attempt < LOOKS_MAX; attempt++) {
-    const newest = (await storedSequences(store, signal, known?.sequence)).at(-1);
+    const newest = await newestSequence(store, { signal, ...(known && { from: known.sequence }) });
     if (newest === undefined) break;
     if (newest === known?.sequence) return known;
     const commit = await readStoredCommit(store, newest, signal, known);
     if (commit) return commit;
   }
-  // The first commit of a workgroup is created before its first file.
-  const { done: isEmpty } = await store.list('files/', { signal }).next();
+  // The first commit of a workgroup is created before its first object.
+  const found = await Promise.all(
+    ['files/', 'snapshots/'].map((prefix) => store.list(prefix, { signal }).next()),
+  );
+  const isEmpty = found.every(({ done }) => done);
   if (!known && isEmpty)
     throw new TransientError(
       'NotInStore',

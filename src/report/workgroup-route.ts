@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { etagOf, matchesEtag } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { addressSchema } from './day-request.ts';
-import { etagOf, matchesEtag } from './etag.ts';
 import { visibleMeters } from './meter-request.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';

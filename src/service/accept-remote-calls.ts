@@ -1,9 +1,10 @@
 import { LEASE_MS } from '../../jobs/queue-backend.ts';
 import type { Config } from '../config/config.ts';
 import { calledAddress } from '../config/worker-settings.ts';
+import { machineName } from '../lib/machine-name.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { announceWorker, machineName } from '../worker-rpc/owner-directory.ts';
+import { announceWorker } from '../worker-rpc/owner-directory.ts';
 import { type RemoteServerOptions, startRemoteServer } from '../worker-rpc/remote-server.ts';
 import { openTokens } from './open-control.ts';
 import type { Service } from './service.ts';

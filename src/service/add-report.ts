@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
 import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
+import { withRequestKey } from '../correction/with-request-key.ts';
 import type { Health } from '../http/health-routes.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { hasPublished } from '../pipeline/has-published.ts';
 import { openLakeReader } from '../report/lake-reader.ts';
-import { lakeReadiness } from '../report/lake-readiness.ts';
+import { createLakeReadiness } from '../report/lake-readiness.ts';
 import { registerReportRoutes } from '../report/report-routes.ts';
 import { registerUploadRoutes } from '../upload/upload-routes.ts';
 import { addOperate } from './add-operate.ts';
@@ -37,7 +38,7 @@ export async function addReport(
     logger,
   });
   registerCorrectionRoutes(app, {
-    correct: (workgroupId, args) => control.ask(workgroupId, 'correct', args),
+    correct: (workgroupId, args) => control.ask(workgroupId, 'correct', withRequestKey(args)),
     list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
     audit,
     workgroups,
@@ -55,7 +56,8 @@ export async function addReport(
     const ids = workgroups.list().map(({ id }) => id);
     return bucket ? ids.filter(bucket.isHere) : ids;
   };
-  health.addReadiness('lake', (asker) => lakeReadiness(lake, idsHere(), clock.now(), asker));
+  const lakeReadiness = createLakeReadiness(lake);
+  health.addReadiness('lake', (asker) => lakeReadiness(idsHere(), clock.now(), asker));
   if (bucket)
     health.addReadiness('bucket', (asker) =>
       idsHere().length < workgroups.list().length ? bucket.readiness(asker) : { ok: true },

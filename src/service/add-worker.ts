@@ -9,21 +9,17 @@ import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { assignmentOf } from '../pipeline/assignment.ts';
-import {
-  assessWarehouse,
-  removeIdleMarker,
-  type StreamEnd,
-  writeIdleMarker,
-} from '../pipeline/idle-marker.ts';
+import { idleNoteOf, type StreamEnd } from '../pipeline/idle-marker.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
-import { createStatusBook } from '../pipeline/workgroup-status.ts';
+import { createStatusBook, readStatus } from '../pipeline/workgroup-status.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { serviceStore } from '../storage/workgroup-store.ts';
+import { workgroupStore } from '../storage/workgroup-store.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { acceptRemoteCalls } from './accept-remote-calls.ts';
 import { answerForShards } from './answer-for-shards.ts';
-import { createBucketProbe } from './bucket-probe.ts';
+import type { BucketProbe } from './bucket-probe.ts';
+import { createLocalIdleNotes, createSharedIdleNotes } from './idle-notes.ts';
 import type { BucketLake } from './open-bucket-lake.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
@@ -34,6 +30,8 @@ import { createUpstreams, withUpstreams } from './upstreams.ts';
 /** The worker of this process. */
 export interface WorkerRole {
   health(): WorkerHealth;
+  /** Notes the news that the bucket has a commit. If another owner has created it, the workgroup is closed here. */
+  noteCommit(workgroupId: string, sequence: number): void;
   stop(): Promise<void>;
 }
 
@@ -47,6 +45,8 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   redis: RedisConnection | undefined;
   /** The lakes of the bucket. Undefined if no bucket is configured. */
   bucket: BucketLake | undefined;
+  /** Its start is over. */
+  probe: BucketProbe;
   /** Called when the bucket has a new commit of a workgroup that this worker owns. */
   onCommitted?: (workgroupId: string, sequence: number) => void;
 };
@@ -60,18 +60,20 @@ const CATCH_UP_MS = 10 * MINUTE_MS;
 export async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, audit, workgroups, news, redis, bucket, onCommitted, logger, clock }: Parts,
+  { access, audit, workgroups, news, redis, bucket, probe, onCommitted, logger, clock }: Parts,
 ): Promise<WorkerRole> {
   const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
   /** There is no news of a stream elsewhere. */
   const hasNews = (workgroupId: string) =>
     news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
 
-  const probe = createBucketProbe(serviceStore(config.storage), logger);
-  await probe.atStart();
   const started = Promise.withResolvers<RunningWorker>();
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
+  const storeOf = (workgroupId: string) => workgroupStore(config.storage, workgroupId)!;
+  const idleNotes = config.storage.s3
+    ? createSharedIdleNotes({ redis, storeOf, clock, logger })
+    : createLocalIdleNotes({ clock, logger });
   const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
   const stages = createStages({
     config,
@@ -91,6 +93,7 @@ export async function addWorker(
     pipeline: answerForShards(withUpstreams(pipeline, addressOf), {
       wake: async (workgroupId) => (await started.promise).wake(workgroupId),
       noteChange: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
+      ...(config.storage.s3 && { noteCommit: stages.noteCommit }),
     }),
     // A workgroup that hibernates is opened for a request.
     canWake: async (workgroupId: string) =>
@@ -120,13 +123,31 @@ export async function addWorker(
   /** The stream forgets what a workgroup has read long before it wakes, so its snapshot must have everything. */
   async function hasSnapshot(workgroupId: string): Promise<boolean> {
     try {
-      if (config.storage.s3) await stages.commit(workgroupId, new AbortController().signal, true);
-      else await pipeline.run(workgroupId, 'snapshot', undefined);
+      if (config.storage.s3) {
+        await stages.commit(workgroupId, new AbortController().signal, true);
+        await pipeline.run(
+          workgroupId,
+          'rest',
+          idleNoteOf(assignment(workgroupId), ends.get(workgroupId)!, clock.now()),
+        );
+      } else await pipeline.run(workgroupId, 'snapshot', undefined);
       return true;
     } catch (error) {
       if (error instanceof TransientError && error.code === 'NothingPublished') return true;
       logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'snapshot.failed');
       return false;
+    }
+  }
+
+  async function lookAtBucket(workgroupId: string, sequence: number): Promise<void> {
+    const known = status.of(workgroupId).bucket?.sequence ?? 0;
+    if (!control.isOpen(workgroupId) || sequence <= known) return;
+    try {
+      await pipeline.run(workgroupId, 'lookAtBucket', { sequence });
+    } catch (error) {
+      logger.info({ workgroup: workgroupId, sequence, error: errorMessage(error) }, 'bucket.later-commit');
+      // The next stage finds out that the workgroup is lost, and closes it.
+      (await started.promise).noteNews(workgroupId);
     }
   }
 
@@ -155,7 +176,7 @@ export async function addWorker(
       hasNews,
       async openShard(workgroupId) {
         await probe.beforeUse();
-        removeIdleMarker(assignment(workgroupId));
+        await idleNotes.remove(assignment(workgroupId));
         await stages.openShard(workgroupId);
         await control.open(workgroupId);
         status.note(workgroupId, { isHibernated: false });
@@ -166,19 +187,19 @@ export async function addWorker(
       },
       async assess(workgroupId) {
         const end = await news?.headOf(workgroupId);
-        const state = assessWarehouse(assignment(workgroupId), end, clock.now());
-        if (state === 'new' && !status.of(workgroupId).isHibernated)
-          status.note(workgroupId, { isHibernated: true });
+        const state = await idleNotes.assess(assignment(workgroupId), end);
+        if (state === 'new' || (state === 'idle' && !readStatus(config.dataDir, workgroupId)))
+          if (!status.of(workgroupId).isHibernated) status.note(workgroupId, { isHibernated: true });
         return state;
       },
       mayHibernate: async (workgroupId) =>
         (await isAtRest(workgroupId)) &&
         (await hasAllOfStream(workgroupId)) &&
         (await hasSnapshot(workgroupId)),
-      onHibernated(workgroupId) {
+      async onHibernated(workgroupId) {
         const end = ends.get(workgroupId);
         ends.delete(workgroupId);
-        if (end) writeIdleMarker(assignment(workgroupId), end, clock.now());
+        if (end) await idleNotes.write(assignment(workgroupId), end);
         status.note(workgroupId, { isHibernated: true, troubles: [] });
         // No later change writes it. Stages report a full disk.
         void status.flush().catch(() => undefined);
@@ -186,6 +207,8 @@ export async function addWorker(
     },
   });
   started.resolve(worker);
+  // A worker of several waits for workgroups of others.
+  if (config.queue.backend === 'redis') pipeline.warmUp();
   news?.onAppended((workgroupId) => {
     if (workgroups.get(workgroupId) && hasNews(workgroupId)) worker.noteNews(workgroupId);
   });
@@ -201,6 +224,7 @@ export async function addWorker(
   });
   return {
     health: worker.health,
+    noteCommit: (workgroupId, sequence) => void lookAtBucket(workgroupId, sequence),
     async stop() {
       stopTelling();
       await worker.stop();

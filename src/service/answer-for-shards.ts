@@ -14,6 +14,8 @@ const CHANGING: ReadonlySet<OperationName> = new Set([
   'backfillStop',
   'backfillCancel',
 ]);
+/** Operations that wait until a commit of the bucket has what they stored. */
+const COMMITTING: ReadonlySet<OperationName> = new Set(['upload', 'correct', 'importState']);
 /** Operations that start a job, and the operation that returns its state. */
 const JOBS = { importStart: 'importState', backfillStart: 'backfillState' } as const;
 const FOLLOW_MS = 500;
@@ -23,12 +25,14 @@ export interface ShardCalls {
   wake(workgroupId: string): Promise<boolean>;
   /** Data of a workgroup was stored. */
   noteChange(workgroupId: string): void;
+  /** Announces a new commit of the bucket before the answer, so that reports on all machines show what was acknowledged. */
+  noteCommit?(workgroupId: string): Promise<void>;
 }
 
 /** Runs operations of requests: opens a shard that hibernates, and lets the worker roll up what was changed. */
 export function answerForShards(
   pipeline: Pick<Pipeline, 'run'>,
-  { wake, noteChange }: ShardCalls,
+  { wake, noteChange, noteCommit }: ShardCalls,
 ): Pick<Pipeline, 'run'> {
   /** Notes changes of a job in the background until it ends. */
   async function follow(workgroupId: string, state: 'importState' | 'backfillState'): Promise<void> {
@@ -47,7 +51,10 @@ export function answerForShards(
           `the warehouse of ${workgroupId} cannot be opened now; try again in some seconds, or see "wattline status"`,
         );
       try {
-        return await pipeline.run(workgroupId, operation, args, transfer, signal);
+        const result = await pipeline.run(workgroupId, operation, args, transfer, signal);
+        // It is stored already, so a shard that is closed now changes nothing.
+        if (COMMITTING.has(operation)) await noteCommit?.(workgroupId).catch(() => undefined);
+        return result;
       } finally {
         if (CHANGING.has(operation)) noteChange(workgroupId);
         // A shard that is closed has no job.

@@ -31,7 +31,7 @@ export async function openCommitNews(options: {
 
   async function send(workgroupId: string, sequence: number): Promise<void> {
     try {
-      await redis?.run(PUBLISH, [], [CHANNEL, newsText(workgroupId, sequence)]);
+      if (redis) await announceCommit(redis, workgroupId, sequence);
       isFailing = false;
     } catch (error) {
       if (!isFailing) logger.warn({ error: errorMessage(error) }, 'commit-news.not-sent');
@@ -51,6 +51,15 @@ export async function openCommitNews(options: {
     onCommit: (listener) => void listeners.push(listener),
     close: async () => void (await unsubscribe?.().catch(() => undefined)),
   };
+}
+
+/** Calls the listeners of all processes, from a process that has none. @throws errors of Redis */
+export async function announceCommit(
+  redis: Pick<RedisConnection, 'run'>,
+  workgroupId: string,
+  sequence: number,
+): Promise<void> {
+  await redis.run(PUBLISH, [], [CHANNEL, newsText(workgroupId, sequence)]);
 }
 
 function newsText(workgroupId: string, sequence: number): string {

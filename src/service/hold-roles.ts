@@ -65,10 +65,10 @@ export function holdExport(
 /** Like `holdUpkeep`, for one cache of files of the bucket. */
 export function holdCache(
   dataDir: string,
-  number: number,
+  name: string,
   clock: Clock,
 ): Promise<(() => Promise<void>) | undefined> {
-  return holdIfFree(dataDir, `cache-${number}`, clock);
+  return holdIfFree(dataDir, `cache-${name}`, clock);
 }
 
 async function holdIfFree(
@@ -85,7 +85,7 @@ async function holdIfFree(
 }
 
 /** The locks of a data folder. */
-type HeldPart = Role | 'upkeep' | `export-${string}` | `cache-${number}`;
+type HeldPart = Role | 'upkeep' | `export-${string}` | `cache-${string}`;
 
 async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() => Promise<void>> {
   const path = join(dataDir, 'lock', `${role}.duckdb`);

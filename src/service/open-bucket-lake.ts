@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { HealthAsker, HealthState } from '../http/health-routes.ts';
-import { errorMessage, TransientError } from '../lib/errors.ts';
+import { errorMessage } from '../lib/errors.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { hasPublished } from '../pipeline/has-published.ts';
@@ -12,7 +11,7 @@ import { createStoredLake } from '../report/stored-lake.ts';
 import { openFileCache } from '../storage/file-cache.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { serviceStore, workgroupStore } from '../storage/workgroup-store.ts';
-import { holdCache } from './hold-roles.ts';
+import { holdCacheFolder } from './hold-cache-folder.ts';
 
 /** The lakes of an installation with a bucket, for one process. */
 export interface BucketLake {
@@ -33,22 +32,21 @@ export interface BucketLake {
 const LOOK_KEPT_MS = 10 * SECOND_MS;
 /** A look that takes longer has failed. A health check must answer sooner. */
 const LOOK_MS_MAX = 2 * SECOND_MS;
-/** The processes of a data folder have a cache each. */
-const CACHES_MAX = 64;
 const MEBIBYTE = 1024 * 1024;
 
 /**
  * Opens the cache for files of the bucket. Sends no request.
+ * @param isCommand true for a process that ends soon. Its cache is deleted at its end
  * @returns undefined if no bucket is configured
  */
 export async function openBucketLake(
   config: Pick<Config, 'dataDir' | 'storage'>,
-  { clock }: { clock: Clock },
+  { clock, isCommand = false }: { clock: Clock; isCommand?: boolean },
 ): Promise<BucketLake | undefined> {
   const { dataDir, storage } = config;
   const shared = serviceStore(storage);
   if (!shared) return undefined;
-  const { folder, release } = await holdCacheFolder(dataDir, clock);
+  const { folder, release } = await holdCacheFolder(dataDir, isCommand, clock);
   const cache = await openFileCache({ folder, bytesMax: storage.cacheMegabytes * MEBIBYTE }).catch(
     async (error: unknown) => {
       await release();
@@ -78,21 +76,6 @@ export async function openBucketLake(
       await release();
     },
   };
-}
-
-/** A folder that no other process uses. After a restart it is usually the same, with the files of the process before. */
-async function holdCacheFolder(
-  dataDir: string,
-  clock: Clock,
-): Promise<{ folder: string; release: () => Promise<void> }> {
-  for (let number = 1; number <= CACHES_MAX; number++) {
-    const release = await holdCache(dataDir, number, clock);
-    if (release) return { folder: join(dataDir, 'cache', String(number)), release };
-  }
-  throw new TransientError(
-    'TooManyCaches',
-    `${CACHES_MAX} processes already read with the data folder ${dataDir}; stop some of them`,
-  );
 }
 
 /** Checks that objects of the bucket can be listed and read. @returns the problem if they cannot */

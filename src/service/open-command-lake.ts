@@ -13,7 +13,7 @@ export async function openCommandLake(config: Config, service: Pick<Service, 'cl
     keepFilesPrivate(config.dataReaders);
     requireDataDir(config.dataDir, config.dataReaders);
   }
-  const bucket = await openBucketLake(config, service);
+  const bucket = await openBucketLake(config, { clock: service.clock, isCommand: true });
   const lake = await openLakeReader(bucket ? { source: bucket.source } : { lakeDir: lakeFolder(config) });
   return {
     ...lake,

@@ -31,7 +31,7 @@ export async function openExports(
   const { createExports } = await import('../exports/create-exports.ts');
   const { openLedger } = await import('../exports/open-ledger.ts');
   const { dataDir } = config;
-  const own = bucket ? undefined : await openBucketLake(config, { clock });
+  const own = bucket ? undefined : await openBucketLake(config, { clock, isCommand: true });
   const source = (bucket ?? own)?.lastingSource;
   const lake = await openLakeReader({
     ...(source

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { isOnlyLocal } from '../config/worker-settings.ts';
 import { InputError, type Problem } from '../lib/errors.ts';
@@ -35,17 +36,29 @@ export function sharingProblems(config: SharedSettings, roles: readonly Role[]):
 
 /** Settings of several machines that work and are probably wrong, with what to change. */
 export function sharingWarnings(
-  { queue, storage, worker }: Pick<Config, 'queue' | 'storage' | 'worker'>,
+  {
+    queue,
+    storage,
+    worker,
+    stream,
+    dataDir,
+  }: Pick<Config, 'queue' | 'storage' | 'worker' | 'stream' | 'dataDir'>,
   roles: readonly Role[],
 ): Problem[] {
   const isOfMachines = queue.backend === 'redis' && storage.s3 !== undefined && !storage.shared;
-  if (!isOfMachines || !roles.includes('worker') || !isOnlyLocal(worker)) return [];
-  return [
-    {
+  if (!isOfMachines) return [];
+  const problems: Problem[] = [];
+  if (stream.log !== 'redis' && !roles.includes('stream'))
+    problems.push({
+      path: 'stream.log',
+      message: `the audit entries of this process stay in ${join(dataDir, 'audit')} until a stream process runs with this data folder; write stream: { log: redis }, so that every process moves its own entries into the audit log`,
+    });
+  if (roles.includes('worker') && isOnlyLocal(worker))
+    problems.push({
       path: worker.address === undefined ? 'worker.host' : 'worker.address',
       message: `other machines cannot call this worker at ${worker.address ?? worker.host}, so their explanations, uploads, corrections and commands fail for its workgroups; write worker: { host: 0.0.0.0 }, and worker.address if they reach it by another name. Ignore this if there is only one machine`,
-    },
-  ];
+    });
+  return problems;
 }
 
 /** A worker of another machine reads the stream where the last one has stopped. */

@@ -19,18 +19,23 @@ import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { pageFolder, registerPage } from '../report/page-routes.ts';
+import { repeatRequests } from '../storage/repeat-requests.ts';
 import { serviceStore } from '../storage/workgroup-store.ts';
 import { addReport } from './add-report.ts';
 import { addStream } from './add-stream.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
 import { auditConfigChanges } from './audit-config-changes.ts';
+import { createBucketProbe } from './bucket-probe.ts';
 import { openCommitNews } from './commit-news.ts';
+import { drainAudit } from './drain-audit.ts';
 import { holdRoles, type Role, readersWarning } from './hold-roles.ts';
 import { openBucketLake } from './open-bucket-lake.ts';
 import { openControl, openQueueRedis } from './open-control.ts';
 import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage, sharingWarnings } from './require-shared-storage.ts';
+import { requireStream } from './require-stream.ts';
 import type { Service } from './service.ts';
+import { startWhenReachable } from './start-when-reachable.ts';
 import { openStreamNews, type StreamNews } from './stream-news.ts';
 import { localUrl } from './upstreams.ts';
 import { watchWorkElsewhere } from './work-elsewhere.ts';
@@ -67,6 +72,12 @@ export async function startRoles(
   try {
     const audit = createAudit({ dataDir: config.dataDir, actor: localActor(), clock });
     auditConfigChanges(config, roles, audit);
+    const workgroups = createWorkgroups(config);
+    // Stopped after the other parts, because they record entries until they end.
+    const stopDraining = roles.includes('stream')
+      ? undefined
+      : await drainAudit(config, workgroups, { logger, clock });
+    if (stopDraining) stops.push(stopDraining);
     const accessAudit = createAccessAudit({
       dataDir: config.dataDir,
       audit,
@@ -83,13 +94,21 @@ export async function startRoles(
       stops.push(
         await shareRevocations({ dataDir: config.dataDir, redis, startTimer: startSystemTimer, logger }),
       );
-    const shared = serviceStore(config.storage);
-    if (shared) {
+    const place = serviceStore(config.storage);
+    const store = place && repeatRequests(place);
+    const probe = createBucketProbe(store, logger);
+    if (store) {
       const { dataDir } = config;
-      stops.push(await storeRevocations({ dataDir, store: shared, startTimer: startSystemTimer, logger }));
+      // At the same time, because each waits for a bucket that does not answer.
+      const [probed, stored] = await Promise.allSettled([
+        roles.includes('worker') && probe.atStart(),
+        storeRevocations({ dataDir, store, startTimer: startSystemTimer, logger }),
+      ]);
+      if (stored.status === 'fulfilled') stops.push(stored.value);
+      // The probe knows why a bucket is unsuitable.
+      for (const outcome of [probed, stored]) if (outcome.status === 'rejected') throw outcome.reason;
     }
     const control = openControl(config, { logger }, redis);
-    const workgroups = createWorkgroups(config);
     let url: string | undefined;
     // All parts follow changes, so a reload can come while they start.
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
@@ -106,6 +125,7 @@ export async function startRoles(
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
+    commits?.onCommit((workgroupId, sequence) => worker?.noteCommit(workgroupId, sequence));
     const work = () => workOf(worker?.health(), idsNow(), clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const app = createHttpServer({
@@ -139,13 +159,17 @@ export async function startRoles(
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
-      if (!roles.includes('stream')) news = await openStreamNews(config, { logger });
+      if (!roles.includes('stream')) {
+        await requireStream(config, workgroups, ownUrl);
+        news = await openStreamNews(config, { logger });
+      }
       if (news) stops.push(async () => news?.close());
       worker = await addWorker(config, ownUrl, {
         ...parts,
         audit,
         news,
         redis,
+        probe,
         ...(commits && { onCommitted: commits.publish }),
       });
       stops.push(worker.stop);
@@ -164,7 +188,10 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
     if (terminal.isInteractive)
       terminal.err('wattline: starting; this takes some seconds with a new data folder\n');
   }, SLOW_START_MS);
-  const running = await startRoles(config, roles, service).finally(() => clearTimeout(slow));
+  const running = await startWhenReachable(() => startRoles(config, roles, service), service).finally(() =>
+    clearTimeout(slow),
+  );
+  if (!running) return;
   for (const { path, message } of [...configWarnings(config), ...sharingWarnings(config, roles)])
     logger.warn({ path, message }, 'config.warning');
   if (running.url && !service.signal.aborted)

@@ -25,6 +25,8 @@ export interface UnpackOptions {
 }
 
 const READ_BYTES = 8 * 1024 * 1024;
+/** Node accepts no smaller chunks. */
+const CHUNK_BYTES_MIN = 64;
 /** Blocks that are decompressed at the same time. */
 const BATCH = 8;
 
@@ -146,13 +148,16 @@ async function blockOf(
   size: number,
   damaged: (what: string) => Error,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  // With chunks of this size a block is decompressed by one call of a thread, and not by sixteen.
   const raw =
     place.length === size
       ? packed
-      : await decompress(packed, { maxOutputLength: size }).catch(() => {
-          throw damaged(`block ${place.index} cannot be decompressed`);
-        });
-  const bytes = new Uint8Array(raw);
+      : await decompress(packed, { maxOutputLength: size, chunkSize: Math.max(size, CHUNK_BYTES_MIN) }).catch(
+          () => {
+            throw damaged(`block ${place.index} cannot be decompressed`);
+          },
+        );
+  const bytes = raw as Uint8Array<ArrayBuffer>;
   const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes));
   if (bytes.length !== size || !sha256.equals(place.sha256)) throw damaged(`block ${place.index} is damaged`);
   return bytes;

@@ -3,12 +3,12 @@ import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import PQueue from 'p-queue';
+import { isDiskFull } from '../lib/disk-full.ts';
 import { hashFile } from '../lib/durable-files.ts';
 import { errorCode, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import { createSharing } from '../lib/sharing.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { checkKey, type ExpectedObject, type ObjectStore } from './object-store.ts';
-import { isDiskFull } from './receive-file.ts';
 
 /** An immutable object of a store, and its name in the cache. */
 export interface CachedObject extends ExpectedObject {
@@ -51,6 +51,8 @@ interface Entry {
   pins: number;
   /** `none`: it is not on the disk yet. `found`: an earlier process has fetched it. `checked`: its SHA-256 was checked by this process. */
   state: 'none' | 'found' | 'checked';
+  /** The modification time of the checked file. With another one its SHA-256 is checked again. */
+  checkedMtimeMs: number;
   touchedAtMs: number;
 }
 
@@ -90,7 +92,14 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
 
   function pin({ name, bytes: expected }: CachedObject): Entry {
     const path = join(folder, ...name.split('/'));
-    const entry = entries.get(name) ?? { path, bytes: 0, pins: 0, state: 'none', touchedAtMs: 0 };
+    const entry = entries.get(name) ?? {
+      path,
+      bytes: 0,
+      pins: 0,
+      state: 'none',
+      checkedMtimeMs: 0,
+      touchedAtMs: 0,
+    };
     entry.pins += 1;
     bytes += expected - entry.bytes;
     entry.bytes = expected;
@@ -109,7 +118,7 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
 
   /** Makes sure that a held file is on the disk. Concurrent callers share one fetch. */
   async function provide(object: CachedObject, entry: Entry, signal: AbortSignal): Promise<void> {
-    if (entry.state === 'checked' && (await hasSize(entry.path, object.bytes))) return touch(entry);
+    if (await isUnchanged(entry, object.bytes)) return touch(entry);
     await sharing.take(
       object.name,
       (stop) => {
@@ -125,16 +134,16 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
 
   async function check(object: CachedObject, entry: Entry, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const isSound =
-      entry.state !== 'none' &&
-      (await hasSize(entry.path, object.bytes)) &&
-      (entry.state === 'checked' || (await hashFile(entry.path)) === object.sha256);
-    if (!isSound) {
+    const isSound = async () =>
+      (await mtimeOf(entry.path, object.bytes)) !== undefined &&
+      (await hashFile(entry.path)) === object.sha256;
+    if (!(await isUnchanged(entry, object.bytes)) && (entry.state === 'none' || !(await isSound()))) {
       signal.throwIfAborted();
       entry.state = 'none';
       await rm(entry.path, { force: true });
       await fetchObject(object, entry, signal);
     }
+    entry.checkedMtimeMs = (await mtimeOf(entry.path, object.bytes)) ?? 0;
     entry.state = 'checked';
     await touch(entry);
   }
@@ -206,18 +215,26 @@ async function findEntries(folder: string): Promise<Map<string, Entry>> {
     if (one.name.endsWith(DRAFT)) await rm(path, { force: true });
     else {
       const { size, mtimeMs } = await stat(path);
-      const entry: Entry = { path, bytes: size, pins: 0, state: 'found', touchedAtMs: mtimeMs };
+      const state = { state: 'found' as const, checkedMtimeMs: 0, touchedAtMs: mtimeMs };
+      const entry: Entry = { path, bytes: size, pins: 0, ...state };
       found.push([relative(folder, path).replaceAll('\\', '/'), entry]);
     }
   }
   return new Map(found.sort(([, a], [, b]) => a.touchedAtMs - b.touchedAtMs));
 }
 
-async function hasSize(path: string, bytes: number): Promise<boolean> {
+/** True if the file was checked, and nobody has changed it since. */
+async function isUnchanged({ path, state, checkedMtimeMs }: Entry, bytes: number): Promise<boolean> {
+  return state === 'checked' && (await mtimeOf(path, bytes)) === checkedMtimeMs;
+}
+
+/** The modification time of a file of this size (ms). Undefined if there is none. */
+async function mtimeOf(path: string, bytes: number): Promise<number | undefined> {
   try {
-    return (await stat(path)).size === bytes;
+    const { size, mtimeMs } = await stat(path);
+    return size === bytes ? mtimeMs : undefined;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
+    if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
@@ -227,8 +244,14 @@ async function touch(entry: Entry): Promise<void> {
   const nowMs = Date.now();
   if (Math.abs(nowMs - entry.touchedAtMs) < TOUCH_MS) return;
   entry.touchedAtMs = nowMs;
-  // Without it the file is only deleted earlier.
-  await utimes(entry.path, nowMs / 1000, nowMs / 1000).catch(() => undefined);
+  // Every file system stores whole seconds exactly.
+  const seconds = Math.floor(nowMs / 1_000);
+  try {
+    await utimes(entry.path, seconds, seconds);
+    entry.checkedMtimeMs = seconds * 1_000;
+  } catch {
+    // Without it the file is only deleted earlier.
+  }
 }
 
 /** True if the same fetch can succeed. Bytes can be damaged on the way. */

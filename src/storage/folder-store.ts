@@ -10,6 +10,7 @@ import {
   damagedObject,
   GET_BYTES_MAX,
   type ListedObject,
+  type ListOptions,
   type ObjectContent,
   type ObjectStore,
   objectTooLarge,
@@ -45,9 +46,10 @@ export function createFolderStore(folder: string): ObjectStore {
 
   async function* list(
     prefix: string,
-    { startAfter = '', signal }: { startAfter?: string; signal?: AbortSignal } = {},
+    { startAfter = '', keysMax = Number.POSITIVE_INFINITY, signal }: ListOptions = {},
   ): AsyncGenerator<ListedObject> {
     checkPrefix(prefix);
+    let left = keysMax;
     yield* walk(prefix.slice(0, prefix.lastIndexOf('/') + 1));
 
     async function* walk(below: string): AsyncGenerator<ListedObject> {
@@ -63,13 +65,16 @@ export function createFolderStore(folder: string): ObjectStore {
         .filter((name) => below !== '' || name !== `${STAGING}/`)
         .sort(byBytes);
       for (const name of names) {
+        if (left <= 0) return;
         const key = below + name;
         if (!key.startsWith(prefix) && !prefix.startsWith(key)) continue;
         if (name.endsWith('/')) {
           if (startAfter < key || startAfter.startsWith(key)) yield* walk(key);
         } else if (key > startAfter && key.startsWith(prefix)) {
           const found = await stat(join(root, key)).catch(() => undefined);
-          if (found) yield { key, bytes: found.size, modifiedAtMs: found.mtimeMs };
+          if (!found) continue;
+          left -= 1;
+          yield { key, bytes: found.size, modifiedAtMs: found.mtimeMs };
         }
       }
     }

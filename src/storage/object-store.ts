@@ -3,7 +3,8 @@ import { TerminalError } from '../lib/errors.ts';
 /**
  * A folder or a bucket of immutable objects. A lake, its snapshots and its backups have the same keys in both.
  *
- * No method repeats a request: a repeated creation would look like the creation of another writer. `createOnce` does it safely. Every method
+ * No method repeats a request: a repeated creation would look like the creation of another writer. `createOnce` does it safely, and
+ * `repeatRequests` repeats the others. Every method
  * throws a TransientError if the same call can succeed later, and a TerminalError if somebody has to change something.
  */
 export interface ObjectStore {
@@ -42,6 +43,8 @@ export interface GetOptions {
 
 export interface ListOptions {
   startAfter?: string;
+  /** The most objects. Up to 1,000 cost one request. Default: all. */
+  keysMax?: number;
   signal?: AbortSignal;
 }
 

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isDiskFull } from '../lib/disk-full.ts';
 import { syncPath } from '../lib/durable-files.ts';
-import { errorCode, TransientError } from '../lib/errors.ts';
+import { TransientError } from '../lib/errors.ts';
 import type { ExpectedObject } from './object-store.ts';
 
 export interface ReceiveOptions {
@@ -50,10 +51,6 @@ export async function receiveFile(
     throw error;
   }
   await syncPath(dirname(path));
-}
-
-export function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'DiskFull'].includes(errorCode(error) ?? '');
 }
 
 export function diskFull(path: string, cause: unknown): TransientError {

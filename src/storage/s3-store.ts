@@ -10,6 +10,7 @@ import {
   damagedObject,
   GET_BYTES_MAX,
   type ListedObject,
+  type ListOptions,
   type ObjectContent,
   type ObjectStore,
   objectTooLarge,
@@ -105,15 +106,16 @@ export function createS3Store(settings: S3Settings): ObjectStore {
 
   async function* list(
     below: string,
-    { startAfter = '', signal }: { startAfter?: string; signal?: AbortSignal } = {},
+    { startAfter = '', keysMax = Number.POSITIVE_INFINITY, signal }: ListOptions = {},
   ): AsyncGenerator<ListedObject> {
     const from = prefix + checkPrefix(below);
     let after = startAfter === '' ? '' : keyOf(startAfter);
-    for (let isTruncated = true; isTruncated; ) {
+    let left = keysMax;
+    for (let isTruncated = true; isTruncated && left > 0; ) {
       const query = {
         'list-type': '2',
         'encoding-type': 'url',
-        'max-keys': String(KEYS_PER_PAGE),
+        'max-keys': String(Math.min(KEYS_PER_PAGE, left)),
         prefix: from,
         ...(after !== '' && { 'start-after': after }),
       };
@@ -129,6 +131,7 @@ export function createS3Store(settings: S3Settings): ObjectStore {
         // The next page starts after this key, so another order would leave keys out or never end.
         if (!object.key.startsWith(from) || object.key <= after) throw wrongOrder(address);
         after = object.key;
+        left -= 1;
         yield { ...object, key: object.key.slice(prefix.length) };
       }
       isTruncated = outcome.result.isTruncated;

@@ -48,7 +48,9 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
   const claims = async () => {
     const movesAudit = await isHeld(folderClaim);
     const nowMs = clock.now();
-    const watches = await isHeld(presenceClaim);
+    // Nobody has to watch if no workgroup has a timeout.
+    const isWatching = options.workgroups().some(({ deviceTimeoutMs }) => deviceTimeoutMs !== undefined);
+    const watches = isWatching ? await isHeld(presenceClaim) : undefined;
     if (Math.abs(nowMs - claimedAtMs) > STALLED_MS) listeningSinceMs = nowMs;
     if (watches !== undefined) claimedAtMs = nowMs;
     return { movesAudit: movesAudit === true, watches };

@@ -18,7 +18,13 @@ export async function declareDevices(connection: DuckDBConnection, declared: Dec
   const { devices, totalSource } = declared;
   await query(connection, 'devices/declare_devices', {
     devices: JSON.stringify(
-      devices.map(({ id, totalSource, sources, energyRole }) => ({ id, totalSource, sources, energyRole })),
+      devices.map(({ id, name, totalSource, sources, energyRole }) => ({
+        id,
+        name,
+        totalSource,
+        sources,
+        energyRole,
+      })),
     ),
     total_source: totalSource ?? null,
   });

@@ -1,3 +1,4 @@
+import { isDiskFull } from '../lib/disk-full.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { describeProcess } from '../lib/process-facts.ts';
 
@@ -29,10 +30,10 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
       { cause: error, details: { ...details, ...(lock && { holderPid: Number(lock[2]) }) } },
     );
   }
-  if (/No space left on device|File too large|Disk quota exceeded|max_temp_directory_size/.test(text)) {
+  if (isDiskFull(error) || /max_temp_directory_size/.test(text)) {
     return new TransientError(
       'DiskFull',
-      `${path} cannot grow: the disk (or its quota) is full; nothing was written. Free some space and it goes on`,
+      `${path} cannot grow: the disk (or its quota) is full; nothing was written. Free some space; the work then continues`,
       { cause: error, details },
     );
   }

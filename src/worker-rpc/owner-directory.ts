@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { z } from 'zod';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -85,22 +83,13 @@ export async function announceWorker(
     }
   };
   await announce();
-  const repeating = repeat(leaseMs / 5, startTimer, announceAgain);
+  const repeating = repeat(leaseMs / 3, startTimer, announceAgain);
   const stopListening = redis.onReady(() => void announceAgain());
   return async () => {
     stopListening();
     await repeating.stop();
     await redis.run(WITHDRAW, [key], []).catch(() => undefined);
   };
-}
-
-/** The same text for all processes that see the same files: the name of the machine and its last start. */
-export function machineName(): string {
-  try {
-    return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
-  } catch {
-    return hostname();
-  }
 }
 
 function parseAddress(text: Buffer | null | undefined): WorkerAddress | undefined {

@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { ProcessCall } from '../access/process-token.ts';
+import { isDiskFull } from '../lib/disk-full.ts';
 import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
 import { type Clock, HOUR_MS } from '../lib/time.ts';
 import { ARGUMENTS_BYTES_MAX, ARGUMENTS_HEADER, SENT_FILE_BYTES_MAX } from './remote-wire.ts';
@@ -104,9 +105,8 @@ async function receiveTo(
     return path;
   } catch (error) {
     await rm(path, { force: true });
-    const code = errorCode(error);
-    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
-    throw new TransientError('NotStaged', `the file cannot be written to ${folder} (${code})`, {
+    if (!isDiskFull(error)) throw error;
+    throw new TransientError('NotStaged', `the file cannot be written to ${folder} (${errorCode(error)})`, {
       cause: error,
     });
   }

@@ -7,6 +7,8 @@ const controlFileSchema = z.object({
   port: z.number().int().min(1).max(65_535),
   secret: z.string().min(32),
   pid: z.number().int().positive(),
+  /** See `machineName`. Undefined in files of an older version. */
+  machine: z.string().optional(),
 });
 /** The address of the process that owns a workgroup's warehouse, and a secret. Only users who can read the owner's files can read it. */
 export type ControlFile = z.infer<typeof controlFileSchema>;

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../lib/logger.ts';
+import { machineName } from '../lib/machine-name.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import { forgetEndedWorkers } from './local-workers.ts';
 import {
   type ControlFile,
   removeControlFile,
@@ -81,7 +83,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
       },
     );
     const { port } = (await listening).address() as AddressInfo;
-    return { port, secret: randomBytes(32).toString('base64url'), pid: process.pid };
+    return { port, secret: randomBytes(32).toString('base64url'), pid: process.pid, machine: machineName() };
   }
 
   function close(workgroupId: string): void {
@@ -94,6 +96,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   return {
     async listen() {
       workerFile = await newFile();
+      forgetEndedWorkers(dataDir);
       writeWorkerFile(dataDir, workerFile);
     },
     async open(workgroupId) {

@@ -82,11 +82,6 @@ export function hasDoneNothing(error: Error): boolean {
   return NOTHING_DONE.has(error.code) || error.details.isNotSent === true;
 }
 
-/** True if a worker lives that can open workgroups that hibernate. */
-export function hasLivingWorker(dataDir: string): boolean {
-  return readWorkerFiles(dataDir).some(({ pid }) => isAlive(pid));
-}
-
 interface Question {
   body: string;
   signal: AbortSignal | undefined;

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import type { ConfigInput } from '../../src/config/config.ts';
 import type { S3Settings } from '../../src/storage/s3-store.ts';
-import { type CliResult, runCli } from '../support/run-cli.ts';
+import type { CliResult } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
 
@@ -83,7 +84,7 @@ export async function createSite(
       });
       return found;
     },
-    run: (...args) => runCli(args, { cwd, ...(environment && { environment }) }),
+    run: (...args) => runCommand(args, { cwd, ...(environment && { environment }) }),
   };
 }
 

@@ -165,8 +165,8 @@ describe.concurrent('the command line', () => {
       runCli(args, { cwd, environment: { WATTLINE_DEBUG: '1' } }),
     ]);
     expect(plain.stderr).not.toMatch(/^ {4}at /m);
-    expect(level.stderr).toMatch(/^ {4}at .*config-loader\.ts/m);
-    expect(variable.stderr).toMatch(/^ {4}at .*config-loader\.ts/m);
+    expect(level.stderr).toMatch(/^ {4}at .*readConfig/m);
+    expect(variable.stderr).toMatch(/^ {4}at .*readConfig/m);
     expect([plain.code, level.code, variable.code]).toEqual([2, 2, 2]);
   });
 

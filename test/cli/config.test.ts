@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -98,12 +98,27 @@ describe.concurrent('config check', () => {
     const { code, stderr } = await check('bare.yaml', 'workgroups: [{ id: home }]\n');
     expect(code).toBe(0);
     expect(stderr).toContain('warning: workgroups.0.energyStreams: workgroup "home" has no energyStreams');
-    const empty = await runCli(['config', 'check', '--json'], { cwd });
+    const empty = await check('empty.yaml', 'workgroups: []\n', { args: ['--json'] });
     expect(JSON.parse(empty.stdout).warnings).toEqual([
       {
         path: 'workgroups',
         message: expect.stringMatching(/^no workgroup is configured; .* name it with --config$/),
       },
     ]);
+  });
+
+  test.each([
+    ['config', 'check'],
+    ['up', '--port', '0'],
+    ['stream', '--port', '0'],
+    ['worker'],
+    ['report', '--port', '0'],
+  ])('fails without a configuration and names the places: %s', async (...args) => {
+    const folder = await realpath(await mkdtemp(join(cwd, 'nothing-')));
+    const { code, stdout, stderr } = await runCli(args, { cwd: folder });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`there is neither ${folder}/wattline.yaml nor a folder ${folder}/workgroups.d`);
+    expect(stderr).toContain('--config');
+    expect(await readdir(folder)).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { MINUTE_MS, SECOND_MS, systemClock } from '../../src/lib/time.ts';
 import type { Trouble } from '../../src/pipeline/trouble.ts';
 import { createStatusBook, type StatusBook } from '../../src/pipeline/workgroup-status.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const config = `
@@ -43,23 +43,23 @@ test('status has an exit code of its own if a stage has failed for minutes, and 
   });
   const line =
     'workgroup home, computing energy (rollup): it has been failing since noon: a number is too large; correct it';
-  const { code, stdout, stderr } = await runCli(['status'], { cwd });
+  const { code, stdout, stderr } = await runCommand(['status'], { cwd });
   expect({ code, stderr }).toEqual({ code: 4, stderr: `wattline: ${line}\n` });
   expect(stdout).toContain(`\nfailing: ${line}\n`);
   expect(stdout).toMatch(/^home +failing .*\nother +running /m);
-  const json = await runCli(['status', '--json'], { cwd });
+  const json = await runCommand(['status', '--json'], { cwd });
   expect(json.code).toBe(4);
   expect(JSON.parse(json.stdout)).toMatchObject([
     { state: 'failing', troubles: [trouble] },
     { troubles: [] },
   ]);
   expect(JSON.parse(json.stderr)).toMatchObject({ error: 'WorkgroupsFailing', retryable: true });
-  expect((await runCli(['status', '-w', 'other'], { cwd })).code).toBe(0);
+  expect((await runCommand(['status', '-w', 'other'], { cwd })).code).toBe(0);
 });
 
 test('the status of a worker that has ended is not shown as current', async () => {
   const cwd = await written((book) => book.note('home', { troubles: [trouble] }), MINUTE_MS);
-  const { code, stdout } = await runCli(['status', '-w', 'home', '--json'], { cwd });
+  const { code, stdout } = await runCommand(['status', '-w', 'home', '--json'], { cwd });
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject([{ state: 'stopped', troubles: [] }]);
 });
@@ -73,7 +73,7 @@ test('a failing stage shows its lag, and not 0', async () => {
     // It never ended well since the worker was started.
     book.update('other', 'rollup', { lastError, failingSinceMs: nowMs - 50 * SECOND_MS });
   });
-  const { stdout } = await runCli(['status', '--json'], { cwd });
+  const { stdout } = await runCommand(['status', '--json'], { cwd });
   const [home, other] = JSON.parse(stdout) as Array<{
     lagSeconds: number;
     poll: { lagSeconds: number; lagMessages?: number };
@@ -91,7 +91,7 @@ test('a warehouse that cannot be opened is reported, and the others are shown', 
   );
   mkdirSync(join(cwd, 'data', 'warehouse'));
   writeFileSync(join(cwd, 'data', 'warehouse', 'home.duckdb'), 'no database'.repeat(1_000));
-  const { code, stdout } = await runCli(['status'], { cwd });
+  const { code, stdout } = await runCommand(['status'], { cwd });
   expect(code).toBe(4);
   expect(stdout).toMatch(/^other +running /m);
   expect(stdout).toMatch(
@@ -104,7 +104,7 @@ test('a half-written status file counts as missing', async () => {
     book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs }),
   );
   writeFileSync(join(cwd, 'data', 'status', 'home.json'), '{"workgroupId":');
-  const { code, stdout } = await runCli(['status'], { cwd });
+  const { code, stdout } = await runCommand(['status'], { cwd });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^home +never run /m);
 });
@@ -126,13 +126,13 @@ test('control characters in names are not printed, neither in tables nor in line
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for them
   const unseen = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
   for (const args of [['status'], ['status', '--json']]) {
-    const { stdout, stderr } = await runCli(args, { cwd });
+    const { stdout, stderr } = await runCommand(args, { cwd });
     expect(stdout + stderr).not.toMatch(unseen);
     expect(stdout + stderr).not.toMatch(/^failing: workgroup other/m);
   }
-  const { stdout } = await runCli(['status'], { cwd });
+  const { stdout } = await runCommand(['status'], { cwd });
   expect(stdout).toContain('1\\u001b[2J');
   expect(stdout).toContain('problem: p: source roof\\u001b]0;title\\u0007\\u202e\\u009b31m\\u000afailing');
-  const json = await runCli(['status', '--json'], { cwd });
+  const json = await runCommand(['status', '--json'], { cwd });
   expect(JSON.parse(json.stdout)).toMatchObject([{ problems: [{ message: `source ${source}` }] }, {}]);
 });

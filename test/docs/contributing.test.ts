@@ -35,6 +35,23 @@ test('each recipe names its files in order, and the files exist', () => {
   expect(missing).toEqual([]);
 });
 
+test('the table of faults has the numbers of the tests: together 50 in npm test and 500 in the soak', () => {
+  const faults = page.split('\n### Faults')[1]!;
+  const rows = [...faults.matchAll(/^\| \[.+?\]\((test\/\S+)\) \| .+ \| (\d+) \| (\d+) \|$/gm)];
+  const counts = rows.map(([, path, usual, soak]) => ({
+    path: path!,
+    usual: Number(usual),
+    soak: Number(soak),
+  }));
+  for (const { path, usual, soak } of counts) {
+    const pairs = [...read(path).matchAll(/\brounds\((\d+), (\d+)\)/g)];
+    const product = (part: 1 | 2) => pairs.reduce((all, pair) => all * Number(pair[part]), 1);
+    if (usual !== soak) expect({ path, usual: product(1), soak: product(2) }).toEqual({ path, usual, soak });
+  }
+  expect(counts.reduce((sum, { usual }) => sum + usual, 0)).toBeGreaterThanOrEqual(50);
+  expect(counts.reduce((sum, { soak }) => sum + soak, 0)).toBeGreaterThanOrEqual(500);
+});
+
 test('benchmarks that CONTRIBUTING.md names exist', () => {
   const help = execFileSync(process.execPath, ['bench/run.ts', '--help'], {
     cwd: repositoryRoot,

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { blocksOf, pages, repositoryRoot } from '../support/readme.ts';
+import { cliFile } from '../support/process-environment.ts';
+import { blocksOf, pages } from '../support/readme.ts';
 import { until } from '../support/until.ts';
 import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
 
@@ -37,7 +38,7 @@ test('the first steps of the README lead to the energy that it says, with an exp
   const [send, ask] = block.split(/^sleep .*\n/m);
   const shell = async (lines: string) => {
     const script = lines
-      .replaceAll('npm run -s wattline --', `'${process.execPath}' '${join(repositoryRoot, 'src/cli.ts')}'`)
+      .replaceAll('npm run -s wattline --', `'${process.execPath}' '${cliFile}'`)
       .replaceAll('http://127.0.0.1:8080', service.url)
       .replace('Europe/Paris', timezone);
     writeFileSync(join(cwd, 'steps.sh'), `set -eu\n${script}`);

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { deviceId } from '../support/messages.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -54,27 +55,27 @@ test('a day is explained alike by the command and over HTTP, beside a running se
   expect([page.code, page.stderr]).toEqual([0, '']);
   expect(page.stdout).toMatch(/^garage \(.*\), 2026-11-10, Etc\/UTC, 24 h\n4,800 Wh, from 2 sources\n/);
   expect(page.stdout).toContain('\n  (102,400 - 100,000) = 2,400 Wh\n');
-  const beside = await runCli(json, { cwd });
+  const beside = await runCommand(json, { cwd });
   expect([beside.code, beside.stderr]).toEqual([0, '']);
   expect(beside.stdout).toBe(`${overHttp}\n`);
   explainedSchema.strict().parse(JSON.parse(beside.stdout));
 
-  const one = await runCli([...json, '--source', 'shed'], { cwd });
+  const one = await runCommand([...json, '--source', 'shed'], { cwd });
   expect(JSON.parse(one.stdout)).toMatchObject({ energyWh: 2_400, sources: [{ source: 'shed' }] });
-  const nothing = await runCli(['explain', device, '2026-11-20'], { cwd });
+  const nothing = await runCommand(['explain', device, '2026-11-20'], { cwd });
   expect([nothing.code, nothing.stdout]).toEqual([
     0,
     expect.stringMatching(
       /has no readings and no energy\n(.*\n)*the last day with energy before it is 2026-11-10\n$/,
     ),
   ]);
-  const elsewhere = await runCli([...command, '--source', 'attic'], { cwd });
+  const elsewhere = await runCommand([...command, '--source', 'attic'], { cwd });
   expect(elsewhere.stdout).toContain('the device has no readings of a source "attic"; it has roof, shed\n');
 
   expect(await service.stop()).toBe(0);
-  const after = await runCli(json, { cwd });
+  const after = await runCommand(json, { cwd });
   expect([after.code, after.stderr, after.stdout]).toEqual([0, '', beside.stdout]);
-  const unknown = await runCli(['explain', deviceId(9), '2026-11-10'], { cwd });
+  const unknown = await runCommand(['explain', deviceId(9), '2026-11-10'], { cwd });
   expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([
     1,
     '',
@@ -88,7 +89,7 @@ describe('the command reports wrong arguments', () => {
   const explain = (args: string[], text = 'workgroups: [{ id: acme }, { id: globex }]') => {
     const cwd = tempDir();
     writeFileSync(join(cwd, 'wattline.yaml'), text);
-    return runCli(['explain', ...args], { cwd });
+    return runCommand(['explain', ...args], { cwd });
   };
 
   test.each([

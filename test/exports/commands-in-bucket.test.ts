@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { machine, work } from '../replica/support.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -32,7 +32,7 @@ test.skipIf(s3Missing)(
       const config = { workgroups: [{ id: WORKGROUP }], exports: [daily], storage: { s3 } };
       writeFileSync(join(cwd, 'wattline.yaml'), stringify(config));
       const run = async (...args: string[]) => {
-        const { code, stdout, stderr } = await runCli(['exports', ...args, '--json'], { cwd });
+        const { code, stdout, stderr } = await runCommand(['exports', ...args, '--json'], { cwd });
         expect(code, stderr).toBe(0);
         return JSON.parse(stdout);
       };

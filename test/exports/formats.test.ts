@@ -101,7 +101,7 @@ test('a sheet has typed cells, no formulas, a frozen header and a second sheet t
   await at.exports.run('export1', run('2026-11-19'), signal);
   const archive = readFileSync(join(at.target, 'export1_2026-11-19.xlsx'));
   const [header, ...rows] = readSheet(archive, 1);
-  expect(header!.slice(0, 5)).toEqual(['Day', 'Device', 'Name', 'Source', 'Energy (Wh)']);
+  expect(header!.slice(0, 6)).toEqual(['Day', 'Device', 'Name', 'Source', 'Energy (Wh)', 'Energy (kWh)']);
   // Days since 1899-12-30.
   const serial = (Date.parse('2026-11-19') - Date.parse('1899-12-30')) / 86_400_000;
   expect(rows).toEqual([
@@ -111,6 +111,7 @@ test('a sheet has typed cells, no formulas, a frozen header and a second sheet t
       '=HYPERLINK("http://x","Müller & <Söhne>")',
       '@pv',
       '12345',
+      '12.345',
       'total_energy',
       'estimated reset',
       '1',
@@ -125,7 +126,13 @@ test('a sheet has typed cells, no formulas, a frozen header and a second sheet t
     expect(files.get('xl/styles.xml')).toMatch(
       format === '#,##0' ? /numFmtId="3"|formatCode="#,##0"/ : `formatCode="${format}"`,
     );
-  const about = new Map(readSheet(archive, 2).map(([name, value]) => [name, value]));
+  expect(files.get('xl/worksheets/sheet1.xml')).toContain('</sheetData><autoFilter ref="A1:L2"/>');
+  expect(files.get('xl/worksheets/sheet2.xml')).not.toContain('autoFilter');
+  expect(readSheet(archive, 2)).toEqual([
+    ['Device', 'Name', 'Source', 'Rows with energy', 'Energy (Wh)', 'Energy (kWh)'],
+    [deviceId(1), '=HYPERLINK("http://x","Müller & <Söhne>")', '@pv', '1', '12345', '12.345'],
+  ]);
+  const about = new Map(readSheet(archive, 3).map(([name, value]) => [name, value]));
   expect(about.get('First day')).toBe('2026-11-19');
   expect(about.get('Energy (Wh)')).toContain('watt-hours');
   expect(about.get('estimated')).toContain('two hours without readings');

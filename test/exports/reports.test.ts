@@ -119,7 +119,9 @@ test('meter data, budgets, reconciliation and variance are exported as their end
     '2026-05-02,Dach,1200,2000,-800,-66.67,false,',
     '2026-05-03,Dach,,,,,,GRID-1: readings cover 95.8 % of the day',
   ]);
-  expect(dach.file).toMatchObject({ rows: 3, energyWh: -600 });
+  // The total is the energy of the meters, not the difference.
+  expect(dach.file).toMatchObject({ rows: 3, energyWh: 2400 });
+  expect((await at.write({ site }, days)).file).toMatchObject({ energyWh: 3550 });
   expect((await at.write({ site }, days)).lines).toEqual([
     'day,site,scenario,actual_wh,budget_wh,variance_wh,variance_percent,partial',
     '2026-05-01,Halle Ost,P50,1200,1000,200,20.0,false',
@@ -198,7 +200,9 @@ test('the fingerprint of a day depends on its rows, and not on their order', asy
       ([device, minute, wh]) =>
         `(DATE '2026-05-01', '${device}', make_timestamptz(${minute * 60_000_000}), ${wh})`,
     );
-    const [day] = await readFingerprints(connection, {
+    const {
+      days: [day],
+    } = await readFingerprints(connection, {
       reads: undefined,
       columns: [],
       order: [],

@@ -24,6 +24,7 @@ const workgroups = [
 ];
 /** A day of the readings. */
 const DAY = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+const DAY_BEFORE = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
 /** No commit comes in time by itself. */
 const storage = { commitEvery: '15m' };
 
@@ -32,7 +33,7 @@ test.skipIf(s3Missing)(
   { timeout: 240_000 },
   async () => {
     let fate: Fate = 'pass';
-    const services = await startBucketServices((endpoint) => startLossyProxy(endpoint, () => fate));
+    const services = await startBucketServices(({ endpoint }) => startLossyProxy(endpoint, () => fate));
     const first = await services.create({ storage, workgroups });
     await first.start();
     await sendReadings(first, readings(0, 200));
@@ -50,12 +51,19 @@ test.skipIf(s3Missing)(
           'it is stored on the machine of the worker and not in the bucket yet, because the bucket cannot be reached; send the same request again, which is safe',
       },
     });
+    const uncertain = await correct(first, { energyWh: 4_100, day: DAY_BEFORE });
+    expect(uncertain.status).toBe(503);
+    const [, key] = /send the same request again with the key "([^"]+)"/.exec(uncertain.body.message ?? '')!;
     fate = 'pass';
+    expect(await correct(first, { energyWh: 4_100, day: DAY_BEFORE, key: key! })).toMatchObject({
+      status: 200,
+      body: { outcome: 'stored-before' },
+    });
     expect(await upload(first, 'B', 1_250)).toMatchObject({
       status: 200,
       body: { outcome: 'stored-before' },
     });
-    expect(await correct(first)).toMatchObject({ status: 200, body: { outcome: 'stored' } });
+    expect(await correct(first, { key: 'one' })).toMatchObject({ status: 200, body: { outcome: 'stored' } });
     expect(await upload(first, 'C', 1_300)).toMatchObject({ status: 200, body: { outcome: 'stored' } });
     await until('the bucket has views for analysts', async () => {
       const { done } = await services.store.list('analytics/').next();
@@ -75,7 +83,10 @@ test.skipIf(s3Missing)(
       status: 200,
       body: { outcome: 'stored-before' },
     });
-    expect(await correct(second)).toMatchObject({ status: 200, body: { outcome: 'stored-before' } });
+    expect(await correct(second, { key: 'one' })).toMatchObject({
+      status: 200,
+      body: { outcome: 'stored-before' },
+    });
     expect(await second.stop()).toBe(0);
   },
 );
@@ -86,10 +97,13 @@ async function upload({ url, token }: ServiceProcess, scenario: string, energyKw
     headers: { authorization: `Bearer ${token}`, 'content-type': 'text/csv' },
     body: `meter_code,period,energy_kwh\nPV,2026-05,${energyKwh}\n`,
   });
-  return { status: answer.status, body: await answer.json() };
+  return { status: answer.status, body: (await answer.json()) as { message?: string } };
 }
 
-async function correct({ url, token }: ServiceProcess) {
+async function correct(
+  { url, token }: ServiceProcess,
+  more: { energyWh?: number; day?: string; key?: string },
+) {
   const answer = await fetch(`${url}/api/v1/orgs/${HOME}/corrections`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -100,8 +114,8 @@ async function correct({ url, token }: ServiceProcess) {
       day: DAY,
       energyWh: 4_000,
       reason: 'the display was read',
-      key: 'one',
+      ...more,
     }),
   });
-  return { status: answer.status, body: await answer.json() };
+  return { status: answer.status, body: (await answer.json()) as { message?: string } };
 }

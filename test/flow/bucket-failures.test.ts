@@ -19,7 +19,7 @@ test.skipIf(s3Missing).each<Fate>(['lose', 'hang'])(
   { timeout },
   async (failure) => {
     let fate: Fate = 'pass';
-    const { create, head, store } = await startBucketServices((endpoint) =>
+    const { create, head, store } = await startBucketServices(({ endpoint }) =>
       startLossyProxy(endpoint, () => fate),
     );
     const service = await create();
@@ -52,7 +52,7 @@ test.skipIf(s3Missing)(
   'a worker that was stopped longer than its lease does nothing more when it continues',
   { timeout },
   async () => {
-    const service = await startFaultyService(Math.random);
+    const service = await startFaultyService(1);
     const { stream, head, store } = service;
     await sendReadings(stream, readings(0, 100));
     await until('the bucket has the messages', async () => (await head())?.totals.messages === 100);
@@ -75,7 +75,7 @@ test.skipIf(s3Missing)(
   'without Redis nobody takes a workgroup over, and nothing is lost when it is back',
   { timeout },
   async () => {
-    const service = await startFaultyService(Math.random);
+    const service = await startFaultyService(2);
     const { stream, head, redis, store } = service;
     await sendReadings(stream, readings(0, 100));
     await until('the bucket has the messages', async () => (await head())?.totals.messages === 100);

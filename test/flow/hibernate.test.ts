@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -78,7 +78,7 @@ test('an idle workgroup hibernates, and a message or a request opens it, also af
   expect(isIdleMarked(service)).toBe(true);
   expect(await readiness(service)).toMatchObject({ status: 200, open: 0, hibernated: 1 });
   const cwd = join(service.config.dataDir, '..');
-  const status = JSON.parse((await runCli(['status', '--json'], { cwd })).stdout);
+  const status = JSON.parse((await runCommand(['status', '--json'], { cwd })).stdout);
   expect(status[0]).toMatchObject({ state: 'hibernated', storedMessages: 1 });
   // To look at it does not wake it.
   expect(isIdleMarked(service)).toBe(true);
@@ -130,7 +130,7 @@ test('a new workgroup stays closed until its first message, and its report is em
   const warehouse = join(service.config.dataDir, 'warehouse', 'home.duckdb');
   expect(existsSync(warehouse)).toBe(false);
   const cwd = join(service.config.dataDir, '..');
-  const status = async () => JSON.parse((await runCli(['status', '--json'], { cwd })).stdout)[0];
+  const status = async () => JSON.parse((await runCommand(['status', '--json'], { cwd })).stdout)[0];
   await until('the status says it', async () => (await status()).state === 'hibernated');
   const day = new Date().toISOString().slice(0, 10);
   const report = await fetch(`${service.url}/api/v1/orgs/home/daily-energy?startDate=${day}&endDate=${day}`, {

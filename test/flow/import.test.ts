@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { cliFile } from '../support/process-environment.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -300,10 +301,9 @@ test('after Ctrl-C the same command continues the import', async () => {
   const rows = 165_000;
   const [rowsRejected, rowsLanded] = [12, rows - 12];
   writeFileSync(join(cwd, 'log.csv'), csv(rows));
-  const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
   const child = spawn(
     process.execPath,
-    [cli, 'import', 'log.csv', ...unread, '--json', '--log-level', 'debug'],
+    [cliFile, 'import', 'log.csv', ...unread, '--json', '--log-level', 'debug'],
     {
       cwd,
     },

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -36,7 +36,7 @@ test('presence of devices and the audit log can be read after the service was ki
   });
   const cwd = join(service.config.dataDir, '..');
   const cli = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runCli(args, { cwd });
+    const { code, stdout, stderr } = await runCommand(args, { cwd });
     if (code !== 0) throw new Error(stderr);
     return stdout;
   };

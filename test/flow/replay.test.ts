@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { ReplayResult } from '../../src/cli/replay/replay-cases.ts';
 import { sampled } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const goldenFile = join(import.meta.dirname, '..', 'golden', 'energy-cases.json');
@@ -50,8 +51,29 @@ describe('wattline replay', () => {
       '2024-06-01T10:30:00Z,7c9e6679-7425-40de-944b-e07fc1f90ae7,roof,,1000',
     ];
     writeFileSync(join(folder, 'readings.csv.gz'), gzipSync(rows.join('\n')));
-    const { code, stdout } = await runCli(['replay', folder, '--json'], { cwd: tempDir() });
+    const lone = '2024-06-01,00000000-0000-4000-8000-000000000001,default';
+    const other = '7c9e6679-7425-40de-944b-e07fc1f90ae7,roof';
+    writeFileSync(
+      join(folder, 'expected.csv'),
+      `day,device_id,source,energy_wh,tolerance_wh\n${lone},5501,1\n2024-06-01,${other},480,10\n2024-06-02,${other},1,0\n`,
+    );
+    const { code, stdout } = await runCommand(['replay', folder, '--json'], { cwd: tempDir() });
     expect(code).toBe(0);
+    expect(JSON.parse(stdout).mine.compared).toMatchObject([
+      { day: '2024-06-02', gotWh: null, matches: false },
+      { day: '2024-06-01', gotWh: 500, differenceWh: 20, matches: false },
+      { day: '2024-06-01', gotWh: 5500, differenceWh: -1, matches: true },
+    ]);
+    const text = await runCommand(['replay', folder], { cwd: tempDir() });
+    for (const line of [
+      /^mine: 4 messages, 4 rejected/m,
+      /^ {2}rejected, \w+: \d/m,
+      /^Total of +Days +kWh$/m,
+      /roof +1 +0\.500$/m,
+      /^expected\.csv: 1 of 3 days match$/m,
+      /roof +480 +500 +20$/m,
+    ])
+      expect(text.stdout).toMatch(line);
     expect(JSON.parse(stdout)).toMatchObject({
       mine: {
         days: {
@@ -70,6 +92,16 @@ describe('wattline replay', () => {
         rejected: 4,
       },
     });
+  });
+
+  test('refuses a table with the command that reads it', async () => {
+    const cwd = tempDir();
+    for (const name of ['export.csv', 'export.CSV.gz', 'export.xlsx', 'export.parquet']) {
+      writeFileSync(join(cwd, name), 'time;energy\n');
+      const { code, stderr } = await runCli(['replay', name], { cwd });
+      expect(code).toBe(2);
+      expect(stderr).toContain(`"wattline import ${name} --table <name> --dry-run"`);
+    }
   });
 
   test.each([
@@ -100,7 +132,7 @@ describe('wattline replay', () => {
       'readings.0.event_time',
     ],
   ])('refuses %s with what is wrong and where', async (_what, make, words) => {
-    const { code, stdout, stderr } = await runCli(['replay', make(), '--json'], { cwd: tempDir() });
+    const { code, stdout, stderr } = await runCommand(['replay', make(), '--json'], { cwd: tempDir() });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(words);
   });

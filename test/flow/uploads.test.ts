@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -24,7 +25,7 @@ test('without a service: files are checked, stored, published and listed, and a 
   writeFileSync(join(cwd, 'target.csv'), target);
   writeFileSync(join(cwd, 'readings.csv'), readings);
   const config = loadConfig({ cwd, environment: {} });
-  const run = (...args: string[]) => runCli(args, { cwd });
+  const run = (...args: string[]) => runCommand(args, { cwd });
   const dry = await run('budget', 'put', 'target.csv', ...said, '--dry-run');
   expect(dry).toMatchObject({
     code: 0,

@@ -39,13 +39,13 @@ test('the embedded queue is open only around the time of a job, and opens again'
     rows = [row(`0 ${hours} * * *`)];
     await due.review();
     expect(due.isQueueOpen()).toBe(true);
-    clock.aheadMs += 6 * MINUTE_MS;
+    clock.aheadMs += 3 * MINUTE_MS;
     await due.review();
     expect(due.isQueueOpen()).toBe(false);
   }
   // The time of the job comes near.
   const [nowMs, dueMs] = [clock.now(), new Date().setUTCHours(hours, 0, 0, 0)];
-  clock.aheadMs += dueMs - nowMs - 3 * MINUTE_MS + (dueMs < nowMs ? 24 * HOUR_MS : 0);
+  clock.aheadMs += dueMs - nowMs - MINUTE_MS + (dueMs < nowMs ? 24 * HOUR_MS : 0);
   await due.review();
   expect(due.isQueueOpen()).toBe(true);
   await due.close();

@@ -68,7 +68,7 @@ function setUp(
       events.push(`close ${workgroupId}`);
     },
     mayHibernate: options.mayHibernate ?? (async () => true),
-    onHibernated: (workgroupId) => void events.push(`hibernated ${workgroupId}`),
+    onHibernated: async (workgroupId) => void events.push(`hibernated ${workgroupId}`),
   });
   return { clock, events, renewed, store, lost, ownedShards };
 }
@@ -140,6 +140,22 @@ test('a shard that another worker has opened is no failure of this one any more'
   expect(ownedShards.describe('a').state).toBe('waiting');
   clock.ms += 3 * leaseMs;
   expect(ownedShards.describe('a')).toEqual({ state: 'elsewhere', error: null, failingSinceMs: null });
+});
+
+test('a failure after another worker had the shard waits as long as a first failure', async () => {
+  const { ownedShards, clock } = setUp({ open: () => Promise.reject(new Error('one request was lost')) });
+  const failOnce = async () => {
+    await ownedShards.take('acme');
+    await ownedShards.opened('acme');
+    const failedAtMs = clock.ms;
+    while (!ownedShards.mayTake('acme')) clock.ms += 1_000;
+    return clock.ms - failedAtMs;
+  };
+  expect(await failOnce()).toBe(leaseMs);
+  expect(await failOnce()).toBe(2 * leaseMs);
+  // Nobody asks this worker while another one has the shard.
+  clock.ms += 3_600_000;
+  expect(await failOnce()).toBe(leaseMs);
 });
 
 test('a lease that is being given back is not prolonged, or nobody could take it', async () => {

@@ -36,7 +36,7 @@ export function createShardsInMemory(options: { leases?: Partial<Leases> } = {})
     },
     close: async (workgroupId) => void events.push(`close ${workgroupId}`),
     mayHibernate: async () => true,
-    onHibernated: (workgroupId) => void events.push(`hibernated ${workgroupId}`),
+    onHibernated: async (workgroupId) => void events.push(`hibernated ${workgroupId}`),
     clock: { now: () => performance.now() },
     logger: silentLogger,
   });

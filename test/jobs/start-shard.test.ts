@@ -13,14 +13,16 @@ function setUp(
     everyMs?: number;
     leastMs?: number;
     isBrief?: boolean;
+    stageNames?: readonly StageName[];
   } = {},
 ) {
   const { onLost = () => {}, everyMs = 200, leastMs = 10, isBrief = false } = options;
+  const { stageNames = ['poll', 'rollup', 'publish'] } = options;
   const clock = { aheadMs: 0, now: () => performance.now() + clock.aheadMs };
   const idle = async () => undefined;
   const shard = startShard({
     workgroupId: 'a',
-    paces: (['poll', 'rollup', 'publish'] as const).map((stage) => ({ stage, leastMs, everyMs })),
+    paces: stageNames.map((stage) => ({ stage, leastMs, everyMs })),
     stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, commit: idle, export: idle, ...run },
     clock,
     logger: silentLogger,
@@ -100,6 +102,58 @@ test('news is polled, what has landed is rolled up, and what is rolled up is pub
   shard.noteChange();
   await until('it was published', () => runs.publish > before.publish);
   expect(runs.rollup).toBe(before.rollup + 1);
+  await end();
+});
+
+test('the first roll-up begins when the first messages have landed, and the next one not before its time', async () => {
+  const landed = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const { shard, end } = setUp(
+    {
+      async poll() {
+        await landed.promise;
+        seen.push('landed');
+        shard.noteChange();
+      },
+      rollup: async () => void seen.push('rolled up'),
+      publish: async () => void seen.push('published'),
+    },
+    { leastMs: 3_600_000, everyMs: 3_600_000 },
+  );
+  await sleep(100);
+  expect(seen).toEqual([]);
+  landed.resolve();
+  await until('it was published', () => seen.includes('published'));
+  expect(seen).toEqual(['landed', 'rolled up', 'published']);
+  await end();
+});
+
+test('the first commit begins after the first publication', async () => {
+  const first = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const { end } = setUp(
+    {
+      async publish() {
+        await first.promise;
+        seen.push('published');
+      },
+      commit: async () => void seen.push('committed'),
+    },
+    { everyMs: 50, stageNames: ['poll', 'rollup', 'publish', 'commit'] },
+  );
+  await sleep(300);
+  expect(seen).toEqual([]);
+  first.resolve();
+  await until('it was committed', () => seen.includes('committed'));
+  expect(seen[0]).toBe('published');
+  await end();
+});
+
+test('a stream that does not answer delays the first roll-up for some seconds only', async () => {
+  const { runs, stages } = counting();
+  const { end } = setUp({ ...stages, poll: (_, signal) => sleep(3_600_000, undefined, { signal }) });
+  expect(runs.rollup).toBe(0);
+  await until('it was rolled up', () => runs.rollup > 0, 20_000);
   await end();
 });
 

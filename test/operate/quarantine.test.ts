@@ -43,8 +43,8 @@ test('rejected readings are grouped by reason with samples, cut to the devices o
   expect(own.total).toBe(2);
   expect(JSON.stringify(own)).not.toContain(ROOF);
   expect((await at.get(`quarantine?devices=${ROOF}`, { token })).body).toMatchObject({
-    total: 0,
-    groups: [],
+    status: 400,
+    parameter: 'devices',
   });
 
   const retried = await at.ask('POST', 'quarantine/retry', { body: {} });

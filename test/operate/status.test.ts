@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StatusAnswer } from '../../src/operate/status-schema.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { GARAGE, homeWorkgroup, openService, ROOF, readings } from './support.ts';
 
 test('the status has one state with its reason, and the facts of the command line', async () => {
@@ -28,7 +28,7 @@ test('the status has one state with its reason, and the facts of the command lin
     problems: [],
     stages: { poll: { transport: 'rest', upToDate: true, lagMessages: 0, lastError: null } },
   });
-  const cli = await runCli(['status', '--json'], { cwd: at.cwd });
+  const cli = await runCommand(['status', '--json'], { cwd: at.cwd });
   const [listed] = JSON.parse(cli.stdout) as [Record<string, never>];
   expect(listed).toMatchObject({
     state: status.state,

@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { type Assignment, lakeFolder, warehousePath } from '../../src/pipeline/assignment.ts';
 import {
@@ -47,6 +48,11 @@ test('a warehouse is idle as long as stream, settings, size and day are those of
   );
   expect(assess({ assignment: { pipeline: { ...pipeline, closeAfter: 1 } } })).toBe('behind');
   expect(assess({ assignment: { limits: { ...limits, namesPerWorkgroup: 1_234 } } })).toBe('behind');
+  // A new bucket does not have the workgroup yet.
+  const { storage } = configSchema.parse({
+    storage: { s3: { bucket: 'energy', region: 'eu-west-1', accessKeyId: 'key', secretAccessKey: 'secret' } },
+  });
+  expect(assess({ assignment: { storage } })).toBe('behind');
   // These settings change nothing that is computed.
   expect(assess({ assignment: { pipeline: { ...pipeline, hibernateAfter: 1, openShardsMax: 1 } } })).toBe(
     'idle',

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { createStatusBook, readStatuses, statusIntervalMs } from '../../src/pipeline/workgroup-status.ts';
+import {
+  createStatusBook,
+  isFresh,
+  readStatuses,
+  statusIntervalMs,
+} from '../../src/pipeline/workgroup-status.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
@@ -24,4 +29,14 @@ test('a change during the writing of a status is in the file in the end', async 
   book.note('home', { gaps: 4 });
   await book.flush();
   expect(gaps()).toBe(4);
+});
+
+test('a status is fresh for 30 s, and not after the clock was set back', () => {
+  const nowMs = 1_800_000_000_000;
+  const status = { updatedAtMs: nowMs };
+  expect(isFresh(status, nowMs + 30_000)).toBe(true);
+  expect(isFresh(status, nowMs + 31_000)).toBe(false);
+  // A correction of the clock by a second is normal.
+  expect(isFresh(status, nowMs - 1_000)).toBe(true);
+  expect(isFresh(status, nowMs - 3_600_000)).toBe(false);
 });

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
+import { compactLake } from '../../src/publish/compact-lake.ts';
 import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
 import { fileKey } from '../../src/publish/lake-layout.ts';
 import { publish } from '../../src/publish/publish.ts';
@@ -34,7 +35,7 @@ async function fixture(startMs = TEST_START_MS): Promise<Fixture> {
 const retain = ({ shard, lakeDir, clock }: Fixture, dryRun = false, by: PublishShard = shard) =>
   retainLake(by, { lakeDir, keepGenerationsMs: DAY_MS, clock, logger: silentLogger, dryRun });
 
-test('generations with views stay an hour, others two minutes, then one a quarter of an hour; the newest snapshot always stays', () => {
+test('generations with views stay an hour, others two minutes, then one of each hour; the newest snapshot always stays', () => {
   const generation = fc.record({
     stepMs: fc.integer({ min: 1, max: 20 * MINUTE_MS }),
     hasViews: fc.boolean(),
@@ -52,18 +53,16 @@ test('generations with views stay an hour, others two minutes, then one a quarte
         });
         const nowMs = atMs + laterMs;
         const keep = keptSequences(generations, nowMs, DAY_MS);
-        const quarter = (ms: number) => Math.floor(ms / (15 * MINUTE_MS));
+        const hour = (ms: number) => Math.floor(ms / HOUR_MS);
         const newestSnapshot = generations.findLast(({ hasSnapshot }) => hasSnapshot);
         for (const [index, one] of generations.entries()) {
           const { sequence, createdAtMs, hasViews } = one;
           const next = generations[index + 1];
           const ageMs = next ? nowMs - next.createdAtMs : 0;
-          const inQuarter = generations.filter(
-            (other) => quarter(other.createdAtMs) === quarter(createdAtMs),
-          );
+          const inHour = generations.filter((other) => hour(other.createdAtMs) === hour(createdAtMs));
           const chosen = [
-            inQuarter.findLast((other) => other.hasViews) ?? inQuarter.at(-1),
-            inQuarter.findLast((other) => other.hasSnapshot),
+            inHour.findLast((other) => other.hasViews) ?? inHour.at(-1),
+            inHour.findLast((other) => other.hasSnapshot),
           ];
           const wanted =
             one === newestSnapshot ||
@@ -112,7 +111,7 @@ test('a new process, which reads the commits again, deletes the same', async () 
     await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
     await publish(at.shard, { ...at, currentEveryMs: 3 * MINUTE_MS, logger: silentLogger });
   };
-  // Every 50 seconds, so 24 rounds begin a second quarter of an hour.
+  // Every 50 seconds, so 24 rounds cover 20 minutes.
   for (let step = 0; step < rounds(24, 40); step++) {
     await round(step);
     const own = await retain(at, true);
@@ -194,7 +193,7 @@ test('the number of entries in the lake stays flat over many publications', asyn
   const options = { lakeDir, clock, logger: silentLogger };
   const counts: number[] = [];
   // Five or ten hours, with a publication every three minutes. Each third one gets views.
-  for (let step = 0; step < rounds(100, 200); step++) {
+  for (let step = 0; step < rounds(80, 200); step++) {
     clock.set(startMs + step * 3 * MINUTE_MS);
     await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
     await publish(shard, { ...options, currentEveryMs: 9 * MINUTE_MS });
@@ -204,6 +203,33 @@ test('the number of entries in the lake stays flat over many publications', asyn
   // After the two hours for which generations are kept, nothing grows any more.
   expect(Math.max(...counts.slice(2)) - Math.min(...counts.slice(2))).toBeLessThan(10);
   expect(counts.at(-1)).toBeLessThan(120);
+});
+
+test('after the first hour the lake grows only by one generation an hour, also with a new file of messages in each publication', async () => {
+  const at = await fixture(Math.floor(Date.now() / HOUR_MS) * HOUR_MS);
+  const startMs = at.clock.now();
+  const { shard, lakeDir, clock } = at;
+  const options = { lakeDir, clock, logger: silentLogger };
+  const counts = new Map<number, number>();
+  // A publication every minute, and views every six minutes, so there are six new files of messages for each view.
+  const minutes = rounds(125, 250);
+  for (let minute = 1; minute <= minutes; minute++) {
+    clock.set(startMs + minute * MINUTE_MS);
+    await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: minute }]);
+    await landMessages(shard, { count: 2, storeTimeMs: clock.now() });
+    await publish(shard, {
+      ...options,
+      currentEveryMs: 6 * MINUTE_MS,
+      prepare: () => compactLake(shard, { ...options, newFilesMin: 2 }),
+    });
+    if (minute % 5 > 0) continue;
+    await retainLake(shard, { ...options, keepGenerationsMs: DAY_MS });
+    counts.set(minute, readdirSync(at.paths.root, { recursive: true }).length);
+  }
+  const [hour, end] = [counts.get(65)!, counts.get(minutes)!];
+  // 145 and 158. If only eight files are merged, each generation with views keeps small files: 180 and 212.
+  expect(hour).toBeLessThan(165);
+  expect(end - hour).toBeLessThan(50);
 });
 
 test('only messages that are published, rolled up and old leave the warehouse', async () => {

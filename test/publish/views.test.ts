@@ -5,6 +5,7 @@ import { datasets } from '../../src/publish/datasets.ts';
 /** What a comment has to say of columns with such a name. */
 const units: ReadonlyArray<[name: RegExp, unit: RegExp]> = [
   [/_wh$/, /\bWh\b/],
+  [/_kwh$/, /\bkWh\b/],
   [/_ms$/, /\bms\b/],
   [/^coverage$/, /0 to 1/],
 ];
@@ -20,6 +21,7 @@ test.each(analyticsViews)('the view $name says what each of its columns is, with
     expect([name, comment.trim().length > 0]).toEqual([name, true]);
     for (const [pattern, unit] of units)
       if (pattern.test(name)) expect([name, comment]).toEqual([name, expect.stringMatching(unit)]);
-    if (/^(BIGINT|DOUBLE|INTEGER)$/.test(type) && /energy|power/.test(name)) expect(name).toMatch(/_(wh|w)$/);
+    if (/^(BIGINT|DOUBLE|INTEGER)$/.test(type) && /energy|power/.test(name))
+      expect(name).toMatch(/_(k?wh|w)$/);
   }
 });

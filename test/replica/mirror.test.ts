@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Clock, DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { readReplicaCommit, readReplicaHead } from '../../src/replica/replica-commit.ts';
+import { rollBackReplica } from '../../src/replica/roll-back-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
@@ -17,8 +18,9 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
   async function proxied() {
     const settings = await s3ForTests();
     const puts: string[] = [];
-    const network = { puts, fateOf: (_path: string): Fate => 'pass' };
+    const network = { puts, lists: 0, fateOf: (_path: string): Fate => 'pass' };
     const endpoint = await startLossyProxy(settings.endpoint, ({ method, path }) => {
+      if (path.includes('list-type')) network.lists += 1;
       if (method !== 'PUT') return 'pass';
       puts.push(path);
       return network.fateOf(path);
@@ -63,6 +65,22 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
     expect(await a.owner.mirror(second)).toMatchObject({ kind: 'mirrored', sequence: 3 });
     expect((await readReplicaCommit(direct, 2))?.generation?.nonce).toBe(first.nonce);
     expect((await readReplicaCommit(direct, 3))?.generation?.nonce).toBe(second.nonce);
+  });
+
+  test('an owner that has nothing to commit looks for other owners with one list', async () => {
+    const { network, store, direct } = await proxied();
+    const a = await work(machine(), store);
+    await a.owner.mirror(await a.grow());
+    network.lists = network.puts.length = 0;
+    await a.owner.look();
+    await a.owner.look();
+    expect([network.lists, network.puts]).toEqual([2, []]);
+    const head = await readReplicaHead(direct);
+    await rollBackReplica(direct, head, (await readReplicaCommit(direct, 2))!);
+    await expect(a.owner.look()).rejects.toMatchObject({ code: 'StaleOwner' });
+    await expect(a.owner.mirror(await a.grow())).rejects.toMatchObject({ code: 'StaleOwner' });
+    // Without another request the owner knows that it is over.
+    expect([network.lists, network.puts]).toEqual([3, []]);
   });
 
   test('an upload that fails leaves no commit, and is not repeated for what has arrived', async () => {

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/lib/time.ts';
-import { commitKey } from '../../src/publish/lake-layout.ts';
+import { commitKey, fileKey } from '../../src/publish/lake-layout.ts';
 import { type ReplicaCommit, readReplicaCommit, readReplicaHead } from '../../src/replica/replica-commit.ts';
 import { findReplicaCommit, restoreReplica } from '../../src/replica/restore-replica.ts';
 import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
@@ -155,6 +155,55 @@ test('a takeover restores the newest commit whose packs are sound, and it become
   const c = await work(machine(), store);
   expect(c.taken.rolledBack).toBeUndefined();
   expect(await c.content()).toEqual(content);
+});
+
+test('a takeover does not go back to a commit whose files are deleted', async () => {
+  const store = openFolder();
+  const a = await work(machine(), store);
+  await threeGenerations(a);
+  await a.shard.close();
+  await flipPackOf(store, 4);
+  const { files, bundles } = await commitOf(store, 3);
+  rmSync(join(store.address, bundles?.[0]?.key ?? fileKey(files[0]!)));
+  await expect(takeOver(machine(), store)).rejects.toMatchObject({ code: 'ObjectDamaged' });
+  expect(await readReplicaHead(store)).toMatchObject({
+    sequence: 5,
+    files: (await commitOf(store, 4)).files,
+  });
+});
+
+test('a restored warehouse that is damaged on this machine rolls nothing back', async () => {
+  const store = openFolder();
+  const a = await work(machine(), store);
+  await threeGenerations(a);
+  await a.shard.close();
+  const { warehousePath, root } = machine();
+  const draft = `${warehousePath}.restored`;
+  // The disk damages the draft as soon as it exists.
+  const disk = setInterval(() => existsSync(draft) && writeFileSync(draft, Buffer.alloc(12_288, 7)), 1);
+  onTestFinished(() => clearInterval(disk));
+  const options = { store, workgroupId: WORKGROUP, warehousePath, root, clock: systemClock };
+  await expect(takeOverReplica(options)).rejects.toMatchObject({ code: 'RestoredDamaged' });
+  expect(await readReplicaHead(store)).toMatchObject({
+    sequence: 5,
+    generation: (await commitOf(store, 4)).generation,
+  });
+});
+
+test('a backup of an installation that was started often is continued from a new bucket', async () => {
+  const old = machine();
+  const before = openFolder();
+  for (let starts = 0; starts < 3; starts++) await takeOver(old, before);
+  const a = await work(old, before);
+  await a.owner.mirror(await a.grow());
+  const content = await a.content();
+  await a.shard.close();
+  const store = createFolderStore(join(tempDir(), 'new'));
+  cpSync(before.address, store.address, { recursive: true });
+  rmSync(join(store.address, 'commits'), { recursive: true });
+  await restoreReplica(store, (await readReplicaHead(before))!);
+  const b = await work(machine(), store);
+  expect(await b.content()).toEqual(content);
 });
 
 test('without a sound commit a takeover fails, and the local data stays', async () => {

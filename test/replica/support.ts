@@ -5,6 +5,8 @@ import { commitSnapshot } from '../../src/backup/commit-snapshot.ts';
 import type { RestorableCommit } from '../../src/backup/stored-commits.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
+import { listSequences } from '../../src/publish/lake-commit.ts';
+import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { openReplicaOwner, type ReplicaOwner } from '../../src/replica/replica-owner.ts';
 import { recordIn } from '../../src/replica/replication-state.ts';
@@ -50,12 +52,13 @@ export interface Working {
   content(): Promise<unknown>;
 }
 
-export function takeOver(
-  { warehousePath, root }: Machine,
+export async function takeOver(
+  { warehousePath, lakeDir, root }: Machine,
   store: ObjectStore,
   epochAbove?: bigint,
 ): Promise<TakenOver> {
-  const options = { store, workgroupId: WORKGROUP, warehousePath, root, clock: systemClock };
+  const hasPublished = (await listSequences(lakePaths(lakeDir, WORKGROUP))).length > 0;
+  const options = { store, workgroupId: WORKGROUP, warehousePath, root, hasPublished, clock: systemClock };
   return takeOverReplica({ ...options, ...(epochAbove !== undefined && { epochAbove }) });
 }
 

@@ -1,12 +1,22 @@
-import { cpSync, existsSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
+import { publish } from '../../src/publish/publish.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
+import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { createS3Store } from '../../src/storage/s3-store.ts';
+import { openDatabase } from '../../src/warehouse/database.ts';
+import { onConnection } from '../../src/warehouse/recovering-database.ts';
+import { openShard } from '../../src/warehouse/shard.ts';
+import { landMessages, rows, WORKGROUP } from '../publish/support.ts';
+import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { machine, stores, takeOver, work } from './support.ts';
+import { TEST_START_MS } from '../support/test-clock.ts';
+import { keysOf, type Machine, machine, stores, takeOver, work } from './support.ts';
 
 describe.each(stores)('a replica in a $kind', ({ open, skip }) => {
   test.skipIf(skip)(
@@ -97,6 +107,130 @@ test('a warehouse from before its replica is its first content', async () => {
   expect(await c.content()).toEqual(content);
 });
 
+test('a machine without the data does not begin a new history before the first copy of another machine', async () => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const old = machine();
+  const before = await work(old, createFolderStore(join(tempDir(), 'other')));
+  await before.grow(50);
+  const content = await before.content();
+  await before.shard.close();
+  // The bucket is new. The old machine claims the workgroup, and stops before its first copy is complete.
+  expect((await takeOver(old, store)).claim).toMatchObject({ sequence: 1, hasPublished: true });
+  await expect(takeOver(machine(), store)).rejects.toMatchObject({ code: 'FirstCopyMissing' });
+  expect(await keysOf(store)).toHaveLength(1);
+  const again = await work(old, store);
+  expect(again.taken.warehouse).toBe('local');
+  await again.owner.mirror(await again.snapshot());
+  const other = await work(machine(), store);
+  expect(await other.content()).toEqual(content);
+});
+
+test('published data that was never in the bucket is not moved away', async () => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const old = machine();
+  const before = await landedAndPublished(old);
+  const b = await work(machine(), store);
+  await b.owner.mirror(await b.grow());
+  const keys = await keysOf(store);
+  await expect(takeOver(old, store)).rejects.toMatchObject({ code: 'OtherHistory' });
+  expect(await keysOf(store)).toEqual(keys);
+  expect(await before()).toBe(50);
+});
+
+test('a warehouse that was restored from the bucket, and never opened, is no other history', async () => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const old = machine();
+  await landedAndPublished(old);
+  const a = await work(old, store);
+  await a.owner.mirror(await a.snapshot());
+  await a.shard.close();
+  const fresh = machine();
+  expect(await takeOver(fresh, store)).toMatchObject({ warehouse: 'restored' });
+  await forgetReplica(fresh);
+  const b = await work(machine(), store);
+  await b.owner.mirror(await b.grow());
+  expect(await takeOver(fresh, store)).toMatchObject({ warehouse: 'restored' });
+});
+
+/** A machine from before it had a bucket, with 50 messages. @returns counts the messages of its warehouse */
+async function landedAndPublished({
+  warehousePath: path,
+  lakeDir,
+}: Machine): Promise<() => Promise<unknown>> {
+  const open = () =>
+    openShard({
+      path,
+      workgroupId: WORKGROUP,
+      memoryMegabytes: 512,
+      threads: 1,
+      folders: [lakeDir],
+      clock: systemClock,
+      logger: silentLogger,
+    });
+  const shard = await open();
+  await landMessages(shard, { count: 50, storeTimeMs: TEST_START_MS });
+  await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
+  await shard.close();
+  return async () => {
+    const again = await open();
+    const [row] = await again.read((connection) => rows(connection, 'SELECT count(*)::INTEGER FROM message'));
+    await again.close();
+    return row![0];
+  };
+}
+
+/** Makes a restored warehouse one of a backup that was made without a bucket. */
+async function forgetReplica({ warehousePath }: Machine): Promise<void> {
+  const database = await openDatabase({
+    path: warehousePath,
+    memoryMegabytes: 256,
+    threads: 1,
+    clock: systemClock,
+  });
+  await onConnection(database, (connection) =>
+    connection.run("DELETE FROM publication WHERE state IN ('replicated', 'replica_planned')"),
+  );
+  await database.close();
+}
+
+test.each([
+  { name: 'a damaged warehouse', damage: ({ warehousePath }: Machine) => overwriteStart(warehousePath) },
+  { name: 'a deleted lake', damage: ({ root }: Machine) => rmSync(root, { recursive: true }) },
+  {
+    name: 'a lake with an unreadable commit',
+    damage: ({ root }: Machine) => writeFileSync(join(root, 'commits/000000000009.json'), '{'),
+  },
+])('$name is replaced from the bucket', async ({ damage }) => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const own = machine();
+  const a = await work(own, store);
+  await a.owner.mirror(await a.grow());
+  const content = await a.content();
+  await a.shard.close();
+  damage(own);
+  const b = await work(own, store);
+  expect(b.taken).toMatchObject({ warehouse: 'restored', localFault: expect.any(String) });
+  for (const path of b.taken.movedAway) expect(existsSync(path)).toBe(true);
+  expect(await b.content()).toEqual(content);
+  expect(await b.owner.mirror(await b.grow())).toMatchObject({ kind: 'mirrored' });
+});
+
+test('a damaged warehouse that the bucket does not have claims nothing', async () => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const own = machine();
+  await landedAndPublished(own);
+  overwriteStart(own.warehousePath);
+  await expect(takeOver(own, store)).rejects.toMatchObject({ code: expect.stringMatching(/Warehouse/) });
+  expect(await keysOf(store)).toEqual([]);
+  expect(existsSync(own.warehousePath)).toBe(true);
+});
+
+function overwriteStart(path: string): void {
+  const bytes = readFileSync(path);
+  bytes.fill(7, 0, 12_288);
+  writeFileSync(path, bytes);
+}
+
 test('the epoch is higher than those of the replica, of the lease and of the local file', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const own = machine();
@@ -109,6 +243,23 @@ test('the epoch is higher than those of the replica, of the lease and of the loc
   await b.shard.close();
   rmSync(join(store.address, 'commits'), { recursive: true });
   expect((await takeOver(own, store)).claim.ownerEpoch).toBe('43');
+});
+
+test.skipIf(s3Missing)('a claim that a bucket does not answer fails in time', async () => {
+  const settings = await s3ForTests();
+  let fate: Fate = 'hang';
+  const endpoint = await startLossyProxy(settings.endpoint, ({ method }) =>
+    method === 'PUT' ? fate : 'pass',
+  );
+  const store = createS3Store({ ...settings, endpoint });
+  const { warehousePath, root } = machine();
+  const options = { store, workgroupId: WORKGROUP, warehousePath, root, clock: systemClock };
+  await expect(takeOverReplica({ ...options, claimWithinMs: 1_000 })).rejects.toMatchObject({
+    code: 'StorageBusy',
+    retryable: true,
+  });
+  fate = 'pass';
+  expect(await takeOverReplica(options)).toMatchObject({ warehouse: 'new' });
 });
 
 test('a store of another workgroup is refused', async () => {

@@ -71,11 +71,13 @@ describe.each(stores)('views in a $kind', ({ open, skip }) => {
     const { shard, lakeDir, clock, paths } = at;
     const record = recordIn(shard);
     const owner = await openReplicaOwner({ store, claim, root: paths.root, record, clock });
-    const upload = createAnalyticsUploader({ store, shard, paths, clock, logger: silentLogger });
+    const { unbundle } = owner;
+    const upload = createAnalyticsUploader({ store, shard, paths, unbundle, clock, logger: silentLogger });
     // A claim has no files yet.
     await upload(owner.head(), { isFinal: true });
     expect(await keysOf(store, 'analytics/')).toEqual([]);
     await owner.mirror(await commitSnapshot(shard, { lakeDir, clock, logger: silentLogger }));
+    expect(owner.head().bundles).toHaveLength(1);
     await upload(owner.head());
     const expected = await describeViews(join(paths.current, 'analytics.duckdb'));
     expect(JSON.stringify(expected)).toContain('balance_daily');
@@ -109,7 +111,9 @@ async function openUploads() {
       await store.put(key, content, signal);
     },
   };
-  const create = () => createAnalyticsUploader({ store: watched, shard, paths, clock, logger: silentLogger });
+  const { unbundle } = owner;
+  const create = () =>
+    createAnalyticsUploader({ store: watched, shard, paths, unbundle, clock, logger: silentLogger });
   return {
     clock,
     owner,

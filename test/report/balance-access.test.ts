@@ -34,11 +34,11 @@ test('a token of device groups sees the balance of its devices and of sites that
   ]);
   expect(await status(`balance?${range}&device=meter`)).toEqual([
     404,
-    'device: there is no device "meter" here',
+    'device: there is no device "meter" here; the devices are roof',
   ]);
   expect(await status(`balance?${range}&device=nobody`)).toEqual([
     404,
-    'device: there is no device "nobody" here',
+    'device: there is no device "nobody" here; the devices are roof',
   ]);
   expect(await status(`sites/all/balance?${range}`)).toEqual([
     404,

@@ -1,13 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { z } from 'zod';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { dayChangesSchema } from '../../src/report/day-changes.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { openReport, type ReportFixture } from './support.ts';
+
+type DayChanges = z.output<typeof dayChangesSchema>;
 
 const PATH = `/api/v1/orgs/${WORKGROUP}/daily-energy/changes`;
 const site: EnergySite = {
@@ -99,10 +103,45 @@ test('changes of final days are listed with old and new energy, causes and total
     totals: { days: 3, beforeWh: 4900, afterWh: 5100, differenceWh: 200 },
     changes: [first, second, added],
   });
+  // The clock of the test is at midnight of 2026-11-10.
+  expect(await ask('since=today')).toMatchObject({ since: '2026-11-10T00:00:00.000Z', totals: { days: 3 } });
+  expect(await ask('since=yesterday&until=yesterday')).toMatchObject({
+    since: '2026-11-09T00:00:00.000Z',
+    until: '2026-11-10T00:00:00.000Z',
+    changes: [],
+  });
   expect(await ask('since=2026-11-10T00:00:00.001Z')).toMatchObject({ totals: { days: 0 }, changes: [] });
   expect(await ask('since=2026-11-03&until=2026-11-09')).toMatchObject({ changes: [] });
   expect(await ask('since=2026-11-03&until=2026-11-10')).toMatchObject({ changes: [first, second, added] });
   expect(await ask(`since=2026-11-03&devices=${deviceId(2)}`)).toMatchObject({ changes: [added] });
+});
+
+test('changes have pages, and the totals are those of all pages', async () => {
+  const fixture = await setUp();
+  const ask = async (query: string) =>
+    (await (await fixture.get(`${PATH}?since=2026-11-03&${query}`)).json()) as DayChanges;
+  const all = await ask('limit=100000');
+  expect(all.next).toBeNull();
+  const seen = [];
+  for (let next: string | null = '', page = 0; next !== null; page += 1) {
+    const answer: DayChanges = await ask(`limit=1${next && `&page=${next}`}`);
+    expect(answer.totals).toEqual(all.totals);
+    expect(answer.changes).toHaveLength(1);
+    seen.push(...answer.changes);
+    next = answer.next;
+    expect(page).toBeLessThan(3);
+  }
+  expect(seen).toEqual(all.changes);
+  const rows = await fixture.get(`${PATH}?since=2026-11-03&limit=2&format=csv`);
+  const next = rows.headers.get('wattline-next');
+  expect((await rows.text()).trim().split('\r\n')).toHaveLength(3);
+  const rest = await fixture.get(`${PATH}?since=2026-11-03&limit=2&format=csv&page=${next}`);
+  expect([(await rest.text()).trim().split('\r\n').length, rest.headers.get('wattline-next')]).toEqual([
+    2,
+    null,
+  ]);
+  for (const wrong of ['limit=0', 'limit=100001', 'limit=x', 'page=x', 'page=W10'])
+    expect([wrong, (await fixture.get(`${PATH}?since=2026-11-03&${wrong}`)).status]).toEqual([wrong, 400]);
 });
 
 test('changes of days that were not final are listed only on request', async () => {
@@ -147,7 +186,7 @@ test('a token sees the changes of its devices, and the tag of an answer changes 
 
 test.each([
   '',
-  'since=yesterday',
+  'since=someday',
   'since=2026-11-01T00:00',
   'since=2026-02-30',
   'since=9999-12-31T23:00:00-12:00',
@@ -175,15 +214,15 @@ test('the command lists the same as a table, by the names of devices, and sums i
   expect(table.stdout.split('\n')[1]).toMatch(
     /2026-11-01 +garage +roof +2400 +2500 +\+100 +restated +1 -> 2 .*late readings/,
   );
-  const one = await runCli(['changes', '--since', '2026-11-03', '--device', 'garage', '--json'], { cwd });
+  const one = await runCommand(['changes', '--since', '2026-11-03', '--device', 'garage', '--json'], { cwd });
   expect(JSON.parse(one.stdout)).toMatchObject({
     workgroupId: WORKGROUP,
     totals: { days: 2 },
     changes: [first, second],
   });
-  const wrong = await runCli(['changes', '--since', 'yesterday'], { cwd });
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"yesterday" is neither a day') });
-  const turned = await runCli(['changes', '--since', '2026-11-03', '--until', '2026-11-01'], { cwd });
+  const wrong = await runCommand(['changes', '--since', 'someday'], { cwd });
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"someday" is neither a day') });
+  const turned = await runCommand(['changes', '--since', '2026-11-03', '--until', '2026-11-01'], { cwd });
   expect(turned).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--until: must be after --since'),

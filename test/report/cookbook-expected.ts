@@ -225,22 +225,23 @@ export const expected: Record<string, (at: PlantFixture) => Promise<Row[]>> = {
       last_seen: instantText(lastSeen),
     }));
   },
-  'lake.md: Energy of each day in kWh, with method, coverage, flags, status and version.': async (at) => {
-    const values = valuesOf(await at.ask<Details>(`daily-energy/details?${range}&groupBy=source`));
-    return values
-      .sort((one, other) => compare(other.day, one.day) || compare(one.key, other.key))
-      .map(({ day, key, energyWh, methods, coverage, flags, status, version }) => ({
-        day,
-        ...seriesOf(key),
-        energy_kwh: energyWh! / 1_000,
-        method: methods[0],
-        coverage: expect.closeTo(coverage, 3),
-        // The view has them in the order of their bits.
-        flags: flags.toSorted((one, other) => bitOf(one) - bitOf(other)),
-        status,
-        version,
-      }));
-  },
+  'lake.md: Energy of each day in kWh by the names of devices, with method, coverage, flags, status and version.':
+    async (at) => {
+      const values = valuesOf(await at.ask<Details>(`daily-energy/details?${range}&groupBy=source`));
+      return values
+        .sort((one, other) => compare(other.day, one.day) || compare(one.key, other.key))
+        .map(({ day, key, energyWh, methods, coverage, flags, status, version }) => ({
+          day,
+          ...seriesOf(key),
+          energy_kwh: energyWh! / 1_000,
+          method: methods[0],
+          coverage: expect.closeTo(coverage, 3),
+          // The view has them in the order of their bits.
+          flags: flags.toSorted((one, other) => bitOf(one) - bitOf(other)),
+          status,
+          version,
+        }));
+    },
   'lake.md: The load profile of an average day in local time, W, of each device and source.': async (at) => {
     const profiles = await at.ask<Profiles>(`interval-energy?${range}&groupBy=source`);
     const energiesWh = new Map<string, number[]>();

@@ -45,8 +45,8 @@ test('nothing published yet is an empty report, and so are days and devices with
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 5 }]);
   await at.publish();
   expect(await at.report('startDate=2026-12-18&endDate=2026-12-18')).toEqual({ '2026-12-18': {} });
-  expect(await at.report(`startDate=2026-11-18&endDate=2026-11-18&devices=${deviceId(9)}`)).toEqual({
-    '2026-11-18': {},
+  expect(await at.report(`startDate=2026-12-18&endDate=2026-12-18&devices=${deviceId(1)}`)).toEqual({
+    '2026-12-18': {},
   });
 });
 
@@ -127,9 +127,17 @@ test('a token of a device group sees only its devices', async () => {
   const query = 'startDate=2026-11-18&endDate=2026-11-18';
   const roof = await at.issue({ permissions: ['search:read'], deviceGroups: ['roof'] });
   expect(await at.report(query, roof)).toEqual({ '2026-11-18': { [deviceId(1)]: 1, [deviceId(3)]: 3 } });
-  expect(await at.report(`${query}&devices=${deviceId(2)},${deviceId(3)}`, roof)).toEqual({
+  expect(await at.report(`${query}&devices=${deviceId(3)}`, roof)).toEqual({
     '2026-11-18': { [deviceId(3)]: 3 },
   });
+  const refused = await at.get(
+    `/api/v1/orgs/${WORKGROUP}/daily-energy?${query}&devices=${deviceId(3)},${deviceId(2)}`,
+    { token: roof },
+  );
+  expect([refused.status, await refused.json()]).toEqual([
+    400,
+    expect.objectContaining({ error: 'InvalidRequest', parameter: 'devices' }),
+  ]);
   const empty = await at.issue({ permissions: ['search:read'], deviceGroups: ['empty'] });
   expect(await at.report(query, empty)).toEqual({ '2026-11-18': {} });
 });

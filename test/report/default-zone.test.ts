@@ -50,7 +50,7 @@ async function energies(at: MeterFixture, more = '') {
       `daily-energy/details?${range}`,
       (day: Record<string, { energyWh: number }>) => day[device]!.energyWh,
     ),
-    profile: await of(`interval-energy?${range}`, (day: { energyWh: Record<string, number[]> }) =>
+    profile: await of(`interval-energy?${range}${more}`, (day: { energyWh: Record<string, number[]> }) =>
       day.energyWh[device]!.reduce((total, wh) => total + wh, 0),
     ),
     uploaded: await of(`meter-data?${range}${more}`, (day) => day['GRID-1']),
@@ -86,7 +86,11 @@ test("every report uses the days of the workgroup's zone by default", async () =
 
 test('another zone is asked for by its name, the same way in every report that takes one', async () => {
   const at = await openLondon();
-  const { daily, uploaded, derived, uploadedDetails, varied } = await energies(at, '&timezone=Etc/UTC');
+  const { daily, profile, uploaded, derived, uploadedDetails, varied } = await energies(
+    at,
+    '&timezone=Etc/UTC',
+  );
   expect(daily).toEqual([100, 120]);
-  for (const answer of [uploaded, derived, uploadedDetails, varied]) expect(answer).toEqual([97, 115]);
+  for (const answer of [profile, uploaded, derived, uploadedDetails, varied])
+    expect(answer).toEqual([97, 115]);
 });

@@ -88,6 +88,42 @@ describe.each([
   });
 });
 
+test.each([
+  ['Europe/Paris', 'America/Los_Angeles'],
+  ['Asia/Kathmandu', 'Australia/Lord_Howe'],
+])('the intervals of %s are the same in the days of %s', async (timezone, other) => {
+  const at = await openReport({ timezone });
+  const first = Date.UTC(2026, 2, 20);
+  await publishReadings(at, timezone, [
+    ...readingsOf(1, first + 43_200_000, first + 5 * 86_400_000),
+    ...readingsOf(2, first + 86_400_000, first + 2 * 86_400_000),
+  ]);
+  const range = 'startDate=2026-03-19&endDate=2026-03-27';
+  for (const grouping of ['', '&groupBy=source']) {
+    const byInstant = async (zone: string) => {
+      const answer = await profiles(at, `${range}${grouping}&timezone=${zone}`);
+      return Object.values(answer).flatMap(({ start, intervals, energyWh }) =>
+        Object.entries(energyWh).flatMap(([series, wh]) => {
+          expect(wh).toHaveLength(intervals);
+          return wh.flatMap((one, index) =>
+            one === null
+              ? []
+              : [`${new Date(Date.parse(start) + index * 900_000).toISOString()} ${series} ${one}`],
+          );
+        }),
+      );
+    };
+    const own = (await byInstant(timezone)).sort();
+    expect(own.length).toBeGreaterThan(400);
+    expect((await byInstant(other)).sort()).toEqual(own);
+  }
+  const rows = await (await at.get(path(`${range}&timezone=${other}&format=ndjson`))).text();
+  for (const line of rows.trim().split('\n')) {
+    const row = JSON.parse(line) as Record<string, string>;
+    expect(row.interval_start_local!.slice(0, 10)).toBe(row.day);
+  }
+});
+
 test('the intervals are of the method from which the day was read', async () => {
   const at = await openReport();
   await publishReadings(at, 'Etc/UTC', [
@@ -139,6 +175,7 @@ test('invalid parameters are refused, and the limit of the range is named', asyn
   ]);
   expect((await refusal('startDate=2026-02-30')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'startDate']);
   expect((await refusal('groupBy=device')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'groupBy']);
+  expect((await refusal('timezone=Mars/Olympus')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'timezone']);
   expect((await refusal('devices=inverter')).slice(0, 3)).toEqual([400, 'InvalidRequest', 'devices']);
   expect(Object.keys(await profiles(at, 'startDate=2026-01-01&endDate=2026-04-02'))).toHaveLength(92);
 });

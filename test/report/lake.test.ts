@@ -11,7 +11,7 @@ import { commitPath } from '../../src/publish/lake-layout.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { findGeneration } from '../../src/report/find-generation.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
-import { lakeReadiness } from '../../src/report/lake-readiness.ts';
+import { createLakeReadiness } from '../../src/report/lake-readiness.ts';
 import { openQueryPool } from '../../src/report/query-pool.ts';
 import { rows, storeDays, WORKGROUP } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -50,7 +50,7 @@ test('reports that are asked for while generations come see each of them whole',
 test('a lake that cannot be read is a 503, and not ready', async () => {
   const at = await openReport();
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 1 }]);
-  const ready = () => lakeReadiness(at.lake, [WORKGROUP, 'other'], at.clock.now() + 5_000);
+  const ready = () => createLakeReadiness(at.lake)([WORKGROUP, 'other'], at.clock.now() + 5_000);
   expect(await ready()).toEqual({
     ok: true,
     detail: {
@@ -70,7 +70,7 @@ test('a lake that cannot be read is a 503, and not ready', async () => {
   ]);
   expect(response.headers.get('retry-after')).toBe('1');
   expect(await ready()).toMatchObject({ ok: false, detail: { published: 0, unreadable: 1 } });
-  const named = await lakeReadiness(at.lake, [WORKGROUP], at.clock.now(), { maySeeNames: true });
+  const named = await createLakeReadiness(at.lake)([WORKGROUP], at.clock.now(), { maySeeNames: true });
   expect(named.detail?.problems).toEqual([
     expect.stringMatching(`^the lake of workgroup ${WORKGROUP} cannot be read: .+`),
   ]);
@@ -157,7 +157,7 @@ test('a lake that was there and is missing is a 503, and never an empty answer',
   expect(await status()).toBe(503);
   await expect(restarted({ hasPublished: () => true })).rejects.toMatchObject(unavailable);
   expect(await restarted({ hasPublished: () => false })).toBeUndefined();
-  expect(await lakeReadiness(at.lake, [WORKGROUP, 'other'], at.clock.now())).toMatchObject({
+  expect(await createLakeReadiness(at.lake)([WORKGROUP, 'other'], at.clock.now())).toMatchObject({
     ok: false,
     detail: { unreadable: 1 },
   });

@@ -41,6 +41,25 @@ test('devices are named by ids or configured names, in any case', { timeout: 60_
   expect(keys).toEqual([[deviceId(1)], [deviceId(1)], [deviceId(1), deviceId(2)].sort(), [deviceId(1)]]);
 });
 
+test('the lake has the names of devices, their ids as text, the zone, and kWh', {
+  timeout: 60_000,
+}, async () => {
+  const at = await openNamed();
+  expect(
+    await at.analyse(
+      'SELECT device_id, name, energy_kwh FROM device JOIN device_daily_energy USING (device) ORDER BY device_id',
+    ),
+  ).toEqual([
+    [deviceId(1), 'garage', 0.01],
+    [deviceId(2), 'South roof', 0.02],
+    [deviceId(3), null, 0.03],
+  ]);
+  expect(await at.analyse('SELECT timezone FROM workgroup')).toEqual([[at.workgroup.timezone]]);
+  expect(
+    await at.analyse('SELECT energy_kwh, energy_wh::DOUBLE FROM daily_energy ORDER BY ALL LIMIT 1'),
+  ).toEqual([[0.01, 10]]);
+});
+
 test('an unknown device is refused with the nearest name', { timeout: 60_000 }, async () => {
   const at = await openNamed();
   const message = async (path: string, token?: string) => {
@@ -54,6 +73,19 @@ test('an unknown device is refused with the nearest name', { timeout: 60_000 }, 
   expect(await message(`daily-energy?${range}&devices=cellar`)).toBe(
     '400 devices: there is no device "cellar"; the devices are garage, South roof',
   );
+  // An id that is neither configured nor published.
+  const unknown = deviceId(9);
+  for (const report of ['daily-energy', 'daily-energy/details', 'quality', 'interval-energy'])
+    expect(await message(`${report}?${range}&devices=garage,${unknown}`)).toBe(
+      `400 devices: there is no device "${unknown}"; is it ${deviceId(1)}? The devices are garage, South roof`,
+    );
+  for (const report of ['daily-energy/changes?since=2026-11-01', 'device-status?state=online'])
+    expect(await message(`${report}&devices=${unknown}`)).toBe(
+      `400 devices: there is no device "${unknown}"; is it ${deviceId(1)}? The devices are garage, South roof`,
+    );
+  expect(await message(`balance?${range}&device=${unknown}`)).toBe(
+    `404 device: there is no device "${unknown}" here; is it ${deviceId(1)}? The devices are garage, South roof`,
+  );
   expect(await message('daily-energy/explain?device=garge&day=2026-11-18')).toBe(
     '400 device: there is no device "garge"; is it garage? The devices are garage, South roof',
   );
@@ -62,6 +94,37 @@ test('an unknown device is refused with the nearest name', { timeout: 60_000 }, 
   expect(await message(`daily-energy?${range}&devices=South%20roof`, token)).toBe(
     '400 devices: there is no device "South roof"; the devices are garage',
   );
+  // A device that it cannot see and one that does not exist have the same answer.
+  for (const report of [
+    `daily-energy?${range}&devices=`,
+    'device-status?devices=',
+    `balance?${range}&device=`,
+    'daily-energy/explain?day=2026-11-18&device=',
+  ]) {
+    const [hidden, absent] = await Promise.all(
+      [deviceId(2), unknown].map(async (id) => (await message(report + id, token)).replaceAll(id, 'ID')),
+    );
+    expect(hidden).toMatch(
+      /^40[04] devices?: (?:there is no|the) device "ID".*; is it .+\? The devices are garage$/,
+    );
+    expect(absent).toBe(hidden);
+  }
+});
+
+test('a device need not be configured if it is published, and nobody knows devices before the first publication', {
+  timeout: 60_000,
+}, async () => {
+  const at = await openMeters({});
+  const asked = `${range}&devices=${deviceId(1)}`;
+  expect(await at.report(asked)).toEqual({ '2026-11-18': {} });
+  await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 10 }]);
+  await at.publish();
+  expect(await at.report(asked)).toEqual({ '2026-11-18': { [deviceId(1)]: 10 } });
+  const typo = `${deviceId(1).slice(0, -1)}7`;
+  expect(await at.refusal(`daily-energy?${range}&devices=${typo}`)).toMatchObject({
+    status: 400,
+    message: expect.stringContaining(`there is no device "${typo}"; is it ${deviceId(1)}? The devices are`),
+  });
 });
 
 test('meters are named by codes, or by names that one meter has', { timeout: 60_000 }, async () => {

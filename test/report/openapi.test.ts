@@ -42,6 +42,7 @@ test('the OpenAPI description has the endpoints, their parameters and their answ
       ['format', 'query', false],
       ['after', 'query', false],
       ...(path === reports[0] ? [['resolution', 'query', false]] : []),
+      ...(path === reports[2] ? [['timezone', 'query', false]] : []),
       ['workgroupId', 'path', true],
     ]);
     expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '429', '503']);
@@ -101,7 +102,7 @@ test('the OpenAPI description of an explanation fits its answer', async () => {
     ['source', false],
     ['workgroupId', true],
   ]);
-  expect(Object.keys(operation.responses)).toEqual(['200', '400', '401', '403', '404', '429', '503']);
+  expect(Object.keys(operation.responses)).toEqual(['200', '304', '400', '401', '403', '404', '429', '503']);
   const text = JSON.stringify(operation.responses['200']);
   for (const member of ['readings', 'boundaries', 'versions', 'roundedWh'])
     expect(text).toContain(`"${member}"`);
@@ -147,6 +148,13 @@ test('the page works without anything from elsewhere, under a content security p
   }
   // No script in the page itself but for what the policy lets through.
   for (const [, attributes] of html.matchAll(/<script([^>]*)>/g)) expect(attributes).toContain('src=');
+});
+
+test('integers have no limits that a page would show as an example', async () => {
+  const at = await openReport();
+  const text = await (await at.get('/openapi.json', { token: undefined })).text();
+  expect(text).not.toContain(String(Number.MAX_SAFE_INTEGER));
+  expect(text).toContain('"minimum":0');
 });
 
 test('errors have descriptions and a schema with the status of an error', async () => {

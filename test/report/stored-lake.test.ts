@@ -5,7 +5,7 @@ import { systemClock } from '../../src/lib/time.ts';
 import { commitPath, fileKey } from '../../src/publish/lake-layout.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
-import { lakeReadiness } from '../../src/report/lake-readiness.ts';
+import { createLakeReadiness } from '../../src/report/lake-readiness.ts';
 import { createStoredLake, type StoredLakeOptions } from '../../src/report/stored-lake.ts';
 import { openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
@@ -107,7 +107,7 @@ test('a lake in a store gives the answers of the lake on the disk', async () => 
     await publishDay(at, energyWh);
     expect(await stored.energyWh()).toBe(energyWh);
   }
-  expect(await lakeReadiness(stored.lake, [WORKGROUP], at.clock.now())).toMatchObject({
+  expect(await createLakeReadiness(stored.lake)([WORKGROUP], at.clock.now())).toMatchObject({
     ok: true,
     detail: { published: 1 },
   });
@@ -236,7 +236,8 @@ describe.skipIf(s3Missing)('a lake in a bucket', () => {
     stored.noteCommit(WORKGROUP, 1);
     expect(await stored.energyWh()).toBe(1);
     expect(bucket.requests()).toEqual([
-      expect.stringMatching(/^LIST /),
+      'LIST analytics',
+      'LIST commits/000000000000.json',
       'GET commits/000000000001.json',
       expect.stringMatching(/^GET files\/daily_energy\//),
     ]);

@@ -161,7 +161,7 @@ export async function expectAll<Stream extends RandomStream>(
   site: EnergySite,
   arbitrary: fc.Arbitrary<Stream>,
   check: Check<Stream>,
-  count = rounds(150, 1_000),
+  count = rounds(50, 1_000),
 ): Promise<void> {
   const failing = await failingOf(fc.sample(new Kept(arbitrary), { numRuns: count, seed: SEED }), check);
   if (failing.length === 0) return;

@@ -10,7 +10,7 @@ import { createS3Store } from '../../src/storage/s3-store.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { machine, work } from '../replica/support.ts';
 import { deviceId } from '../support/messages.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -40,7 +40,7 @@ async function openBucket() {
     };
     mkdirSync(dataDir, { recursive: true });
     writeFileSync(join(dataDir, 'wattline.yaml'), stringify(input));
-    return (...args: string[]) => runCli(args, { cwd: dataDir });
+    return (...args: string[]) => runCommand(args, { cwd: dataDir });
   };
   return { store, commands };
 }

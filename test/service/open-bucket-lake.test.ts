@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { SECOND_MS } from '../../src/lib/time.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
+import { holdCache } from '../../src/service/hold-roles.ts';
 import { openBucketLake } from '../../src/service/open-bucket-lake.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { workgroupStore } from '../../src/storage/workgroup-store.ts';
@@ -84,6 +85,37 @@ describe.skipIf(s3Missing)('the lakes of an installation with a bucket', () => {
     );
     await first.close();
     expect(cacheOf(await open(config, at.clock))).toBe(cacheOf(first));
+  });
+
+  test('the cache of a command ends with it, and the caches of dead processes are deleted', async () => {
+    const at = await openReport();
+    const config = await bucketConfig(at.dataDir);
+    const caches = join(at.dataDir, 'cache');
+    const leave = (name: string, unusedMs: number) => {
+      const folder = join(caches, name);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, 'some.parquet'), 'some');
+      const usedAt = (at.clock.now() - unusedMs) / SECOND_MS;
+      for (const path of [join(folder, 'some.parquet'), folder]) utimesSync(path, usedAt, usedAt);
+    };
+    const service = await open(config, at.clock);
+    // Of a killed command, and of two services that were stopped: one some hours ago, one some days ago.
+    leave('command-3', 0);
+    leave('2', 5 * HOUR_MS);
+    leave('4', 2 * DAY_MS);
+    // The caches of running processes stay, also if they are not used.
+    leave('1', 2 * DAY_MS);
+    leave('command-1', 0);
+    const release = await holdCache(at.dataDir, 'command-1', at.clock);
+    const command = (await openBucketLake(config, { clock: at.clock, isCommand: true }))!;
+    expect(command.source.folders).toContain(join(caches, 'command-2'));
+    expect(readdirSync(caches).toSorted()).toEqual(['1', '2', 'command-1', 'command-2']);
+    await command.close();
+    await release!();
+    expect(readdirSync(caches).toSorted()).toEqual(['1', '2', 'command-1']);
+    await service.close();
+    await open(config, at.clock);
+    expect(readdirSync(caches).toSorted()).toEqual(['1', '2']);
   });
 
   test('a start that fails leaves no lock and no incomplete file', async () => {

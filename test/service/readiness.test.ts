@@ -157,25 +157,10 @@ test('a stage that fails for minutes makes a service unready, with workgroup, st
   expect(forwarded.status).toBe(503);
   expect(forwarded.text).not.toMatch(/home|lake\/|move the/);
   expect(forwarded.body.checks.worker.detail.note).toContain('wattline status');
-  let told = await runCli(['status'], { cwd });
-  await until('the status says it', async () => {
-    told = await runCli(['status'], { cwd });
-    return told.stderr.startsWith('wattline: workgroup home, publishing');
-  });
-  expect(told.code).toBe(4);
-  expect(told.stdout).toMatch(/^home +failing /m);
-  expect(told.stdout).toMatch(
-    /^failing: workgroup home, publishing \(publish\): it has failed \d+ times since .* move the file away$/m,
-  );
-  await until(
-    'nothing is said of the other workgroup',
-    async () => (await runCli(['status', '-w', 'other'], { cwd })).code === 0,
-  );
   rmSync(blocked);
   // The longest wait before it is tried again.
   clock.aheadMs += MINUTE_MS;
   await until('it is ready again', isReady);
-  await until('the status is too', async () => (await runCli(['status'], { cwd })).code === 0);
 });
 
 test('data that cannot be opened make a service unready at once, until they can be', {

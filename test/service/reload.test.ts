@@ -7,6 +7,7 @@ import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { clientOf, type TestClient } from '../support/socket-client.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -59,7 +60,7 @@ async function setUp(files: Record<string, string>) {
     });
     return { status: answer.status, text: await answer.text() };
   };
-  const reload = () => runCli(['reload'], { cwd });
+  const reload = () => runCommand(['reload'], { cwd });
   return { cwd, service, write, remove, tokenOf, send, read, energy, reload, dataDir };
 }
 
@@ -183,7 +184,7 @@ test('a configuration with problems changes nothing and is reported everywhere, 
   const newToken = await t.tokenOf('new');
   expect(await t.send('new', newToken, [reading(deviceA, 1)])).toBe(403);
   t.remove('broken');
-  const status = await runCli(['status'], { cwd: t.cwd });
+  const status = await runCommand(['status'], { cwd: t.cwd });
   expect(status.stdout + status.stderr).toMatch(/the last reload, at .*, was refused/);
 
   process.kill(t.service.processId!, 'SIGHUP');
@@ -192,7 +193,7 @@ test('a configuration with problems changes nothing and is reported everywhere, 
     'the new workgroup is there',
     async () => (await t.send('new', newToken, [reading(deviceA, 1)])) === 200,
   );
-  const again = await runCli(['status'], { cwd: t.cwd });
+  const again = await runCommand(['status'], { cwd: t.cwd });
   expect(again.stdout + again.stderr).not.toMatch(/last reload/);
 
   const restart = await runCli(['reload', '--json'], {

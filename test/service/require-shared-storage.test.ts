@@ -94,6 +94,9 @@ describe('with a bucket', () => {
       'worker.address',
     ]);
     expect(warningPaths({ worker: {} }, ['stream', 'report'])).toEqual([]);
+    // Without logs in Redis nobody else moves the audit entries of this machine.
+    expect(warningPaths({ stream: {} }, ['report'])).toEqual(['stream.log']);
+    expect(warningPaths({ stream: {} }, ['stream', 'report'])).toEqual([]);
   });
 
   test('a single process, and processes with one data folder, need nothing else', () => {

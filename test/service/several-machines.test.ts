@@ -15,7 +15,7 @@ import { until } from '../support/until.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const DAY = '2026-05-17';
-const timeout = 120_000;
+const timeout = 240_000;
 const config: ConfigInput = {
   logLevel: 'silent',
   workgroups: [
@@ -115,7 +115,7 @@ test('a machine without the data reaches the worker over HTTP and by commands', 
 test.skipIf(s3Missing)(
   'two workers with a bucket: what was asked on either machine outlives the first owner',
   {
-    timeout: 2 * timeout,
+    timeout,
   },
   async () => {
     const machines = await setUpMachines(config, { hasBucket: true });

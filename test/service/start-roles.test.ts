@@ -4,12 +4,18 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { cliFile } from '../support/process-environment.ts';
 import { runCli } from '../support/run-cli.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
+/** A folder with a configuration without workgroups. */
+function emptyService(): string {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'wattline.yaml'), 'workgroups: []\n');
+  return cwd;
+}
 
 describe('a process that serves', { timeout: 90_000 }, () => {
   test('locks its data folder: a second service is refused, and the first continues', async () => {
@@ -45,7 +51,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
   });
 
   test('names the wrong setting if its data folder is a file', async () => {
-    const cwd = tempDir();
+    const cwd = emptyService();
     writeFileSync(join(cwd, 'data'), '');
     for (const command of [['up'], ['token', 'list']]) {
       const { code, stderr } = await runCli(command, { cwd });
@@ -58,7 +64,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
   });
 
   test('reports an address that is not of this machine', async () => {
-    const { code, stderr } = await runCli(['stream', '--host', '203.0.113.1'], { cwd: tempDir() });
+    const { code, stderr } = await runCli(['stream', '--host', '203.0.113.1'], { cwd: emptyService() });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining('of 203.0.113.1 cannot be used (EADDRNOTAVAIL)'),
@@ -66,8 +72,8 @@ describe('a process that serves', { timeout: 90_000 }, () => {
   });
 
   test('counts signals that arrive together as one, because npm and the terminal both send them', async () => {
-    const child = spawn(process.execPath, [cli, 'stream', '--port', '0'], {
-      cwd: tempDir(),
+    const child = spawn(process.execPath, [cliFile, 'stream', '--port', '0'], {
+      cwd: emptyService(),
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { createUpProcess, type ProcessRole } from '../support/up-process.ts';
@@ -61,7 +62,7 @@ async function setUp(cwd = tempDir(), role: ProcessRole = 'up') {
       return { status: answer.status, text: await answer.text() };
     },
     async status() {
-      const shown = await runCli(['status', '--json'], { cwd });
+      const shown = await runCommand(['status', '--json'], { cwd });
       const listed = JSON.parse(shown.stdout || '[]') as Array<{
         workgroupId: string;
         state: string;
@@ -191,7 +192,7 @@ test('a warehouse that was deleted while it is open acknowledges nothing, and sa
   expect(answer.message).toContain(`the warehouse ${file} was deleted while the service has it open`);
   await t.send('home');
   await until('the status says so', async () => {
-    const shown = await runCli(['status'], { cwd: t.cwd });
+    const shown = await runCommand(['status'], { cwd: t.cwd });
     return shown.stdout.includes(`the warehouse ${file} was deleted`);
   });
   expect((await t.send('plant')).status).toBe(200);
@@ -206,7 +207,7 @@ test('a stopped process that has the data is named, with what to do', async () =
   const { processId } = t.service;
   process.kill(processId!, 'SIGSTOP');
   try {
-    const shown = await runCli(['status'], { cwd: t.cwd });
+    const shown = await runCommand(['status'], { cwd: t.cwd });
     expect(shown.code).toBe(4);
     const text = shown.stdout + shown.stderr;
     expect(text).toMatch(new RegExp(`held by process ${processId}, started at \\d{4}-.*, which is stopped`));
@@ -242,7 +243,7 @@ test('a lake that was deleted is no empty report: answers, /ready and status say
   expect(ready.status).toBe(503);
   expect(ready.text).toContain('the lake of workgroup home cannot be read');
   await until('the status says so', async () => {
-    const shown = await runCli(['status'], { cwd: t.cwd });
+    const shown = await runCommand(['status'], { cwd: t.cwd });
     return /home, publish at .*lake/.test(shown.stdout);
   });
   expect((await energy()).status).toBe(503);

@@ -103,16 +103,76 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     expect(existsSync(join(small.folder, 'newer'))).toBe(true);
   });
 
-  check('a file that was deleted or cut meanwhile is fetched again', async (store) => {
+  check('a file that was deleted, cut or damaged meanwhile is fetched again', async (store) => {
     const cache = await openCache();
     const object = await putObject(store, 'a');
     const path = join(cache.folder, object.name);
-    for (const damage of [() => rmSync(path), () => writeFileSync(path, 'cut')]) {
+    const damages = [
+      () => rmSync(path),
+      () => writeFileSync(path, 'cut'),
+      () => writeFileSync(path, randomBytes(object.bytes)),
+    ];
+    for (const damage of damages) {
       (await cache.hold([object]))[Symbol.dispose]();
       damage();
       using _held = await cache.hold([object]);
       expect(isSound(cache.folder, object)).toBe(true);
     }
+  });
+
+  check(
+    'a held file stays after its object was collected, and is an error when it is not here',
+    async (store) => {
+      const cache = await openCache({ bytesMax: 20 * KILOBYTE });
+      const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => putObject(store, name)));
+      const held = await cache.hold([a!]);
+      await store.remove(a!.key);
+      // Other queries want it too, and others want other files.
+      const others = await Promise.all([cache.hold([a!]), cache.hold([b!])]);
+      await expect(cache.hold([c!])).rejects.toMatchObject({ code: 'CacheBusy' });
+      expect(isSound(cache.folder, a!)).toBe(true);
+      for (const one of [held, ...others]) one[Symbol.dispose]();
+      (await cache.hold([b!, c!]))[Symbol.dispose]();
+      await expect(cache.hold([a!])).rejects.toMatchObject({ code: 'ObjectMissing', retryable: true });
+      expect(cache.usage()).toMatchObject({ heldBytes: 0 });
+      using _held = await cache.hold([b!]);
+    },
+  );
+
+  check('many workgroups share a small cache', async (store) => {
+    const [workgroups, filesMax] = [50, 10];
+    const objects = await Promise.all(
+      Array.from({ length: workgroups }, (_, index) =>
+        Promise.all(['x', 'y'].map((name) => putObject(store, `${index}/${name}`, KILOBYTE))),
+      ),
+    );
+    const cache = await openCache({ bytesMax: filesMax * KILOBYTE, fetchesMax: 4 });
+    let [answered, refused] = [0, 0];
+    /** A caller asks for each workgroup, in an order of its own. */
+    async function ask(step: number, isBusyAllowed: boolean): Promise<void> {
+      for (let at = 0; at < workgroups; at++) {
+        const wanted = objects[(at * step) % workgroups]!;
+        try {
+          using _held = await cache.hold(wanted);
+          expect(wanted.every((one) => isSound(cache.folder, one))).toBe(true);
+          expect(cache.usage().bytes).toBeLessThanOrEqual(filesMax * KILOBYTE);
+          answered += 1;
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'CacheBusy', retryable: true });
+          expect(isBusyAllowed).toBe(true);
+          refused += 1;
+        }
+      }
+    }
+    // Five callers hold ten files at most, which is all that fits.
+    await Promise.all([1, 3, 7, 9, 11].map((step) => ask(step, false)));
+    expect(answered).toBe(5 * workgroups);
+    await Promise.all([1, 3, 7, 9, 11, 13, 17, 19, 21, 23].map((step) => ask(step, true)));
+    expect(answered + refused).toBe(15 * workgroups);
+    expect(answered).toBeGreaterThan(6 * workgroups);
+    expect(cache.usage().heldBytes).toBe(0);
+    expect(allFiles(cache.folder).length).toBe(cache.usage().files);
+    expect(cache.usage().files).toBeLessThanOrEqual(filesMax);
   });
 
   check('damaged and missing objects are errors, and nothing of them stays', async (store) => {

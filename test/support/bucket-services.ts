@@ -41,7 +41,7 @@ export const plainConfig: ConfigInput = { pipeline: quickPipeline, workgroups };
 
 /** @param endpointOf changes the address of the bucket that the machines use, for a proxy */
 export async function startBucketServices(
-  endpointOf: (endpoint: string) => Promise<string> = async (endpoint) => endpoint,
+  endpointOf: (s3: S3Settings) => Promise<string> = async ({ endpoint }) => endpoint,
   redisSettings?: Readonly<Record<string, string>>,
 ): Promise<BucketServices> {
   const redis = await startRedis(redisSettings);
@@ -49,7 +49,7 @@ export async function startBucketServices(
   const s3 = await s3ForTests();
   const jwksFile = join(tempDir(), 'keys.json');
   await ensureKeys(jwksFile);
-  const endpoint = await endpointOf(s3.endpoint);
+  const endpoint = await endpointOf(s3);
   const { timeouts: _, ...settings } = s3;
   const store = workgroupStore({ s3 }, HOME)!;
   return {
@@ -80,15 +80,16 @@ export async function startBucketServices(
 }
 
 const DAY_MS = 86_400_000;
+/** The first of the three days of the readings. It is computed once, because a test may run over midnight. */
+const FIRST_DAY_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3 * DAY_MS;
 /** The number of readings of `readings`. */
 export const READINGS = 4 * 24 * 3;
 
-/** Readings of a register of the last three days, one each quarter of an hour: those from `first` to before `end`. */
+/** Readings of a register of three days, one each quarter of an hour: those from `first` to before `end`. */
 export function readings(first: number, end: number): Reading[] {
-  const startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3 * DAY_MS;
   return Array.from({ length: end - first }, (_, index) => {
     const at = first + index;
-    return { atMs: startMs + at * 900_000, totalWh: 10 * at + (at % 7) };
+    return { atMs: FIRST_DAY_MS + at * 900_000, totalWh: 10 * at + (at % 7) };
   });
 }
 
@@ -117,8 +118,8 @@ export async function sendReadings(
 
 /** What a report shows of the days of the readings, without when and how often they were computed. */
 export async function dailyEnergy({ url, token }: Pick<ServiceProcess, 'url' | 'token'>): Promise<unknown> {
-  const [startDate, endDate] = [3, 1].map((days) =>
-    new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10),
+  const [startDate, endDate] = [0, 2].map((days) =>
+    new Date(FIRST_DAY_MS + days * DAY_MS).toISOString().slice(0, 10),
   );
   const query = `startDate=${startDate}&endDate=${endDate}`;
   const answer = await fetch(`${url}/api/v1/orgs/${HOME}/daily-energy/details?${query}`, {

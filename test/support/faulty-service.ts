@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type BucketServices, startBucketServices, statusOf } from './bucket-services.ts';
 import { knownWorkgroups } from './known-energy.ts';
 import { type Fate, startLossyProxy } from './lossy-proxy.ts';
@@ -14,6 +15,8 @@ export const FAULTS = [
   'answers-lost',
   'bucket-down',
   'redis-restarted',
+  'redis-stopped',
+  'stream-killed',
   'all-killed',
 ] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -25,19 +28,30 @@ export interface FaultyService extends Pick<BucketServices, 'redis' | 'store' | 
   workers: ServiceProcess[];
   /** The worker whose newest commit is the newest one of the bucket. Waits until a worker owns the workgroup. */
   owner(): Promise<ServiceProcess>;
-  /** Makes a fault and ends it. Killed workers run again when it returns. */
+  /** Makes a fault and ends it. Killed workers run again when it returns. No other process may end by it. */
   make(fault: Fault): Promise<void>;
 }
 
 /** Time for the bucket to be down, which several commits meet. */
 const DOWN_MS = 3_000;
+/** Longer than the lease of a worker. */
+const HANGING_MS = 12_000;
 /** A worker that hangs is replaced after its lease. The others then restore the warehouse. */
 const TAKEN_MS_MAX = 120_000;
-const FATES: Fate[] = ['lose', 'drop-answer', 'late', 'status-after', 'hang'];
+/** A request that hangs takes half a minute, so the usual loss has none. */
+const LOSSES: Fate[] = ['lose', 'drop-answer', 'late', 'status-after'];
+const FATES: Fate[] = [...LOSSES, 'hang'];
 
-export async function startFaultyService(random: () => number): Promise<FaultyService> {
-  let fateOf: () => Fate = () => 'pass';
-  const services = await startBucketServices((endpoint) => startLossyProxy(endpoint, () => fateOf()), {
+/**
+ * @param seed chooses what happens to requests
+ * @param lossShare the share of the requests to the bucket that are lost or answered wrongly all the time. Default: 0
+ */
+export async function startFaultyService(seed: number, lossShare = 0): Promise<FaultyService> {
+  const random = seededRandom(seed);
+  const oneOf = (fates: readonly Fate[]) => fates[Math.floor(random() * fates.length)]!;
+  const usual = (): Fate => (random() < lossShare ? oneOf(LOSSES) : 'pass');
+  let fateOf = usual;
+  const services = await startBucketServices(({ endpoint }) => startLossyProxy(endpoint, () => fateOf()), {
     // The stream is in Redis.
     appendonly: 'yes',
     appendfsync: 'always',
@@ -62,6 +76,7 @@ export async function startFaultyService(random: () => number): Promise<FaultySe
     await until(
       'a worker owns the workgroup',
       async () => {
+        requireRunning();
         const sequence = (await head())?.sequence;
         found = workers.find((worker) => {
           const status = statusOf(worker);
@@ -74,12 +89,18 @@ export async function startFaultyService(random: () => number): Promise<FaultySe
     );
     return found!;
   }
+  const requireRunning = () => {
+    for (const worker of workers) worker.requireRunning();
+  };
   const epoch = async () => BigInt((await head())?.ownerEpoch ?? 0);
 
   async function isClaimed(after: bigint): Promise<void> {
     await until(
       'another worker has claimed the workgroup',
-      async () => (await epoch()) > after,
+      async () => {
+        requireRunning();
+        return (await epoch()) > after;
+      },
       TAKEN_MS_MAX,
     );
   }
@@ -87,10 +108,8 @@ export async function startFaultyService(random: () => number): Promise<FaultySe
   /** Chooses the fate of requests for some seconds. */
   async function withFates(choose: () => Fate): Promise<void> {
     fateOf = choose;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    setTimeout(resolve, DOWN_MS);
-    await promise;
-    fateOf = () => 'pass';
+    await sleep(DOWN_MS);
+    fateOf = usual;
   }
 
   const make: Record<Fault, () => Promise<void>> = {
@@ -120,10 +139,21 @@ export async function startFaultyService(random: () => number): Promise<FaultySe
       await ended.stop();
       await start(ended);
     },
-    'answers-lost': () =>
-      withFates(() => (random() < 0.3 ? FATES[Math.floor(random() * FATES.length)]! : 'pass')),
+    'answers-lost': () => withFates(() => (random() < 0.3 ? oneOf(FATES) : 'pass')),
     'bucket-down': () => withFates(() => 'lose'),
     'redis-restarted': () => redis.restart({ downMs: 1_000 }),
+    async 'redis-stopped'() {
+      process.kill(redis.pid, 'SIGSTOP');
+      try {
+        await sleep(HANGING_MS);
+      } finally {
+        process.kill(redis.pid, 'SIGCONT');
+      }
+    },
+    async 'stream-killed'() {
+      await stream.kill();
+      await stream.start();
+    },
     async 'all-killed'() {
       await Promise.all(workers.map((worker) => worker.kill()));
       await Promise.all(workers.map(start));

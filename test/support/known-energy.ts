@@ -160,10 +160,15 @@ export async function knownReports(reports: Client): Promise<Record<string, unkn
     const { status, text } = await ask(reports, `${orgs}/${path}`);
     answers[path] =
       status === 200
-        ? JSON.parse(text, (key, value) => (MOMENTS.includes(key) ? undefined : value))
+        ? JSON.parse(text, (key, value) => (MOMENTS.includes(key) ? undefined : withoutRepeated(value)))
         : { status, text };
   }
   return answers;
+}
+
+/** Messages without an answer are sent again, so their readings can be there twice. */
+function withoutRepeated(value: unknown): unknown {
+  return Array.isArray(value) ? value.filter((item) => item?.fate !== 'repeated') : value;
 }
 
 /** Reads daily energy again and again. @returns ends it, and returns the answers that lacked days which earlier answers had */

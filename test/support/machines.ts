@@ -4,7 +4,8 @@ import { onTestFinished } from 'vitest';
 import { ensureKeys } from '../../src/access/keys.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { startRedis, type TestRedis } from './redis.ts';
-import { runCli } from './run-cli.ts';
+import type { CliResult } from './run-cli.ts';
+import { runCommand } from './run-command.ts';
 import { s3ForTests } from './s3-for-tests.ts';
 import { tempDir } from './temp-dir.ts';
 import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-process.ts';
@@ -12,7 +13,7 @@ import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-pro
 /** A process of a service with a data folder of its own, as on a machine of its own. */
 export interface Machine extends ServiceProcess {
   /** Runs a command with the configuration of this machine. */
-  run(...args: string[]): ReturnType<typeof runCli>;
+  run(...args: string[]): Promise<CliResult>;
 }
 
 /** Machines that share one Redis and one key file, and a bucket if it is asked for. */
@@ -55,7 +56,7 @@ export async function setUpMachines(
         role,
       );
       onTestFinished(machine.kill);
-      return { ...machine, run: (...args) => runCli(args, { cwd }) };
+      return { ...machine, run: (...args) => runCommand(args, { cwd }) };
     },
   };
 }

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 /** The environment of a process that a test starts. It has only what finds programs and compiled code. */
 export function processEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
@@ -8,3 +10,12 @@ export function processEnvironment(more: Record<string, string> = {}): NodeJS.Pr
 export const nodeOptions: readonly string[] = process.execArgv.filter(
   (option) => option === '--liftoff-only',
 );
+
+/** The command line: built once for a run of tests (`build-program.ts`), from source otherwise. */
+export const cliFile = builtModule('cli.js') ?? join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
+
+/** The file of a module in the built program; undefined outside a run of tests. */
+export function builtModule(name: string): string | undefined {
+  const folder = process.env.WATTLINE_TEST_PROGRAM;
+  return folder === undefined ? undefined : join(folder, name);
+}

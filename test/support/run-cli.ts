@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { nodeOptions, processEnvironment } from './process-environment.ts';
-
-const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
+import { cliFile, nodeOptions, processEnvironment } from './process-environment.ts';
 
 export interface CliResult {
   code: number | null;
@@ -15,7 +12,7 @@ export async function runCli(
   args: readonly string[],
   options: { cwd: string; environment?: Record<string, string>; readBytes?: number; script?: string },
 ): Promise<CliResult> {
-  const child = spawn(process.execPath, [...nodeOptions, options.script ?? cli, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, options.script ?? cliFile, ...args], {
     cwd: options.cwd,
     env: processEnvironment(options.environment),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,7 +7,7 @@ import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { tempDir } from './temp-dir.ts';
 import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-process.ts';
 
-export type { ServiceProcess } from './up-process.ts';
+export type { ProcessRole, ServiceProcess } from './up-process.ts';
 
 /** A service with this configuration in a folder of its own, not started yet; ended when the test has finished. */
 export async function createServiceProcess(

@@ -8,10 +8,8 @@ import { permissions } from '../../src/access/grant.ts';
 import type { Config, ConfigInput } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
-import { nodeOptions, processEnvironment } from './process-environment.ts';
+import { cliFile, nodeOptions, processEnvironment } from './process-environment.ts';
 import { until } from './until.ts';
-
-const cli = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 
 /** `wattline up`, or one role alone, as a process of its own, on a folder and a port that outlive it, for tests and benchmarks. */
 export interface ServiceProcess {
@@ -28,6 +26,10 @@ export interface ServiceProcess {
   kill(): Promise<void>;
   /** Asks it to end. @returns its exit code */
   stop(): Promise<number | null>;
+  /** Undefined while it runs. Null if a signal has ended it. */
+  exitCode(): number | null | undefined;
+  /** @throws Error with its last words if it has ended by itself */
+  requireRunning(): void;
   /** What it has written to standard error. */
   errorText(): string;
 }
@@ -64,6 +66,13 @@ export async function createUpProcess(
   let exited: Promise<number | null> | undefined;
   let errors = '';
 
+  const exitCode = () =>
+    child && child.exitCode === null && child.signalCode === null ? undefined : child?.exitCode;
+  function requireRunning(): void {
+    const code = exitCode();
+    if (child && code !== undefined) throw new Error(`the ${role} has ended by itself (${code}): ${errors}`);
+  }
+
   async function end(signal: NodeJS.Signals): Promise<number | null> {
     child?.kill(signal);
     const code = await exited;
@@ -78,7 +87,7 @@ export async function createUpProcess(
       return child?.pid;
     },
     async start() {
-      const started = spawn(process.execPath, [...nodeOptions, cli, role, '--log-level', 'warn'], {
+      const started = spawn(process.execPath, [...nodeOptions, cliFile, role, '--log-level', 'warn'], {
         cwd,
         env: processEnvironment(environment),
         stdio: ['ignore', 'ignore', 'pipe'],
@@ -90,8 +99,7 @@ export async function createUpProcess(
       exited = new Promise((resolve) => started.once('exit', resolve));
       if (role === 'worker') return;
       await until('the service answers', async () => {
-        if (started.exitCode !== null)
-          throw new Error(`the service ended with ${started.exitCode}: ${errors}`);
+        requireRunning();
         return fetch(`${url}/health`).then(
           (answer) => answer.ok,
           () => false,
@@ -100,6 +108,8 @@ export async function createUpProcess(
     },
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
+    exitCode,
+    requireRunning,
     errorText: () => errors,
   };
 }

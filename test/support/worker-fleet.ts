@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkerHealth } from '../../jobs/worker-health.ts';
+import { builtModule } from './process-environment.ts';
 import type { WorkerProcessOptions } from './worker-process.ts';
+
+const workerProcess = builtModule('worker-process.js') ?? join(import.meta.dirname, 'worker-process.ts');
 
 /** One line of the journal that worker processes write. */
 export interface JournalLine {
@@ -39,7 +42,7 @@ export function createWorkerFleet(): WorkerFleet {
   const children: ChildProcess[] = [];
   return {
     async start(options) {
-      const child = fork(join(import.meta.dirname, 'worker-process.ts'), [JSON.stringify(options)]);
+      const child = fork(workerProcess, [JSON.stringify(options)]);
       children.push(child);
       await answer(child);
       return {

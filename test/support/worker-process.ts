@@ -23,7 +23,8 @@ export interface WorkerProcessOptions {
 }
 
 const options: WorkerProcessOptions = JSON.parse(process.argv[2] ?? '{}');
-const { journal, behaviour = {}, hasNews = false, idle = [] } = options;
+const { journal, behaviour = {}, hasNews = false } = options;
+const idle = new Set(options.idle);
 mkdirSync(journal, { recursive: true });
 
 function write(workgroupId: string, what: string): void {
@@ -78,15 +79,21 @@ const started = await startWorker({
     openShard: async (workgroupId) => write(workgroupId, 'shard open'),
     closeShard: async (workgroupId) => write(workgroupId, 'shard close'),
     hasNews: () => hasNews,
-    assess: async (workgroupId) => (idle.includes(workgroupId) ? 'idle' : 'behind'),
+    assess: async (workgroupId) => (idle.has(workgroupId) ? 'idle' : 'behind'),
     mayHibernate: async () => true,
-    onHibernated: (workgroupId) => write(workgroupId, 'shard hibernate'),
+    async onHibernated(workgroupId) {
+      idle.add(workgroupId);
+      write(workgroupId, 'shard hibernate');
+    },
   },
 });
 worker = started;
 process.on('message', async (message: string) => {
   const [what, workgroupId = ''] = message.split(' ');
-  if (what === 'news') return started.noteNews(workgroupId);
+  if (what === 'news') {
+    idle.delete(workgroupId);
+    return started.noteNews(workgroupId);
+  }
   if (what === 'wake') return process.send?.(await started.wake(workgroupId));
   return process.send?.(started.health());
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
@@ -72,3 +72,19 @@ describe.each([
     },
   );
 });
+
+test.each([0, 4_096, 20_480, 65_536])(
+  'a new warehouse on a disk with %i free bytes is refused, and opens when there is space',
+  async (freeBytes) => {
+    const disk = smallMount(8);
+    if (disk === undefined) return;
+    const path = join(disk.folder, 'acme.duckdb');
+    const filler = join(disk.folder, 'filler');
+    const { bavail, bsize } = statfsSync(disk.folder);
+    writeFileSync(filler, Buffer.alloc(bavail * bsize - freeBytes));
+    for (const _ of [1, 2]) await expect(openTestShard({ path })).rejects.toMatchObject({ code: 'DiskFull' });
+    rmSync(filler);
+    const shard = await openTestShard({ path });
+    expect((await shard.status()).messages).toBe(0);
+  },
+);

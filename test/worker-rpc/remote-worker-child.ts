@@ -50,7 +50,7 @@ const worker: RunningWorker = await startWorker({
     hasNews: () => true,
     assess: async () => (isIdle ? 'idle' : 'behind'),
     mayHibernate: async () => false,
-    onHibernated: () => undefined,
+    onHibernated: async () => undefined,
   },
 });
 const journal: Pick<Pipeline, 'run'> = {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { InputError, TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { machineName } from '../../src/lib/machine-name.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { ControlFile } from '../../src/worker-rpc/rpc-file.ts';
 import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
@@ -59,7 +60,12 @@ describe('the owner of a warehouse', () => {
     const { control } = await startOwner(dataDir, ['acme', 'globex']);
     expect(statSync(fileOf(dataDir)).mode & 0o777).toBe(0o600);
     expect(statSync(join(dataDir, 'control')).mode & 0o777).toBe(0o700);
-    expect(read(dataDir)).toEqual({ port: expect.any(Number), secret: expect.any(String), pid: process.pid });
+    expect(read(dataDir)).toEqual({
+      port: expect.any(Number),
+      secret: expect.any(String),
+      pid: process.pid,
+      machine: machineName(),
+    });
     control.close('acme');
     expect(readdirSync(join(dataDir, 'control'))).toEqual(['globex.json']);
     expect(await createControl(dataDir).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });

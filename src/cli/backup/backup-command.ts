@@ -9,6 +9,7 @@ import { MINUTE_MS } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
+import { repeatRequests } from '../../storage/repeat-requests.ts';
 import { workgroupStore } from '../../storage/workgroup-store.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { runTask } from '../run-service.ts';
@@ -137,7 +138,7 @@ async function backupOne(
     });
   try {
     const store = workgroupStore(config.storage, workgroup.id);
-    if (store) return await copyOfBucket(store, place, service, copy);
+    if (store) return await copyOfBucket(repeatRequests(store), place, service, copy);
     return await copyOfLake(config, service, workgroup, view, copy);
   } finally {
     view.clear();

@@ -8,6 +8,7 @@ import { inWords } from '../../lib/input-words.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import { openStore, parseStoreAddress } from '../../storage/open-store.ts';
+import { repeatRequests } from '../../storage/repeat-requests.ts';
 
 /** Where a backup is: a store for each workgroup, and one for the state beside them. */
 export interface Place {
@@ -25,7 +26,7 @@ export function choosePlace(config: Config, { cwd, environment }: Terminal, text
   const address = addressOf(config, { cwd, environment }, text);
   return {
     name: address.kind === 'folder' ? address.path.replace(/(?<=.)\/$/, '') : bucketAddress(address),
-    of: (workgroupId) => openStore(address, workgroupId),
+    of: (workgroupId) => repeatRequests(openStore(address, workgroupId)),
     state: openStore(address, STATE_FOLDER),
   };
 }

@@ -28,7 +28,7 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
     .description('show which days of closed periods have changed, how, and why')
     .requiredOption(
       '--since <time>',
-      'changes since this day, or since an instant such as 2026-11-20T13:05:00Z',
+      'changes since this day (also today, yesterday), or since an instant such as 2026-11-20T13:05:00Z',
     )
     .option('--until <time>', 'until the end of this day, or until this instant (default: now)')
     .option(...WORKGROUP_OPTION)
@@ -45,11 +45,11 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
         totalChanges: totalsOf,
       } = await import('../../report/day-changes.ts');
       const boundOf = (text: string, name: 'since' | 'until'): UtcMs => {
-        const ms = changeBound(text, workgroup.timezone, name);
+        const ms = changeBound(text, { zone: workgroup.timezone, nowMs: systemClock.now(), end: name });
         if (ms !== undefined) return ms;
         throw commandLineError(
           `--${name}`,
-          `"${text}" is neither a day such as 2026-11-20 nor an instant with a zone such as 2026-11-20T13:05:00Z`,
+          `"${text}" is neither a day such as 2026-11-20, today or yesterday nor an instant with a zone such as 2026-11-20T13:05:00Z`,
         );
       };
       const query = {

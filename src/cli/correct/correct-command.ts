@@ -150,6 +150,7 @@ function store(
 ): Promise<void> {
   return runTask(command, terminal, async (config, service) => {
     const { correctionRequestSchema } = await import('../../correction/correction-request.ts');
+    const { withRequestKey } = await import('../../correction/with-request-key.ts');
     const { inWords } = await import('../../lib/input-words.ts');
     const { zodProblems } = await import('../../config/zod-problems.ts');
     const { describeCorrectionOutcome: describeOutcome } = await import('./correct-view.ts');
@@ -163,11 +164,10 @@ function store(
     const dryRun = options.dryRun ?? false;
     const owner = await findOwner(config, workgroup, service);
     try {
-      const told = await owner.ask(
-        'correct',
-        { request: parsed.data, author, dryRun },
-        { signal: service.signal, withinMs: STORE_MS },
-      );
+      const told = await owner.ask('correct', withRequestKey({ request: parsed.data, author, dryRun }), {
+        signal: service.signal,
+        withinMs: STORE_MS,
+      });
       printData(command, terminal, told, (columnsMax, shown) =>
         describeOutcome(shown, workgroup, columnsMax),
       );

@@ -21,12 +21,13 @@ interface ImportCommandOptions {
   table: string;
   mapping?: string;
   dryRun?: boolean;
+  sheet?: string;
 }
 
 export function addImportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('import')
-    .description('import files of other systems: CSV, NDJSON, JSON arrays (also .gz, .zst) or Parquet')
+    .description('import files of other systems: CSV, NDJSON, JSON arrays (also .gz, .zst), XLSX or Parquet')
     .argument('<files...>', 'files, or patterns such as "export/*.csv"')
     .option(...WORKGROUP_OPTION)
     .requiredOption('-t, --table <name>', 'the table of the messages, which energy streams read')
@@ -34,6 +35,7 @@ export function addImportCommand(program: Command, terminal: Terminal): void {
       '-m, --mapping <file>',
       'a YAML file with the meaning of the columns (default: guessed and printed)',
     )
+    .option('--sheet <name>', 'the sheet of XLSX files (default: the first one with rows)')
     .option('--dry-run', 'show what would be imported, and import nothing')
     .addHelpText('after', help)
     .action((files: string[], options: ImportCommandOptions) =>
@@ -49,11 +51,27 @@ async function runCommand(
   options: ImportCommandOptions,
 ): Promise<void> {
   const { terminal } = service;
-  const { findFiles, guessFor, mappingText, readMapping } = await import('./mapping-files.ts');
+  const { findFiles } = await import('./mapping-files.ts');
   const workgroup = chooseWorkgroup(config, options.workgroup);
   const table = tableNameSchema.safeParse(options.table);
   if (!table.success) throw commandLineError('--table', table.error.issues[0]!.message);
-  const files = findFiles(named, terminal.cwd);
+  const found = findFiles(named, terminal.cwd);
+  const { withoutWorkbooks } = await import('./convert-workbooks.ts');
+  const onNote = (note: string) => printNote(command, terminal, note);
+  await withoutWorkbooks(found, { service, sheet: options.sheet, onNote }, (files) =>
+    importFiles(command, config, service, files, { workgroup, options }),
+  );
+}
+
+async function importFiles(
+  command: Command,
+  config: Config,
+  service: Service,
+  files: readonly string[],
+  { workgroup, options }: { workgroup: WorkgroupConfig; options: ImportCommandOptions },
+): Promise<void> {
+  const { terminal } = service;
+  const { guessFor, mappingText, readMapping } = await import('./mapping-files.ts');
   const isGuess = options.mapping === undefined;
   const { mapping, reasons } = isGuess
     ? await guessFor(files[0]!, workgroup, options.table)
@@ -227,6 +245,9 @@ At the end the command shows which energy stream reads each field, how many read
 imported devices by month and source. If no energy stream reads a field, there is no energy, and a warning suggests lines for energyStreams in the
 configuration. A dry run shows the same without energy. "wattline status" shows the newest imports.
 
+An XLSX workbook is read as the table of one sheet. Dates of its cells are times without a zone, and numbers have a decimal point. Formulas have
+the value that was saved last.
+
 A mapping file:
   time: { column: Zeit, format: "%d.%m.%Y %H:%M", zone: Europe/Berlin }
                                    format: iso (default), seconds, milliseconds ... since 1970, or a pattern; zone: for times without a zone
@@ -245,4 +266,5 @@ A mapping file:
 Examples:
   wattline import export.csv --workgroup home --table solar --dry-run > mapping.yaml
   wattline import "export/*.csv.gz" --workgroup home --table solar --mapping mapping.yaml
-  wattline import years.parquet --workgroup home --table solar --json`;
+  wattline import years.parquet --workgroup home --table solar --json
+  wattline import report.xlsx --sheet Data --workgroup home --table solar --dry-run`;

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FieldValue } from '../../contract/messages.ts';
@@ -14,6 +15,8 @@ export interface CsvReading {
   data: Record<string, FieldValue>;
 }
 
+const PART_EVERY_ROWS = 1_000;
+
 /** Columns that are not fields, with other common names. */
 const known = {
   event_time: ['eventtime', 'time', 'timestamp', 'datetime'],
@@ -24,18 +27,27 @@ const known = {
 /**
  * Reads the rows of a CSV file in their order.
  * @param fields that the energy streams read. A file without any of them has no energy.
+ * @param onPart called with the part of the file that is read, 0 to 1
  * @throws InputError with the file and the line
  */
-export async function* readCaseCsv(path: string, fields: readonly string[]): AsyncGenerator<CsvReading> {
-  const bytes: Readable = createReadStream(path);
-  const text = path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes;
+export async function* readCaseCsv(
+  path: string,
+  fields: readonly string[],
+  onPart?: (part: number) => void,
+): AsyncGenerator<CsvReading> {
+  const bytes = createReadStream(path);
+  const { size } = await stat(path);
+  const text: Readable = path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes;
   let hasColumns = false;
+  let rows = 0;
   const columns = (names: string[]) => {
     hasColumns = true;
     return checkColumns(path, names, fields);
   };
   try {
     for await (const { record, info } of streamCsv([bytes, text], columns)) {
+      rows += 1;
+      if (rows % PART_EVERY_ROWS === 0 && size > 0) onPart?.(Math.min(1, bytes.bytesRead / size));
       yield readingOf(path, record, info.lines);
     }
   } catch (error) {

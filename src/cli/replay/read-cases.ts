@@ -1,5 +1,5 @@
 import { access, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import { workgroupSchema } from '../../config/workgroup-settings.ts';
@@ -9,6 +9,7 @@ import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';
 import { parseInstant, type UtcMs } from '../../lib/time.ts';
 import { type BalanceCase, isBalanceCase, readBalanceCase } from './balance-case.ts';
+import { type ExpectedDay, readExpected } from './expected-days.ts';
 import { badInstant, readCaseCsv } from './read-case-csv.ts';
 
 /** A reading of a case, as a device sends it. */
@@ -24,7 +25,10 @@ export interface CaseReading {
 export interface ReplayCase {
   name: string;
   workgroup: WorkgroupConfig;
-  readings(): AsyncIterable<CaseReading>;
+  /** @param onPart called with the part that is read, 0 to 1 */
+  readings(onPart?: (part: number) => void): AsyncIterable<CaseReading>;
+  /** Days that are known from elsewhere. Undefined if there are none. */
+  expected?: readonly ExpectedDay[] | undefined;
 }
 
 /** The device of readings without a device. */
@@ -61,6 +65,7 @@ export async function readCases(path: string): Promise<{ readings: ReplayCase[];
   const found = await stat(path).catch((error: unknown) => {
     throw new InputError(path, [{ path: '', message: `cannot be read: ${errorMessage(error)}` }]);
   });
+  if (TABLES.test(path)) throw new InputError(path, [{ path: '', message: tableMessage(path) }]);
   if (found.isDirectory()) return { readings: [await readFolder(path)], balances: [] };
   const content = await readJson(path);
   const list = Array.isArray(content) ? content : [content];
@@ -79,6 +84,14 @@ export async function readCases(path: string): Promise<{ readings: ReplayCase[];
   return { readings, balances };
 }
 
+/** Files that `wattline import` reads. A case is JSON. */
+const TABLES = /\.(?:csv|tsv|txt|ndjson|jsonl|parquet|xlsx|xlsm)(?:\.(?:gz|zst))?$/i;
+
+function tableMessage(path: string): string {
+  const name = basename(path);
+  return `is a table, and a case is a folder or a JSON file. "wattline import ${name} --table <name> --dry-run" shows how the table would be imported. To try it here, name it readings.csv in a folder with case.json (see "wattline help replay"), and give the folder`;
+}
+
 async function readFolder(folder: string): Promise<ReplayCase> {
   const file = join(folder, 'case.json');
   const { name, workgroup, table } = describe(file, await readJson(file), 0);
@@ -87,8 +100,10 @@ async function readFolder(folder: string): Promise<ReplayCase> {
   return {
     name,
     workgroup,
-    async *readings() {
-      for await (const { deviceId = LONE_DEVICE, source = null, ...reading } of readCaseCsv(path, fields))
+    expected: await readExpected(join(folder, 'expected.csv')),
+    async *readings(onPart) {
+      const rows = readCaseCsv(path, fields, onPart);
+      for await (const { deviceId = LONE_DEVICE, source = null, ...reading } of rows)
         yield { table, device: deviceId, source, ...reading };
     },
   };

@@ -14,6 +14,7 @@ import { pollSlice } from '../../pipeline/poll-slice.ts';
 import type { Service } from '../../service/service.ts';
 import { startRoles } from '../../service/start-roles.ts';
 import { inTempFolder } from '../temp-folder.ts';
+import { type ComparedDay, compareDays } from './expected-days.ts';
 import type { CaseReading, ReplayCase } from './read-cases.ts';
 
 /** The result of a case. Energy in Wh. */
@@ -28,8 +29,16 @@ export interface ReplayResult {
   messages: number;
   rejected: number;
   rejectedByReason: Record<string, number>;
+  /** The comparison with expected.csv, the largest difference first. */
+  compared?: ComparedDay[];
   seconds: number;
 }
+
+/** The progress of a case. `part` is 0 to 1, and undefined if it is not known. */
+export type ReplayProgress = { name: string; part?: number | undefined } & (
+  | { phase: 'sending' | 'landing'; messages: number }
+  | { phase: 'computing' }
+);
 
 /** Called for each case while its warehouse is open, so that days can be explained. */
 export type OnReplayed = (
@@ -50,15 +59,18 @@ export async function replayCases(
   cases: readonly ReplayCase[],
   service: Service,
   onReplayed: OnReplayed,
+  onProgress: (progress: ReplayProgress) => void = () => undefined,
 ): Promise<void> {
-  await inTempFolder('replay', service, (dataDir) => replayIn(dataDir, cases, service, onReplayed));
+  await inTempFolder('replay', service, (dataDir) =>
+    replayIn(dataDir, cases, service, { onReplayed, onProgress }),
+  );
 }
 
 async function replayIn(
   dataDir: string,
   cases: readonly ReplayCase[],
   service: Service,
-  onReplayed: OnReplayed,
+  { onReplayed, onProgress }: { onReplayed: OnReplayed; onProgress: (progress: ReplayProgress) => void },
 ): Promise<void> {
   const config: Config = {
     ...configSchema.parse({
@@ -84,7 +96,7 @@ async function replayIn(
       const server = { pool, url: running.url!, token, workgroupId: workgroup.id };
       const startedMs = performance.now();
       try {
-        const result = await replayCase(one, { server, pipeline, config, workgroup, service });
+        const result = await replayCase(one, { server, pipeline, config, workgroup, service, onProgress });
         const seconds = Math.round(performance.now() - startedMs) / 1_000;
         await onReplayed(one.name, { ...result, seconds }, (args) =>
           pipeline.run(workgroup.id, 'explain', args),
@@ -119,15 +131,32 @@ const nothing = {
 
 async function replayCase(
   one: ReplayCase,
-  parts: { server: Server; pipeline: Pipeline; config: Config; workgroup: WorkgroupConfig; service: Service },
+  parts: {
+    server: Server;
+    pipeline: Pipeline;
+    config: Config;
+    workgroup: WorkgroupConfig;
+    service: Service;
+    onProgress: (progress: ReplayProgress) => void;
+  },
 ): Promise<Omit<ReplayResult, 'seconds'>> {
-  const { server, pipeline, config, workgroup, service } = parts;
-  const sent = await sendReadings(server, one);
+  const { server, pipeline, config, workgroup, service, onProgress } = parts;
+  const { name, expected } = one;
+  const sent = await sendReadings(server, one, onProgress);
   await pipeline.open(assignmentOf(config, workgroup));
-  await drainStream(server, pipeline, service.signal);
+  let landed = 0;
+  await landStream(server, pipeline, service.signal, (messages) => {
+    landed += messages;
+    onProgress({ name, phase: 'landing', messages: landed, part: landed / Math.max(1, sent.messages) });
+  });
+  onProgress({ name, phase: 'computing' });
+  for (let more = true; more; ) ({ more } = await pipeline.run(workgroup.id, 'rollUp', undefined));
+  await pipeline.run(workgroup.id, 'publish', undefined);
   const status = await pipeline.run(workgroup.id, 'status', undefined);
+  const report = await readReport(server, sent, workgroup.timezone);
   return {
-    ...(await readReport(server, sent, workgroup.timezone)),
+    ...report,
+    ...(expected && { compared: compareDays(expected, report.bySource) }),
     failed: status.setAside.map(({ device, source, field, error }) => ({
       series: `${device}.${source}`,
       field,
@@ -153,7 +182,12 @@ interface Sent {
 }
 
 /** Posts the readings in their order. Each request has one table. */
-async function sendReadings(server: Server, { name, readings }: ReplayCase): Promise<Sent> {
+async function sendReadings(
+  server: Server,
+  { name, readings }: ReplayCase,
+  onProgress: (progress: ReplayProgress) => void,
+): Promise<Sent> {
+  let part: number | undefined;
   const sent: Sent = { messages: 0, firstMs: undefined, lastMs: undefined };
   let waiting: CaseReading[] = [];
   const send = async () => {
@@ -175,8 +209,12 @@ async function sendReadings(server: Server, { name, readings }: ReplayCase): Pro
     if (answer.status !== 200) throw refused(`case ${name}`, sent.messages, answer.bytes);
     sent.messages += waiting.length;
     waiting = [];
+    onProgress({ name, phase: 'sending', messages: sent.messages, part });
   };
-  for await (const reading of readings()) {
+  const read = readings((now) => {
+    part = now;
+  });
+  for await (const reading of read) {
     if (waiting.length >= ITEMS_PER_REQUEST || (waiting.length > 0 && waiting[0]!.table !== reading.table))
       await send();
     waiting.push(reading);
@@ -200,19 +238,24 @@ function refused(what: string, before: number, bytes: Uint8Array): TerminalError
   return new TerminalError('ReadingsRefused', lines.join('\n'));
 }
 
-/** Polls to the head of the stream. Then rolls up and publishes. */
-async function drainStream(server: Server, pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+/** Lands all messages of the stream. @param onLanded called with the number of messages of each slice */
+async function landStream(
+  server: Server,
+  pipeline: Pipeline,
+  signal: AbortSignal,
+  onLanded: (messages: number) => void,
+): Promise<void> {
   const { url, workgroupId, token } = server;
   const source = createRestSource({ url, workgroup: workgroupId, token });
   try {
     for (let upToDate = false; !upToDate; ) {
-      ({ upToDate } = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds: 0 }));
+      const slice = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds: 0 });
+      ({ upToDate } = slice);
+      onLanded(slice.messages);
     }
   } finally {
     await source.close();
   }
-  for (let more = true; more; ) ({ more } = await pipeline.run(workgroupId, 'rollUp', undefined));
-  await pipeline.run(workgroupId, 'publish', undefined);
 }
 
 /** The report of all days of the readings, by device and by source, with flags. Days without energy are left out. */

@@ -16,6 +16,7 @@ import {
 import type { FindStream } from '../../operate/count-backlogs.ts';
 import { readWorkgroupStates, stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
+import type { LakeFillState } from '../../replica/start-lake-fill.ts';
 import type { OpenControl } from '../../service/open-control.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { createUpstreams } from '../../service/upstreams.ts';
@@ -162,14 +163,25 @@ function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: n
   const exports = statuses.flatMap(({ workgroupId, exports: own }) =>
     own.flatMap(exportNotes).map((note) => `export: ${workgroupId}, ${note}\n`),
   );
+  const fills = statuses.flatMap(({ workgroupId, bucket }) =>
+    bucket?.fill ? [`copying: ${workgroupId}, ${describeFill(bucket.fill)}\n`] : [],
+  );
   return [
     formatTable(columnsAt(nowMs, statuses), statuses, columnsMax),
+    ...(fills.length > 0 ? ['\n', ...fills] : []),
     ...(failing.length > 0 ? ['\n', ...failing] : []),
     ...(problems.length > 0 ? ['\n', ...problems] : []),
     ...(imports.length > 0 ? ['\n', ...imports] : []),
     ...(exports.length > 0 ? ['\n', ...exports] : []),
     ...(errors.length > 0 ? ['\nLast errors\n', ...errors] : []),
   ].join('');
+}
+
+/** The copy of the files of a lake after a takeover. */
+function describeFill({ missingFiles, error }: LakeFillState): string {
+  const files = missingFiles === undefined ? 'files' : `${missingFiles.toLocaleString('en')} files`;
+  const failed = error === undefined ? '' : `; the last attempt failed: ${error}`;
+  return `${files} of its lake are still only in the bucket, and reports read them there${failed}`;
 }
 
 function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
@@ -228,7 +240,8 @@ setting, the problem, and what to change. The worker looks for problems in the d
 without a running worker.
 
 With storage.s3, Machine is where the workgroup was last opened, and "In bucket" says when the bucket last had everything of that machine. A
-machine that does not have the workgroup asks its worker.
+machine that does not have the workgroup asks its worker. A line that begins with "copying" shows that a machine has taken a workgroup over, and still
+copies the files of its lake in the background.
 
 Unfinished imports are listed with what to do. The three newest imports of the last week are listed with their readings and their energy, or
 with a warning if they gave no energy.

@@ -5,6 +5,7 @@ import { createAudit } from '../../audit/audit.ts';
 import { localActor } from '../../audit/local-actor.ts';
 import type { Config } from '../../config/config.ts';
 import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
+import { nearest } from '../../lib/input-words.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { formatInstant, systemClock, type UtcMs } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
@@ -95,14 +96,24 @@ async function create(
 function problemsOf(options: CreateOptions, config: Config): Problem[] {
   return options.workgroup.flatMap((id) => {
     const workgroup = config.workgroups.find((each) => each.id === id);
-    if (!workgroup) return [{ path: '--workgroup', message: `"${id}" is not configured` }];
+    if (!workgroup) {
+      const names = config.workgroups.map((each) => each.id);
+      const near = nearest(id, names);
+      const known = names.length === 0 ? 'no workgroup is configured' : `configured are ${names.join(', ')}`;
+      const message = `"${id}" is not configured; ${near === undefined ? '' : `is it ${near}? `}${known}`;
+      return [{ path: '--workgroup', message }];
+    }
     return (options.deviceGroup ?? [])
       .filter((group) => !Object.hasOwn(workgroup.deviceGroups, group))
       .map((group) => ({
         path: '--device-group',
-        message: `"${group}" is not a device group of workgroup "${id}"`,
+        message: `"${group}" is not a device group of workgroup "${id}"; ${groupsText(Object.keys(workgroup.deviceGroups))}`,
       }));
   });
+}
+
+function groupsText(groups: readonly string[]): string {
+  return groups.length === 0 ? 'it has none' : `its groups are ${groups.join(', ')}`;
 }
 
 async function list(command: Command, terminal: Terminal): Promise<void> {

@@ -20,6 +20,7 @@ export async function runWorker(config: Config, service: Service): Promise<void>
 
 const help = `
 With queue.backend: redis several workers share the workgroups. With the embedded queue only one worker can run.
+A worker reads the upstream of a workgroup, or else the stream of its own machine ("wattline stream", at http.streamPort).
 
 Examples:
   wattline worker

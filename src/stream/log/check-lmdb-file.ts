@@ -19,7 +19,7 @@ const MISSING_PAGES_MAX = 16;
 /**
  * Checks that the file of a log is complete. LMDB maps the file into memory, and the system ends the process if it reads beyond the end.
  * @param path the folder of the log
- * @throws TerminalError DamagedLog if a part of the file is missing
+ * @throws TerminalError DamagedLog if a part of the file is missing, or if it is not a file of LMDB
  */
 export function checkLmdbFile(path: string): void {
   const file = join(path, 'data.mdb');
@@ -36,8 +36,7 @@ export function checkLmdbFile(path: string): void {
     if (size === 0) return;
     const first = readMeta(descriptor, 0);
     const second = first && readMeta(descriptor, first.pageBytes);
-    // LMDB reports files that are not of its kind.
-    if (!first) return;
+    if (!first) throw notALog(file);
     const meta = second && second.transaction > first.transaction ? second : first;
     const wantedBytes = (Number(meta.lastPage) + 1) * meta.pageBytes;
     if (size + MISSING_PAGES_MAX * meta.pageBytes < wantedBytes) throw damaged(file, size, wantedBytes);
@@ -55,6 +54,14 @@ function readMeta(descriptor: number, at: number) {
     lastPage: bytes.readBigUInt64LE(LAST_PAGE_AT),
     transaction: bytes.readBigUInt64LE(TRANSACTION_AT),
   };
+}
+
+function notALog(file: string): TerminalError {
+  return new TerminalError(
+    'DamagedLog',
+    `the file ${file} is not a log. Stop the service, move the file aside, and start again: a new log begins`,
+    { details: { file } },
+  );
 }
 
 function damaged(file: string, bytes: number, wantedBytes: number): TerminalError {

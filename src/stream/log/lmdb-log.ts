@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Offset } from '../../contract/offset.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
-import { checkLmdbFile } from './check-lmdb-file.ts';
 import { openChunk, openSpan } from './chunk.ts';
 import type { ChunkStore, StoreTail } from './chunk-store.ts';
 import type { LogHead as LogEnd } from './idle-closing-log.ts';
+import { requireOpenable } from './require-openable.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
 
@@ -28,6 +28,8 @@ const TRIM_CHUNKS_MAX = 500;
  */
 const FREE_BYTES_MIN = { append: 64 * 1024 ** 2, trim: 4 * 1024 ** 2 } as const;
 const FORMAT = 1;
+/** Logs that are open in this process. */
+let openLogs = 0;
 
 /**
  * Opens the log of a workgroup on disk, and creates it if needed. Each workgroup has its own LMDB environment, because
@@ -35,13 +37,14 @@ const FORMAT = 1;
  * folder.
  *
  * If a second process opens the same log, the first process can append no more.
- * @throws TerminalError if a later version has written the log, or if the file is damaged; TransientError `DiskFull`, because opening writes
+ * @throws TerminalError if a later version has written the log, or if the file is damaged or cannot be written
+ * @throws TransientError `DiskFull`, because opening writes; `TooManyFiles` and `TooManyLogs` if the process has too many open
  */
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
   const { path, freeBytes = freeBytesOnDisk } = options;
-  checkLmdbFile(path);
   mkdirSync(path, { recursive: true });
   requireSpace(path, freeBytes, FREE_BYTES_MIN.trim);
+  requireOpenable(path, openLogs);
   return createSequencedLog(openLmdbStore(path, freeBytes), options);
 }
 
@@ -57,11 +60,11 @@ function requireSpace(path: string, freeBytes: (path: string) => number, freeByt
 /**
  * Reads the end of a log that is not open in this process. It does not take the log over.
  * @returns undefined if there is no log yet
- * @throws TerminalError DamagedLog if a part of its file is missing
+ * @throws TerminalError DamagedLog if a part of its file is missing; other errors as `openLmdbLog`
  */
 export async function readLmdbHead(path: string): Promise<LogEnd | undefined> {
   if (!existsSync(join(path, 'data.mdb'))) return undefined;
-  checkLmdbFile(path);
+  requireOpenable(path, openLogs);
   const environment = open({ path, mapSize: MAP_BYTES, readOnly: true });
   try {
     const heads: Database<LogHead, string> = environment.openDB('head', { encoding: 'json' });
@@ -101,6 +104,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
     // With batches of event turns a failed commit also rejects a promise that cannot be caught, which ends the process.
     eventTurnBatching: false,
   });
+  openLogs += 1;
   const chunks: Database<Buffer, Buffer> = environment.openDB('chunks', {
     encoding: 'binary',
     keyEncoding: 'binary',
@@ -177,6 +181,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
     },
     async close() {
       await environment.close();
+      openLogs -= 1;
     },
   };
 }

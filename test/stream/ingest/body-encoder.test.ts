@@ -24,6 +24,12 @@ function manyFields(items: number, fieldsPerItem: number): Buffer {
   return Buffer.from(JSON.stringify(Array.from({ length: items }, (_, index) => item(index))));
 }
 
+/** The time that this thread worked. */
+function cpuMsSince(begun: NodeJS.CpuUsage): number {
+  const { user, system } = process.threadCpuUsage(begun);
+  return (user + system) / 1_000;
+}
+
 const request = (body: Uint8Array, type: 'application/json' | 'application/cbor' = 'application/json') => ({
   table: 'solar',
   type,
@@ -49,16 +55,15 @@ test('a body of 850,000 fields does not block the event loop or the body of anot
     turns++;
   }
   await others;
-  const { user, system } = process.threadCpuUsage(begun);
-  const cpuMs = (user + system) / 1_000;
-  expect(turns).toBeGreaterThan(10);
-  expect(cpuMs).toBeLessThan(1_000);
+  const cpuHereMs = cpuMsSince(begun);
+  expect(turns).toBeGreaterThan(0);
   expect(ended[0]).toBe('other');
-  process.stdout.write(`this thread worked for ${Math.round(cpuMs)} ms until the other tenant was served\n`);
   const batch = await encoding;
   await again;
   expect(ended).toEqual(['other', 'large', 'the next']);
+  const begunEncoding = process.threadCpuUsage();
   const expected = encodeBody(request(large));
+  expect(cpuHereMs).toBeLessThan(cpuMsSince(begunEncoding) / 2);
   const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
   expect(digest(batch.bytes)).toBe(digest(expected.bytes));
   expect(batch.starts).toEqual(expected.starts);

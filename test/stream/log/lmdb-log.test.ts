@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, statSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { open } from 'lmdb';
@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import type { Offset } from '../../../src/contract/offset.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemClock } from '../../../src/lib/time.ts';
-import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
+import { openLmdbLog, readLmdbHead } from '../../../src/stream/log/lmdb-log.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { decodeParts, telemetryBatch } from '../../support/messages.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -95,6 +95,34 @@ test('failed writes refuse their appends and serve nothing, and a trim makes app
   await log.append(telemetryBatch(100));
   expect(await log.countFrom(0n)).toBe(100);
   await log.close();
+});
+
+// lmdb-js frees memory twice if an opening fails. How the process ends depends on the number of descriptors that are left.
+test.for([200, 201, 202])(
+  'with %s file descriptors, openings are refused and the process continues',
+  async (most) => {
+    const opener = join(import.meta.dirname, 'open-many-logs.ts');
+    const child = spawn(
+      'sh',
+      ['-c', `ulimit -n ${most} && exec "${process.execPath}" "${opener}" "${tempDir()}"`],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const exited = once(child, 'exit');
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: child.stdout! })) lines.push(line);
+    expect(lines).toEqual(['open TooManyFiles', 'read TooManyFiles', 'opened again']);
+    expect(await exited).toEqual([0, null]);
+  },
+);
+
+test('a file that is not a log is refused before LMDB opens it', async () => {
+  const path = tempDir();
+  writeFileSync(join(path, 'data.mdb'), 'not a log'.repeat(1_000));
+  expect(() => openLmdbLog({ ...settings, path })).toThrow(/is not a log/);
+  await expect(readLmdbHead(path)).rejects.toMatchObject({ code: 'DamagedLog' });
+  const folder = tempDir();
+  mkdirSync(join(folder, 'lock.mdb'));
+  expect(() => openLmdbLog({ ...settings, path: folder })).toThrow(/lock.mdb is not a file/);
 });
 
 test('an almost full disk refuses appends, but reads and trims continue', async () => {

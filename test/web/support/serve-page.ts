@@ -9,6 +9,7 @@ import { systemWaiting } from '../../../src/client/with-retries.ts';
 import { addDays, dayStart, HOUR_MS, INTERVAL_MS, localDateOf } from '../../../src/lib/time.ts';
 import { createSite } from '../../../src/simulate/create-site.ts';
 import { runSimulation } from '../../../src/simulate/run-simulation.ts';
+import { setup as buildProgram } from '../../support/build-program.ts';
 import { until } from '../../support/until.ts';
 import { createUpProcess } from '../../support/up-process.ts';
 import { findBrowser } from './find-browser.ts';
@@ -45,6 +46,8 @@ export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
  * changed, and `empty` nothing.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  // The order of global setups is not defined.
+  await buildProgram();
   const browser = findBrowser();
   if (!browser) {
     process.stderr.write(

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { etagOf, matchesEtag } from '../report/etag.ts';
+import { etagOf, matchesEtag } from './etag.ts';
 
 /** Sends an answer with an entity tag, or 304 if the caller has it already. */
 export function sendTagged<Answer>(

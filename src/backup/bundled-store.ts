@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream';
+import type { StoredCommit } from '../publish/commit-schema.ts';
+import { fileKey } from '../publish/lake-layout.ts';
+import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
+import { receiveFile } from '../storage/receive-file.ts';
+
+/** Where a file is that is not an object of its own. */
+export interface BundledFile {
+  /** The key of the bundle. */
+  bundle: string;
+  /** The position of its first byte in the bundle. */
+  offset: number;
+  bytes: number;
+}
+
+/** The bundled files of a commit by their key. */
+export function bundledFiles(commit: StoredCommit): Map<string, BundledFile> {
+  const found = new Map<string, BundledFile>();
+  if (commit.format === 1 || !commit.bundles) return found;
+  const files = new Map(commit.files.map((file) => [file.name, file]));
+  for (const { key: bundle, places } of commit.bundles) {
+    for (const { name, offset } of places) {
+      const file = files.get(name);
+      if (file) found.set(fileKey(file), { bundle, offset, bytes: file.bytes });
+    }
+  }
+  return found;
+}
+
+/**
+ * The store of a commit, in which each file of the commit can be read by its key, also if it is in a bundle. If the bundle was
+ * deleted, the file is an object of its own since a later commit. Lists contain the objects of the store.
+ */
+export function bundledStore(store: ObjectStore, commit: StoredCommit): ObjectStore {
+  const places = bundledFiles(commit);
+  if (places.size === 0) return store;
+  return {
+    ...store,
+    async get(key, options = {}) {
+      const place = places.get(key);
+      const bytes = place && (await store.getRange(place.bundle, place.offset, place.bytes, options.signal));
+      return bytes ?? store.get(key, options);
+    },
+    async getRange(key, start, length, signal) {
+      const place = places.get(key);
+      const inside = place && Math.max(0, Math.min(length, place.bytes - start));
+      const bytes = place && (await store.getRange(place.bundle, place.offset + start, inside!, signal));
+      return bytes ?? store.getRange(key, start, length, signal);
+    },
+    async download(key, path, expected, signal) {
+      const place = places.get(key);
+      const bytes = place && (await store.getRange(place.bundle, place.offset, place.bytes, signal));
+      if (!bytes) return store.download(key, path, expected, signal);
+      await receiveFile(Readable.from([bytes]), path, expected, {
+        damaged: (what) => damagedObject(store.address, key, `${what} (in ${place!.bundle})`),
+        ...(signal && { signal }),
+      });
+      return true;
+    },
+  };
+}
+
+/** A commit for a place that has each file as an object of its own. */
+export function withoutBundles<Any extends StoredCommit>(commit: Any): Any {
+  if (commit.format === 1) return commit;
+  const { bundles: _, ...rest } = commit;
+  return rest as Any;
+}

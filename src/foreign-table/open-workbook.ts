@@ -1,0 +1,149 @@
+import { type ZipArchive, ZipError } from './read-zip.ts';
+import { attributeOf, elementsOf, firstTextOf, textOf } from './sheet-xml.ts';
+
+/** A sheet of a workbook. */
+export interface WorkbookSheet {
+  name: string;
+  isHidden: boolean;
+  /** The rows, in order. A cell that is not there is ''. @throws ZipError */
+  rows(): Generator<string[]>;
+}
+
+const FIRST_COLUMN_CODE = 64;
+const COLUMNS_MAX = 16_384;
+
+/**
+ * The sheets of an XLSX workbook (ECMA-376). Numbers keep the digits of the file, with a point. Cells with the format of a date become
+ * `2026-11-20 13:05:00`, without a zone. Formulas have the value that was stored last.
+ * @throws ZipError if the archive has no workbook
+ */
+export function openWorkbook(archive: ZipArchive): WorkbookSheet[] {
+  const workbook = partOf(archive, 'xl/workbook.xml');
+  if (workbook === undefined) throw new ZipError('is not a workbook: it has no xl/workbook.xml');
+  const relations = partOf(archive, 'xl/_rels/workbook.xml.rels') ?? '';
+  const targets = new Map(
+    [...elementsOf(relations, 'Relationship')].map(({ tag }) => [
+      attributeOf(tag, 'Id'),
+      attributeOf(tag, 'Target') ?? '',
+    ]),
+  );
+  const is1904 = [...elementsOf(workbook, 'workbookPr')].some(({ tag }) =>
+    ['1', 'true'].includes(attributeOf(tag, 'date1904') ?? ''),
+  );
+  let shared: { texts: string[]; dates: boolean[] } | undefined;
+  return [...elementsOf(workbook, 'sheet')].map(({ tag }) => ({
+    name: attributeOf(tag, 'name') ?? '',
+    isHidden: ['hidden', 'veryHidden'].includes(attributeOf(tag, 'state') ?? ''),
+    *rows() {
+      const target = targets.get(attributeOf(tag, 'r:id') ?? attributeOf(tag, 'id'));
+      const path = target?.startsWith('/') ? target.slice(1) : `xl/${target}`;
+      const xml = partOf(archive, path);
+      if (xml === undefined) throw new ZipError(`is damaged: it has no ${path}`);
+      shared ??= { texts: sharedTexts(archive), dates: dateStyles(archive) };
+      for (const { inner } of elementsOf(xml, 'row')) yield cellsOf(inner, { ...shared, is1904 });
+    },
+  }));
+}
+
+function partOf(archive: ZipArchive, path: string): string | undefined {
+  return archive
+    .read(path)
+    ?.toString('utf8')
+    .replace(/^\uFEFF/, '');
+}
+
+function sharedTexts(archive: ZipArchive): string[] {
+  const xml = partOf(archive, 'xl/sharedStrings.xml') ?? '';
+  return [...elementsOf(xml, 'si')].map(({ inner }) => textOf(inner));
+}
+
+/** For each cell style: true if its number format shows a date or a time. */
+function dateStyles(archive: ZipArchive): boolean[] {
+  const xml = partOf(archive, 'xl/styles.xml') ?? '';
+  const formats = new Map(
+    [...elementsOf(xml, 'numFmt')].map(({ tag }) => [
+      Number(attributeOf(tag, 'numFmtId')),
+      attributeOf(tag, 'formatCode') ?? '',
+    ]),
+  );
+  const [styles] = elementsOf(xml, 'cellXfs');
+  return [...elementsOf(styles?.inner ?? '', 'xf')].map(({ tag }) => {
+    const id = Number(attributeOf(tag, 'numFmtId') ?? 0);
+    const code = formats.get(id);
+    return code === undefined ? isBuiltInDate(id) : isDateFormat(code);
+  });
+}
+
+/** ECMA-376, part 1, section 18.8.30. The others are of East Asian versions. */
+function isBuiltInDate(id: number): boolean {
+  return (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
+}
+
+/** True if a letter of a date is outside of quotes, brackets and escapes. */
+function isDateFormat(code: string): boolean {
+  return /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]/gi, '').split(';')[0]!);
+}
+
+interface CellContext {
+  texts: readonly string[];
+  dates: readonly boolean[];
+  is1904: boolean;
+}
+
+function cellsOf(row: string, context: CellContext): string[] {
+  const cells: string[] = [];
+  for (const { tag, inner } of elementsOf(row, 'c')) {
+    const at = columnOf(attributeOf(tag, 'r')) ?? cells.length;
+    if (at >= COLUMNS_MAX) continue;
+    while (cells.length < at) cells.push('');
+    cells[at] = cellText(tag, inner, context);
+  }
+  return cells;
+}
+
+/** @returns the column from 0 on of a place such as `AB12` */
+function columnOf(place: string | undefined): number | undefined {
+  const letters = /^[A-Z]{1,3}/.exec(place ?? '')?.[0];
+  if (letters === undefined) return undefined;
+  let column = 0;
+  for (let index = 0; index < letters.length; index++)
+    column = column * 26 + letters.charCodeAt(index) - FIRST_COLUMN_CODE;
+  return column - 1;
+}
+
+function cellText(tag: string, inner: string, { texts, dates, is1904 }: CellContext): string {
+  const type = attributeOf(tag, 't') ?? 'n';
+  if (type === 'inlineStr') return textOf(inner).trim();
+  const value = firstTextOf(inner, 'v');
+  if (value === undefined) return '';
+  switch (type) {
+    case 's':
+      return (texts[Number(value)] ?? '').trim();
+    case 'b':
+      return value === '1' ? 'true' : 'false';
+    // An error such as #N/A is no value.
+    case 'e':
+      return '';
+    case 'n':
+      return dates[Number(attributeOf(tag, 's') ?? 0)] ? dateText(Number(value), is1904) : value;
+    default:
+      return value.trim();
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** Day 0. Day 60 is 1900-02-29, which has never been, so days before it are one day late. They are of no interest here. */
+const EPOCH_1900_MS = Date.UTC(1899, 11, 30);
+const EPOCH_1904_MS = Date.UTC(1904, 0, 1);
+/** Fractions of a day are not exact. */
+const NEAR_MS = 5;
+
+function dateText(days: number, is1904: boolean): string {
+  const exactMs = Math.round((is1904 ? EPOCH_1904_MS : EPOCH_1900_MS) + days * DAY_MS);
+  const second = Math.round(exactMs / 1_000) * 1_000;
+  const ms = Math.abs(exactMs - second) <= NEAR_MS ? second : exactMs;
+  const date = new Date(ms);
+  if (!Number.isFinite(days) || Number.isNaN(date.getTime())) return String(days);
+  const text = date.toISOString().replace('T', ' ').replace('Z', '').replace('.000', '');
+  return days < 1 ? text.slice(11) : text;
+}

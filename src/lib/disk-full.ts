@@ -1,0 +1,13 @@
+import { errorCode } from './errors.ts';
+
+/** The codes of the operating system for a disk or a quota that is full, and our own code. */
+const CODES: readonly (string | undefined)[] = ['ENOSPC', 'EDQUOT', 'DiskFull'];
+
+/** The texts of DuckDB, which has no codes, and of `copyFile` in Node. A limit of the size of files (`ulimit -f`) has the same effect. */
+const TEXTS = /No space left on device|Disk quota exceeded|File too large/i;
+
+/** True if the error, or an error that caused it, says that a disk or a quota is full. */
+export function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return CODES.includes(errorCode(error)) || TEXTS.test(error.message) || isDiskFull(error.cause);
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+
+/** Says that a warehouse was closed with nothing to do. */
+export const idleNoteSchema = z.object({
+  /** The end of the stream, which the warehouse has completely. */
+  logEpoch: z.string(),
+  nextOffset: z.string(),
+  /** A hash of the settings with which everything was computed. */
+  settings: z.string(),
+  closedAtMs: z.number(),
+});
+
+export type IdleNote = z.output<typeof idleNoteSchema>;

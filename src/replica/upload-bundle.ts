@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode } from '../lib/errors.ts';
+import type { Bundle, LakeFile } from '../publish/commit-schema.ts';
+import { fileKey, newBundleKey } from '../publish/lake-layout.ts';
+import { changedFile } from '../storage/folder-store.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { lakeChanged } from './upload-objects.ts';
+
+const MEBIBYTE = 1024 * 1024;
+/** Larger files are objects of their own. */
+const FILE_BYTES_MAX = 4 * MEBIBYTE;
+const BUNDLE_BYTES_MAX = 32 * MEBIBYTE;
+
+/**
+ * Divides new files into bundles and objects of their own. A bundle costs one PUT for all its files. One small file alone is no bundle.
+ * @returns the bundles, and the other files
+ */
+export function planBundles(files: readonly LakeFile[]): { bundles: LakeFile[][]; others: LakeFile[] } {
+  const bundles: LakeFile[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const file of files) {
+    if (file.bytes > FILE_BYTES_MAX) continue;
+    bytes += file.bytes;
+    if (bytes > BUNDLE_BYTES_MAX) {
+      bundles.push([]);
+      bytes = file.bytes;
+    }
+    bundles.at(-1)!.push(file);
+  }
+  const chosen = bundles.filter(({ length }) => length > 1);
+  const inBundle = new Set(chosen.flat());
+  return { bundles: chosen, others: files.filter((file) => !inBundle.has(file)) };
+}
+
+/**
+ * Copies files of a local lake into one object of a store.
+ * @throws TransientError `LakeChanged` if a file was deleted meanwhile; TerminalError `FileDamaged` if a file has other bytes than its commit notes
+ */
+export async function uploadBundle(
+  store: ObjectStore,
+  root: string,
+  files: readonly LakeFile[],
+  { sequence, signal }: { sequence: number; signal?: AbortSignal },
+): Promise<Bundle> {
+  const parts: Buffer[] = [];
+  const places: Bundle['places'] = [];
+  let offset = 0;
+  for (const file of files) {
+    const path = join(root, fileKey(file));
+    const bytes = await readFile(path).catch((error: unknown) => {
+      throw errorCode(error) === 'ENOENT' ? lakeChanged(path, error) : error;
+    });
+    if (sha256Of(bytes) !== file.sha256) throw changedFile(path);
+    parts.push(bytes);
+    places.push({ name: file.name, offset });
+    offset += bytes.length;
+  }
+  const bytes = Buffer.concat(parts);
+  const key = newBundleKey(sequence);
+  await store.put(key, { bytes }, signal);
+  return { key, bytes: bytes.length, sha256: sha256Of(bytes), places };
+}
+
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

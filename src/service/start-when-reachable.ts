@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TransientError } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import type { Service } from './service.ts';
+
+/** After a restart of a machine or of a cluster, Redis, the stream and the bucket can be ready later than this process. */
+const PATIENCE_MS = 30 * SECOND_MS;
+const PAUSE_MS = 500;
+/** The codes of errors at a start that end when Redis, the stream or the bucket can be reached. */
+const CODES = new Set([
+  'QueueUnreachable',
+  'RedisUnreachable',
+  'RedisAnswerLost',
+  'StreamUnreachable',
+  'RevocationsUnknown',
+]);
+
+/**
+ * Starts something that needs Redis, the stream of another process or a bucket. While these cannot be reached, it is started again for 30 s, so that
+ * a short outage does not end a process that starts during it. The first failure is logged at once.
+ * @returns undefined if the process must end before they were reached
+ * @throws the last error after that time, and every other error at once
+ */
+export async function startWhenReachable<Started>(
+  start: () => Promise<Started>,
+  { signal, logger, patienceMs = PATIENCE_MS }: Pick<Service, 'signal' | 'logger'> & { patienceMs?: number },
+): Promise<Started | undefined> {
+  const untilMs = performance.now() + patienceMs;
+  for (let attempt = 1; !signal.aborted; attempt++) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!isUnreachable(error) || performance.now() + PAUSE_MS > untilMs) throw error;
+      if (attempt === 1)
+        logger.warn({ error: error.message, forSeconds: patienceMs / SECOND_MS }, 'start.waiting');
+    }
+    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+  }
+  return undefined;
+}
+
+function isUnreachable(error: unknown): error is TransientError {
+  return error instanceof TransientError && CODES.has(error.code);
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TransientError } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import type { ListedObject, ObjectStore } from './object-store.ts';
+
+const PATIENCE_MS = 5 * SECOND_MS;
+
+export interface RepeatOptions {
+  /** No repetition begins later than this after the first request. Default: 5 s, so a request that hangs is not repeated. */
+  patienceMs?: number;
+  /** The pause before the first repetition. It doubles each time. Default: 100 ms. */
+  pauseMs?: number;
+}
+
+/**
+ * Repeats requests that failed for a moment. A restore reads many objects, and would begin anew with each lost answer. Only `createKey` is not
+ * repeated, because its repetition could look like the creation of another writer; use `createOnce`.
+ */
+export function repeatRequests(store: ObjectStore, options: RepeatOptions = {}): ObjectStore {
+  const { patienceMs = PATIENCE_MS, pauseMs = 100 } = options;
+
+  /** Waits before the next attempt. @throws the error if there is none */
+  async function pauseAfter(
+    error: unknown,
+    attempt: Attempt,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const waitMs = pauseMs * 2 ** attempt.failures++;
+    const isLate = performance.now() + waitMs > attempt.beganAtMs + patienceMs;
+    if (signal?.aborted || isLate || !(error instanceof TransientError)) throw error;
+    await sleep(waitMs, undefined, { signal });
+  }
+
+  async function repeated<Result>(
+    action: () => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
+    const attempt = newAttempt();
+    for (;;) {
+      try {
+        return await action();
+      } catch (error) {
+        await pauseAfter(error, attempt, signal);
+      }
+    }
+  }
+
+  async function* list(
+    prefix: string,
+    { startAfter, signal }: { startAfter?: string; signal?: AbortSignal } = {},
+  ): AsyncGenerator<ListedObject> {
+    let last = startAfter;
+    let attempt = newAttempt();
+    for (;;) {
+      try {
+        const rest = { ...(last !== undefined && { startAfter: last }), ...(signal && { signal }) };
+        for await (const object of store.list(prefix, rest)) {
+          last = object.key;
+          yield object;
+          attempt = newAttempt();
+        }
+        return;
+      } catch (error) {
+        await pauseAfter(error, attempt, signal);
+      }
+    }
+  }
+
+  return {
+    address: store.address,
+    createKey: store.createKey,
+    put: (key, content, signal) => repeated(() => store.put(key, content, signal), signal),
+    get: (key, getOptions) => repeated(() => store.get(key, getOptions), getOptions?.signal),
+    getRange: (key, start, length, signal) =>
+      repeated(() => store.getRange(key, start, length, signal), signal),
+    download: (key, path, expected, signal) =>
+      repeated(() => store.download(key, path, expected, signal), signal),
+    list,
+    remove: (key, signal) => repeated(() => store.remove(key, signal), signal),
+  };
+}
+
+interface Attempt {
+  beganAtMs: number;
+  failures: number;
+}
+
+function newAttempt(): Attempt {
+  return { beganAtMs: performance.now(), failures: 0 };
+}

@@ -1,0 +1,114 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { newestSequence } from '../../src/backup/newest-sequence.ts';
+import { analyticsKey, commitKey } from '../../src/publish/lake-layout.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
+import { createS3Store } from '../../src/storage/s3-store.ts';
+import { openCountingProxy } from '../support/counting-proxy.ts';
+import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** A folder with empty commits, and a count of its lists. */
+function folderWith(keys: Iterable<string>) {
+  const root = tempDir();
+  for (const key of keys) {
+    mkdirSync(dirname(join(root, key)), { recursive: true });
+    writeFileSync(join(root, key), '');
+  }
+  const store = createFolderStore(root);
+  let lists = 0;
+  return {
+    store: {
+      ...store,
+      list(...args: Parameters<typeof store.list>) {
+        lists += 1;
+        return store.list(...args);
+      },
+    },
+    lists: () => lists,
+  };
+}
+
+function* commitKeys(first: number, last: number): Generator<string> {
+  for (let sequence = first; sequence <= last; sequence++) yield commitKey(sequence);
+}
+
+test('no commit, one commit, and a full page', async () => {
+  expect(await newestSequence(folderWith([]).store)).toBeUndefined();
+  expect(await newestSequence(folderWith([commitKey(7)]).store)).toBe(7);
+  for (const count of [999, 1_000, 1_001, 2_000, 2_001])
+    expect(await newestSequence(folderWith(commitKeys(1, count)).store)).toBe(count);
+});
+
+test('a week of commits, whose oldest keys were deleted, needs two lists with views and few without', async () => {
+  const [first, last] = [31_337, 41_500];
+  const plain = folderWith(commitKeys(first, last));
+  expect(await newestSequence(plain.store)).toBe(last);
+  // The views, and the search: a list from the oldest on would take eleven.
+  expect(plain.lists()).toBeLessThanOrEqual(9);
+  const viewed = folderWith([
+    ...commitKeys(first, last),
+    ...[0, 60, 120].map((before) => analyticsKey(last - 30 - before)),
+  ]);
+  expect(await newestSequence(viewed.store)).toBe(last);
+  expect(viewed.lists()).toBe(2);
+  expect(await newestSequence(viewed.store, { from: last })).toBe(last);
+  expect(await newestSequence(viewed.store, { from: last + 1 })).toBeUndefined();
+  expect(viewed.lists()).toBe(4);
+});
+
+test('views without later commits do not hide the commits', async () => {
+  const { store } = folderWith([commitKey(1), commitKey(2), analyticsKey(9)]);
+  expect(await newestSequence(store)).toBe(2);
+});
+
+test('any commits, also with gaps as in a backup, have their newest found', {
+  timeout: 240_000,
+}, async () => {
+  const ranges = fc.array(fc.tuple(fc.integer({ min: 0, max: 4_000 }), fc.integer({ min: 1, max: 1_500 })), {
+    minLength: 1,
+    maxLength: 3,
+  });
+  await fc.assert(
+    fc.asyncProperty(ranges, fc.integer({ min: 1, max: 3_000 }), async (chosen, from) => {
+      const keys: string[] = [];
+      let last = 0;
+      for (const [gap, count] of chosen) {
+        keys.push(...commitKeys(last + gap + 1, last + gap + count));
+        last += gap + count;
+      }
+      const { store } = folderWith(keys);
+      expect(await newestSequence(store, { from })).toBe(from <= last ? last : undefined);
+    }),
+    { numRuns: 6, endOnFailure: true },
+  );
+});
+
+describe.skipIf(s3Missing)('in a bucket', () => {
+  test('a list of few keys is one request, and the search reads few pages', async () => {
+    const settings = await s3ForTests();
+    const { endpoint, requests, close } = await openCountingProxy(settings.endpoint);
+    onTestFinished(close);
+    const direct = createS3Store(settings);
+    const keys = [...commitKeys(1, 2_300), analyticsKey(2_250)].values();
+    const put = async () => {
+      for (const key of keys) await direct.put(key, { bytes: Buffer.from('{}') });
+    };
+    await Promise.all(Array.from({ length: 16 }, put));
+    const store = createS3Store({ ...settings, endpoint });
+    expect(await newestSequence(store)).toBe(2_300);
+    expect(requests.splice(0).map(({ what }) => what)).toEqual(['LIST', 'LIST']);
+    await direct.remove(analyticsKey(2_250));
+    expect(await newestSequence(store)).toBe(2_300);
+    expect(requests.splice(0).length).toBeLessThanOrEqual(5);
+    const found: string[] = [];
+    for await (const { key } of store.list('commits/', { keysMax: 2, startAfter: commitKey(5) }))
+      found.push(key);
+    expect(found).toEqual([commitKey(6), commitKey(7)]);
+    for await (const { key } of store.list('commits/', { keysMax: 1_500 })) found.push(key);
+    expect(found).toHaveLength(1_502);
+    expect(requests.splice(0)).toHaveLength(3);
+  });
+});

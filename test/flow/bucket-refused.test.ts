@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { readings, sendReadings, startBucketServices } from '../support/bucket-services.ts';
+import { s3Missing } from '../support/s3-for-tests.ts';
+import type { ProcessRole } from '../support/service-process.ts';
+import { startUnconditionalProxy } from '../support/unconditional-proxy.ts';
+import { until } from '../support/until.ts';
+
+test.skipIf(s3Missing).each<ProcessRole>(['up', 'worker'])(
+  'a store that ignores conditions is refused at the start, with the reason (%s)',
+  async (role) => {
+    const { create, store } = await startBucketServices(startUnconditionalProxy);
+    const service = await create({}, role);
+    await service.start().catch(() => undefined);
+    await until('the process has ended', () => service.exitCode() !== undefined);
+    expect(service.exitCode()).toBe(1);
+    expect(service.errorText()).toMatch(
+      /^wattline: s3:\/\/.*\/\.service: the store ignores "If-None-Match: \*", so two writers could overwrite each other or data could be missed; use a store with the conditional writes and the listing of S3\n$/m,
+    );
+    // Nothing was claimed.
+    expect(await store.list('').next()).toMatchObject({ done: true });
+  },
+);
+
+test.skipIf(s3Missing)(
+  'a wrong key of the bucket is named at the first start, and not only that revoked tokens cannot be read',
+  async () => {
+    const { create, s3 } = await startBucketServices();
+    const { timeouts: _, ...settings } = s3;
+    const service = await create({ storage: { s3: { ...settings, secretAccessKey: 'wrong' } } });
+    await service.start().catch(() => undefined);
+    await until('the process has ended', () => service.exitCode() !== undefined);
+    expect(service.exitCode()).toBe(1);
+    expect(service.errorText()).toMatch(/^wattline: .*SignatureDoesNotMatch/m);
+  },
+);
+
+test.skipIf(s3Missing)(
+  'a worker without a stream on its machine says what to do and claims nothing; it begins when the stream runs',
+  async () => {
+    const { create, head } = await startBucketServices();
+    const stream = await create({}, 'stream');
+    const worker = await create({ http: { streamPort: stream.config.http.port } }, 'worker');
+    await worker.start();
+    await until('the worker names the problem', () => /start\.waiting/.test(worker.errorText()));
+    expect(worker.errorText()).toMatch(/no stream answers at http:.*\(home\); run \\"wattline up\\"/);
+    expect(await head()).toBeUndefined();
+    await stream.start();
+    await sendReadings(stream, readings(0, 10));
+    await until('the bucket has the messages', async () => (await head())?.totals.messages === 10);
+    expect(await worker.stop()).toBe(0);
+  },
+);

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import writeXlsxFile from 'write-excel-file/node';
+import { openWorkbook } from '../../src/foreign-table/open-workbook.ts';
+import { openZip } from '../../src/foreign-table/read-zip.ts';
+import { workbookOf, zipFiles } from './zip-files.ts';
+
+const BYTES_MAX = 10_000_000;
+const open = (archive: Buffer) => openWorkbook(openZip(archive, BYTES_MAX));
+const rowsOf = (archive: Buffer, sheet = 0) => [...open(archive)[sheet]!.rows()];
+
+test('cells have their texts, numbers and dates', () => {
+  const cells = [
+    '<c r="A1" t="s"><v>0</v></c><c r="C1" t="s"><v>1</v></c><c r="D1" t="s"><v>2</v></c>',
+    // 2026-11-20 13:05:00, written with few digits, and a day without a time.
+    '<c r="A2" s="2"><v>46346.5451389</v></c><c r="B2" s="1"><v>46346</v></c><c r="C2"><v>1234.5</v></c>',
+    '<c s="4"><v>0.5</v></c><c s="3"><v>2.5</v></c><c><v>1.5E-3</v></c>',
+    '<c r="A4" t="inlineStr"><is><t>in line</t></is></c><c r="B4" t="b"><v>1</v></c><c r="C4" t="e"><v>#N/A</v></c><c r="D4" t="str"><f>A1&amp;"x"</f><v>Time x</v></c><c r="AB4"><v>7</v></c>',
+  ];
+  const rows = cells.map((row, index) => `<row r="${index + 1}">${row}</row>`).join('<row r="9"/>');
+  const [heading, ...rest] = rowsOf(workbookOf({ Data: rows })).filter((row) => row.length > 0);
+  expect(heading).toEqual(['Time', '', 'Energy (kWh)', 'Müller & <Söhne>']);
+  expect(rest).toEqual([
+    ['2026-11-20 13:05:00', '2026-11-20 00:00:00', '1234.5'],
+    ['12:00:00', '2.5', '1.5E-3'],
+    ['in line', 'true', '', 'Time x', ...Array.from({ length: 23 }, () => ''), '7'],
+  ]);
+});
+
+test('a workbook of another program is read: with prefixes, absolute targets and days since 1904', () => {
+  const archive = zipFiles({
+    'xl/workbook.xml':
+      '<x:workbook xmlns:x="m"><x:workbookPr date1904="1"/><x:sheets><x:sheet name="S" sheetId="1" r:id="R1" xmlns:r="r"/></x:sheets></x:workbook>',
+    'xl/_rels/workbook.xml.rels':
+      '<Relationships><Relationship Target="/xl/any.xml" Id="R1"/></Relationships>',
+    'xl/styles.xml': '<x:styleSheet><x:cellXfs><x:xf numFmtId="22"/></x:cellXfs></x:styleSheet>',
+    'xl/any.xml':
+      "<x:worksheet><x:sheetData><x:row><x:c r='B1'><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>",
+  });
+  expect(rowsOf(archive)).toEqual([['', '1904-01-02 00:00:00']]);
+});
+
+test('a sheet that the exports write is read', async () => {
+  const data = [
+    [{ value: 'Day' }, { value: 'Energy (Wh)' }],
+    [
+      { value: new Date('2026-11-20T00:00:00Z'), type: Date, format: 'yyyy-mm-dd' },
+      { value: 12_345, type: Number },
+    ],
+  ];
+  const archive = await writeXlsxFile([{ sheet: 'Data', data, columns: [] }] as never).toBuffer();
+  expect(rowsOf(archive)).toEqual([
+    ['Day', 'Energy (Wh)'],
+    ['2026-11-20 00:00:00', '12345'],
+  ]);
+});
+
+test.each([
+  ['no archive', Buffer.from('time;energy'.repeat(10)), 'is not a ZIP archive, or is cut off'],
+  ['nothing', Buffer.alloc(0), 'is not a ZIP archive, or is cut off'],
+  ['another archive', zipFiles({ 'a.txt': 'a' }), 'is not a workbook: it has no xl/workbook.xml'],
+  ['a part of a workbook', workbookOf({ Data: '<row/>' }).subarray(20), /^is damaged|^is cut off/],
+  ['a row that is not closed', workbookOf({ Data: '<row><c>' }), 'is damaged: an element row is not closed'],
+  [
+    'a tag that is not closed',
+    workbookOf({ Data: '' }, { 'xl/worksheets/sheet1.xml': '<row r="1' }),
+    'is damaged: a tag is not closed',
+  ],
+  [
+    'a bomb: 20 MB of zeros in 20 kB',
+    workbookOf({ Data: '' }, { 'xl/worksheets/sheet1.xml': Buffer.alloc(20_000_000) }),
+    'unpacks to more bytes than are allowed',
+  ],
+])('%s is refused', (_, archive, message) => {
+  expect(() => rowsOf(archive)).toThrow(message);
+});
+
+test('the limit of unpacked bytes is for all files together', () => {
+  const archive = openZip(zipFiles({ a: Buffer.alloc(600), b: Buffer.alloc(600) }), 1_000);
+  expect(archive.read('a')).toHaveLength(600);
+  expect(() => archive.read('b')).toThrow('unpacks to more bytes than are allowed');
+  expect(archive.read('c')).toBeUndefined();
+});

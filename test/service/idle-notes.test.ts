@@ -1,0 +1,101 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { DAY_MS } from '../../src/lib/time.ts';
+import { idleNoteOf, type StreamEnd } from '../../src/pipeline/idle-marker.ts';
+import { openRedisConnection, type RedisConnection } from '../../src/redis/redis-connection.ts';
+import { claimReplica } from '../../src/replica/claim-replica.ts';
+import { openReplicaOwner } from '../../src/replica/replica-owner.ts';
+import { createSharedIdleNotes } from '../../src/service/idle-notes.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
+import { assignmentOf } from '../pipeline/answers.ts';
+import { startRedis } from '../support/redis.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+const END: StreamEnd & { isEmpty: boolean } = { epoch: 'log-1', next: 100n, isEmpty: false };
+
+/** Machines with data folders of their own and the same bucket. */
+function setUp() {
+  const clock = createTestClock(Date.UTC(2026, 10, 20, 12));
+  const store = createFolderStore(tempDir());
+  return {
+    clock,
+    store,
+    machine(redis?: RedisConnection) {
+      const assignment = assignmentOf(tempDir());
+      const notes = createSharedIdleNotes({ redis, storeOf: () => store, clock, logger: silentLogger });
+      const assess = (end: typeof END | 'no stream' = END) =>
+        notes.assess(assignment, end === 'no stream' ? undefined : end);
+      return { assignment, notes, assess };
+    },
+    async claim(workgroupId: string) {
+      const { commit } = await claimReplica(store, { workgroupId, clock });
+      return openReplicaOwner({
+        store,
+        claim: commit,
+        root: tempDir(),
+        record: async () => undefined,
+        clock,
+      });
+    },
+  };
+}
+
+test('the newest commit says that a workgroup rests, until another owner claims it', async () => {
+  const { clock, machine, claim } = setUp();
+  const first = machine();
+  const { assignment } = first;
+  const { id } = assignment.workgroup;
+  expect([await first.assess('no stream'), await first.assess()]).toEqual(['new', 'behind']);
+
+  const owner = await claim(id);
+  expect(await machine().assess()).toBe('behind');
+  // A workgroup that has data is not new, also if the stream has forgotten its messages.
+  expect(await machine().assess({ ...END, isEmpty: true })).toBe('behind');
+
+  await owner.rest(idleNoteOf(assignment, END, clock.now()));
+  const other = machine();
+  expect(await other.assess()).toBe('idle');
+  expect(await other.assess({ ...END, next: 101n })).toBe('behind');
+  // The log of a lost machine. A new one without messages has nothing to read.
+  expect(await other.assess('no stream')).toBe('idle');
+  expect(await other.assess({ epoch: 'log-2', next: 0n, isEmpty: true })).toBe('idle');
+  expect(await other.assess({ epoch: 'log-2', next: 1n, isEmpty: false })).toBe('behind');
+  await clock.advance(DAY_MS);
+  expect(await other.assess()).toBe('behind');
+
+  await claim(id);
+  expect(await machine().assess()).toBe('behind');
+  await expect(owner.rest(idleNoteOf(assignment, END, clock.now()))).rejects.toMatchObject({
+    code: 'StaleOwner',
+  });
+});
+
+test('all machines see the note of one machine in Redis', async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.stop());
+  const open = async () => {
+    const redis = await openRedisConnection({ url: server.url, use: 'queue', logger: silentLogger });
+    onTestFinished(() => redis.close());
+    return redis;
+  };
+  const { machine, claim, clock } = setUp();
+  const [first, second] = [machine(await open()), machine(await open())];
+  const { id } = first.assignment.workgroup;
+  const owner = await claim(id);
+  await first.notes.write(first.assignment, END);
+  expect([await first.assess(), await second.assess()]).toEqual(['idle', 'idle']);
+  expect(await second.assess({ ...END, next: 101n })).toBe('behind');
+
+  // The second machine opens it and rests later.
+  await second.notes.remove(second.assignment);
+  expect([await first.assess(), await second.assess()]).toEqual(['behind', 'behind']);
+  const later = { ...END, next: 101n };
+  await second.notes.write(second.assignment, later);
+  expect([await first.assess(later), await first.assess()]).toEqual(['idle', 'behind']);
+
+  // Redis has lost the note. The newest commit brings it back.
+  await second.notes.remove(second.assignment);
+  await owner.rest(idleNoteOf(second.assignment, later, clock.now()));
+  expect(await first.assess(later)).toBe('idle');
+});

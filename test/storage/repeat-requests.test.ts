@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
+import { repeatRequests } from '../../src/storage/repeat-requests.ts';
+import { createS3Store } from '../../src/storage/s3-store.ts';
+import { seededRandom } from '../support/faulty-service.ts';
+import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const LOSSES: Fate[] = ['lose', 'drop-answer', 'late', 'status-after'];
+const objects = Array.from({ length: 60 }, (_, index) => {
+  const bytes = Buffer.from(`object ${index}`);
+  return { key: `files/${index + 100}`, bytes, sha256: createHash('sha256').update(bytes).digest('hex') };
+});
+
+describe.skipIf(s3Missing)('a bucket behind a network', () => {
+  async function stores(decide: () => Fate) {
+    const settings = await s3ForTests();
+    const counts = { requests: 0 };
+    const endpoint = await startLossyProxy(settings.endpoint, () => {
+      counts.requests++;
+      return decide();
+    });
+    const timeouts = { silenceMs: 400, requestMs: 400 };
+    return {
+      lossy: createS3Store({ ...settings, endpoint, timeouts }),
+      direct: createS3Store(settings),
+      counts,
+    };
+  }
+  const keysOf = async (store: ObjectStore, startAfter?: string) => {
+    const keys: string[] = [];
+    for await (const { key } of store.list('files/', startAfter === undefined ? {} : { startAfter }))
+      keys.push(key);
+    return keys;
+  };
+
+  test('that loses a fifth of everything stores, reads, lists and deletes each object', async () => {
+    const random = seededRandom(7);
+    const { lossy, direct } = await stores(() =>
+      random() < 0.2 ? LOSSES[Math.floor(random() * LOSSES.length)]! : 'pass',
+    );
+    const store = repeatRequests(lossy, { pauseMs: 1 });
+    const folder = tempDir();
+    for (const { key, bytes } of objects) await store.put(key, { bytes });
+    expect(await keysOf(direct)).toEqual(objects.map(({ key }) => key));
+    for (const { key, bytes, sha256 } of objects) {
+      expect(await store.get(key)).toEqual(bytes);
+      expect(await store.getRange(key, 1, 3)).toEqual(bytes.subarray(1, 4));
+      const path = join(folder, key);
+      expect(await store.download(key, path, { bytes: bytes.length, sha256 })).toBe(true);
+      expect(readFileSync(path)).toEqual(bytes);
+      expect(await keysOf(store, key)).toHaveLength(159 - Number(key.slice(6)));
+    }
+    for (const { key } of objects) await store.remove(key);
+    expect(await keysOf(direct)).toEqual([]);
+  });
+
+  test('that is down ends a request after its patience, and a creation is sent once', async () => {
+    const { lossy, counts } = await stores(() => 'lose');
+    const store = repeatRequests(lossy, { patienceMs: 500 });
+    await expect(store.get('files/1')).rejects.toMatchObject({ code: 'StorageUnreachable' });
+    // After 0, 100 and 300 ms.
+    expect(counts.requests).toBeGreaterThan(1);
+    expect(counts.requests).toBeLessThan(4);
+    counts.requests = 0;
+    await expect(store.createKey('files/1', Buffer.from('x'))).rejects.toMatchObject({
+      code: 'StorageUnreachable',
+    });
+    expect(counts.requests).toBe(1);
+  });
+
+  test('that refuses is not asked again, and a stopped call ends at once', async () => {
+    const { lossy, direct, counts } = await stores(() => 'pass');
+    await direct.put('files/1', { bytes: Buffer.from('abc') });
+    const store = repeatRequests(lossy);
+    await expect(store.get('files/1', { bytesMax: 1 })).rejects.toMatchObject({ code: 'ObjectTooLarge' });
+    expect(counts.requests).toBe(1);
+    const down = await stores(() => 'lose');
+    const signal = AbortSignal.timeout(300);
+    await expect(
+      repeatRequests(down.lossy, { patienceMs: 60_000 }).get('files/1', { signal }),
+    ).rejects.toBeDefined();
+    expect(signal.aborted).toBe(true);
+  });
+});
