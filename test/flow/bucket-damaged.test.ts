@@ -23,21 +23,21 @@ test.skipIf(s3Missing || process.env.WATTLINE_SOAK !== '1')(
     await plain.start();
     await sendReadings(plain, readings(0, READINGS));
 
-    const { create, head, store } = await startBucketServices();
+    const { create, untilStored, store } = await startBucketServices();
     const first = await create();
     const second = await create();
     await first.start();
     await sendReadings(first, readings(0, 100));
-    await until('the bucket has a generation', async () => (await head())?.totals.messages === 100);
+    await untilStored(100);
     await sendReadings(first, readings(100, 200));
-    await until('the bucket has a second one', async () => (await head())?.totals.messages === 200);
+    await untilStored(200);
     await first.kill();
     rmSync(first.config.dataDir, { recursive: true });
     const { damaged, sound } = await damageNewestPack(store);
 
     await second.start();
     await sendReadings(second, readings(200, READINGS));
-    await until('the bucket has all messages', async () => (await head())?.totals.messages === READINGS);
+    await untilStored(READINGS);
     const contents = await contentsAfter(store, damaged);
     expect(contents.slice(0, 2)).toEqual([
       // The claim, before the pack was read, and the return to the sound commit.
