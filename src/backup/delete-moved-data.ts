@@ -7,7 +7,7 @@ import { type Clock, DAY_MS, type UtcMs } from '../lib/time.ts';
 
 /** Data that a restore or a takeover has moved away is kept for this time. */
 const KEPT_MS = 7 * DAY_MS;
-/** The same for data that was moved before the newest. Two machines that take turns would fill their disks otherwise. */
+/** The same, from when newer data was moved away. Two machines that take turns would fill their disks otherwise. */
 const EARLIER_KEPT_MS = DAY_MS;
 
 const MOVED = /\.before-restore-(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\d)(?:\.wal)?(?:-\d+)?$/;
@@ -36,9 +36,9 @@ export interface DeleteMovedDataOptions {
 export async function deleteMovedData(options: DeleteMovedDataOptions): Promise<void> {
   const { workgroupId, warehousePath, root, clock, logger } = options;
   const moved = [...(await movedFrom(warehousePath)), ...(await movedFrom(root))];
-  const newestAtMs = Math.max(...moved.map(({ atMs }) => atMs));
   for (const { path, atMs } of moved) {
-    if (clock.now() - atMs <= (atMs === newestAtMs ? KEPT_MS : EARLIER_KEPT_MS)) continue;
+    const newerAtMs = Math.min(...moved.map((other) => other.atMs).filter((other) => other > atMs));
+    if (clock.now() <= Math.min(atMs + KEPT_MS, newerAtMs + EARLIER_KEPT_MS)) continue;
     try {
       await rm(path, { recursive: true, force: true });
       logger.info({ workgroup: workgroupId, path }, 'moved-data.deleted');

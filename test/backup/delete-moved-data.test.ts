@@ -10,7 +10,7 @@ import { operations } from '../../src/pipeline/operations.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-test('a worker deletes moved data after 7 days, earlier moved data after a day, and nothing else', async () => {
+test('a worker deletes moved data after 7 days, or a day after newer data was moved, and nothing else', async () => {
   const assignment = assignmentOf(tempDir());
   const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs };
   const deleted: string[] = [];
@@ -29,7 +29,7 @@ test('a worker deletes moved data after 7 days, earlier moved data after a day, 
     mkdirSync(join(names[2]!, 'files'), { recursive: true });
     return names;
   };
-  const [earlier, newest, again] = [move(nowMs - 2 * HOUR_MS), move(nowMs), move(nowMs)];
+  const [earlier, newest, again] = [move(nowMs - 2 * DAY_MS), move(nowMs), move(nowMs)];
   expect(newest.map((path) => basename(path).replace(/\d{4}.*?(?=\.wal|$)/, ''))).toEqual([
     'acme.duckdb.before-restore-',
     'acme.duckdb.before-restore-.wal',
@@ -46,8 +46,8 @@ test('a worker deletes moved data after 7 days, earlier moved data after a day, 
     await operations.maintain(open, { dryRun: false });
     return [...earlier, ...newest, ...again].filter((path) => existsSync(path));
   };
-  expect(await leftAt(21 * HOUR_MS)).toEqual([...earlier, ...newest, ...again]);
-  expect(await leftAt(23 * HOUR_MS)).toEqual([...newest, ...again]);
+  expect(await leftAt(23 * HOUR_MS)).toEqual([...earlier, ...newest, ...again]);
+  expect(await leftAt(25 * HOUR_MS)).toEqual([...newest, ...again]);
   expect(await leftAt(7 * DAY_MS - HOUR_MS)).toEqual([...newest, ...again]);
   expect(await leftAt(7 * DAY_MS + HOUR_MS)).toEqual([]);
   expect(deleted.toSorted()).toEqual([...earlier, ...newest, ...again].toSorted());
