@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { TerminalError } from '../lib/errors.ts';
 import type { StoredCommit } from '../publish/commit-schema.ts';
 import { fileKey } from '../publish/lake-layout.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
@@ -13,18 +14,26 @@ export interface BundledFile {
   bytes: number;
 }
 
-/** The bundled files of a commit by their key. */
+/** The bundled files of a commit by their key. @throws TerminalError `ObjectDamaged` if a file is not within its bundle */
 export function bundledFiles(commit: StoredCommit): Map<string, BundledFile> {
   const found = new Map<string, BundledFile>();
   if (commit.format === 1 || !commit.bundles) return found;
   const files = new Map(commit.files.map((file) => [file.name, file]));
-  for (const { key: bundle, places } of commit.bundles) {
+  for (const { key: bundle, bytes, places } of commit.bundles) {
     for (const { name, offset } of places) {
       const file = files.get(name);
+      if (file && offset + file.bytes > bytes) throw outside(commit, name, bundle);
       if (file) found.set(fileKey(file), { bundle, offset, bytes: file.bytes });
     }
   }
   return found;
+}
+
+function outside({ sequence, workgroupId }: StoredCommit, name: string, bundle: string): TerminalError {
+  return new TerminalError(
+    'ObjectDamaged',
+    `commit ${sequence} of ${workgroupId} is damaged: ${name} is not within ${bundle}, where it should be`,
+  );
 }
 
 /**

@@ -19,6 +19,7 @@ export interface CommitSnapshotOptions {
   isForced?: boolean;
   clock: Clock;
   logger: Logger;
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -51,6 +52,7 @@ export async function commitSnapshot(
     previous,
     stagingDir: paths.staging,
     logger,
+    signal: options.signal,
   });
   const snapshot = { pack, bytes, sha256, fileBytes };
   const commit = { ...head, ...planned, createdAtMs: clock.now(), ownerEpoch: String(shard.epoch), snapshot };

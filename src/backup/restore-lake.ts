@@ -18,6 +18,7 @@ import { migrate } from '../warehouse/migrate.ts';
 import { onConnection } from '../warehouse/recovering-database.ts';
 import { warehouseFailure } from '../warehouse/warehouse-failures.ts';
 import { bundledStore, withoutBundles } from './bundled-store.ts';
+import { movedName } from './delete-moved-data.ts';
 import type { RestorableCommit } from './stored-commits.ts';
 
 export interface RestoreLakeOptions {
@@ -41,7 +42,7 @@ export interface RestoreLakeOptions {
 export interface RestoredLake {
   files: number;
   bytes: number;
-  /** Where data was before. It was moved, not deleted. */
+  /** Where the data is that was here before. `deleteMovedData` deletes it later. */
   movedAway: string[];
 }
 
@@ -61,7 +62,7 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
   )
     throw new TerminalError(
       'DataExists',
-      `there is data already: ${existing.join(', ')}. Nothing was restored. With --force it is moved away first, and kept`,
+      `there is data already: ${existing.join(', ')}. Nothing was restored. With --force it is moved away first, and kept for 7 days`,
     );
   const draftRoot = `${root}.restoring`;
   const draftWarehouse = `${warehousePath}.restored`;
@@ -73,10 +74,10 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
   try {
     const restored = await restoreBeside(options, draftRoot, draftWarehouse);
     signal?.throwIfAborted();
-    const suffix = `before-restore-${new Date(clock.now()).toISOString().replaceAll(':', '').slice(0, 17)}`;
+    const nowMs = clock.now();
     const movedAway: string[] = [];
     for (const path of existing) {
-      const away = freeName(path.endsWith('.wal') ? `${warehousePath}.${suffix}.wal` : `${path}.${suffix}`);
+      const away = movedName(path, nowMs);
       await rename(path, away);
       movedAway.push(away);
     }
@@ -160,10 +161,4 @@ export async function checkWarehouse(
     'SnapshotForeign',
     `the snapshot ${commit.snapshot.pack} does not belong to commit ${commit.sequence} of ${commit.workgroupId}; restore another commit with --at`,
   );
-}
-
-function freeName(wanted: string): string {
-  let name = wanted;
-  for (let count = 2; existsSync(name); count++) name = `${wanted}-${count}`;
-  return name;
 }

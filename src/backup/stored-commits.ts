@@ -27,19 +27,45 @@ export async function readStoredCommit(
   signal?: AbortSignal,
   known?: StoredCommit,
 ): Promise<StoredCommit | undefined> {
-  const bytes = await store.get(commitKey(sequence), {
-    bytesMax: COMMIT_BYTES_MAX,
-    ...(signal && { signal }),
-  });
-  if (bytes === undefined) return undefined;
-  try {
-    const text = bytes.toString('utf8');
+  const parse = (text: string): StoredCommit => {
     const commit = parseCommit(text, known);
-    if (commit.sequence !== sequence) throw new Error(`it is commit ${commit.sequence}`);
     const nonce = generationNonce(text);
     return nonce === undefined || isFormatOne(commit) ? commit : { ...commit, nonce };
+  };
+  return readCommitObject(store, sequence, parse, signal);
+}
+
+/**
+ * Reads a commit of any schema.
+ * @returns undefined if it does not exist
+ * @throws TerminalError as `parseCommitObject` does
+ */
+export async function readCommitObject<Any extends { sequence: number }>(
+  store: ObjectStore,
+  sequence: number,
+  parse: (text: string) => Any,
+  signal?: AbortSignal,
+): Promise<Any | undefined> {
+  const options = { bytesMax: COMMIT_BYTES_MAX, ...(signal && { signal }) };
+  const bytes = await store.get(commitKey(sequence), options);
+  return bytes && parseCommitObject(store, sequence, parse, bytes);
+}
+
+/** @throws TerminalError `ObjectDamaged` if the bytes are not the commit of this sequence */
+export function parseCommitObject<Any extends { sequence: number }>(
+  { address }: Pick<ObjectStore, 'address'>,
+  sequence: number,
+  parse: (text: string) => Any,
+  bytes: Buffer,
+): Any {
+  try {
+    const commit = parse(bytes.toString('utf8'));
+    if (commit.sequence !== sequence) throw new Error(`it is commit ${commit.sequence}`);
+    return commit;
   } catch (error) {
-    throw damagedObject(store.address, commitKey(sequence), errorMessage(error).split('\n', 1)[0]!);
+    const [issue] = error instanceof z.ZodError ? error.issues : [];
+    const what = issue ? `${issue.path.join('.')}: ${issue.message}` : errorMessage(error).split('\n', 1)[0]!;
+    throw damagedObject(address, commitKey(sequence), what);
   }
 }
 

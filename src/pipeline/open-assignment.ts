@@ -8,20 +8,25 @@ import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { renewCurrent } from '../publish/renew-current.ts';
+import type { UnusedClaims } from '../replica/take-over-replica.ts';
 import { openShard } from '../warehouse/shard.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 import { storedPosition } from './live-reader.ts';
 import { claimWorkgroup, openWorkgroupBucket } from './open-bucket.ts';
 import type { OpenShard } from './open-shard.ts';
 
-/** Opens a workgroup's warehouse and its reader at the checkpoint. With a bucket it takes the workgroup over first. */
+/**
+ * Opens a workgroup's warehouse and its reader at the checkpoint. With a bucket it takes the workgroup over first.
+ * @param claims claims of failed attempts of this process. The next attempt uses them again
+ */
 export async function openAssignment(
   assignment: Assignment,
   clock: Clock,
   logger: Logger,
+  claims: UnusedClaims = new Map(),
 ): Promise<OpenShard> {
   const { workgroup, pipeline, limits } = assignment;
-  const claimed = await claimWorkgroup(assignment, { clock, logger });
+  const claimed = await claimWorkgroup(assignment, { claims, clock, logger });
   const shard = await openShard({
     path: warehousePath(assignment),
     workgroupId: workgroup.id,
@@ -63,6 +68,7 @@ export async function openAssignment(
     await shard.close();
     throw error;
   }
+  claims.delete(workgroup.id);
   return open;
 }
 

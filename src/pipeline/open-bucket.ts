@@ -5,7 +5,7 @@ import { bundledStore } from '../backup/bundled-store.ts';
 import { errorMessage, StaleOwnerError, TerminalError, TransientError } from '../lib/errors.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
 import { elapsedOf, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
-import { withTimeout } from '../lib/with-timeout.ts';
+import { startSystemTimer } from '../lib/timer.ts';
 import { isLakeComplete } from '../publish/is-lake-complete.ts';
 import { listSequences } from '../publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../publish/lake-layout.ts';
@@ -14,7 +14,7 @@ import type { ReplicaCommit } from '../replica/replica-commit.ts';
 import { openReplicaOwner } from '../replica/replica-owner.ts';
 import { recordIn } from '../replica/replication-state.ts';
 import { startLakeFill } from '../replica/start-lake-fill.ts';
-import { type TakenOver, takeOverReplica } from '../replica/take-over-replica.ts';
+import { type TakenOver, takeOverReplica, type UnusedClaims } from '../replica/take-over-replica.ts';
 import { createAnalyticsUploader } from '../replica/upload-analytics.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { repeatRequests } from '../storage/repeat-requests.ts';
@@ -43,7 +43,7 @@ const CLOSE_MS = 4 * SECOND_MS;
  */
 export async function claimWorkgroup(
   assignment: Assignment,
-  { clock, logger }: Pick<OpenShard, 'clock' | 'logger'>,
+  { claims, clock, logger }: Pick<OpenShard, 'clock' | 'logger'> & { claims: UnusedClaims },
 ): Promise<ClaimedWorkgroup | undefined> {
   const { workgroup } = assignment;
   const place = workgroupStore(assignment.storage ?? {}, workgroup.id);
@@ -60,6 +60,7 @@ export async function claimWorkgroup(
     warehousePath: warehousePath(assignment),
     root: lakeRoot(assignment),
     hasPublished: (await listSequences(paths)).length > 0,
+    claims,
     clock,
   });
   const { claim, warehouse, movedAway, localFault, rolledBack } = taken;
@@ -156,7 +157,7 @@ export async function openWorkgroupBucket(
     const isForced = snapshots.isWanted || offset !== committedOffset;
     if (!isForced && head.nonce === owner.head().generation?.nonce) return undefined;
     const atMs = clock.now();
-    return { generation: await takeSnapshotNow(open, isForced), offset, atMs };
+    return { generation: await takeSnapshotNow(open, isForced, closing.signal), offset, atMs };
   }
 
   const collection = createBackgroundCollection({
@@ -170,6 +171,7 @@ export async function openWorkgroupBucket(
 
   async function commitNow(): Promise<BucketState> {
     if (lost) throw lost;
+    closing.signal.throwIfAborted();
     const checkedAtMs = clock.now();
     try {
       // Outside of the queue of generations, so that publications do not wait for the bucket.
@@ -237,25 +239,25 @@ export async function openWorkgroupBucket(
     },
     async close() {
       isClosing = true;
-      await Promise.all([fill.stop(), collection.interrupt()]);
-      if (lost) {
-        closing.abort(lost);
-        return uploading;
-      }
-      mustPublish = true;
-      const committing = commit().then(() =>
-        uploadAnalytics(owner.head(), { isFinal: true, signal: closing.signal }),
+      const late = new TransientError(
+        'StorageBusy',
+        `not everything was committed within ${CLOSE_MS / SECOND_MS} s`,
       );
+      const stopTimer = startSystemTimer(CLOSE_MS, () => closing.abort(late));
       try {
-        const outcome = await withTimeout(committing, CLOSE_MS);
-        if (outcome === 'late')
-          throw new TransientError('StorageBusy', 'the bucket has not answered in time');
+        if (lost) closing.abort(lost);
+        await Promise.all([fill.stop(), collection.interrupt()]);
+        if (lost) return;
+        mustPublish = true;
+        await commit();
+        uploading = uploadAnalytics(owner.head(), { isFinal: true, signal: closing.signal });
       } catch (error) {
         closing.abort(error);
-        await committing.catch(() => undefined);
-        await uploading;
         // What the bucket does not have is on this disk and in the stream.
         logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'bucket.not-committed');
+      } finally {
+        await uploading;
+        stopTimer();
       }
     },
   };

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { BackfillJobState } from '../backfill/backfill-job.ts';
 import type { ListedBackfill } from '../backfill/backfill-ledger.ts';
 import type { BackfillPlan, BackfillRequest, UpstreamAddress } from '../backfill/backfill-request.ts';
 import type { OpenGap } from '../backfill/plan-gaps.ts';
+import { deleteMovedData } from '../backup/delete-moved-data.ts';
 import type { Ask } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest-source.ts';
 import { limits } from '../contract/wire-limits.ts';
@@ -149,6 +151,8 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         await takeSnapshotIfDue(open);
         await shard.checkpointIfDue();
         await shard.releaseMemory();
+        const [warehousePath, root] = [shard.path, join(lakeFolder(assignment), shard.workgroupId)];
+        await deleteMovedData({ workgroupId: shard.workgroupId, warehousePath, root, clock, logger });
       }
       return result;
     }),

@@ -101,8 +101,10 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
       if (isShrunk) return;
     }
   } finally {
-    for (const reply of await Promise.allSettled(inFlight))
-      if (reply.status === 'fulfilled') note(result, reply.value);
+    const landed = (await Promise.allSettled(inFlight)).filter((reply) => reply.status === 'fulfilled');
+    for (const { value } of landed) note(result, value);
+    // What has landed is rolled up, also if the read after it has failed.
+    if (landed.length > 0) onProgress?.(result);
   }
 }
 

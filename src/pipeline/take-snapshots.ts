@@ -13,6 +13,7 @@ import type { OpenShard } from './open-shard.ts';
 export async function takeSnapshotNow(
   { shard, assignment, imports, snapshots, clock, logger }: OpenShard,
   isForced = false,
+  signal?: AbortSignal,
 ): Promise<RestorableCommit> {
   // What comes while the snapshot is taken is not in it, and asks for another one.
   const wasWanted = snapshots.isWanted;
@@ -23,7 +24,7 @@ export async function takeSnapshotNow(
   );
   try {
     const lakeDir = lakeFolder(assignment);
-    const generation = await commitSnapshot(shard, { lakeDir, isForced, clock, logger });
+    const generation = await commitSnapshot(shard, { lakeDir, isForced, clock, logger, signal });
     snapshots.lastAtMs = elapsedOf(clock);
     return generation;
   } catch (error) {

@@ -3,6 +3,7 @@ import { TransientError } from '../lib/errors.ts';
 import { createLogger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { systemClock } from '../lib/time.ts';
+import type { UnusedClaims } from '../replica/take-over-replica.ts';
 import { warehousePath } from './assignment.ts';
 import { closeAssignment, openAssignment } from './open-assignment.ts';
 import type { OpenShard } from './open-shard.ts';
@@ -21,6 +22,8 @@ const fileChecks = new Map<string, () => void>();
 const shards = new Map<string, Promise<OpenShard>>();
 /** The shards that are completely open. */
 const opened = new Map<string, OpenShard>();
+/** Claims in the bucket of failed attempts to open a shard. */
+const claims: UnusedClaims = new Map();
 const running = new Set<Promise<void>>();
 const aborts = new Map<number, AbortController>();
 let failure: unknown;
@@ -63,7 +66,7 @@ async function handle(request: ThreadRequest): Promise<unknown> {
     case 'open': {
       const { assignment } = request;
       await closeShard(assignment.workgroup.id);
-      const opening = openAssignment(assignment, systemClock, logger);
+      const opening = openAssignment(assignment, systemClock, logger, claims);
       shards.set(assignment.workgroup.id, opening);
       opening.catch(() => {
         if (shards.get(assignment.workgroup.id) === opening) shards.delete(assignment.workgroup.id);

@@ -33,10 +33,13 @@ const snapshotSchema = z.object({
   fileBytes: z.number().int().min(0),
 });
 
+/** A file of a bundle is read into memory, with the others of its bundle at worst. */
+export const BUNDLE_BYTES_MAX = 32 * 1024 * 1024;
+
 /** An object of a bucket that has several files, one after the other. Each file has its own SHA-256 in the commit. */
 const bundleSchema = z.object({
   key: z.string().regex(/^bundles\/\d{12}-[0-9a-f]+\.bundle$/),
-  bytes: z.number().int().min(1),
+  bytes: z.number().int().min(1).max(BUNDLE_BYTES_MAX),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   /** The files of the commit that are read from it. `offset` is the position of the first byte. */
   places: z.array(z.object({ name: z.string(), offset: z.number().int().min(0) })),

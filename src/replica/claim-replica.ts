@@ -12,10 +12,10 @@ export interface ClaimReplicaOptions {
   epochAbove?: bigint;
   /** True if the owner has published, and its generations can be missing in the replica. Default: false. */
   hasPublished?: boolean;
-  /** A sequence that the replica had before. It makes the search for the newest commit short. */
-  known?: number;
+  /** The nonce of an own claim that was not used. If it is the newest commit, it is used now, and nothing is added to the replica. */
+  unused?: string | undefined;
   clock: Clock;
-  /** Called before a claim is sent. */
+  /** Called before a claim is sent, or used again. */
   onPlanned?: (claim: ReplicaClaim) => void;
   signal?: AbortSignal;
 }
@@ -23,7 +23,7 @@ export interface ClaimReplicaOptions {
 export interface ReplicaClaim {
   /** The claim. The caller owns the workgroup until a later claim exists. */
   commit: ReplicaCommit;
-  /** The commit before. Undefined if the replica is new. */
+  /** The newest commit before: the claim itself if it is used again. Undefined if the replica is new. */
   previous: ReplicaCommit | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface ReplicaClaim {
  */
 export async function claimReplica(store: ObjectStore, options: ClaimReplicaOptions): Promise<ReplicaClaim> {
   const { workgroupId, epochAbove = 0n, clock, signal } = options;
-  let known = options.known;
+  let known: number | undefined;
   for (;;) {
     signal?.throwIfAborted();
     const previous = await readReplicaHead(store, {
@@ -47,6 +47,11 @@ export async function claimReplica(store: ObjectStore, options: ClaimReplicaOpti
         'ForeignReplica',
         `${store.address} has the workgroup ${previous.workgroupId}, not ${workgroupId}; use another prefix`,
       );
+    if (previous && previous.nonce === options.unused && BigInt(previous.ownerEpoch) > epochAbove) {
+      const again = { commit: previous, previous };
+      options.onPlanned?.(again);
+      return again;
+    }
     const epoch =
       previous && BigInt(previous.ownerEpoch) > epochAbove ? BigInt(previous.ownerEpoch) : epochAbove;
     const { idle: _, ...content } = previous ?? emptyCommit(workgroupId, clock.now());

@@ -1,5 +1,5 @@
 import { TransientError } from '../lib/errors.ts';
-import { DAY_MS, HOUR_MS } from '../lib/time.ts';
+import { DAY_MS } from '../lib/time.ts';
 import { commitKey, fileKey, parseAnalyticsKey } from '../publish/lake-layout.ts';
 import type { ListedObject, ObjectStore } from '../storage/object-store.ts';
 import { listReplicaCommits, objectKeys, type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
@@ -9,7 +9,7 @@ export interface CollectOptions {
   contentMs?: number;
   /** The keys of commits are kept for this time. They refuse commits of earlier owners. Default: 7 days. */
   keysMs?: number;
-  /** Objects that no commit names are kept for this time. Default: an hour. */
+  /** Objects that no commit names are kept for this time. A restore that copies a large backup needs it. Default: a day. */
   unnamedMs?: number;
   signal?: AbortSignal;
 }
@@ -73,7 +73,7 @@ export function createCollector(store: ObjectStore) {
     head: ReplicaCommit,
     options: CollectOptions & CollectCallbacks,
   ): Promise<Collected> {
-    const { contentMs = DAY_MS, keysMs = 7 * DAY_MS, unnamedMs = HOUR_MS, signal } = options;
+    const { contentMs = DAY_MS, keysMs = 7 * DAY_MS, unnamedMs = DAY_MS, signal } = options;
     const collected = { commits: 0, objects: 0, bytes: 0 };
     const commits: StoredKey[] = [];
     for await (const commit of listReplicaCommits(store, 0, { ...(signal && { signal }) }))

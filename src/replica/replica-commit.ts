@@ -1,17 +1,12 @@
 import { z } from 'zod';
 import { bundledFiles } from '../backup/bundled-store.ts';
 import { newestSequence } from '../backup/newest-sequence.ts';
-import type { RestorableCommit } from '../backup/stored-commits.ts';
-import { errorMessage, TransientError } from '../lib/errors.ts';
+import { parseCommitObject, type RestorableCommit, readCommitObject } from '../backup/stored-commits.ts';
+import { TransientError } from '../lib/errors.ts';
 import { commitSchema } from '../publish/commit-schema.ts';
 import { commitKey, fileKey, parseCommitKey } from '../publish/lake-layout.ts';
 import type { PackObject } from '../snapshot/pack-format.ts';
-import {
-  damagedObject,
-  type ListedObject,
-  type ListOptions,
-  type ObjectStore,
-} from '../storage/object-store.ts';
+import type { ListedObject, ListOptions, ObjectStore } from '../storage/object-store.ts';
 import { idleNoteSchema } from './idle-note.ts';
 
 /**
@@ -44,30 +39,20 @@ export const replicaCommitSchema = commitSchema.extend({
 
 export type ReplicaCommit = z.output<typeof replicaCommitSchema>;
 
-const COMMIT_BYTES_MAX = 512 * 1024 * 1024;
+const parse = (text: string): ReplicaCommit => replicaCommitSchema.parse(JSON.parse(text));
 
 /** @throws TerminalError `ObjectDamaged` if it is not the commit of this sequence */
 export function parseReplicaCommit(store: ObjectStore, sequence: number, bytes: Buffer): ReplicaCommit {
-  try {
-    const commit = replicaCommitSchema.parse(JSON.parse(bytes.toString('utf8')));
-    if (commit.sequence !== sequence) throw new Error(`it is commit ${commit.sequence}`);
-    return commit;
-  } catch (error) {
-    throw damagedObject(store.address, commitKey(sequence), errorMessage(error).split('\n', 1)[0]!);
-  }
+  return parseCommitObject(store, sequence, parse, bytes);
 }
 
 /** @returns undefined if the commit does not exist. @throws TerminalError `ObjectDamaged` */
-export async function readReplicaCommit(
+export function readReplicaCommit(
   store: ObjectStore,
   sequence: number,
   signal?: AbortSignal,
 ): Promise<ReplicaCommit | undefined> {
-  const bytes = await store.get(commitKey(sequence), {
-    bytesMax: COMMIT_BYTES_MAX,
-    ...(signal && { signal }),
-  });
-  return bytes && parseReplicaCommit(store, sequence, bytes);
+  return readCommitObject(store, sequence, parse, signal);
 }
 
 /** The stored commits after a sequence, ascending. */

@@ -34,6 +34,7 @@ const plannedClaimsSchema = z.object({
 /** Stores a claim of a local warehouse that can continue. It must be durable before the claim exists, because a crash can follow. */
 export function planClaim(path: string, state: ReplicationState, nonce: string): void {
   const { replicatedNonce, plannedNonce, claimNonces } = state;
+  if (claimNonces.includes(nonce)) return;
   const planned = { of: { replicatedNonce, plannedNonce }, nonces: [...claimNonces, nonce] };
   replaceFile(claimsPath(path), `${JSON.stringify(planned)}\n`);
 }

@@ -17,6 +17,8 @@ export interface RestoredCommit {
   commit: ReplicaCommit;
   /** False if the replica had this content already. */
   isNew: boolean;
+  /** The commit with data that was the newest one before. Undefined if nothing was replaced. */
+  replaced: number | undefined;
 }
 
 /** An owner can be faster a few times, but not often, because it commits once in a while. */
@@ -63,7 +65,7 @@ export async function restoreReplica(
   for (let attempt = 1; ; attempt++) {
     const head = await readReplicaHead(store, { ...(signal && { signal }) });
     if (head?.generation && head.generation.nonce === content.generation?.nonce)
-      return { commit: head, isNew: false };
+      return { commit: head, isNew: false, replaced: undefined };
     try {
       const commit = await rollBackReplica(store, head, content, signal);
       // The owner before can have been deleting old objects just now.
@@ -71,7 +73,7 @@ export async function restoreReplica(
         if (head) await rollBackReplica(store, commit, head, signal);
         throw error;
       });
-      return { commit, isNew: true };
+      return { commit, isNew: true, replaced: head?.generation ? head.sequence : undefined };
     } catch (error) {
       if (!(error instanceof StaleOwnerError) || attempt === ATTEMPTS_MAX) throw error;
     }

@@ -17,9 +17,8 @@ export interface TakeOverOptions {
   root: string;
   /** True if the local lake has generations. Readers of a new replica then wait for the first copy. Default: false. */
   hasPublished?: boolean;
-  /** The epoch of the lease. The new epoch is higher. */
-  epochAbove?: bigint;
-  known?: number;
+  /** Claims of this process. Default: none. */
+  claims?: UnusedClaims;
   /** The claim fails after this time, so that another worker can try it. The restore can take longer. Default: 15,000. */
   claimWithinMs?: number;
   clock: Clock;
@@ -27,6 +26,12 @@ export interface TakeOverOptions {
 }
 
 const CLAIM_WITHIN_MS = 15 * SECOND_MS;
+
+/**
+ * The newest claim of each workgroup that this process has not opened since. The next attempt uses it again, so failing attempts do not fill the
+ * replica with claims. `isRestored`: the warehouse of the claim is on this disk.
+ */
+export type UnusedClaims = Map<string, { nonce: string; isRestored: boolean }>;
 
 export interface TakenOver {
   /** The caller opens the warehouse with this epoch, and then `openReplicaOwner`. */
@@ -43,31 +48,36 @@ export interface TakenOver {
 
 /**
  * Claims a workgroup, and restores its warehouse if the local one is not that of the newest commit, or if local data is damaged. The files of its lake are left to
- * `startLakeFill`, so the time does not depend on the size of the lake. If the snapshot is damaged, an earlier commit becomes the newest. Local data is moved away and never deleted. If it fails after the claim, the same call claims again.
+ * `startLakeFill`, so the time does not depend on the size of the lake. If the snapshot is damaged, an earlier commit becomes the newest. Local data is moved away, not deleted. If it fails after the claim, the same call uses the claim again,
+ * unless another worker has claimed meanwhile.
  * @throws TransientError `StorageBusy` if the store does not answer in time
  * @throws TransientError `WarehouseLocked` if a process has the local warehouse open; then nothing was claimed
  * @throws TerminalError as `refuseOtherHistory` does; then nothing was claimed. And as `claimReplica` and `restoreLake` do
  */
 export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOver> {
-  const { store, workgroupId, warehousePath, root, clock, known, signal } = options;
+  const { store, workgroupId, warehousePath, root, clock, claims = new Map(), signal } = options;
   const { state, fault } = await readLocalReplica(warehousePath, root, clock);
   const hasPublished = options.hasPublished === true;
+  const note = ({ nonce }: ReplicaCommit, isRestored: boolean) =>
+    claims.set(workgroupId, { nonce, isRestored });
   const continues = (head: ReplicaCommit | undefined) =>
     state !== undefined && canContinue(state, head) && !(fault && head?.generation);
-  const epochs = [options.epochAbove ?? 0n, state?.ownerEpoch ?? 0n];
+  const unused = claims.get(workgroupId);
   const claiming = deadlineOf(store, options.claimWithinMs ?? CLAIM_WITHIN_MS);
   const { commit: claim, previous } = await claimReplica(store, {
     workgroupId,
     hasPublished: state !== undefined && hasPublished,
-    epochAbove: epochs[0]! > epochs[1]! ? epochs[0]! : epochs[1]!,
+    epochAbove: state?.ownerEpoch ?? 0n,
+    unused: unused?.nonce,
     clock,
     onPlanned: ({ commit, previous }) => {
       // Without a copy in the replica the damaged file is all there is.
       if (fault && !state && !previous?.generation) throw fault;
       refuseOtherHistory(store, previous, { warehousePath, root, state, hasPublished });
       if (continues(previous)) planClaim(warehousePath, state!, commit.nonce);
+      // Also if the answer is lost: then the claim can exist.
+      if (commit.nonce !== unused?.nonce) note(commit, false);
     },
-    ...(known !== undefined && { known }),
     signal: signal ? AbortSignal.any([signal, claiming.signal]) : claiming.signal,
   })
     .catch((error: unknown) => {
@@ -75,6 +85,10 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
     })
     .finally(claiming.stop);
   if (continues(previous)) return { claim, warehouse: 'local', movedAway: [] };
+  if (unused?.isRestored && previous?.nonce === unused.nonce && state && !fault) {
+    note(claim, true);
+    return { claim, warehouse: 'restored', movedAway: [] };
+  }
   const restored = await restoreNewestSound(
     store,
     claim,
@@ -93,6 +107,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
   );
   if (!restored) return { claim, warehouse: 'new', movedAway: [] };
   const { result, rolledBack } = restored;
+  note(restored.claim, true);
   return {
     claim: restored.claim,
     warehouse: 'restored',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../lib/errors.ts';
-import type { Bundle, LakeFile } from '../publish/commit-schema.ts';
+import { BUNDLE_BYTES_MAX, type Bundle, type LakeFile } from '../publish/commit-schema.ts';
 import { fileKey, newBundleKey } from '../publish/lake-layout.ts';
 import { changedFile } from '../storage/folder-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -11,7 +11,6 @@ import { lakeChanged } from './upload-objects.ts';
 const MEBIBYTE = 1024 * 1024;
 /** Larger files are objects of their own. */
 const FILE_BYTES_MAX = 4 * MEBIBYTE;
-const BUNDLE_BYTES_MAX = 32 * MEBIBYTE;
 
 /**
  * Divides new files into bundles and objects of their own. A bundle costs one PUT for all its files. One small file alone is no bundle.

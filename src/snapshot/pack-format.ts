@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import { z } from 'zod';
+import { errorCode } from '../lib/errors.ts';
 
 /*
  * A pack is a file with the changed blocks of a warehouse file and a map of all its blocks:
@@ -26,7 +27,9 @@ export const PACK_BYTES = 2 ** 30;
 const ENTRY_BYTES = 46;
 /** Far more than a snapshot has. */
 const PACKS_MAX = 4_096;
-const FILE_BYTES_MAX = 2 ** 44;
+const FILE_BYTES_MAX = 2 ** 40;
+/** More than the line of JSON of a map with all packs. */
+const MAP_HEAD_BYTES_MAX = 2 ** 20;
 
 /** A pack that is complete: the name of its object, its size and its SHA-256. */
 export interface PackObject {
@@ -127,17 +130,29 @@ export function decodeTrailer(
   return { mapOffset, mapBytes, sha256: trailer.subarray(12, 44) };
 }
 
+/** The most bytes of the map of a file, not compressed. A larger file than a snapshot can have gets no larger map. */
+export function mapBytesMax(fileBytes: number): number {
+  return MAP_HEAD_BYTES_MAX + blockCount(Math.min(fileBytes, FILE_BYTES_MAX)) * ENTRY_BYTES;
+}
+
 /**
  * @param own the pack that has the map
- * @throws Error if the bytes are not a map, or the map is not of this pack
+ * @param fileBytes the noted size of the warehouse file. It bounds the memory that the map takes
+ * @throws Error if the bytes are not a map, or the map is not of this pack or of another file
  */
-export async function decodeMap(map: Buffer, own: PackObject): Promise<PackMap> {
-  const raw = await decompress(map, { maxOutputLength: 2 ** 31 });
+export async function decodeMap(map: Buffer, own: PackObject, fileBytes: number): Promise<PackMap> {
+  const bytesMax = mapBytesMax(fileBytes);
+  const raw = await decompress(map, { maxOutputLength: bytesMax }).catch((error: unknown) => {
+    throw errorCode(error) === 'ERR_BUFFER_TOO_LARGE'
+      ? new Error(`it has more than ${bytesMax} bytes, which is too much for a file of ${fileBytes} bytes`)
+      : error;
+  });
   const newline = raw.indexOf(10);
   const head = headSchema.parse(JSON.parse(raw.toString('utf8', 0, newline)));
   if (head.key !== own.key) throw new Error(`the map is of ${head.key}`);
   const entries = raw.subarray(newline + 1);
-  const { fileBytes } = head;
+  if (head.fileBytes !== fileBytes)
+    throw new Error(`it is of a file of ${head.fileBytes} bytes instead of ${fileBytes}`);
   if (entries.length !== blockCount(fileBytes) * ENTRY_BYTES)
     throw new Error('the map has another number of blocks');
   const packs = [own, ...head.others];

@@ -1,19 +1,24 @@
 import { createHash } from 'node:crypto';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
-import { decodeMap, decodeTrailer, type PackMap, type PackObject, TRAILER_BYTES } from './pack-format.ts';
-
-/** The map of 100 GB of warehouse has 18 MB. */
-const MAP_BYTES_MAX = 256 * 1024 * 1024;
+import {
+  decodeMap,
+  decodeTrailer,
+  mapBytesMax,
+  type PackMap,
+  type PackObject,
+  TRAILER_BYTES,
+} from './pack-format.ts';
 
 /**
- * Reads the map of a pack, without its blocks.
+ * Reads the map of a pack, without its blocks. The store is not trusted: a size that it notes must fit the others before memory is taken for it.
+ * @param options.fileBytes the size of the warehouse file, as the commit notes it
  * @throws TerminalError `ObjectDamaged` if the pack is damaged, `ObjectMissing` if it does not exist
  */
 export async function readPackMap(
   store: ObjectStore,
   pack: PackObject,
-  signal?: AbortSignal,
+  { fileBytes, signal }: { fileBytes: number; signal?: AbortSignal | undefined },
 ): Promise<PackMap> {
   const damaged = (what: string) => damagedObject(store.address, pack.key, what);
   const range = async (start: number, length: number) =>
@@ -21,11 +26,11 @@ export async function readPackMap(
   if (pack.bytes < TRAILER_BYTES) throw damaged('it is too short');
   const trailer = decodeTrailer(await range(pack.bytes - TRAILER_BYTES, TRAILER_BYTES), pack.bytes);
   if (trailer === undefined) throw damaged('it does not end like a pack');
-  if (trailer.mapBytes > MAP_BYTES_MAX) throw damaged('its map is too large');
+  if (trailer.mapBytes > mapBytesMax(fileBytes)) throw damaged('its map is too large');
   const map = await range(trailer.mapOffset, trailer.mapBytes);
   if (!createHash('sha256').update(map).digest().equals(trailer.sha256))
     throw damaged('the SHA-256 of its map is not the noted one');
-  return decodeMap(map, pack).catch((error: unknown) => {
+  return decodeMap(map, pack, fileBytes).catch((error: unknown) => {
     throw damaged(`its map cannot be read (${errorMessage(error)})`);
   });
 }

@@ -28,6 +28,7 @@ export interface TakeSnapshotOptions {
   /** See `writePack`. */
   partBytesMax?: number;
   logger: Logger;
+  signal?: AbortSignal | undefined;
 }
 
 export interface TakenSnapshot extends SnapshotRef {
@@ -48,7 +49,7 @@ const LIVE_SHARE_MIN = 0.5;
  */
 export async function takeSnapshot(
   shard: Pick<Shard, 'readFrozen' | 'workgroupId'>,
-  { store, key, previous, stagingDir, partBytesMax, logger }: TakeSnapshotOptions,
+  { store, key, previous, stagingDir, partBytesMax, logger, signal }: TakeSnapshotOptions,
 ): Promise<TakenSnapshot> {
   const startMs = performance.now();
   const before = previous && (await reusableMap(store, previous, logger));
@@ -66,10 +67,11 @@ export async function takeSnapshot(
         newPath,
         previous: before,
         ...(partBytesMax !== undefined && { partBytesMax }),
+        signal,
       }),
     );
     for (const { key: name, path, bytes, sha256 } of files) {
-      await store.put(name, { path, bytes, sha256 });
+      await store.put(name, { path, bytes, sha256 }, signal);
       await rm(path);
     }
     const { bytes, sha256 } = files.at(-1)!;
@@ -98,7 +100,8 @@ export async function packsOf(
   snapshot: SnapshotRef,
   signal?: AbortSignal,
 ): Promise<PackObject[]> {
-  return (await readPackMap(store, packObject(snapshot), signal)).packs;
+  const { fileBytes } = snapshot;
+  return (await readPackMap(store, packObject(snapshot), { fileBytes, signal })).packs;
 }
 
 export function packObject({ pack, bytes, sha256 }: SnapshotRef): PackObject {
@@ -112,7 +115,7 @@ async function reusableMap(
   logger: Logger,
 ): Promise<PackMap | undefined> {
   try {
-    const map = await readPackMap(store, packObject(previous));
+    const map = await readPackMap(store, packObject(previous), previous);
     return isWorthReferring(map) ? map : undefined;
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;

@@ -39,13 +39,7 @@ type Write = (bytes: Uint8Array, position: number) => Promise<void>;
  */
 export async function unpack(store: ObjectStore, options: UnpackOptions): Promise<PackMap> {
   const { pack, fileBytes, path, signal } = options;
-  const map = await readPackMap(store, pack, signal);
-  if (map.fileBytes !== fileBytes)
-    throw damagedObject(
-      store.address,
-      pack.key,
-      `it is of a file of ${map.fileBytes} bytes instead of ${fileBytes}`,
-    );
+  const map = await readPackMap(store, pack, { fileBytes, signal });
   if (path === undefined) {
     await unpackAll(store, map, async () => undefined, options);
     return map;

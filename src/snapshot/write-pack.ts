@@ -23,6 +23,7 @@ export interface WritePackOptions {
   previous: PackMap | undefined;
   /** A file that has this many bytes becomes a part, and another file begins. Default: 1 GiB. */
   partBytesMax?: number;
+  signal?: AbortSignal | undefined;
 }
 
 export interface WrittenPack {
@@ -45,7 +46,7 @@ const BATCH = 8;
  */
 export async function writePack(
   source: FrozenFile,
-  { key, newPath, previous, partBytesMax = PACK_BYTES }: WritePackOptions,
+  { key, newPath, previous, partBytesMax = PACK_BYTES, signal }: WritePackOptions,
 ): Promise<WrittenPack> {
   const own: PackObject = { key, bytes: 0, sha256: '' };
   const packs = createPackList(own, previous);
@@ -56,6 +57,7 @@ export async function writePack(
     const count = blockCount(source.bytes);
     let blocksWritten = 0;
     for (let from = 0; from < count; from += BATCH) {
+      signal?.throwIfAborted();
       if (output.bytes() >= partBytesMax) {
         const part = await output.finish(partKey(key, files.length + 1));
         packs.addPart(part, blocks);

@@ -102,10 +102,12 @@ export function createFolderStore(folder: string): ObjectStore {
     },
     async getRange(key, start, length) {
       return withFile(pathOf(key), async (file) => {
-        const bytes = Buffer.alloc(length);
+        // The length can be that of a damaged commit.
+        const { size } = await file.stat();
+        const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - start)));
         let filled = 0;
-        while (filled < length) {
-          const { bytesRead } = await file.read(bytes, filled, length - filled, start + filled);
+        while (filled < bytes.length) {
+          const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, start + filled);
           if (bytesRead === 0) break;
           filled += bytesRead;
         }

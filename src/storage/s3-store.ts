@@ -36,6 +36,8 @@ export interface S3Timeouts {
 
 const TIMEOUTS: S3Timeouts = { silenceMs: 30 * SECOND_MS, requestMs: MINUTE_MS, mebibyteMs: 10 * SECOND_MS };
 const MEBIBYTE = 1024 * 1024;
+/** A timer of Node with more ends at once. The noted size of an object can be wrong. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 /** S3 takes no more with one PUT. */
 const PUT_BYTES_MAX = 5 * 1024 * MEBIBYTE;
 const KEYS_PER_PAGE = 1_000;
@@ -80,7 +82,7 @@ export function createS3Store(settings: S3Settings): ObjectStore {
     const signed = await signS3(settings, { method, url: url.href, headers: { ...hashes, ...headers } });
     const bytes = (body?.bytes ?? 0) + answerBytes;
     const timeout = AbortSignal.timeout(
-      timeouts.requestMs + Math.ceil(bytes / MEBIBYTE) * timeouts.mebibyteMs,
+      Math.min(TIMER_MS_MAX, timeouts.requestMs + Math.ceil(bytes / MEBIBYTE) * timeouts.mebibyteMs),
     );
     const stream = content && ('path' in content ? createReadStream(content.path) : content.bytes);
     try {

@@ -54,7 +54,7 @@ test.skipIf(s3Missing)(
 
     // Back to an earlier commit, while the owner runs.
     expect(done(await run('restore', '--at', '2', '--json')).workgroups).toMatchObject([
-      { workgroup: WORKGROUP, from: 2, commit: 4, isNew: true },
+      { workgroup: WORKGROUP, from: 2, commit: 4, isNew: true, replaced: 3 },
     ]);
     await expect(a.owner.mirror(await a.grow())).rejects.toMatchObject({ code: 'StaleOwner' });
     await a.shard.close();
@@ -66,12 +66,12 @@ test.skipIf(s3Missing)(
     // A backup into the bucket that has data, and into a new one.
     expect((await run('restore', place)).stderr).toContain('has data already: commit 6');
     expect(done(await run('restore', place, '--force', '--json')).workgroups).toMatchObject([
-      { from: 3, commit: 7, isNew: true },
+      { from: 3, commit: 7, isNew: true, replaced: 6 },
     ]);
     const other = await s3ForTests();
-    expect(done(await machineWith(other)('restore', place, '--json')).workgroups).toMatchObject([
-      { from: 3, commit: 1, isNew: true },
-    ]);
+    const { workgroups } = done(await machineWith(other)('restore', place, '--json'));
+    expect(workgroups).toMatchObject([{ from: 3, commit: 1, isNew: true }]);
+    expect(workgroups[0].replaced).toBeUndefined();
     for (const bucket of [store, storeOf(other)]) {
       const c = await work(machine(), bucket);
       expect(c.taken.warehouse).toBe('restored');

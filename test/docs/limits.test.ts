@@ -73,7 +73,10 @@ const internalLimits: Readonly<Record<string, readonly string[]>> = {
   'a warning in the log of the service': ['wire-limits.ts sequencerLeadMsWarn'],
   'work of one call of the roll-up': ['defer-devices.ts MOVED_READINGS_MAX'],
   'the length of a key in the hot path': ['member-keys.ts KEY_BYTES_MAX'],
-  'the size of an object that is read into memory': ['object-store.ts GET_BYTES_MAX'],
+  'the size of an object that is read into memory': [
+    'object-store.ts GET_BYTES_MAX',
+    'commit-schema.ts BUNDLE_BYTES_MAX',
+  ],
   'calls between the workers of one operator': [
     'remote-wire.ts SENT_FILE_BYTES_MAX',
     'remote-wire.ts ARGUMENTS_BYTES_MAX',

@@ -19,13 +19,13 @@ test.skipIf(s3Missing).each<Fate>(['lose', 'hang'])(
   { timeout },
   async (failure) => {
     let fate: Fate = 'pass';
-    const { create, head, store } = await startBucketServices(({ endpoint }) =>
+    const { create, head, untilStored, store } = await startBucketServices(({ endpoint }) =>
       startLossyProxy(endpoint, () => fate),
     );
     const service = await create();
     await service.start();
     await sendReadings(service, readings(0, 10));
-    await until('the bucket has the messages', async () => (await head())?.totals.messages === 10);
+    await untilStored(10);
     fate = failure;
     await sendReadings(service, readings(10, READINGS));
     await until('the messages have landed', () => statusOf(service)?.storedMessages === READINGS);
@@ -41,7 +41,7 @@ test.skipIf(s3Missing).each<Fate>(['lose', 'hang'])(
     await until('the status says so', () => statusOf(service)?.bucket?.lastError !== undefined);
     expect((await head())!.totals.messages).toBe(10);
     fate = 'pass';
-    await until('the bucket has all', async () => (await head())?.totals.messages === READINGS);
+    await untilStored(READINGS);
     await until('the service is ready', async () => (await fetch(`${service.url}/ready`)).ok);
     expect(await checkCommits(store)).toMatchObject({ claims: 1 });
     expect(statusOf(service)).toMatchObject({ gaps: 0, storedMessages: READINGS });
@@ -53,14 +53,14 @@ test.skipIf(s3Missing)(
   { timeout },
   async () => {
     const service = await startFaultyService(1);
-    const { stream, head, store } = service;
+    const { stream, head, untilStored, store } = service;
     await sendReadings(stream, readings(0, 100));
-    await until('the bucket has the messages', async () => (await head())?.totals.messages === 100);
+    await untilStored(100);
     const stopped = await service.owner();
     await service.make('stopped');
     const claimed = (await head())!;
     await sendReadings(stream, readings(100, READINGS));
-    await until('the bucket has all', async () => (await head())?.totals.messages === READINGS);
+    await untilStored(READINGS);
     // It would commit here what it has not committed yet.
     expect(await stopped.stop()).toBe(0);
     const newest = (await head())!;
@@ -76,9 +76,9 @@ test.skipIf(s3Missing)(
   { timeout },
   async () => {
     const service = await startFaultyService(2);
-    const { stream, head, redis, store } = service;
+    const { stream, head, untilStored, redis, store } = service;
     await sendReadings(stream, readings(0, 100));
-    await until('the bucket has the messages', async () => (await head())?.totals.messages === 100);
+    await untilStored(100);
     const owner = await service.owner();
     const before = (await head())!.ownerEpoch;
     await redis.restart({

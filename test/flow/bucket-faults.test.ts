@@ -42,7 +42,7 @@ test.skipIf(s3Missing).each(runs)(
     const note = (facts: object) => process.stderr.write(`bucket faults: ${JSON.stringify(facts)}\n`);
     note({ seed, lossShare });
     const service = await startFaultyService(seed, lossShare);
-    const { stream, reports, head } = service;
+    const { stream, reports, head, untilStored } = service;
     /** Messages that were acknowledged, and those of batches without an answer, which can be stored or not. */
     let sent = 0;
     let unclear = 0;
@@ -74,7 +74,7 @@ test.skipIf(s3Missing).each(runs)(
     expect(await sendReadings(stream, 'spare', SPARE)).toMatchObject({ status: 200 });
     sent += SPARE.end;
     await send(0);
-    await until('the bucket has the first messages', async () => (await head())?.totals.messages === sent);
+    await untilStored(sent);
     const stopWatching = watchReports(reports);
 
     for (let round = 0; round < FAULTS_EACH; round++) {

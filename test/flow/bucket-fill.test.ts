@@ -23,11 +23,11 @@ test.skipIf(s3Missing)(
   'a machine works and reports before it has the files of the lake, and copies them also after it was killed',
   { timeout: 240_000 },
   async () => {
-    const { create, head, store } = await startBucketServices();
+    const { create, head, untilStored, store } = await startBucketServices();
     const first = await create();
     await first.start();
     await sendReadings(first, readings(0, READINGS / 2));
-    await until('the bucket has it', async () => (await head())?.totals.messages === READINGS / 2);
+    await untilStored(READINGS / 2);
     const expected = await settled(first, HALF_WH);
     // It commits all before it ends.
     expect(await first.stop()).toBe(0);
@@ -56,7 +56,7 @@ test.skipIf(s3Missing)(
     expect(existsSync(marker)).toBe(true);
     await second.start();
     await sendReadings(second, readings(READINGS / 2, READINGS));
-    await until('the bucket has all', async () => (await head())?.totals.messages === READINGS, 60_000);
+    await untilStored(READINGS);
     await until('the status shows the copy', () => fill()?.missingFiles === 1, 60_000);
     const during = await settled(second, ALL_WH);
     expect(existsSync(join(second.config.dataDir, 'lake', HOME, 'current'))).toBe(false);

@@ -17,7 +17,7 @@ test.skipIf(s3Missing)(
   async () => {
     /** The addresses that were asked for. Undefined while nothing is lost. */
     let asked: Set<string> | undefined;
-    const { create, head, store } = await startBucketServices(({ endpoint }) =>
+    const { create, untilStored, store } = await startBucketServices(({ endpoint }) =>
       startLossyProxy(endpoint, ({ method, path }) => {
         if (method !== 'GET' || !asked || asked.has(path)) return 'pass';
         asked.add(path);
@@ -28,14 +28,14 @@ test.skipIf(s3Missing)(
     const second = await create();
     await first.start();
     await sendReadings(first, readings(0, 100));
-    await until('the bucket has the messages', async () => (await head())?.totals.messages === 100);
+    await untilStored(100);
     await first.kill();
     rmSync(first.config.dataDir, { recursive: true });
 
     asked = new Set();
     await second.start();
     await sendReadings(second, readings(100, READINGS));
-    await until('the bucket has all messages', async () => (await head())?.totals.messages === READINGS);
+    await untilStored(READINGS);
     expect([...asked].some((path) => path.includes('/snapshots/'))).toBe(true);
     expect(await checkCommits(store)).toMatchObject({ claims: 2 });
     await until('the status has all', () => statusOf(second)?.storedMessages === READINGS);

@@ -25,12 +25,12 @@ test.skipIf(s3Missing)(
 
     let fate: Fate = 'pass';
     const services = await startBucketServices(({ endpoint }) => startLossyProxy(endpoint, () => fate));
-    const { head, store, forgetStream } = services;
+    const { head, untilStored, store, forgetStream } = services;
     const service = await services.create({ stream: { log: 'redis', retention: '40s' } });
     const cwd = join(service.config.dataDir, '..');
     await service.start();
     await sendReadings(service, readings(0, 100));
-    await until('the bucket has the messages', async () => (await head())?.totals.messages === 100);
+    await untilStored(100);
 
     fate = 'lose';
     await sendReadings(service, readings(100, 200));
@@ -56,7 +56,7 @@ test.skipIf(s3Missing)(
 
     fate = 'pass';
     await service.start();
-    await until('the bucket has all', async () => (await head())?.totals.messages === READINGS);
+    await untilStored(READINGS);
     const expected = JSON.stringify(await dailyEnergy(plain));
     expect(expected).toContain('"energyWh":958');
     await until(

@@ -37,7 +37,7 @@ test.skipIf(s3Missing)(
 test.skipIf(s3Missing)(
   'a worker without a stream on its machine says what to do and claims nothing; it begins when the stream runs',
   async () => {
-    const { create, head } = await startBucketServices();
+    const { create, head, untilStored } = await startBucketServices();
     const stream = await create({}, 'stream');
     const worker = await create({ http: { streamPort: stream.config.http.port } }, 'worker');
     await worker.start();
@@ -46,7 +46,7 @@ test.skipIf(s3Missing)(
     expect(await head()).toBeUndefined();
     await stream.start();
     await sendReadings(stream, readings(0, 10));
-    await until('the bucket has the messages', async () => (await head())?.totals.messages === 10);
+    await untilStored(10);
     expect(await worker.stop()).toBe(0);
   },
 );

@@ -11,15 +11,14 @@ test.skipIf(s3Missing)(
   'an owner that has nothing to do notices a restored commit within a commit period',
   { timeout: 300_000 },
   async () => {
-    const { create, head, forgetStream } = await startBucketServices();
+    const { create, head, untilStored, forgetStream } = await startBucketServices();
     const service = await create();
     await service.start();
-    const hasMessages = (count: number) => async () => (await head())?.totals.messages === count;
     await sendReadings(service, readings(0, 10));
-    await until('the bucket has the first messages', hasMessages(10));
+    await untilStored(10);
     const { sequence } = (await head())!;
     await sendReadings(service, readings(10, 30));
-    await until('the bucket has all messages', hasMessages(30));
+    await untilStored(30);
     await until('it has nothing to commit', async () => {
       const before = (await head())!.sequence;
       const seenAtMs = statusOf(service)?.bucket?.lastCommitAtMs ?? 0;

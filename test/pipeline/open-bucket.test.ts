@@ -1,38 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAudit } from '../../src/audit/audit.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import type { Assignment } from '../../src/pipeline/assignment.ts';
 import { closeAssignment, openAssignment } from '../../src/pipeline/open-assignment.ts';
 import { operations } from '../../src/pipeline/operations.ts';
+import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { readReplicaHead } from '../../src/replica/replica-commit.ts';
 import { workgroupStore } from '../../src/storage/workgroup-store.ts';
 import { landMessages } from '../publish/support.ts';
+import { slowReads } from '../snapshot/support.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { assignmentOf } from './answers.ts';
 
-test.skipIf(s3Missing)('going back to an earlier commit is in the audit log', async () => {
+/** Opens workgroups whose state is in one bucket. */
+async function bucketForTest() {
   const { timeouts: _, ...s3 } = await s3ForTests();
   const assignmentIn = (dataDir: string): Assignment => ({
     ...assignmentOf(dataDir),
     storage: { s3: s3 as never },
   });
-  const store = workgroupStore(assignmentIn('').storage!, 'acme')!;
-  const a = await openAssignment(assignmentIn(tempDir()), systemClock, silentLogger);
-  for (const round of [1, 2]) {
+  return {
+    assignmentIn,
+    store: workgroupStore(assignmentIn('').storage!, 'acme')!,
+    open: (dataDir: string, logger: Logger = silentLogger) =>
+      openAssignment(assignmentIn(dataDir), systemClock, logger),
+  };
+}
+
+type TestBucket = Awaited<ReturnType<typeof bucketForTest>>;
+
+/** Fills a bucket with some commits, and damages packs. */
+async function damageAfter(
+  commits: number,
+  damaged: 'newest' | 'all',
+  { store, open }: TestBucket,
+): Promise<void> {
+  const a = await open(tempDir());
+  for (let round = 1; round <= commits; round++) {
     await landMessages(a.shard, { count: 5, storeTimeMs: TEST_START_MS + round * 10_000 });
     await operations.commit(a, { isComplete: true });
   }
   await closeAssignment(a);
-  const { pack } = (await readReplicaHead(store))!.snapshot!;
-  const bytes = (await store.get(pack, { bytesMax: 100_000_000 }))!;
-  bytes[100]! ^= 1;
-  await store.put(pack, { bytes });
+  const { snapshot, generation } = (await readReplicaHead(store))!;
+  for (const { key } of generation!.packs.filter(({ key }) => damaged === 'all' || key === snapshot!.pack)) {
+    const bytes = (await store.get(key, { bytesMax: 100_000_000 }))!;
+    bytes[100]! ^= 1;
+    await store.put(key, { bytes });
+  }
+}
 
+test.skipIf(s3Missing)('going back to an earlier commit is in the audit log', async () => {
+  const bucket = await bucketForTest();
+  await damageAfter(2, 'newest', bucket);
   const dataDir = tempDir();
-  const b = await openAssignment(assignmentIn(dataDir), systemClock, silentLogger);
+  const b = await bucket.open(dataDir);
   onTestFinished(() => closeAssignment(b));
   expect(createAudit({ dataDir, actor: 'test', clock: systemClock }).waiting('acme')).toBe(1);
 });
+
+test.skipIf(s3Missing)(
+  'a workgroup that cannot be opened is claimed once, not with each attempt',
+  async () => {
+    const bucket = await bucketForTest();
+    await damageAfter(1, 'all', bucket);
+    const before = (await readReplicaHead(bucket.store))!.sequence;
+    const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
+    onTestFinished(pipeline.close);
+    const assignment = bucket.assignmentIn(tempDir());
+    for (let attempt = 0; attempt < 5; attempt++)
+      await expect(pipeline.open(assignment)).rejects.toMatchObject({ code: 'ObjectDamaged' });
+    expect((await readReplicaHead(bucket.store))!.sequence).toBe(before + 1);
+  },
+);
+
+test.skipIf(s3Missing)(
+  'closing a workgroup gives up a snapshot that takes too long, and the next owner commits it',
+  async () => {
+    const { store, open } = await bucketForTest();
+    const dataDir = tempDir();
+    const events: string[] = [];
+    const note = (_fields: object, event: string) => void events.push(event);
+    const a = await open(dataDir, { ...silentLogger, info: note, warn: note } as unknown as Logger);
+    await landMessages(a.shard, { count: 5, storeTimeMs: TEST_START_MS });
+    await operations.commit(a, { isComplete: true });
+    // More than the snapshot reads at once.
+    await a.shard.transaction((connection) =>
+      connection.run('CREATE TABLE extra AS SELECT hash(range) AS value FROM range(1_000_000)'),
+    );
+    await landMessages(a.shard, { count: 5, storeTimeMs: TEST_START_MS + 10_000 });
+    const { readFrozen } = a.shard;
+    let reads = 0;
+    a.shard.readFrozen = slowReads({ ...a.shard, readFrozen }, async () => {
+      reads += 1;
+      // Longer than a worker waits for the bucket when it closes a workgroup.
+      if (reads === 1) await sleep(5_000);
+    }).readFrozen;
+    events.length = 0;
+    await closeAssignment(a);
+    expect(reads).toBe(1);
+    expect(events).toContain('bucket.not-committed');
+    expect(events).not.toContain('snapshot.taken');
+    expect((await readReplicaHead(store))!.totals.messages).toBe(5);
+
+    const b = await open(dataDir);
+    onTestFinished(() => closeAssignment(b));
+    await operations.commit(b, { isComplete: true });
+    expect((await readReplicaHead(store))!.totals.messages).toBe(10);
+  },
+);

@@ -11,9 +11,10 @@ import { systemClock } from '../../src/lib/time.ts';
 import type { Commit, LakeFile } from '../../src/publish/commit-schema.ts';
 import { compactLake } from '../../src/publish/compact-lake.ts';
 import { datasets } from '../../src/publish/datasets.ts';
-import { fileKey } from '../../src/publish/lake-layout.ts';
+import { commitText } from '../../src/publish/lake-commit.ts';
+import { commitKey, fileKey } from '../../src/publish/lake-layout.ts';
 import { publish } from '../../src/publish/publish.ts';
-import { objectKeys } from '../../src/replica/replica-commit.ts';
+import { objectKeys, readReplicaCommit } from '../../src/replica/replica-commit.ts';
 import { planBundles } from '../../src/replica/upload-bundle.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { createStoredLake } from '../../src/report/stored-lake.ts';
@@ -241,4 +242,22 @@ test('a bundle that is damaged or missing is found, and its files are never read
   const [key] = bundledFiles(head).keys();
   expect(await source.get(key!)).toBeUndefined();
   expect(await source.download(key!, join(tempDir(), 'file'), head.files[0]!)).toBe(false);
+});
+
+test('a commit whose files are not within their bundle is refused before they are read', async () => {
+  const store = folderStore();
+  const a = await work(machine(), store);
+  await a.owner.mirror(await a.grow());
+  const head = a.owner.head();
+  const [bundle] = head.bundles!;
+  const { name } = bundle!.places.at(-1)!;
+  const files = head.files.map((one) => (one.name === name ? { ...one, bytes: 2 ** 40 } : one));
+  const refusal = { code: 'ObjectDamaged', message: expect.stringContaining(`${name} is not within`) };
+  expect(() => bundledStore(store, { ...head, files })).toThrow(expect.objectContaining(refusal));
+  const sequence = head.sequence + 1;
+  const huge = { ...head, sequence, files, bundles: [{ ...bundle!, bytes: 2 ** 41 }] };
+  await store.createKey(commitKey(sequence), Buffer.from(commitText(huge)));
+  const refused = { code: 'ObjectDamaged', message: expect.stringContaining('bundles.0.bytes: Too big') };
+  await expect(readStoredCommit(store, sequence)).rejects.toMatchObject(refused);
+  await expect(readReplicaCommit(store, sequence)).rejects.toMatchObject(refused);
 });

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { commitSnapshot } from '../../src/backup/commit-snapshot.ts';
@@ -10,7 +10,7 @@ import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { openReplicaOwner, type ReplicaOwner } from '../../src/replica/replica-owner.ts';
 import { recordIn } from '../../src/replica/replication-state.ts';
-import { type TakenOver, takeOverReplica } from '../../src/replica/take-over-replica.ts';
+import { type TakenOver, takeOverReplica, type UnusedClaims } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
@@ -55,11 +55,11 @@ export interface Working {
 export async function takeOver(
   { warehousePath, lakeDir, root }: Machine,
   store: ObjectStore,
-  epochAbove?: bigint,
+  claims?: UnusedClaims,
 ): Promise<TakenOver> {
   const hasPublished = (await listSequences(lakePaths(lakeDir, WORKGROUP))).length > 0;
   const options = { store, workgroupId: WORKGROUP, warehousePath, root, hasPublished, clock: systemClock };
-  return takeOverReplica({ ...options, ...(epochAbove !== undefined && { epochAbove }) });
+  return takeOverReplica({ ...options, ...(claims && { claims }) });
 }
 
 /** Takes over a workgroup, and opens its warehouse as the owner. */
@@ -102,6 +102,14 @@ export async function keysOf(store: ObjectStore, prefix = ''): Promise<string[]>
   const keys: string[] = [];
   for await (const { key } of store.list(prefix)) keys.push(key);
   return keys;
+}
+
+/** Makes the objects of a folder older. */
+export async function age(store: ObjectStore, ms: number, prefix = ''): Promise<void> {
+  for await (const { key, modifiedAtMs } of store.list(prefix)) {
+    const seconds = (modifiedAtMs - ms) / 1_000;
+    utimesSync(join(store.address, key), seconds, seconds);
+  }
 }
 
 export function entriesOf(folder: string): string[] {

@@ -5,8 +5,9 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
-import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
+import { takeOverReplica, type UnusedClaims } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
+import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { onConnection } from '../../src/warehouse/recovering-database.ts';
@@ -231,19 +232,58 @@ function overwriteStart(path: string): void {
   writeFileSync(path, bytes);
 }
 
-test('the epoch is higher than those of the replica, of the lease and of the local file', async () => {
+test('the epoch is higher than those of the replica and of the local file', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const own = machine();
   const a = await work(own, store);
   expect(a.owner.epoch).toBe(1n);
   await a.shard.close();
-  expect((await takeOver(own, store, 40n)).claim.ownerEpoch).toBe('41');
+  expect((await takeOver(own, store)).claim.ownerEpoch).toBe('2');
   const b = await work(own, store);
-  expect(b.owner.epoch).toBe(42n);
+  expect(b.owner.epoch).toBe(3n);
   await b.shard.close();
   rmSync(join(store.address, 'commits'), { recursive: true });
-  expect((await takeOver(own, store)).claim.ownerEpoch).toBe('43');
+  expect((await takeOver(own, store)).claim.ownerEpoch).toBe('4');
 });
+
+test('fifty attempts that fail after the claim leave one claim, and another worker can still take over', async () => {
+  const store = createFolderStore(join(tempDir(), 'store'));
+  const a = await work(machine(), store);
+  await a.owner.mirror(await a.grow());
+  await a.shard.close();
+  const content = readFileSync(join(store.address, (await packOf(store))!));
+  const damaged = Buffer.from(content);
+  damaged[100]! ^= 1;
+  writeFileSync(join(store.address, (await packOf(store))!), damaged);
+  const keys = await keysOf(store);
+  const claims: UnusedClaims = new Map();
+  const own = machine();
+  for (let attempt = 0; attempt < 50; attempt++)
+    await expect(takeOver(own, store, claims)).rejects.toMatchObject({ code: 'ObjectDamaged' });
+  expect((await keysOf(store)).length).toBe(keys.length + 1);
+  expect(existsSync(own.warehousePath)).toBe(false);
+  writeFileSync(join(store.address, (await packOf(store))!), content);
+
+  // It restores once, however often the warehouse cannot be opened afterwards.
+  const first = await takeOver(own, store, claims);
+  const second = await takeOver(own, store, claims);
+  expect([first, second]).toMatchObject([
+    { warehouse: 'restored' },
+    { warehouse: 'restored', movedAway: [] },
+  ]);
+  expect(second.claim).toEqual(first.claim);
+  expect((await keysOf(store)).length).toBe(keys.length + 1);
+  const other = await takeOver(machine(), store);
+  expect(BigInt(other.claim.ownerEpoch)).toBe(BigInt(first.claim.ownerEpoch) + 1n);
+  // The own claim is not the newest one any more.
+  const third = await takeOver(own, store, claims);
+  expect(third).toMatchObject({ warehouse: 'restored', movedAway: [expect.anything(), expect.anything()] });
+  expect(BigInt(third.claim.ownerEpoch)).toBe(BigInt(first.claim.ownerEpoch) + 2n);
+});
+
+async function packOf(store: ObjectStore): Promise<string | undefined> {
+  return (await keysOf(store, 'snapshots/')).at(-1);
+}
 
 test.skipIf(s3Missing)('a claim that a bucket does not answer fails in time', async () => {
   const settings = await s3ForTests();

@@ -6,10 +6,11 @@ import { stringify } from 'yaml';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { MINUTE_MS } from '../../src/lib/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
 import type { Role } from '../../src/service/hold-roles.ts';
 import { startRoles } from '../../src/service/start-roles.ts';
+import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -132,7 +133,7 @@ test('a stage that fails for minutes makes a service unready, with workgroup, st
     }>;
   await until('publishing fails', async () => (await statusOf())[0]?.publish.lastError !== undefined);
   // For moments only, so far.
-  expect(await isReady()).toBe(true);
+  await until('it is ready all the same', isReady);
   clock.aheadMs += 4 * MINUTE_MS;
   // What was called before the clock went forward is called again within moments.
   await until('it has failed for minutes', async () => {
@@ -157,10 +158,33 @@ test('a stage that fails for minutes makes a service unready, with workgroup, st
   expect(forwarded.status).toBe(503);
   expect(forwarded.text).not.toMatch(/home|lake\/|move the/);
   expect(forwarded.body.checks.worker.detail.note).toContain('wattline status');
+  // A command on the clock of the service. On another one its status is from the future, and not believed.
+  const time = createFakeTime(cwd);
+  const status = (...args: string[]) => {
+    time.set(clock.aheadMs / SECOND_MS);
+    return runCli(['status', ...args], { cwd, environment: time.environment });
+  };
+  if (fakeTimeLibrary) {
+    let told = await status();
+    await until('the status says it', async () => {
+      told = await status();
+      return told.stderr.startsWith('wattline: workgroup home, publishing');
+    });
+    expect(told.code).toBe(4);
+    expect(told.stdout).toMatch(/^home +failing /m);
+    expect(told.stdout).toMatch(
+      /^failing: workgroup home, publishing \(publish\): it has failed \d+ times since .* move the file away$/m,
+    );
+    await until(
+      'nothing is said of the other workgroup',
+      async () => (await status('-w', 'other')).code === 0,
+    );
+  }
   rmSync(blocked);
   // The longest wait before it is tried again.
   clock.aheadMs += MINUTE_MS;
   await until('it is ready again', isReady);
+  if (fakeTimeLibrary) await until('the status is too', async () => (await status()).code === 0);
 });
 
 test('data that cannot be opened make a service unready at once, until they can be', {

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { encodeMap, MAGIC, mapBytesMax } from '../../src/snapshot/pack-format.ts';
+import { readPackMap } from '../../src/snapshot/read-pack.ts';
 import { packObject, packsOf, type SnapshotRef } from '../../src/snapshot/take-snapshot.ts';
 import { unpack } from '../../src/snapshot/unpack.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
@@ -72,6 +74,51 @@ test('a damaged older pack makes the next one a full pack, so new snapshots are 
   expect(next.blocksWritten).toBe(next.blocks);
   await restored(store, next);
 });
+
+test('a pack with impossible sizes is refused before memory is taken for them', async () => {
+  const { folder, store, first } = await twoPacks();
+  const fileBytes = 2 ** 39;
+  const place = { pack: 0, offset: MAGIC.length, length: 1, sha256: Buffer.alloc(32) };
+  const many = Array.from({ length: 100_000 }, () => place);
+  const sizes = {
+    'a map that unpacks to 4.6 MB': packOf(
+      await encodeMap({ fileBytes: first.fileBytes, packs: [ownPack], blocks: many }, MAGIC.length),
+    ),
+    'a file of 512 GiB': packOf(
+      await encodeMap({ fileBytes, packs: [ownPack], blocks: [place] }, MAGIC.length),
+    ),
+  };
+  const why: string[] = [];
+  for (const bytes of Object.values(sizes)) {
+    writeFileSync(join(folder, ownPack.key), bytes);
+    const pack = { ...ownPack, bytes: bytes.length };
+    for (const noted of [first.fileBytes, fileBytes, 2 ** 52])
+      why.push(
+        await readPackMap(store, pack, { fileBytes: noted }).then(
+          () => 'read',
+          ({ message }: Error) => message.slice(message.indexOf('its map')),
+        ),
+      );
+  }
+  const { fileBytes: small } = first;
+  expect(why).toEqual([
+    `its map cannot be read (it has more than ${mapBytesMax(small)} bytes, which is too much for a file of ${small} bytes)`,
+    `its map cannot be read (it is of a file of ${small} bytes instead of ${fileBytes})`,
+    `its map cannot be read (it is of a file of ${small} bytes instead of ${2 ** 52})`,
+    `its map cannot be read (it is of a file of ${fileBytes} bytes instead of ${small})`,
+    'its map cannot be read (the map has another number of blocks)',
+    `its map cannot be read (it is of a file of ${fileBytes} bytes instead of ${2 ** 52})`,
+  ]);
+  // A length that only a damaged commit has.
+  expect(await store.getRange(ownPack.key, 0, 2 ** 50)).toHaveLength(Object.values(sizes)[1]!.length);
+});
+
+const ownPack = { key: 'snapshots/000000000001-beef.pack', bytes: 0, sha256: '' };
+
+/** A pack without blocks. */
+function packOf(mapAndTrailer: Buffer): Buffer {
+  return Buffer.concat([MAGIC, mapAndTrailer]);
+}
 
 test.skipIf(s3Missing)('snapshots go to a bucket and come back', async () => {
   const store = createS3Store(await s3ForTests());

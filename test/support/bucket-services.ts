@@ -12,6 +12,7 @@ import { openTestRedisLog } from './redis-log.ts';
 import { s3ForTests } from './s3-for-tests.ts';
 import { createServiceProcess, type ServiceProcess } from './service-process.ts';
 import { tempDir } from './temp-dir.ts';
+import { until } from './until.ts';
 import type { ProcessRole } from './up-process.ts';
 
 export const DEVICE = '00000000-0000-4000-8000-000000000001';
@@ -25,6 +26,8 @@ export interface BucketServices {
   store: ObjectStore;
   create(input?: ConfigInput, role?: ProcessRole): Promise<ServiceProcess>;
   head(): Promise<ReplicaCommit | undefined>;
+  /** Waits until the newest commit of the bucket has this many messages. @throws Error that says how many it has after a minute */
+  untilStored(messages: number): Promise<void>;
   /** Deletes the messages of the stream, as if its retention were over. */
   forgetStream(): Promise<void>;
 }
@@ -52,6 +55,7 @@ export async function startBucketServices(
   const endpoint = await endpointOf(s3);
   const { timeouts: _, ...settings } = s3;
   const store = workgroupStore({ s3 }, HOME)!;
+  const head = () => readReplicaHead(store);
   return {
     redis,
     s3,
@@ -70,7 +74,17 @@ export async function startBucketServices(
         },
         role,
       ),
-    head: () => readReplicaHead(store),
+    head,
+    async untilStored(messages) {
+      let found: number | undefined;
+      const isStored = async () => {
+        found = (await head())?.totals.messages;
+        return found === messages;
+      };
+      await until(`the bucket has ${messages} messages`, isStored).catch((error: Error) => {
+        throw new Error(`${error.message}; it has ${found}`);
+      });
+    },
     async forgetStream() {
       const { log } = await openTestRedisLog(redis.url, { workgroupId: HOME, retentionMs: 1 });
       await log.trim();

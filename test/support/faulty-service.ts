@@ -22,7 +22,7 @@ export const FAULTS = [
 export type Fault = (typeof FAULTS)[number];
 
 /** A whole service: a stream, two workers and reports, each on a machine of its own, with a bucket behind a proxy. */
-export interface FaultyService extends Pick<BucketServices, 'redis' | 'store' | 'head'> {
+export interface FaultyService extends Pick<BucketServices, 'redis' | 'store' | 'head' | 'untilStored'> {
   stream: ServiceProcess;
   reports: ServiceProcess;
   workers: ServiceProcess[];

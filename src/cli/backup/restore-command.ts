@@ -42,7 +42,7 @@ export function addRestoreCommand(program: Command, terminal: Terminal): void {
       '--at <commit or time>',
       'the number of a commit, or a time such as 2026-11-22T18:00:00Z (default: the newest)',
     )
-    .option('--force', 'move existing data away; it is kept beside the restored data')
+    .option('--force', 'move existing data away; it is kept for 7 days beside the restored data')
     .addHelpText('after', help)
     .action((place: string | undefined, options: Options) =>
       runTask(command, terminal, async (config, service) => {
@@ -125,7 +125,7 @@ function notesOf({ workgroup, asked, sequence, movedAway }: Restored): string[] 
       : [
           `${workgroup}: commit ${asked} has no snapshot, so commit ${sequence} before it was restored, with its lake.\n`,
         ]),
-    ...movedAway.map((path) => `${workgroup}: the data before is kept in ${path}\n`),
+    ...movedAway.map((path) => `${workgroup}: the data before is kept for 7 days in ${path}\n`),
   ];
 }
 

@@ -30,6 +30,8 @@ interface Restored {
   from: number;
   createdAtMs: number;
   isNew: boolean;
+  /** The commit that was the newest one before. Undefined if the bucket had no data. */
+  replaced?: number;
 }
 
 /**
@@ -85,6 +87,13 @@ export async function restoreInBucket(
           ],
           shown.workgroups,
           columnsMax,
+        ),
+        ...shown.workgroups.flatMap(({ workgroup, replaced }) =>
+          replaced === undefined
+            ? []
+            : [
+                `${workgroup}: commit ${replaced} was the newest one before. "wattline restore --at ${replaced} -w ${workgroup}" brings it back within a day.\n`,
+              ],
         ),
         ...shown.missing.map((id) => `${id}: there is no such commit of it.\n`),
         shown.state ? describeState(shown.state) : '',
@@ -147,46 +156,39 @@ async function restoreOne(
   id: string,
   { at, place, force }: Omit<Asked, 'ids'>,
 ): Promise<Restored> {
-  const { findReplicaCommit, restoreReplica } = await import('../../replica/restore-replica.ts');
   const store = repeatRequests(workgroupStore(config.storage, id)!);
-  const content = place
-    ? await copiedBackup(config, store, place.of(id), at, force, signal)
-    : await findReplicaCommit(store, at as Exclude<RestorePoint, { kind: 'newest' }>, signal);
-  const { commit, isNew } = await restoreReplica(store, content, signal);
+  const { commit, isNew, replaced, content } = place
+    ? await restorePlace(config, store, place.of(id), { at, force, signal })
+    : await restoreEarlier(store, at as Exclude<RestorePoint, { kind: 'newest' }>, signal);
   const { sequence: from, createdAtMs } = content;
-  return { workgroup: id, commit: commit.sequence, from, createdAtMs, isNew };
+  return {
+    workgroup: id,
+    commit: commit.sequence,
+    from,
+    createdAtMs,
+    isNew,
+    ...(replaced !== undefined && { replaced }),
+  };
 }
 
-/** Copies the objects of a backup into the bucket. @returns the commit that names them */
-async function copiedBackup(
-  config: Config,
-  target: ObjectStore,
-  source: ObjectStore,
-  at: RestorePoint,
-  force: boolean,
+async function restoreEarlier(
+  store: ObjectStore,
+  at: Exclude<RestorePoint, { kind: 'newest' }>,
   signal: AbortSignal,
 ) {
-  const { findRestorable } = await import('../../backup/stored-commits.ts');
-  const { copyObjects, objectsOf } = await import('../../backup/backup-lake.ts');
-  const { readReplicaHead } = await import('../../replica/replica-commit.ts');
-  const { packsOf } = await import('../../snapshot/take-snapshot.ts');
-  const { commit } = await findRestorable(source, at, signal);
-  const head = await readReplicaHead(target, { signal });
-  if (head?.generation && !force)
-    throw new TerminalError(
-      'DataExists',
-      `${target.address} has data already: commit ${head.sequence}. Nothing was restored. With --force the backup replaces it; "wattline restore --at ${head.sequence}" brings it back within a day`,
-    );
-  const stagingDir = join(config.dataDir, 'backup', randomUUID());
-  await copyObjects(await objectsOf(source, commit, signal), {
-    source: { store: source },
-    target,
-    stagingDir,
-    signal,
-  });
-  const packs = await packsOf(target, commit.snapshot, signal);
-  const { sequence, nonce } = commit;
-  return { ...commit, previousNonce: null, generation: { sequence, nonce, packs } };
+  const { findReplicaCommit, restoreReplica } = await import('../../replica/restore-replica.ts');
+  const content = await findReplicaCommit(store, at, signal);
+  return { content, ...(await restoreReplica(store, content, signal)) };
+}
+
+async function restorePlace(
+  { dataDir }: Config,
+  target: ObjectStore,
+  source: ObjectStore,
+  options: { at: RestorePoint; force: boolean; signal: AbortSignal },
+) {
+  const { restoreBackup } = await import('../../replica/restore-backup.ts');
+  return restoreBackup(target, { source, stagingDir: join(dataDir, 'backup', randomUUID()), ...options });
 }
 
 function nothingToDo(bucket: string): string {
