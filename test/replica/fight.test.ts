@@ -62,7 +62,7 @@ test.skipIf(s3Missing)(
     await checkContent(store, commits.at(-1)!);
 
     // The fight was one.
-    expect(count('mirrored')).toBeGreaterThan(20);
+    expect(count('mirrored')).toBeGreaterThan(5);
     expect(count('claimed')).toBeGreaterThan(10);
     expect(count('stale')).toBeGreaterThan(3);
     expect(
