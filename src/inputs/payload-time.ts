@@ -25,7 +25,7 @@ export function createTimeReader({
       const wanted = format === 'iso' ? 'a time such as 2026-05-17T13:15:00+02:00' : `${format} since 1970`;
       return { kind: 'problem', message: `the time at ${from} is ${shown}, and must be ${wanted}` };
     }
-    if (time.kind === 'time' && time.ms < CLOCK_IS_SET_MS)
+    if (time.kind === 'time' ? time.ms < CLOCK_IS_SET_MS : /^19\d\d-/.test(String(value)))
       return {
         kind: 'problem',
         message: `the time at ${from} is before 2000; the clock of the device is not set`,

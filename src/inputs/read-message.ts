@@ -64,7 +64,11 @@ function compile(rule: MqttRule, idOf: (text: string) => string) {
   const fields = Object.entries(rule.fields).map(([name, value]) => ({ name: templateOf(name), ...value }));
   const readTime = rule.time && createTimeReader({ zone: undefined, ...rule.time });
 
-  function apply(levels: Readonly<Record<string, string>>, payload: MessagePayload, receivedAtMs: UtcMs): Outcome {
+  function apply(
+    levels: Readonly<Record<string, string>>,
+    payload: MessagePayload,
+    receivedAtMs: UtcMs,
+  ): Outcome {
     const look = (name: string) => (name.startsWith('/') ? textOf(payload.at(name)) : levels[name]);
     const data: Record<string, FieldValue> = {};
     for (const { name, from, scale } of fields) {

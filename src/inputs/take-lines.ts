@@ -25,8 +25,9 @@ export interface TakenLines {
 
 /** A longer line could become a message that is too large. */
 const LINE_CHARACTERS_MAX = 256 * 1024;
-/** Other work gets a turn after so many lines. */
+/** Other work gets a turn after so many lines, or readings of lines that several rules are about. */
 const SLICE_LINES = 250;
+const SLICE_READINGS = 2_500;
 
 /**
  * Reads the lines of a body. Lines that cannot be read are left out and listed.
@@ -42,13 +43,14 @@ export async function takeLines(
   const taken: TakenLines = { batches: [], readings: 0, accepted: 0, refusedCount: 0, refused: [] };
   const tables = new Map<string, IngestItem[]>();
   let number = 0;
+  let waiting = 0;
   for (let start = 0; start < text.length; ) {
     const end = text.indexOf('\n', start);
     const line = text.slice(start, end < 0 ? text.length : end).replace(/\r$/, '');
     start = end < 0 ? text.length : end + 1;
     number++;
     takeLine(line, number);
-    if (number % SLICE_LINES > 0) continue;
+    if (number % SLICE_LINES > 0 && waiting < SLICE_READINGS) continue;
     encode();
     await nextTurn();
   }
@@ -77,12 +79,14 @@ export async function takeLines(
       if (items) items.push(outcome.item);
       else tables.set(outcome.table, [outcome.item]);
       taken.readings++;
+      waiting++;
     }
   }
 
   function encode(): void {
     for (const [table, items] of tables) taken.batches.push(encodeMessages(items, table));
     tables.clear();
+    waiting = 0;
   }
 }
 
