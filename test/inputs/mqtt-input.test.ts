@@ -1,3 +1,4 @@
+import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { StreamError } from '../../src/contract/stream-errors.ts';
@@ -11,6 +12,7 @@ import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { startAckGate } from '../support/ack-gate.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
 import { readToTail } from '../support/redis-log.ts';
+import { testCertificate } from '../support/test-certificate.ts';
 import { until } from '../support/until.ts';
 
 let broker: TestBroker;
@@ -26,10 +28,13 @@ function setUp({
   url = broker.url,
   version = 5,
   log = memoryLog(),
+  more = {},
 }: {
   url?: string;
   version?: 5 | '3.1.1';
   log?: StreamLog;
+  /** More settings of the input. */
+  more?: object;
 } = {}) {
   const id = `input-${++number}`;
   const rules = [
@@ -41,7 +46,7 @@ function setUp({
       time: { from: '/t', format: 'milliseconds' },
     },
   ];
-  const inputs = { mqtt: [{ id, url, version, rules }] };
+  const inputs = { mqtt: [{ id, url, version, rules, ...more }] };
   const workgroup = configSchema.parse({ workgroups: [{ id: 'acme', inputs }] }).workgroups[0]!;
   const meter = createInputMeter(
     { workgroupId: 'acme', input: id, kind: 'mqtt', address: url, connection: 'connecting' },
@@ -226,6 +231,35 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     await broker.publish([[`${id}/x/plain`, '2']]);
     await until('both are stored', () => meter.state().stored === 2);
     expect(await data()).toEqual([{ power: 1 }, { power: 2 }]);
+  });
+
+  test('trusts a broker by the authority that the configuration names, and says so if it does not', async () => {
+    const { tlsUrl, stop, publish } = await startBroker(undefined, { tls: true });
+    onTestFinished(stop);
+    const stranger = setUp({ url: tlsUrl! });
+    stranger.start();
+    await until('the problem shows', () => stranger.meter.state().problem !== undefined);
+    expect(stranger.meter.state().problem).toContain('the certificate of the broker is not trusted');
+    const trusting = setUp({ url: tlsUrl!, more: { ca: testCertificate } });
+    trusting.start();
+    await trusting.connected();
+    await publish([[`${trusting.id}/x/plain`, '1']]);
+    await until('it is stored', () => trusting.meter.state().stored === 1);
+    const broken = setUp({ url: tlsUrl!, more: { clientCertificate: 'no PEM', clientKey: 'no PEM' } });
+    broken.start();
+    await until('the problem shows', () => broken.meter.state().problem !== undefined);
+  });
+
+  test('sends its request regularly', async () => {
+    const asked: string[] = [];
+    const client = await connectAsync(broker.url);
+    onTestFinished(() => client.endAsync());
+    client.on('message', (topic, payload) => void asked.push(`${topic} ${payload}`));
+    await client.subscribeAsync('R/portal/keepalive');
+    const request = { topic: 'R/portal/keepalive', payload: 'now', every: 1_000 };
+    setUp({ more: { request } }).start();
+    await until('it was sent twice', () => asked.length >= 2);
+    expect(new Set(asked)).toEqual(new Set(['R/portal/keepalive now']));
   });
 
   test('says that a broker cannot be reached, and that the password is wrong', async () => {

@@ -5,12 +5,15 @@ import { homedir, machine, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { connectAsync } from 'mqtt';
 import { freePort } from './free-port.ts';
+import { testCertificate, testCertificateKey } from './test-certificate.ts';
 import { until } from './until.ts';
 
 /** A real broker on a free port of this machine, with its sessions and messages on the disk. */
 export interface TestBroker {
   readonly port: number;
   readonly url: string;
+  /** Undefined if it does not listen with TLS. */
+  readonly tlsUrl: string | undefined;
   /** Ends the broker, and starts it again with what it has stored. */
   restart(whileDown?: () => Promise<void>): Promise<void>;
   /** Publishes messages with QoS 1, in their order, and waits until the broker has them. */
@@ -57,11 +60,18 @@ export const brokerMissing: string | undefined =
     ? 'no mosquitto: npm test fetches it on Debian and Ubuntu; or set WATTLINE_TEST_MOSQUITTO'
     : undefined;
 
-/** @param users passwords by user; anybody may come in without them */
-export async function startBroker(users?: Readonly<Record<string, string>>): Promise<TestBroker> {
+/**
+ * @param users passwords by user; anybody may come in without them
+ * @param options.tls also listens with the certificate of the tests
+ */
+export async function startBroker(
+  users?: Readonly<Record<string, string>>,
+  { tls = false }: { tls?: boolean } = {},
+): Promise<TestBroker> {
   const programs = findPrograms()!;
   const folder = await mkdtemp(join(tmpdir(), 'wattline-mosquitto-'));
   const port = await freePort();
+  const tlsPort = tls ? await freePort() : undefined;
   const settings = join(folder, 'mosquitto.conf');
   const passwords = join(folder, 'passwords');
   mkdirSync(join(folder, 'data'));
@@ -74,7 +84,16 @@ export async function startBroker(users?: Readonly<Record<string, string>>): Pro
     // Started by root, it would become another user that cannot read the folder.
     'user root',
     ...(users === undefined ? [] : [`password_file ${passwords}`]),
+    ...(tlsPort === undefined
+      ? []
+      : [
+          `listener ${tlsPort} 127.0.0.1`,
+          `certfile ${join(folder, 'cert.pem')}`,
+          `keyfile ${join(folder, 'key.pem')}`,
+        ]),
   ];
+  writeFileSync(join(folder, 'cert.pem'), testCertificate);
+  writeFileSync(join(folder, 'key.pem'), testCertificateKey);
   writeFileSync(settings, `${lines.join('\n')}\n`);
   if (users !== undefined) {
     writeFileSync(passwords, '', { mode: 0o600 });
@@ -111,6 +130,7 @@ export async function startBroker(users?: Readonly<Record<string, string>>): Pro
   return {
     port,
     url,
+    tlsUrl: tlsPort === undefined ? undefined : `mqtts://127.0.0.1:${tlsPort}`,
     async restart(whileDown) {
       await end();
       await whileDown?.();
