@@ -48,6 +48,18 @@ test('the page has the products that it names', () => {
     expect(titles).toContain(product);
 });
 
+test('the first steps have a configuration that reads the message that they try', () => {
+  const steps = page.split('\n## From a Shelly to kWh\n')[1]!.split('\n## ')[0]!;
+  const [, yaml] = /<<'END'\n(.*?)^ +END$/ms.exec(steps)!;
+  const [, topic, payload] = /--topic (\S+) --payload (\S+)/.exec(steps)!;
+  const workgroup = configSchema.parse(parse(yaml!.replace('{ file: mqtt.password }', 'secret')))
+    .workgroups[0]!;
+  expect(workgroup.energyStreams).toMatchObject([{ table: 'grid', field: 'import_wh' }]);
+  expect(outcomesOf(workgroup, `${topic} ${payload}`)).toMatchObject([
+    { kind: 'reading', table: 'grid', item: { data: { import_wh: 12_345.6 } } },
+  ]);
+});
+
 describe.each(sections)('$title', ({ yaml, examples }) => {
   const workgroup = configSchema.parse(parse(yaml)).workgroups[0]!;
 
