@@ -47,6 +47,7 @@ export interface InputMeter {
 /** The last minute has this many parts, so that its sum is never far off. */
 const PARTS = 12;
 
+/** @param of what does not change, and the first state of the connection */
 export function createInputMeter(
   of: Pick<InputState, 'workgroupId' | 'input' | 'kind' | 'address' | 'connection'>,
   clock: Clock,

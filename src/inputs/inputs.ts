@@ -40,6 +40,7 @@ interface RunningInput {
 
 const EVERY_MS = SECOND_MS;
 
+/** Starts the inputs of all workgroups, and follows changes of the configuration within a second. */
 export function createInputs(options: InputsOptions): Inputs {
   const { stream, workgroups, claim, clock, startTimer, logger } = options;
   const running = new Map<string, RunningInput>();

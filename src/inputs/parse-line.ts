@@ -28,6 +28,7 @@ const precisions = {
 } as const satisfies Record<string, { cut: number } | { unitMs: number }>;
 export type Precision = keyof typeof precisions;
 
+/** True for a unit of times that InfluxDB 1 or 2 knows. */
 export function isPrecision(text: string): text is Precision {
   return Object.hasOwn(precisions, text);
 }

@@ -19,6 +19,7 @@ export interface LineContext {
 /** Reads one line by the rules. @returns an outcome for each rule that is about its measurement; none for a comment */
 export type LineReader = (line: string, context: LineContext) => Outcome[];
 
+/** @param rules of one workgroup, checked by the configuration */
 export function createLineReader(
   workgroup: Pick<WorkgroupConfig, 'devices'>,
   rules: readonly LineRule[],

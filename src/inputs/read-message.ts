@@ -20,6 +20,7 @@ export interface MessageReader {
   read(topic: string, payload: Uint8Array, receivedAtMs: UtcMs): Outcome[];
 }
 
+/** @param rules of one input, checked by the configuration */
 export function createMessageReader(
   workgroup: Pick<WorkgroupConfig, 'devices'>,
   rules: readonly MqttRule[],

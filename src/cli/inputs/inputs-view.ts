@@ -71,6 +71,7 @@ export interface TriedRule {
   outcome: Outcome;
 }
 
+/** @param nameOfDevice the configured name of a device by its id */
 export function describeTried(
   tried: readonly TriedRule[],
   nameOfDevice: (id: string) => string | undefined,
