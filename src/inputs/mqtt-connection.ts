@@ -36,7 +36,7 @@ export interface BrokerConnection {
 /** Messages that the broker sends before it waits for acknowledgements. */
 const UNACKNOWLEDGED_MAX = 2_000;
 /** The broker keeps the session, with its messages, for this long without us. */
-const SESSION_SECONDS = (7 * DAY_MS) / SECOND_MS;
+const SESSION_MS = 7 * DAY_MS;
 /** A broker of MQTT 5 does not send larger ones. */
 const PACKET_BYTES_MAX = 2 * 1024 * 1024;
 const CONNECT_MS = 15 * SECOND_MS;
@@ -175,7 +175,7 @@ function clientOptions(settings: MqttInput, clientId: string): IClientOptions {
       ? {
           protocolVersion: 5,
           properties: {
-            sessionExpiryInterval: SESSION_SECONDS,
+            sessionExpiryInterval: SESSION_MS / SECOND_MS,
             receiveMaximum: UNACKNOWLEDGED_MAX,
             maximumPacketSize: PACKET_BYTES_MAX,
           },
