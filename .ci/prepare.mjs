@@ -1,6 +1,6 @@
 // Makes a fresh clone runnable: installs the locked packages and builds the web page, if they are missing or have changed. With --redis, it
 // makes sure that a Redis server can be started; with --clients, that curl and a Python client of the stream can be, where they
-// are to be had; with --clock, the library that shows processes another time; with --s3, a real S3 server; with --browser, a browser. Runs on any
+// are to be had; with --clock, the library that shows processes another time; with --s3, a real S3 server; with --mqtt, a broker; with --browser, a browser. Runs on any
 // Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,6 +18,7 @@ if (!buildPage(root)) fail('the web page could not be built; see the output abov
 if (process.argv.includes('--redis')) ensureRedis();
 if (process.argv.includes('--clients')) ensureClients();
 if (process.argv.includes('--s3')) ensureS3();
+if (process.argv.includes('--mqtt')) ensureBroker();
 if (process.argv.includes('--clock')) ensureFakeTime();
 if (process.argv.includes('--browser')) ensureBrowser();
 
@@ -115,6 +116,23 @@ function ensureS3() {
   if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
   say('fetching radosgw, an S3 server which some tests need (apt-get download, about 60 MB) ...');
   const problem = unpackPackages(['radosgw', 'ceph-mon', 'ceph-osd'], folder);
+  if (problem) skipped(problem);
+}
+
+/** Unpacks mosquitto into the user's cache, as above. test/support/mosquitto.ts looks for it there. */
+function ensureBroker() {
+  if (process.env.WATTLINE_TEST_MOSQUITTO || has('mosquitto') || existsSync('/usr/sbin/mosquitto')) return;
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattline', 'mosquitto');
+  if (existsSync(join(folder, 'complete'))) return;
+  const skipped = (why) =>
+    say(
+      `no MQTT broker for the tests (${why}): the tests of MQTT will be skipped.\n` +
+        '  Debian, Ubuntu: sudo apt-get install mosquitto     macOS: brew install mosquitto\n' +
+        '  or name one:    WATTLINE_TEST_MOSQUITTO=/path/to/mosquitto npm test',
+    );
+  if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
+  say('fetching mosquitto, an MQTT broker which some tests need (apt-get download, about 1 MB) ...');
+  const problem = unpackPackages(['mosquitto'], folder);
   if (problem) skipped(problem);
 }
 

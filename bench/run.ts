@@ -9,6 +9,7 @@ import { benchDecode, type Ratio } from './decode.ts';
 import { benchExport } from './export.ts';
 import { benchIdle } from './idle.ts';
 import { benchImport } from './import.ts';
+import { benchInputs } from './inputs.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
 import { benchPage } from './page/measure-views.ts';
@@ -35,6 +36,7 @@ const benches: Readonly<Record<string, Bench>> = {
   'rollup-cost': benchRollUpCost,
   serve: benchServe,
   socket: benchSocket,
+  inputs: benchInputs,
   /** The service may take twice the bare query's time. */
   report: async (print) =>
     (await benchReport(print)).map(({ name, ratio }) => ({

@@ -54,6 +54,8 @@ const REPEATED_EVENTS = new Set([
   'stream.append-failed',
   'stream.open-failed',
   'http.unavailable',
+  'input.not-followed',
+  'input.not-stored',
   'socket.unavailable',
 ]);
 

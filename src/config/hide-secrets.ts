@@ -1,5 +1,5 @@
 const HIDDEN = '[secret]';
-const SECRET_NAMES = new Set(['token', 'password', 'secret', 'secretAccessKey', 'sessionToken']);
+const SECRET_NAMES = new Set(['token', 'password', 'secret', 'secretAccessKey', 'sessionToken', 'clientKey']);
 
 /** A copy of a configuration without tokens, passwords, headers and credentials in addresses. */
 export function hideSecrets<T>(value: T): T {

@@ -5,6 +5,7 @@ import { isTimeZone } from '../lib/time.ts';
 import { peakPowerSchema, roleEntrySchema, roleSchema } from '../roles/role.ts';
 import { refuseWrongRoles } from '../roles/validate-roles.ts';
 import { energyStreamSchema } from './energy-stream.ts';
+import { inputsSchema } from './input-settings.ts';
 import { metersSchema, refuseUnknownMeters, sitesSchema } from './meters.ts';
 import { deviceTimeout, httpUrl, socketPath } from './setting-types.ts';
 
@@ -93,6 +94,14 @@ const workgroupFields = z.strictObject({
       socketPath: socketPath.default(SOCKET_PATH),
     })
     .optional(),
+  /** Messages of MQTT brokers, and lines of the Influx line protocol. */
+  inputs: inputsSchema.optional(),
 });
 
-export const workgroupSchema = workgroupFields.superRefine(refuseUnknownMeters).superRefine(refuseWrongRoles);
+export const workgroupSchema = workgroupFields
+  .superRefine(refuseUnknownMeters)
+  .superRefine(refuseWrongRoles)
+  .refine(({ upstream, inputs }) => upstream === undefined || inputs === undefined, {
+    path: ['inputs'],
+    error: 'cannot be used with an upstream, because the workgroup reads another stream; remove one',
+  });

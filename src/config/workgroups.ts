@@ -64,11 +64,11 @@ export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgro
   };
 }
 
-/** True if the change concerns the work on the data. Device groups and the time-out of devices only concern the stream. */
+/** True if the change concerns the work on the data. Device groups, the time-out of devices and inputs only concern the stream. */
 export function needsReopening({ before, after }: WorkgroupsChange['changed'][number]): boolean {
   // The same workgroup has changed if its exports have.
   if (before === after) return true;
-  const unheeded = { deviceGroups: {}, deviceTimeout: undefined };
+  const unheeded = { deviceGroups: {}, deviceTimeout: undefined, inputs: undefined };
   return !isDeepStrictEqual({ ...before, ...unheeded }, { ...after, ...unheeded });
 }
 

@@ -6,6 +6,8 @@ import { limits } from './wire-limits.ts';
 export const WILDCARD_TABLE = '-';
 export const AUDIT_TABLE = 'audit_logs';
 export const DEVICE_STATUS_TABLE = 'devices';
+/** The action of an audit message about a payload that an input has refused. Landing puts it into the quarantine. */
+export const INPUT_REFUSED = 'input.refused';
 /** The source of readings without a source. */
 export const DEFAULT_SOURCE = 'default';
 

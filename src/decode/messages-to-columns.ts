@@ -1,3 +1,4 @@
+import { INPUT_REFUSED } from '../contract/messages.ts';
 import { jsonText } from '../lib/json-text.ts';
 import { clearColumns, createColumns, reserveFields, reserveMessage } from './columns-buffer.ts';
 import { readDevice } from './device-words.ts';
@@ -5,7 +6,7 @@ import type { MessageColumns, NameTable } from './message-columns.ts';
 import { messageKinds } from './message-columns.ts';
 import { TooManyNamesError } from './name-table.ts';
 import { type PlainMessage, parseMessage } from './parse-message.ts';
-import { EXTRA_MEMBER } from './parse-values.ts';
+import { EXTRA_MEMBER, isMap } from './parse-values.ts';
 
 export interface ColumnsOptions {
   /** The table of messages that name no table. */
@@ -39,9 +40,16 @@ export function appendMessage(
 ): void {
   const message = parseMessage(value, defaultTable);
   const { offset, reason, detail } =
-    message.kind === 'message' ? tryAppend(columns, names, message) : message;
+    message.kind === 'message' ? (refusedByInput(message) ?? tryAppend(columns, names, message)) : message;
   if (reason === undefined) return;
   columns.rejected.push({ offset, reason, detail, bytes: bytes?.slice() ?? Buffer.from(jsonText(value)) });
+}
+
+/** The refusal of a payload that an input could not read; undefined for other messages. */
+function refusedByInput({ messageKind, offset, members }: PlainMessage) {
+  if (messageKind !== 'audit' || members.action !== INPUT_REFUSED) return undefined;
+  const { reason } = isMap(members.data) ? members.data : {};
+  return { offset, reason: 'input_refused', detail: `${members.target}: ${reason}` };
 }
 
 /** Appends a message. Returns a reason if there is no room for its names. */

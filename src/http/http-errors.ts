@@ -27,8 +27,16 @@ const STORAGE_SECONDS = 30;
 /** Routes of reports and uploads refuse unknown parameters. Routes of the stream ignore them, as the contract says. */
 export const REPORT_ROUTES_PREFIX = '/api/v1/orgs/';
 
-/** Sends an error in the format of its route, with the headers of the error. */
-export function sendError(request: FastifyRequest, reply: FastifyReply, error: StreamError): FastifyReply {
+/**
+ * Sends an error in the format of its route, with the headers of the error.
+ * @param jsonOf the body in JSON, for routes with errors of another form
+ */
+export function sendError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: StreamError,
+  jsonOf: (error: StreamError) => object = (one) => one.body(),
+): FastifyReply {
   reply.code(error.status).header('Cache-Control', 'no-store');
   const retryAfterSeconds =
     error.retryAfterSeconds ??
@@ -46,7 +54,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: S
   return reply
     .type('application/json; charset=utf-8')
     .serializer((body) => String(body))
-    .send(JSON.stringify(error.body(), bigintAsText));
+    .send(JSON.stringify(jsonOf(error), bigintAsText));
 }
 
 /** RFC 6750, section 3: there is no error code if no token was sent. */

@@ -26,6 +26,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** False for routes that need no token and are polled often, for example health checks. */
     rateLimited?: boolean;
+    /** Finds the token of a request. Default: the bearer token of the header Authorization. */
+    tokenOf?: (request: FastifyRequest) => string | undefined;
   }
 }
 
@@ -110,8 +112,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     reply.header('X-Request-Id', request.id);
     const problem = hostProblem(request.raw);
     if (problem !== undefined) throw new StreamError('InvalidRequest', problem);
-    if (request.routeOptions.config.rateLimited === false) return;
-    request.authentication = await checkToken(options.access, bearerToken(request.headers.authorization));
+    const { rateLimited, tokenOf = bearerOf } = request.routeOptions.config;
+    if (rateLimited === false) return;
+    request.authentication = await checkToken(options.access, tokenOf(request));
     if (request.authentication.kind === 'granted') connectionLimit.keep(request.raw.socket);
     const caller = callerOf(request.authentication, request.ip);
     const waitSeconds = limit.take(caller);
@@ -141,6 +144,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     ),
   );
   return app;
+}
+
+function bearerOf({ headers }: FastifyRequest): string | undefined {
+  return bearerToken(headers.authorization);
 }
 
 /** The result of checking the token of a request. */

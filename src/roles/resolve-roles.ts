@@ -1,4 +1,5 @@
 import { findDevice } from '../config/find-device.ts';
+import { wildcardPattern } from '../lib/wildcard-pattern.ts';
 import { type RoleEntry, type SourceRole, WITHIN_SITE } from './role.ts';
 import { anyDayOf, type DateSpan, includesDay, splitIntoSpans } from './role-dates.ts';
 
@@ -165,7 +166,7 @@ function matcherOf(entry: RoleEntry, index: number, devices: RoleSettings['devic
   const isExact = source !== undefined && !isPattern(source);
   return {
     device,
-    source: source === undefined ? undefined : patternOf(source),
+    source: source === undefined ? undefined : wildcardPattern(source),
     exactSource: isExact ? source : undefined,
     level: device !== undefined ? (isExact ? 1 : 2) : isExact ? 3 : 4,
     from,
@@ -177,11 +178,6 @@ function matcherOf(entry: RoleEntry, index: number, devices: RoleSettings['devic
       index,
     },
   };
-}
-
-function patternOf(text: string): RegExp {
-  const escaped = text.replace(/[.+^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 's');
 }
 
 /** Sources that the configuration names, with or without data. */

@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import type { Health } from '../http/health-routes.ts';
+import type { InputState } from '../inputs/input-meter.ts';
+import { createInputs } from '../inputs/inputs.ts';
+import { registerLineRoutes } from '../inputs/line-routes.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
@@ -11,7 +14,7 @@ import { openStreamLogs } from './open-stream-logs.ts';
 import type { RoleParts } from './role-parts.ts';
 import { newsOfStream, type StreamNews } from './stream-news.ts';
 
-/** Adds the stream to a server: its logs, routes, sockets and upkeep. */
+/** Adds the stream to a server: its logs, routes, sockets, inputs and upkeep. */
 export async function addStream(
   app: FastifyInstance,
   health: Health,
@@ -23,7 +26,7 @@ export async function addStream(
     logger,
     clock,
   }: Pick<RoleParts, 'access' | 'accessAudit' | 'workgroups' | 'logger' | 'clock'>,
-): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
+): Promise<{ stop: () => Promise<void>; news: StreamNews; inputStates: () => InputState[] }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
   if (logs.readiness) health.addReadiness('stream', logs.readiness);
@@ -60,6 +63,16 @@ export async function addStream(
     startTimer: startSystemTimer,
     logger,
   });
+  const { inputsClaim, ...claims } = claimTasks(config, logs.redis, { logger, clock });
+  const inputs = createInputs({
+    stream,
+    workgroups,
+    claim: inputsClaim,
+    clock,
+    startTimer: startSystemTimer,
+    logger,
+  });
+  registerLineRoutes(app, { stream, groupsOf, audit, inputs, clock, logger });
   const upkeep = startBackgroundTasks({
     stream,
     workgroups: () =>
@@ -69,7 +82,7 @@ export async function addStream(
       })),
     devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
-    ...claimTasks(config, logs.redis, { logger, clock }),
+    ...claims,
     clock,
     startTimer: startSystemTimer,
     logger,
@@ -77,13 +90,14 @@ export async function addStream(
   app.addHook('preClose', async () => stream.drain());
   const stop = async () => {
     stopFollowing();
+    await inputs.stop();
     // The last entries still go into the log.
     audit.close();
     await upkeep.stop();
     await stream.close();
     logs.close();
   };
-  return { stop, news: await newsOfStream(stream, logs.redis) };
+  return { stop, news: await newsOfStream(stream, logs.redis), inputStates: inputs.states };
 }
 
 /** A workgroup with an upstream receives nothing here, so no device can be silent. */

@@ -5,31 +5,38 @@ import { createRedisLease } from '../redis/redis-lease.ts';
 import type { BackgroundTasksOptions } from '../stream/background-tasks.ts';
 import { createPresenceFile } from '../stream/presence/presence-file.ts';
 import { createRedisPresence } from '../stream/presence/presence-redis.ts';
-import { createLastingClaim } from '../stream/task-claim.ts';
+import { createLastingClaim, type TaskClaim } from '../stream/task-claim.ts';
 import { holdUpkeep } from './hold-roles.ts';
 import type { Service } from './service.ts';
 
 /**
- * The claims of a stream process, and its place for the presence of devices. With logs in Redis one process of all data folders watches the devices.
+ * The claims of a stream process, and its place for the presence of devices. With logs in Redis one process of all data folders watches the devices,
+ * and one is connected to the brokers of inputs.
  * @param redis undefined if the logs are not in Redis
  */
 export function claimTasks(
   { dataDir, stream }: Config,
   redis: RedisConnection | undefined,
   { logger, clock }: Pick<Service, 'logger' | 'clock'>,
-): Pick<BackgroundTasksOptions, 'folderClaim' | 'presenceClaim' | 'presenceStoreOf'> {
+): Pick<BackgroundTasksOptions, 'folderClaim' | 'presenceClaim' | 'presenceStoreOf'> & {
+  inputsClaim: TaskClaim;
+} {
   // A process with a log in LMDB has the whole data folder.
   const hold = stream.log === 'lmdb' ? async () => async () => undefined : () => holdUpkeep(dataDir, clock);
   const folderClaim = createLastingClaim(hold, clock);
   if (!redis) {
     const pathOf = (workgroupId: string) => join(dataDir, 'stream', workgroupId, 'presence.json');
     const presenceStoreOf = (workgroupId: string) => createPresenceFile(pathOf(workgroupId), logger);
-    return { folderClaim, presenceClaim: folderClaim, presenceStoreOf };
+    return { folderClaim, presenceClaim: folderClaim, inputsClaim: alwaysHeld, presenceStoreOf };
   }
   const lease = createRedisLease({ redis, key: 'wattline:stream:presence-watch', clock });
   return {
     folderClaim,
     presenceClaim: lease,
+    inputsClaim: createRedisLease({ redis, key: 'wattline:stream:inputs', clock }),
     presenceStoreOf: (workgroupId) => createRedisPresence(redis, { workgroupId, lease, logger }),
   };
 }
+
+/** Logs that are not in Redis belong to one process. */
+const alwaysHeld: TaskClaim = { isHeld: async () => true, release: async () => undefined };

@@ -2,6 +2,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfigLoader } from '../config/config-loader.ts';
 import type { ReloadableWorkgroups } from '../config/workgroups.ts';
+import type { InputState } from '../inputs/input-meter.ts';
 import { errorMessage, InputError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
@@ -44,13 +45,19 @@ export async function acceptReloads(options: {
   logger: Logger;
   /** The address of the HTTP server, once it listens. */
   urlNow: () => string | undefined;
+  /** The inputs of this process. */
+  inputsNow: () => InputState[];
 }): Promise<() => Promise<void>> {
-  const { configSource: source, terminal, config, roles, urlNow } = options;
+  const { configSource: source, terminal, config, roles, urlNow, inputsNow } = options;
   if (!source) return async () => undefined;
   const { reload, state } = createConfigReload({ ...options, source });
   // The log has the error of a refused reload.
   const stopListening = terminal?.onReload(() => void reload().catch(() => undefined));
-  const operations = { reload, configState: async () => ({ ...state(), url: urlNow() }) };
+  const operations = {
+    reload,
+    configState: async () => ({ ...state(), url: urlNow() }),
+    inputs: async () => inputsNow(),
+  };
   const stopServer = await startProcessServer({ dataDir: config.dataDir, roles, operations });
   return async () => {
     stopListening?.();

@@ -13,6 +13,7 @@ import { allowOrigins } from '../http/allow-origins.ts';
 import { compressAnswers } from '../http/compress-answers.ts';
 import { registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
+import type { InputState } from '../inputs/input-meter.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { SECOND_MS } from '../lib/time.ts';
@@ -110,8 +111,10 @@ export async function startRoles(
     }
     const control = openControl(config, { logger }, redis);
     let url: string | undefined;
+    let inputStates: () => InputState[] = () => [];
+    const now = { urlNow: () => url, inputsNow: () => inputStates() };
     // All parts follow changes, so a reload can come while they start.
-    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, urlNow: () => url }));
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, ...now }));
     const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
     if (commits) stops.push(commits.close);
     // Reports and exports share one cache.
@@ -151,6 +154,7 @@ export async function startRoles(
         const stream = await addStream(app, health, config, parts);
         stops.push(stream.stop);
         news = stream.news;
+        inputStates = stream.inputStates;
       }
       const ownUrl = () => (roles.includes('stream') ? url : undefined);
       if (roles.includes('report')) stops.push(await addReport(app, health, config, { ...parts, ownUrl }));

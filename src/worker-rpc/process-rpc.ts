@@ -1,3 +1,4 @@
+import type { InputState } from '../inputs/input-meter.ts';
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { listProcessFiles } from './process-file.ts';
 import { answerText } from './rpc-wire.ts';
@@ -8,6 +9,8 @@ export interface ProcessOperations {
   /** Reads the configuration again. @throws InputError if it has problems; nothing has changed then */
   reload: ConfigReloaded;
   configState: ConfigState;
+  /** The inputs that this process runs. */
+  inputs: InputState[];
 }
 
 /** What a reload has changed, as ids of workgroups. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { createWorkgroups, type WorkgroupsChange } from '../../src/config/workgroups.ts';
+import { createWorkgroups, needsReopening, type WorkgroupsChange } from '../../src/config/workgroups.ts';
 
 const settings = (workgroups: object[], exports: object[] = []) =>
   configSchema.parse({ workgroups, exports });
@@ -51,4 +51,16 @@ test('every listener is called, also if an earlier one fails', () => {
   workgroups.onChange(({ added }) => called.push(...added.map(({ id }) => id)));
   expect(() => workgroups.replace(settings([{ id: 'home' }]))).toThrow('the first listener failed');
   expect(called).toEqual(['home']);
+});
+
+test('a workgroup whose inputs have changed keeps its warehouse open', () => {
+  const withTopic = (topic: string) => {
+    const rules = [{ topic, table: 't', device: 'x', fields: { p: 'payload' } }];
+    const inputs = { mqtt: [{ id: 'house', url: 'mqtt://127.0.0.1', rules }] };
+    return configSchema.parse({ workgroups: [{ id: 'home', inputs }] }).workgroups[0]!;
+  };
+  expect(needsReopening({ before: withTopic('a'), after: withTopic('b') })).toBe(false);
+  expect(
+    needsReopening({ before: withTopic('a'), after: { ...withTopic('b'), timezone: 'Europe/Paris' } }),
+  ).toBe(true);
 });

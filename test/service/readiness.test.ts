@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -11,6 +10,7 @@ import { warehouseFile } from '../../src/pipeline/assignment.ts';
 import type { Role } from '../../src/service/hold-roles.ts';
 import { startRoles } from '../../src/service/start-roles.ts';
 import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
+import { freePort } from '../support/free-port.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -19,14 +19,6 @@ import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const quick = { pollEvery: '200ms', rollupEvery: '300ms', publishEvery: '300ms', maintainEvery: '1h' };
 const streams = [{ table: 'solar', field: 'total', method: 'total_energy' as const }];
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** The roles in this process, on a clock that a test puts forward: minutes need not be waited for. */
 async function serve(roles: readonly Role[], input: ConfigInput, cwd = tempDir()) {

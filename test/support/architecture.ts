@@ -31,6 +31,7 @@ const foundation = ['lib', 'cbor', 'contract'];
 const httpHomes = [
   'src/http/',
   'src/stream/',
+  'src/inputs/',
   'src/report/',
   'src/operate/',
   'src/upload/upload-routes.ts',
@@ -56,6 +57,11 @@ export const parts: readonly Part[] = [
     name: 'stream',
     paths: ['src/stream/'],
     mayUse: [...foundation, 'decode', 'config', 'audit', 'redis', 'access', 'http'],
+  },
+  {
+    name: 'inputs',
+    paths: ['src/inputs/'],
+    mayUse: [...foundation, 'foreign-table', 'config', 'access', 'http', 'stream'],
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
@@ -130,7 +136,7 @@ export const parts: readonly Part[] = [
   {
     name: 'worker-rpc',
     paths: ['src/worker-rpc/'],
-    mayUse: [...foundation, 'redis', 'access', 'pipeline'],
+    mayUse: [...foundation, 'redis', 'access', 'inputs', 'pipeline'],
   },
   {
     name: 'report',
@@ -213,6 +219,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
       ],
     },
     'lru-cache': { homes: ['src/'] },
+    mqtt: { homes: ['src/inputs/mqtt-connection.ts'] },
     lmdb: { homes: ['src/stream/log/lmdb-log.ts'] },
     'socket.io': { homes: ['src/stream/socket/stream-socket.ts'] },
     'socket.io-client': { homes: ['src/client/open-socket.ts', 'src/conformance/socket-client.ts'] },

@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { homedir, machine } from 'node:os';
 import { basename, delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
 /*
@@ -205,13 +205,4 @@ function settingsText({ folder, libraries, cluster, monitorPort, port }: Setting
     ])
     .map((lines) => `${lines.join('\n')}\n`)
     .join('\n');
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
 }

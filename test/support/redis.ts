@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { freePort } from './free-port.ts';
 
 /** A real Redis server in a folder of its own until it is stopped. It keeps nothing unless its settings say so. */
 export interface TestRedis {
@@ -117,13 +117,4 @@ async function kill(server: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => server.once('exit', resolve));
   server.kill('SIGKILL');
   await ended;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import { type Access, createAccess } from '../../src/access/access.ts';
+import type { Gate } from '../../src/access/admit.ts';
 import type { DeviceGroups } from '../../src/access/authorize.ts';
 import type { WorkgroupScope } from '../../src/access/grant.ts';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
@@ -70,6 +71,8 @@ export async function startStreamService(
     /** For what the socket waits for, where it is not the platform's. */
     socketTimer?: StartTimer;
     socketLimits?: StreamSocketOptions['limits'];
+    /** Adds more routes before it listens. */
+    addRoutes?: (app: FastifyInstance, parts: { stream: Stream; groupsOf: Gate['groupsOf'] }) => void;
   } = {},
 ): Promise<StreamService> {
   const { clock = systemClock, retentionMs = 3_600_000, groups = {} } = options;
@@ -99,6 +102,7 @@ export async function startStreamService(
     logger,
     ...(options.socketLimits && { limits: options.socketLimits }),
   });
+  options.addRoutes?.(app, { stream, groupsOf });
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {
     await stream.close();

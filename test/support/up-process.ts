@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { createAccess } from '../../src/access/access.ts';
@@ -8,6 +7,7 @@ import { permissions } from '../../src/access/grant.ts';
 import type { Config, ConfigInput } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
+import { freePort } from './free-port.ts';
 import { cliFile, nodeOptions, processEnvironment } from './process-environment.ts';
 import { until } from './until.ts';
 
@@ -112,12 +112,4 @@ export async function createUpProcess(
     requireRunning,
     errorText: () => errors,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

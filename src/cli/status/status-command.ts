@@ -4,15 +4,7 @@ import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { createWorkgroups } from '../../config/workgroups.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import {
-  DAY_MS,
-  formatInstant,
-  HOUR_MS,
-  MINUTE_MS,
-  SECOND_MS,
-  systemClock,
-  type UtcMs,
-} from '../../lib/time.ts';
+import { formatInstant, systemClock, type UtcMs } from '../../lib/time.ts';
 import type { FindStream } from '../../operate/count-backlogs.ts';
 import { readWorkgroupStates, stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
@@ -23,7 +15,9 @@ import type { createUpstreams } from '../../service/upstreams.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { exportNotes } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
+import { askInputStates, describeInputProblem } from '../inputs/inputs-view.ts';
 import { FAILING_CODE } from '../terminal/exit-codes.ts';
+import { formatAgo } from '../terminal/format-ago.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import { askConfigStates, describeConfigStates, streamUrl } from './status-config.ts';
@@ -63,6 +57,8 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
       }
       const processes = await askConfigStates(config.dataDir);
       for (const note of describeConfigStates(processes)) printNote(command, terminal, note);
+      for (const input of await askInputStates(config.dataDir))
+        for (const note of describeInputProblem(input)) printNote(command, terminal, note);
       const { openControl } = await import('../../service/open-control.ts');
       const control = openControl(config, { logger: silentLogger });
       const asking = { control, ownUrl: streamUrl(processes) };
@@ -186,7 +182,7 @@ function describeFill({ missingFiles, error }: LakeFillState): string {
 
 function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
   const count = (value: number | undefined) => (value === undefined ? '-' : value.toLocaleString('en'));
-  const ago = (ms: UtcMs | undefined) => (ms === undefined ? '-' : `${inWords(Math.max(0, nowMs - ms))} ago`);
+  const ago = (ms: UtcMs | undefined) => formatAgo(ms, nowMs);
   const right = 'right' as const;
   const hasBucket = statuses.some(({ bucket }) => bucket !== undefined);
   return [
@@ -216,17 +212,6 @@ function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
   ];
 }
 
-/** In the largest unit with a value of two or more. */
-function inWords(ms: number): string {
-  const units = [
-    ['d', DAY_MS],
-    ['h', HOUR_MS],
-    ['min', MINUTE_MS],
-  ] as const;
-  const [unit, unitMs] = units.find(([, each]) => ms >= 2 * each) ?? ['s', SECOND_MS];
-  return `${Math.round(ms / unitMs)} ${unit}`;
-}
-
 const help = `
 Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
 stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if no worker has
@@ -242,6 +227,8 @@ without a running worker.
 With storage.s3, Machine is where the workgroup was last opened, and "In bucket" says when the bucket last had everything of that machine. A
 machine that does not have the workgroup asks its worker. A line that begins with "copying" shows that a machine has taken a workgroup over, and still
 copies the files of its lake in the background.
+
+A note that begins with "input" names an MQTT broker that cannot be used, and why. "wattline inputs" lists all inputs.
 
 Unfinished imports are listed with what to do. The three newest imports of the last week are listed with their readings and their energy, or
 with a warning if they gave no energy.

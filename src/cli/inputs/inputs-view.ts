@@ -1,0 +1,98 @@
+import type { InputState } from '../../inputs/input-meter.ts';
+import type { Outcome } from '../../inputs/outcome.ts';
+import { formatInstant, SECOND_MS, type UtcMs } from '../../lib/time.ts';
+import { askProcesses } from '../../worker-rpc/process-rpc.ts';
+import { formatAgo } from '../terminal/format-ago.ts';
+import { formatCount } from '../terminal/format-numbers.ts';
+import { formatRows, formatTable } from '../terminal/format-table.ts';
+
+/** A process that does not answer in this time is left out. */
+const WITHIN_MS = 2 * SECOND_MS;
+
+/** The inputs of all processes of this machine that work on a data folder. */
+export async function askInputStates(dataDir: string): Promise<InputState[]> {
+  const answers = await askProcesses(dataDir, 'inputs', WITHIN_MS);
+  return answers.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.answer : []));
+}
+
+/** A table of the inputs, and what was refused and ignored last. */
+export function describeInputs(inputs: readonly InputState[], nowMs: UtcMs, columnsMax: number): string {
+  if (inputs.length === 0) return 'no inputs\n';
+  const count = (title: string, of: (input: InputState) => number) => ({
+    title,
+    value: (input: InputState) => formatCount(of(input)),
+    align: 'right' as const,
+  });
+  const columns = [
+    { title: 'Workgroup', value: ({ workgroupId }: InputState) => workgroupId },
+    { title: 'Input', value: ({ input }: InputState) => input },
+    { title: 'Address', value: ({ address }: InputState) => address },
+    { title: 'State', value: ({ connection }: InputState) => (connection === 'idle' ? '-' : connection) },
+    {
+      title: 'Last',
+      value: (one: InputState) => formatAgo(one.lastMessageAtMs, nowMs),
+      align: 'right' as const,
+    },
+    count('A minute', ({ perMinute }) => perMinute),
+    count('Received', ({ received }) => received),
+    count('Stored', ({ stored }) => stored),
+    count('Again', ({ repeated }) => repeated),
+    count('Retained', ({ retained }) => retained),
+    count('Ignored', ({ ignored }) => ignored),
+    count('Refused', ({ refused }) => refused),
+  ];
+  const notes = inputs.flatMap((input) => [
+    ...describeInputProblem(input),
+    ...(input.lastRefused
+      ? [
+          `refused: ${nameOf(input)}, ${input.lastRefused.about} at ${formatInstant(input.lastRefused.atMs)}: ${input.lastRefused.reason}`,
+        ]
+      : []),
+    ...(input.lastIgnored === undefined ? [] : [`ignored: ${nameOf(input)}, ${input.lastIgnored}`]),
+  ]);
+  const table = formatTable(columns, inputs, columnsMax);
+  return notes.length === 0 ? table : `${table}\n${notes.join('\n')}\n`;
+}
+
+/** The problem of an input in a line; none if it has no problem. */
+export function describeInputProblem(input: InputState): string[] {
+  const { connection, problem, sinceMs } = input;
+  if (problem === undefined) return [];
+  return [`input ${nameOf(input)}: ${connection} since ${formatInstant(sinceMs)}: ${problem}`];
+}
+
+function nameOf({ workgroupId, input }: InputState): string {
+  return `${workgroupId}, ${input}`;
+}
+
+/** What a message or a line comes to by one rule. */
+export interface TriedRule {
+  input: string;
+  outcome: Outcome;
+}
+
+/** @param nameOfDevice the configured name of a device by its id */
+export function describeTried(
+  tried: readonly TriedRule[],
+  nameOfDevice: (id: string) => string | undefined,
+): string {
+  return tried
+    .map(({ input, outcome }) => {
+      if (outcome.kind !== 'reading') return `${input}: ${outcome.kind}: ${outcome.reason}\n`;
+      const { table, item, hasOwnTime } = outcome;
+      const name = nameOfDevice(item.device);
+      const rows: Array<[title: string, value: string]> = [
+        ['table', table],
+        ['device', name === undefined ? item.device : `${item.device} (${name})`],
+        ['source', item.source ?? '-'],
+        ['time', hasOwnTime ? formatInstant(item.event_time) : 'when the message arrives'],
+        ...Object.entries(item.data).map(([field, value]): [string, string] => [
+          `field ${field}`,
+          String(value),
+        ]),
+      ];
+      const shown = formatRows([{ value: ([title]) => title }, { value: ([, value]) => value }], rows);
+      return `${input}: a reading\n${shown.replace(/^(?=.)/gm, '  ')}`;
+    })
+    .join('');
+}

@@ -1,0 +1,50 @@
+import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
+import type { RefusedLine } from './take-lines.ts';
+
+/** Some lines of a body were refused. The others are stored. */
+export class RefusedLinesError extends StreamError {
+  readonly lines: readonly RefusedLine[];
+
+  constructor(
+    lines: readonly RefusedLine[],
+    { refusedCount, accepted }: { refusedCount: number; accepted: number },
+  ) {
+    const shown = lines.slice(0, SHOWN_MAX).map(({ line, reason }) => `line ${line}: ${reason}`);
+    const more = refusedCount > SHOWN_MAX ? `; and ${refusedCount - SHOWN_MAX} more` : '';
+    super(
+      'InvalidRequest',
+      `partial write: ${refusedCount} of ${refusedCount + accepted} lines were refused, and the others were stored: ${shown.join('; ')}${more}`,
+    );
+    this.lines = lines;
+  }
+}
+
+/** Lines in the text of an error. Its list has more. */
+const SHOWN_MAX = 5;
+
+/** The words of the API of InfluxDB 2 for an error. */
+const codes: Partial<Record<StreamErrorCode, string>> = {
+  InvalidRequest: 'invalid',
+  UnsupportedMediaType: 'invalid',
+  AuthenticationRequired: 'unauthorized',
+  InvalidToken: 'unauthorized',
+  InsufficientScope: 'forbidden',
+  WorkgroupForbidden: 'forbidden',
+  NotFound: 'not found',
+  MethodNotAllowed: 'method not allowed',
+  PayloadTooLarge: 'request too large',
+  RateLimited: 'too many requests',
+  Draining: 'unavailable',
+  StorageUnavailable: 'unavailable',
+};
+
+/** The body of an error as clients of InfluxDB 2 read it. */
+export function influxError(error: StreamError): object {
+  const lines = error instanceof RefusedLinesError ? { line: error.lines[0]?.line, lines: error.lines } : {};
+  return { code: codes[error.code] ?? 'internal error', message: error.message, ...lines };
+}
+
+/** The body of an error as clients of InfluxDB 1 read it. */
+export function influx1Error(error: StreamError): object {
+  return { error: error.message };
+}

@@ -1,0 +1,163 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { MqttInput } from '../config/input-settings.ts';
+import type { Workgroups } from '../config/workgroups.ts';
+import { errorMessage } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { repeat } from '../lib/repeat.ts';
+import { type Clock, SECOND_MS } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
+import type { Stream } from '../stream/stream.ts';
+import type { TaskClaim } from '../stream/task-claim.ts';
+import { createInputMeter, type InputMeter, type InputState } from './input-meter.ts';
+import { createLineReader, type LineReader } from './read-line.ts';
+
+export interface InputsOptions {
+  stream: Pick<Stream, 'lazyLogOf'>;
+  workgroups: Pick<Workgroups, 'get' | 'list'>;
+  /** One of the processes that share the logs connects to the brokers. */
+  claim: TaskClaim;
+  clock: Clock;
+  startTimer: StartTimer;
+  logger: Logger;
+}
+
+/** The inputs of all workgroups. They follow the configuration. */
+export interface Inputs {
+  /** How a workgroup reads lines. Undefined if it has no rules for them. */
+  linesOf(workgroupId: string): { read: LineReader; meter: InputMeter } | undefined;
+  states(): InputState[];
+  /** Stores what was taken, and disconnects. */
+  stop(): Promise<void>;
+}
+
+interface RunningInput {
+  workgroup: WorkgroupConfig;
+  settings: MqttInput;
+  meter: InputMeter;
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = SECOND_MS;
+
+/** Starts the inputs of all workgroups, and follows changes of the configuration within a second. */
+export function createInputs(options: InputsOptions): Inputs {
+  const { stream, workgroups, claim, clock, startTimer, logger } = options;
+  const running = new Map<string, RunningInput>();
+  const lineReaders = new WeakMap<WorkgroupConfig, LineReader>();
+  const lineMeters = new Map<string, InputMeter>();
+
+  const wantedInputs = () =>
+    new Map(
+      workgroups
+        .list()
+        .flatMap((workgroup) =>
+          (workgroup.inputs?.mqtt ?? []).map((settings) => [
+            `${workgroup.id} ${settings.id}`,
+            { workgroup, settings },
+          ]),
+        ),
+    );
+
+  async function follow(): Promise<void> {
+    const wanted = wantedInputs();
+    if (wanted.size === 0 && running.size === 0) return;
+    try {
+      const mayRun = await claim.isHeld();
+      for (const [key, input] of running) {
+        const next = mayRun ? wanted.get(key) : undefined;
+        if (next && isSame(input, next)) continue;
+        running.delete(key);
+        await input.stop();
+      }
+      if (mayRun)
+        for (const [key, input] of wanted) if (!running.has(key)) running.set(key, await start(input));
+    } catch (error) {
+      // Inputs that run continue if nobody knows who has the claim.
+      logger.warn({ error: errorMessage(error) }, 'input.not-followed');
+    }
+  }
+
+  async function start({
+    workgroup,
+    settings,
+  }: Pick<RunningInput, 'workgroup' | 'settings'>): Promise<RunningInput> {
+    // Loaded only if it is needed.
+    const { startMqttInput } = await import('./mqtt-input.ts');
+    const meter = createInputMeter(
+      {
+        workgroupId: workgroup.id,
+        input: settings.id,
+        kind: 'mqtt',
+        address: settings.url,
+        connection: 'connecting',
+      },
+      clock,
+    );
+    const log = stream.lazyLogOf(workgroup.id);
+    return {
+      workgroup,
+      settings,
+      meter,
+      stop: startMqttInput({ workgroup, settings, log, meter, clock, startTimer, logger }),
+    };
+  }
+
+  const beginning = follow();
+  const repeating = repeat(EVERY_MS, startTimer, () => beginning.then(follow));
+
+  function linesOf(workgroupId: string) {
+    const workgroup = workgroups.get(workgroupId);
+    const rules = workgroup?.inputs?.lines ?? [];
+    if (workgroup === undefined || rules.length === 0) return undefined;
+    let read = lineReaders.get(workgroup);
+    if (read === undefined) {
+      read = createLineReader(workgroup, rules);
+      lineReaders.set(workgroup, read);
+    }
+    let meter = lineMeters.get(workgroupId);
+    if (meter === undefined) {
+      const address = `/api/v2/write?bucket=${workgroupId}`;
+      meter = createInputMeter(
+        { workgroupId, input: 'lines', kind: 'lines', address, connection: 'idle' },
+        clock,
+      );
+      lineMeters.set(workgroupId, meter);
+    }
+    return { read, meter };
+  }
+
+  return {
+    linesOf,
+    states: () =>
+      workgroups
+        .list()
+        .flatMap(({ id }) => [
+          ...[...running.values()]
+            .filter(({ workgroup }) => workgroup.id === id)
+            .map(({ meter }) => meter.state()),
+          ...(linesOf(id) ? [linesOf(id)!.meter.state()] : []),
+        ]),
+    async stop() {
+      await beginning;
+      await repeating.stop();
+      await Promise.all([...running.values()].map(({ stop }) => stop()));
+      running.clear();
+      await claim.release().catch((error: unknown) => {
+        logger.warn({ error: errorMessage(error) }, 'input.claim-not-released');
+      });
+    },
+  };
+}
+
+/** True if a changed configuration changes nothing for an input. */
+function isSame(
+  one: Pick<RunningInput, 'workgroup' | 'settings'>,
+  other: Pick<RunningInput, 'workgroup' | 'settings'>,
+): boolean {
+  if (one.workgroup === other.workgroup) return true;
+  return (
+    isDeepStrictEqual(one.settings, other.settings) &&
+    isDeepStrictEqual(one.workgroup.devices, other.workgroup.devices)
+  );
+}

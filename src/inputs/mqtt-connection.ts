@@ -1,0 +1,237 @@
+import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
+import type { MqttInput } from '../config/input-settings.ts';
+import { errorMessage } from '../lib/errors.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
+
+/** A message of a broker. */
+export interface BrokerMessage {
+  topic: string;
+  payload: Uint8Array;
+  /** True if the broker has kept it and sends it to every new subscription. */
+  isRetained: boolean;
+  /** True if the broker may have sent it before. */
+  isRepeated: boolean;
+  /** True if the broker sends it again until it is acknowledged. */
+  isKept: boolean;
+  /** Acknowledges the message to the broker. Does nothing if the connection has ended or the message needs none. */
+  acknowledge(): void;
+}
+
+export interface BrokerEvents {
+  /**
+   * Takes a message. The connection continues to read once `resume` is called.
+   */
+  message(message: BrokerMessage, resume: () => void): void;
+  connected(): void;
+  /** The connection has ended or could not be opened. Messages that are not acknowledged come again. */
+  disconnected(reason: string): void;
+}
+
+export interface BrokerConnection {
+  /** Sends the acknowledgements and disconnects. The session stays at the broker. */
+  close(): Promise<void>;
+}
+
+/** Messages that the broker sends before it waits for acknowledgements. */
+const UNACKNOWLEDGED_MAX = 2_000;
+/** The broker keeps the session, with its messages, for this long without us. */
+const SESSION_MS = 7 * DAY_MS;
+/** A broker of MQTT 5 does not send larger ones. */
+const PACKET_BYTES_MAX = 2 * 1024 * 1024;
+const CONNECT_MS = 15 * SECOND_MS;
+const KEEP_ALIVE_SECONDS = 30;
+const RETRY_MS_MIN = SECOND_MS;
+const RETRY_MS_MAX = MINUTE_MS;
+const CLOSE_MS = 2 * SECOND_MS;
+
+const RETAIN_AT_NO_SUBSCRIPTION = 2;
+
+/**
+ * Keeps a connection to a broker, with a session that outlives it. After a failure it connects again, after a second at first and after up to a minute
+ * later.
+ */
+export function keepConnected(options: {
+  settings: MqttInput;
+  clientId: string;
+  filters: readonly string[];
+  events: BrokerEvents;
+  startTimer: StartTimer;
+}): BrokerConnection {
+  const { events, startTimer } = options;
+  let client: MqttClient | undefined;
+  let isClosed = false;
+  let retryMs = RETRY_MS_MIN;
+  let stopRetry = () => {};
+
+  function disconnected(reason: string): void {
+    client = undefined;
+    if (isClosed) return;
+    events.disconnected(reason);
+    // Many clients of a broker that has restarted must not come at the same time.
+    stopRetry = startTimer(retryMs * (0.5 + Math.random() / 2), open);
+    retryMs = Math.min(RETRY_MS_MAX, retryMs * 2);
+  }
+  function open(): void {
+    const connected = () => {
+      retryMs = RETRY_MS_MIN;
+      events.connected();
+    };
+    try {
+      client = openOnce(options, { ...events, connected, disconnected });
+    } catch (error) {
+      // A certificate that cannot be read.
+      disconnected(errorMessage(error));
+    }
+  }
+  open();
+  return {
+    async close() {
+      isClosed = true;
+      stopRetry();
+      const open = client;
+      if (open === undefined) return;
+      const ended = new Promise<void>((resolve) => open.end(false, () => resolve()));
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const stopTimer = startTimer(CLOSE_MS, resolve);
+      await Promise.race([ended, late]);
+      stopTimer();
+      open.stream.destroy();
+    },
+  };
+}
+
+/** One connection. `disconnected` is called once. */
+function openOnce(
+  { settings, clientId, filters, startTimer }: Omit<Parameters<typeof keepConnected>[0], 'events'>,
+  events: BrokerEvents,
+): MqttClient {
+  const client = connect(settings.url, clientOptions(settings, clientId));
+  let reason: string | undefined;
+  let isOver = false;
+  let stopRequests = () => {};
+  const end = (why: string) => {
+    reason ??= why;
+    client.end(true);
+    over();
+  };
+  const over = () => {
+    if (isOver) return;
+    isOver = true;
+    stopRequests();
+    events.disconnected(reason ?? 'the broker has closed the connection');
+  };
+
+  client.handleMessage = (packet, done) => {
+    // An error as the answer continues reading without an acknowledgement. It is sent once the message is stored.
+    const resume = () => done(notYet);
+    if (isOver) return;
+    events.message(
+      messageOf(packet, client, () => isOver),
+      resume,
+    );
+  };
+  client.on('connect', () => {
+    const subscriptions = Object.fromEntries(
+      filters.map((filter) => [filter, { qos: 1 as const, rh: RETAIN_AT_NO_SUBSCRIPTION }]),
+    );
+    client.subscribe(subscriptions, (error, granted = []) => {
+      if (isOver) return;
+      const refused = granted.find(({ qos }) => qos >= 128);
+      if (error || refused)
+        return end(
+          `the broker refuses the subscription${refused ? ` to ${refused.topic}` : ''}; allow the user to read these topics`,
+        );
+      events.connected();
+      stopRequests = sendRequests(client, settings.request, startTimer);
+    });
+  });
+  client.on('disconnect', ({ reasonCode }) => {
+    if (reasonCode === SESSION_TAKEN_OVER)
+      reason = `another client uses the session "${clientId}"; stop it, or set clientId`;
+  });
+  client.on('error', (error) => end(refusalWords(error, settings)));
+  client.on('close', over);
+  return client;
+}
+
+const notYet = new Error('the message is not stored yet');
+const SESSION_TAKEN_OVER = 0x8e;
+
+function clientOptions(settings: MqttInput, clientId: string): IClientOptions {
+  const { username, password, ca, clientCertificate, clientKey, version } = settings;
+  return {
+    clientId,
+    clean: false,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    connectTimeout: CONNECT_MS,
+    keepalive: KEEP_ALIVE_SECONDS,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(ca !== undefined && { ca }),
+    ...(clientCertificate !== undefined && { cert: clientCertificate, key: clientKey! }),
+    ...(version === 5
+      ? {
+          protocolVersion: 5,
+          properties: {
+            sessionExpiryInterval: SESSION_MS / SECOND_MS,
+            receiveMaximum: UNACKNOWLEDGED_MAX,
+            maximumPacketSize: PACKET_BYTES_MAX,
+          },
+        }
+      : { protocolVersion: 4 }),
+  };
+}
+
+function messageOf(
+  { topic, payload, qos, retain, dup, messageId }: IPublishPacket,
+  { stream }: MqttClient,
+  isOver: () => boolean,
+): BrokerMessage {
+  return {
+    topic,
+    payload: typeof payload === 'string' ? Buffer.from(payload) : payload,
+    isRetained: retain,
+    isRepeated: dup,
+    isKept: qos > 0,
+    acknowledge() {
+      if (qos === 0 || messageId === undefined || isOver()) return;
+      // The library has no function for it. This form means success in every version (MQTT 5.0, section 3.4.2.1).
+      stream.write(Buffer.of(PUBACK, 2, messageId >> 8, messageId & 0xff));
+    },
+  };
+}
+
+const PUBACK = 0x40;
+
+function sendRequests(client: MqttClient, request: MqttInput['request'], startTimer: StartTimer): () => void {
+  if (request === undefined) return () => undefined;
+  const { topic, payload, every } = request;
+  let stopTimer = () => {};
+  const send = () => {
+    client.publish(topic, payload, { qos: 0 });
+    stopTimer = startTimer(every, send);
+  };
+  send();
+  return () => stopTimer();
+}
+
+/** The reason codes of a refused connection, of MQTT 3.1.1 and of MQTT 5. */
+const refusedUser = new Set([4, 5, 0x86, 0x87]);
+const refusedVersion = new Set([1, 0x84]);
+
+function refusalWords(error: Error & { code?: unknown }, { username, version }: MqttInput): string {
+  const { code } = error;
+  if (typeof code === 'number' && refusedUser.has(code))
+    return username === undefined
+      ? 'the broker wants a user and a password; set username and password'
+      : `the broker refuses the user "${username}" or its password; correct username and password`;
+  if (typeof code === 'number' && refusedVersion.has(code))
+    return `the broker does not know this version of MQTT; set version: ${version === 5 ? '"3.1.1"' : 5}`;
+  if (typeof code === 'string' && /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code))
+    return `the certificate of the broker is not trusted (${code}); set ca to the authority that has signed it`;
+  return typeof code === 'string' && !error.message.includes(code)
+    ? `${errorMessage(error)} (${code})`
+    : errorMessage(error);
+}

@@ -1,0 +1,238 @@
+import { LRUCache } from 'lru-cache';
+import type { WorkgroupConfig } from '../config/config.ts';
+import type { MqttInput } from '../config/input-settings.ts';
+import { type EncodedBatch, encodeMessages } from '../contract/encode-messages.ts';
+import { AUDIT_TABLE, type AuditItem } from '../contract/messages.ts';
+import { limits } from '../contract/wire-limits.ts';
+import { errorMessage } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { StartTimer } from '../lib/timer.ts';
+import type { StreamLog } from '../stream/log/stream-log.ts';
+import { findStored } from './find-stored.ts';
+import type { InputMeter } from './input-meter.ts';
+import { type BrokerMessage, keepConnected } from './mqtt-connection.ts';
+import type { Outcome } from './outcome.ts';
+import { createMessageReader } from './read-message.ts';
+import { refusedPayload } from './refused-payload.ts';
+
+export interface MqttInputOptions {
+  workgroup: Pick<WorkgroupConfig, 'id' | 'devices'>;
+  settings: MqttInput;
+  log: StreamLog;
+  meter: InputMeter;
+  clock: Clock;
+  startTimer: StartTimer;
+  logger: Logger;
+}
+
+/** Messages of one input that wait for the log. Beyond it nothing more is read from the broker. */
+const WAITING_MESSAGES_MAX = 10_000;
+const WAITING_BYTES_MAX = 8 * 1024 * 1024;
+/** Refused payloads of one input that are kept in a minute. The others are only counted. */
+const REFUSED_A_MINUTE_MAX = 100;
+/** Series whose last arrival is remembered. */
+const SERIES_KEPT_MAX = 10_000;
+const RETRY_MS_MIN = SECOND_MS;
+const RETRY_MS_MAX = 30 * SECOND_MS;
+
+type Reading = Extract<Outcome, { kind: 'reading' }>;
+type Waiting = BrokerMessage & { receivedAtMs: UtcMs };
+type ReadMessage = { message: Waiting; outcomes: readonly Outcome[] };
+
+/**
+ * Takes messages of a broker into the log of a workgroup, in their order. A message is acknowledged once its readings are stored. A message that is
+ * delivered again is not stored again if its readings have their own time.
+ * @returns stops it: messages that were taken are stored and acknowledged
+ */
+export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
+  const { workgroup, settings, log, meter, clock, startTimer, logger } = options;
+  const reader = createMessageReader(workgroup, settings.rules);
+  const names = { workgroup: workgroup.id, input: settings.id };
+  const arrivalOf = createArrivals();
+  const mayKeep = createRefusalQuota(clock);
+  let waiting: Waiting[] = [];
+  let waitingBytes = 0;
+  let paused: Array<() => void> = [];
+  let isStopped = false;
+  let running: Promise<void> | undefined;
+  let endPause = () => {};
+
+  function resumeReading(): void {
+    if (waiting.length >= WAITING_MESSAGES_MAX || waitingBytes >= WAITING_BYTES_MAX) return;
+    for (const resume of paused.splice(0)) resume();
+  }
+
+  async function work(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      waitingBytes = 0;
+      resumeReading();
+      if (await storeSafely(batch)) for (const message of batch) message.acknowledge();
+    }
+    running = undefined;
+  }
+
+  /** Tries until the batch is stored. @returns false if the input was stopped before */
+  async function storeSafely(batch: readonly Waiting[]): Promise<boolean> {
+    const readAs = batch.map((message) => ({ message, outcomes: outcomesOf(message) }));
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await store(readAs, attempt > 0);
+        meter.problem(undefined);
+        return true;
+      } catch (error) {
+        meter.problem(`messages cannot be stored: ${errorMessage(error)}`);
+        logger.warn({ ...names, error: errorMessage(error) }, 'input.not-stored');
+        if (isStopped) return false;
+        await pause(Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** attempt));
+      }
+    }
+  }
+
+  /** Ends early if the input is stopped. */
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const stopTimer = startTimer(ms, resolve);
+      endPause = () => {
+        stopTimer();
+        resolve();
+      };
+    });
+  }
+
+  function outcomesOf({ topic, payload, isRetained, receivedAtMs }: Waiting): Outcome[] {
+    if (isRetained) return [];
+    try {
+      const outcomes = reader.read(topic, payload, receivedAtMs);
+      for (const outcome of outcomes)
+        if (outcome.kind === 'reading' && !outcome.hasOwnTime) outcome.item.event_time = arrivalOf(outcome);
+      return outcomes;
+    } catch (error) {
+      return [{ kind: 'refused', reason: `the message cannot be read: ${errorMessage(error)}` }];
+    }
+  }
+
+  /** @param isAgain true if some of the batch may be stored already, because an attempt has failed */
+  async function store(batch: readonly ReadMessage[], isAgain: boolean): Promise<void> {
+    const readings = batch.flatMap(({ outcomes }) => outcomes.filter(isReading));
+    const doubtful = isAgain
+      ? readings
+      : batch.flatMap(({ message, outcomes }) =>
+          message.isRepeated ? outcomes.filter(isReading).filter(({ hasOwnTime }) => hasOwnTime) : [],
+        );
+    const known = await findStored(log, doubtful, clock.now());
+    const fresh = readings.filter((reading) => !known.has(reading));
+    const refusals = batch.flatMap(({ message, outcomes }) => refusalsOf(message, outcomes));
+    await Promise.all(batchesOf(fresh).map((one) => log.append(one)));
+    if (refusals.length > 0) await log.append(encodeMessages(refusals, AUDIT_TABLE));
+    meter.count('stored', isAgain ? readings.length : fresh.length);
+    meter.count('repeated', isAgain ? 0 : known.size);
+    for (const { message, outcomes } of batch) noteOutcomes(message, outcomes);
+  }
+
+  function refusalsOf(message: Waiting, outcomes: readonly Outcome[]): AuditItem[] {
+    return outcomes.flatMap((outcome) =>
+      outcome.kind === 'refused' && mayKeep(message)
+        ? [refusedPayload(settings.id, message, outcome.reason, message.receivedAtMs)]
+        : [],
+    );
+  }
+
+  function noteOutcomes({ topic, isRetained }: Waiting, outcomes: readonly Outcome[]): void {
+    if (isRetained) meter.count('retained');
+    else if (outcomes.length === 0) meter.ignored(`no rule is about the topic ${topic}`);
+    for (const outcome of outcomes) {
+      if (outcome.kind === 'ignored') meter.ignored(`${topic}: ${outcome.reason}`);
+      if (outcome.kind === 'refused') meter.refused(topic, outcome.reason);
+    }
+  }
+
+  const connection = keepConnected({
+    settings,
+    clientId: settings.clientId ?? `wattline-${workgroup.id}-${settings.id}`,
+    filters: reader.filters,
+    startTimer,
+    events: {
+      message(message, resume) {
+        if (isStopped) return;
+        meter.received();
+        waiting.push({ ...message, receivedAtMs: clock.now() });
+        waitingBytes += message.payload.length;
+        paused.push(resume);
+        resumeReading();
+        running ??= Promise.resolve().then(work);
+      },
+      connected() {
+        meter.connection('connected');
+        logger.info(names, 'input.connected');
+      },
+      disconnected(reason) {
+        meter.connection('disconnected', reason);
+        logger.warn({ ...names, reason }, 'input.disconnected');
+        paused = [];
+        // The broker sends them again.
+        waiting = waiting.filter(({ isKept }) => !isKept);
+        waitingBytes = waiting.reduce((sum, { payload }) => sum + payload.length, 0);
+      },
+    },
+  });
+
+  return async () => {
+    isStopped = true;
+    endPause();
+    await running;
+    await connection.close();
+  };
+}
+
+/** The readings as appends of a bounded size, in the order of each table. */
+function batchesOf(readings: readonly Reading[]): EncodedBatch[] {
+  return [...Map.groupBy(readings, ({ table }) => table)].flatMap(([table, ofTable]) => {
+    const batches: EncodedBatch[] = [];
+    for (let from = 0; from < ofTable.length; from += limits.itemsPerIngestMax) {
+      const part = ofTable.slice(from, from + limits.itemsPerIngestMax);
+      batches.push(
+        encodeMessages(
+          part.map(({ item }) => item),
+          table,
+        ),
+      );
+    }
+    return batches;
+  });
+}
+
+function isReading(outcome: Outcome): outcome is Reading {
+  return outcome.kind === 'reading';
+}
+
+/** Times of arrival that differ for the readings of one series, because two readings of one time would be one. */
+function createArrivals(): (reading: Reading) => UtcMs {
+  const lastMs = new LRUCache<string, number>({ max: SERIES_KEPT_MAX });
+  return ({ table, item }) => {
+    const series = JSON.stringify([table, item.device, item.source, ...Object.keys(item.data)]);
+    const ms = Math.max(item.event_time, (lastMs.get(series) ?? 0) + 1);
+    lastMs.set(series, ms);
+    return ms;
+  };
+}
+
+/** Says which refused payloads are kept. The same payload gets the same answer. */
+function createRefusalQuota(clock: Clock): (message: BrokerMessage) => boolean {
+  let sinceMs = Number.NEGATIVE_INFINITY;
+  const kept = new WeakSet<BrokerMessage>();
+  let count = 0;
+  return (message) => {
+    if (kept.has(message)) return true;
+    if (elapsedOf(clock) - sinceMs >= MINUTE_MS) {
+      sinceMs = elapsedOf(clock);
+      count = 0;
+    }
+    if (count >= REFUSED_A_MINUTE_MAX) return false;
+    count++;
+    kept.add(message);
+    return true;
+  };
+}

@@ -1,0 +1,14 @@
+import type { TelemetryItem } from '../contract/messages.ts';
+
+/** What a message or a line comes to, by one rule. */
+export type Outcome =
+  | {
+      kind: 'reading';
+      table: string;
+      item: TelemetryItem;
+      /** False if the time of the reading is that of its arrival. */
+      hasOwnTime: boolean;
+    }
+  /** It has no reading, which is no fault. */
+  | { kind: 'ignored'; reason: string }
+  | { kind: 'refused'; reason: string };

@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runCommand } from '../support/run-command.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+
+function setUp() {
+  const cwd = tempDir();
+  const lines = [{ measurement: 'power*', device: '{host}', source: '{phase}' }];
+  const workgroup = { id: 'home', devices: [{ id: GARAGE, name: 'garage' }], inputs: { lines } };
+  writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify({ workgroups: [workgroup] }));
+  return (...args: string[]) => runCommand(['inputs', ...args], { cwd });
+}
+
+test('inputs try shows how a line would be read, or why it would not', async () => {
+  const inputs = setUp();
+  const read = await inputs(
+    'try',
+    '--line',
+    'power,host=garage,phase=L1 wh=12i 1795000000',
+    '--precision',
+    's',
+  );
+  expect([read.code, read.stdout]).toEqual([
+    0,
+    `lines: a reading
+  table     power
+  device    ${GARAGE} (garage)
+  source    L1
+  time      2026-11-18T11:06:40.000Z
+  field wh  12
+`,
+  ]);
+  const asData = await inputs('try', '--line', 'power,host=garage,phase=L1 wh=12i', '--json');
+  expect(JSON.parse(asData.stdout)).toMatchObject([
+    {
+      input: 'lines',
+      outcome: { kind: 'reading', hasOwnTime: false, item: { device: GARAGE, data: { wh: 12 } } },
+    },
+  ]);
+  for (const [line, words] of [
+    ['power,host=garage wh=12', 'lines: refused: the source has a placeholder without a value'],
+    ['power,host=garage', 'lines: refused: missing fields'],
+    ['cpu,host=garage idle=1', 'lines: ignored: no rule is about the measurement "cpu"'],
+    ['# comment', 'lines: ignored: the line is empty or a comment'],
+  ] as const) {
+    const { code, stdout } = await inputs('try', '--line', line);
+    expect([code, stdout]).toEqual([1, `${words}\n`]);
+  }
+});
+
+test('inputs says what is missing on the command line, in the configuration, and if nothing runs', async () => {
+  const inputs = setUp();
+  expect(await inputs('try', '--topic', 'a')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('a payload are needed'),
+  });
+  expect(await inputs('try', '--line', 'a b=1', '--precision', 'day')).toMatchObject({ code: 2 });
+  const noBroker = await inputs('try', '--topic', 'a', '--payload', '1');
+  expect([noBroker.code, noBroker.stdout]).toEqual([
+    1,
+    'mqtt: ignored: the workgroup "home" has no inputs.mqtt\n',
+  ]);
+  expect(await inputs()).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('no stream service runs on'),
+  });
+});

@@ -1,0 +1,293 @@
+import { connectAsync } from 'mqtt';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { StreamError } from '../../src/contract/stream-errors.ts';
+import { createInputMeter } from '../../src/inputs/input-meter.ts';
+import { startMqttInput } from '../../src/inputs/mqtt-input.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemClock } from '../../src/lib/time.ts';
+import { startSystemTimer } from '../../src/lib/timer.ts';
+import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
+import type { StreamLog } from '../../src/stream/log/stream-log.ts';
+import { startAckGate } from '../support/ack-gate.ts';
+import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
+import { readToTail } from '../support/redis-log.ts';
+import { testCertificate } from '../support/test-certificate.ts';
+import { until } from '../support/until.ts';
+
+let broker: TestBroker;
+beforeAll(async () => {
+  if (brokerMissing === undefined) broker = await startBroker();
+});
+afterAll(() => broker?.stop());
+
+let number = 0;
+
+/** An input with a session and topics of its own. */
+function setUp({
+  url = broker.url,
+  version = 5,
+  log = memoryLog(),
+  more = {},
+}: {
+  url?: string;
+  version?: 5 | '3.1.1';
+  log?: StreamLog;
+  /** More settings of the input. */
+  more?: object;
+} = {}) {
+  const id = `input-${++number}`;
+  const rules = [
+    { topic: `${id}/{device}/plain`, table: 'plain', fields: { power: 'payload' } },
+    {
+      topic: `${id}/{device}/json`,
+      table: 'json',
+      fields: { wh: '/wh' },
+      time: { from: '/t', format: 'milliseconds' },
+    },
+  ];
+  const inputs = { mqtt: [{ id, url, version, rules, ...more }] };
+  const workgroup = configSchema.parse({ workgroups: [{ id: 'acme', inputs }] }).workgroups[0]!;
+  const meter = createInputMeter(
+    { workgroupId: 'acme', input: id, kind: 'mqtt', address: url, connection: 'connecting' },
+    systemClock,
+  );
+  const start = () => {
+    const stop = startMqttInput({
+      workgroup,
+      settings: workgroup.inputs!.mqtt[0]!,
+      log,
+      meter,
+      clock: systemClock,
+      startTimer: startSystemTimer,
+      logger: silentLogger,
+    });
+    onTestFinished(stop);
+    return stop;
+  };
+  const connected = () => until('the input is connected', () => meter.state().connection === 'connected');
+  const messages = async () => (await readToTail(log)).messages;
+  const data = async () =>
+    (await messages()).map((message) => ('data' in message ? message.data : undefined));
+  return { id, log, meter, start, connected, messages, data };
+}
+
+function memoryLog(): StreamLog {
+  return createMemoryLog({
+    clock: systemClock,
+    retentionMs: 3_600_000,
+    bytesMax: 1e8,
+    logger: silentLogger,
+  });
+}
+
+describe.skipIf(brokerMissing)('an MQTT input', () => {
+  test.each([5, '3.1.1'] as const)(
+    'keeps the order of the broker, and each reading has its own time (MQTT %s)',
+    async (version) => {
+      const { id, start, connected, meter, messages } = setUp({ version });
+      start();
+      await connected();
+      const values = Array.from({ length: 3_000 }, (_, index) => index);
+      await broker.publish(values.map((value) => [`${id}/x/plain`, String(value)] as const));
+      await until('all are stored', () => meter.state().stored === values.length);
+      const stored = await messages();
+      expect(stored.map((message) => 'data' in message && message.data?.power)).toEqual(values);
+      expect(new Set(stored.map(({ event_time }) => event_time)).size).toBe(values.length);
+      expect(meter.state()).toMatchObject({
+        received: values.length,
+        perMinute: values.length,
+        refused: 0,
+        ignored: 0,
+      });
+    },
+  );
+
+  test('gets what the broker kept while it was away', async () => {
+    const { id, start, connected, meter, data } = setUp();
+    const stop = start();
+    await connected();
+    await stop();
+    await broker.publish([
+      [`${id}/x/plain`, '1'],
+      [`${id}/x/plain`, '2'],
+    ]);
+    start();
+    await until('both are stored', () => meter.state().stored === 2);
+    expect(await data()).toEqual([{ power: 1 }, { power: 2 }]);
+  });
+
+  test.each([5, '3.1.1'] as const)('takes no retained message for a reading (MQTT %s)', async (version) => {
+    const { id, start, connected, meter, data } = setUp({ version });
+    await broker.publish(
+      [
+        [`${id}/x/plain`, '1'],
+        [`${id}/y/json`, `{"wh":1,"t":${Date.now()}}`],
+      ],
+      { retain: true },
+    );
+    const stop = start();
+    await connected();
+    // A message that comes while it is connected is one, though the broker retains it.
+    await broker.publish([[`${id}/x/plain`, '2']], { retain: true });
+    await until('the new one is stored', () => meter.state().stored === 1);
+    await stop();
+    start();
+    await broker.publish([[`${id}/x/plain`, '3']]);
+    await until('the last one is stored', () => meter.state().stored === 2);
+    expect(await data()).toEqual([{ power: 2 }, { power: 3 }]);
+    if (version === '3.1.1') expect(meter.state().retained).toBeGreaterThanOrEqual(2);
+    else expect(meter.state().retained).toBe(0);
+  });
+
+  test('stores a message once that the broker delivers again, if it has its own time', async () => {
+    const gate = await startAckGate(broker.port);
+    onTestFinished(gate.close);
+    const { id, start, meter, connected, data } = setUp({ url: `mqtt://127.0.0.1:${gate.port}` });
+    gate.onAck = () => 'lose';
+    const stop = start();
+    await connected();
+    const atMs = Date.now() - 60_000;
+    await broker.publish([
+      [`${id}/x/json`, `{"wh":1,"t":${atMs}}`],
+      [`${id}/x/json`, `{"wh":2,"t":${atMs + 1}}`],
+      [`${id}/x/plain`, '7'],
+    ]);
+    await until('all are stored', () => meter.state().stored === 3);
+    await stop();
+    gate.onAck = () => 'pass';
+    start();
+    await until('they came again', () => meter.state().received === 6 && meter.state().stored === 4);
+    expect(meter.state().repeated).toBe(2);
+    expect((await data()).toSorted(byKey)).toEqual([{ power: 7 }, { power: 7 }, { wh: 1 }, { wh: 2 }]);
+  });
+
+  test('acknowledges what is stored, and tries again while it cannot be stored', async () => {
+    const gate = await startAckGate(broker.port);
+    onTestFinished(gate.close);
+    const log = memoryLog();
+    let failures = 2;
+    const failing: StreamLog = {
+      ...log,
+      async append(batch) {
+        if (failures-- > 0) throw new StreamError('StorageUnavailable', 'the disk is full');
+        return log.append(batch);
+      },
+    };
+    const { id, start, meter, connected } = setUp({ url: `mqtt://127.0.0.1:${gate.port}`, log: failing });
+    const storedAtAck: number[] = [];
+    gate.onAck = async () => {
+      storedAtAck.push((await readToTail(log)).messages.length);
+      return 'pass' as const;
+    };
+    start();
+    await connected();
+    await broker.publish([[`${id}/x/plain`, '1']]);
+    await until('the problem shows', () => meter.state().problem?.includes('the disk is full') ?? false);
+    expect(storedAtAck).toEqual([]);
+    await until('it is acknowledged', () => storedAtAck.length > 0);
+    expect(storedAtAck).toEqual([1]);
+    expect(meter.state()).toMatchObject({ stored: 1, problem: undefined });
+  });
+
+  test('puts a bad payload into the log with its topic and its reason, acknowledges it, and continues', async () => {
+    const { id, start, meter, connected, messages } = setUp();
+    start();
+    await connected();
+    await broker.publish([
+      [`${id}/x/plain`, 'broken'],
+      [`${id}/x/plain`, Buffer.of(0xff, 0xfe)],
+      [`${id}/x/json`, '{"wh":'],
+      [`${id}/x/json`, '{"other":1}'],
+      [`${id}/x/plain`, '5'],
+    ]);
+    await until('all were read', () => meter.state().received === 5 && meter.state().stored === 1);
+    const reason = expect.stringMatching(/must be a number|not text|not JSON/);
+    const refused = (topic: string, payload: string) => ({
+      kind: 'audit',
+      table: 'audit_logs',
+      actor: `input ${id}`,
+      action: 'input.refused',
+      target: `${id}/x/${topic}`,
+      data: { reason, payload },
+    });
+    await until('they are in the log', async () => (await messages()).length === 4);
+    expect((await messages()).toSorted(byTable)).toMatchObject([
+      refused('plain', 'broken'),
+      refused('plain', '//4='),
+      refused('json', '{"wh":'),
+      { table: 'plain', data: { power: 5 } },
+    ]);
+    expect(meter.state()).toMatchObject({ refused: 3, ignored: 1, lastRefused: { about: `${id}/x/json` } });
+  });
+
+  test('connects again after the broker was restarted, and loses nothing', async () => {
+    const { id, start, meter, connected, data } = setUp();
+    start();
+    await connected();
+    await broker.restart(() => until('it is noticed', () => meter.state().connection === 'disconnected'));
+    await broker.publish([[`${id}/x/plain`, '1']]);
+    await connected();
+    await broker.publish([[`${id}/x/plain`, '2']]);
+    await until('both are stored', () => meter.state().stored === 2);
+    expect(await data()).toEqual([{ power: 1 }, { power: 2 }]);
+  });
+
+  test('trusts a broker by the authority that the configuration names, and says so if it does not', async () => {
+    const { tlsUrl, stop, publish } = await startBroker(undefined, { tls: true });
+    onTestFinished(stop);
+    const stranger = setUp({ url: tlsUrl! });
+    stranger.start();
+    await until('the problem shows', () => stranger.meter.state().problem !== undefined);
+    expect(stranger.meter.state().problem).toContain('the certificate of the broker is not trusted');
+    const trusting = setUp({ url: tlsUrl!, more: { ca: testCertificate } });
+    trusting.start();
+    await trusting.connected();
+    await publish([[`${trusting.id}/x/plain`, '1']]);
+    await until('it is stored', () => trusting.meter.state().stored === 1);
+    const broken = setUp({ url: tlsUrl!, more: { clientCertificate: 'no PEM', clientKey: 'no PEM' } });
+    broken.start();
+    await until('the problem shows', () => broken.meter.state().problem !== undefined);
+  });
+
+  test('sends its request regularly', async () => {
+    const asked: string[] = [];
+    const client = await connectAsync(broker.url);
+    onTestFinished(() => client.endAsync());
+    client.on('message', (topic, payload) => void asked.push(`${topic} ${payload}`));
+    await client.subscribeAsync('R/portal/keepalive');
+    const request = { topic: 'R/portal/keepalive', payload: 'now', every: 1_000 };
+    setUp({ more: { request } }).start();
+    await until('it was sent twice', () => asked.length >= 2);
+    expect(new Set(asked)).toEqual(new Set(['R/portal/keepalive now']));
+  });
+
+  test('says that a broker cannot be reached, and that the password is wrong', async () => {
+    const away = setUp({ url: 'mqtt://127.0.0.1:1' });
+    away.start();
+    await until('the problem shows', () => away.meter.state().problem !== undefined);
+    expect(away.meter.state()).toMatchObject({
+      connection: 'disconnected',
+      problem: expect.stringContaining('ECONNREFUSED'),
+    });
+    const strict = await startBroker({ wattline: 'right' });
+    onTestFinished(strict.stop);
+    const stranger = setUp({ url: strict.url });
+    stranger.start();
+    await until('the problem shows', () => stranger.meter.state().problem !== undefined);
+    expect(stranger.meter.state().problem).toBe(
+      'the broker wants a user and a password; set username and password',
+    );
+  });
+});
+
+function byTable(one: { table: string }, other: { table: string }): number {
+  return one.table.localeCompare(other.table);
+}
+
+/** By the name of the field. */
+function byKey(one: object | undefined, other: object | undefined): number {
+  return Object.keys(one ?? {})
+    .join()
+    .localeCompare(Object.keys(other ?? {}).join());
+}

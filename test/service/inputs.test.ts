@@ -1,0 +1,198 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
+import type { ConfigInput } from '../../src/config/config.ts';
+import type { ReadBody } from '../../src/contract/messages.ts';
+import type { InputState } from '../../src/inputs/input-meter.ts';
+import { type AckGate, startAckGate } from '../support/ack-gate.ts';
+import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
+import { runCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
+import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
+
+const PASSWORD = 'only-for-tests';
+const WRONG_PASSWORD = 'no-such-password';
+const cwd = mkdtempSync(join(tmpdir(), 'wattline-test-'));
+let broker: TestBroker;
+let gate: AckGate;
+let service: ServiceProcess;
+
+beforeAll(async () => {
+  if (brokerMissing !== undefined) return;
+  broker = await startBroker({ wattline: PASSWORD });
+  gate = await startAckGate(broker.port);
+  const url = `mqtt://127.0.0.1:${gate.port}`;
+  const mqtt = { username: 'wattline', password: PASSWORD, url };
+  const rules = [
+    {
+      topic: 'meter/{device}/wh',
+      table: 'grid',
+      fields: { wh: '/wh' },
+      time: { from: '/t', format: 'milliseconds' as const },
+    },
+  ];
+  const home = {
+    id: 'home',
+    timezone: 'Etc/UTC',
+    energyStreams: [
+      { table: 'grid', field: 'wh', method: 'total_energy' as const, unit: 'Wh', maxPower: '1 GW' },
+    ],
+    inputs: {
+      mqtt: [
+        { id: 'house', ...mqtt, rules },
+        { id: 'wrong', ...mqtt, url: broker.url, password: WRONG_PASSWORD, rules },
+      ],
+    },
+  } satisfies NonNullable<ConfigInput['workgroups']>[number];
+  service = await createUpProcess(cwd, { workgroups: [home] });
+  await service.start();
+});
+
+afterAll(async () => {
+  await service?.stop();
+  gate?.close();
+  await broker?.stop();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+async function states(): Promise<InputState[]> {
+  const { stdout } = await runCommand(['inputs', '--json'], { cwd });
+  return JSON.parse(stdout) as InputState[];
+}
+const house = async () => (await states()).find(({ input }) => input === 'house')!;
+const connected = () =>
+  until('the input is connected', async () => (await house())?.connection === 'connected');
+
+async function readings(): Promise<unknown[]> {
+  const answer = await fetch(`${service.url}/api/v1/tables/home/grid/latest`, {
+    headers: { authorization: `Bearer ${service.token}`, prefer: 'wait=0' },
+  });
+  const body = decodeCbor(new Uint8Array(await answer.arrayBuffer())) as unknown as ReadBody;
+  return body.messages.map((message) => ('data' in message ? message.data : undefined));
+}
+
+describe.skipIf(brokerMissing)('MQTT with a running service', () => {
+  test('a message is acknowledged after it can be read, and comes again after a kill, and is there once', async () => {
+    await connected();
+    const atMs = Date.now() - 3_600_000;
+    /** What could be read when each acknowledgement was sent. */
+    const readable: unknown[][] = [];
+    gate.onAck = async () => {
+      readable.push(await readings());
+      return 'lose' as const;
+    };
+    await broker.publish([['meter/main/wh', `{"wh":1000,"t":${atMs}}`]]);
+    await until('the message is acknowledged', () => readable.length > 0);
+    expect(readable[0]).toEqual([{ wh: 1_000 }]);
+
+    await service.kill();
+    gate.onAck = () => 'pass';
+    // It waits at the broker while the service is away.
+    await broker.publish([['meter/main/wh', `{"wh":2200,"t":${atMs + 600_000}}`]]);
+    await service.start();
+    await until('both were delivered', async () => (await house())?.received >= 2);
+    await until('the new one is stored', async () => (await house()).stored === 1);
+    expect(await house()).toMatchObject({ repeated: 1, refused: 0 });
+    expect(await readings()).toEqual([{ wh: 1_000 }, { wh: 2_200 }]);
+  });
+
+  test('its energy is in the report', async () => {
+    const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+    const range = `startDate=${day(Date.now() - 86_400_000)}&endDate=${day(Date.now())}`;
+    const address = `${service.url}/api/v1/orgs/home/daily-energy?${range}`;
+    await until('1,200 Wh are published', async () => {
+      const answer = await fetch(address, { headers: { authorization: `Bearer ${service.token}` } });
+      const days = Object.values((await answer.json()) as Record<string, Record<string, number>>);
+      return days.flatMap((devices) => Object.values(devices)).reduce((sum, wh) => sum + wh, 0) === 1_200;
+    });
+  });
+
+  test('a bad payload is in the quarantine with its topic', async () => {
+    await connected();
+    await broker.publish([['meter/main/wh', 'not JSON']]);
+    const ask = async () => {
+      const answer = await fetch(`${service.url}/api/v1/orgs/home/quarantine`, {
+        headers: { authorization: `Bearer ${service.token}` },
+      });
+      return (await answer.json()) as {
+        groups?: Array<{ reason: string; count: number; samples: Array<{ detail: string }> }>;
+      };
+    };
+    await until('it is there', async () => ((await ask()).groups?.length ?? 0) > 0);
+    expect((await ask()).groups).toMatchObject([
+      {
+        reason: 'input_refused',
+        count: 1,
+        samples: [{ detail: 'meter/main/wh: the payload is not JSON, and the rule reads a part of it' }],
+      },
+    ]);
+    expect(await house()).toMatchObject({ refused: 1, lastRefused: { about: 'meter/main/wh' } });
+  });
+
+  test('a wrong password is said clearly, never shown, and harms no other input', async () => {
+    const problem = 'the broker refuses the user "wattline" or its password; correct username and password';
+    await until('the problem shows', async () => (await states()).some((one) => one.problem === problem));
+    const inputs = await runCommand(['inputs'], { cwd });
+    expect(inputs.stdout).toContain(`input home, wrong: disconnected since`);
+    expect(inputs.stdout).toContain(problem);
+    const status = await runCommand(['status'], { cwd });
+    expect(status.stderr).toContain(problem);
+    expect(await house()).toMatchObject({ connection: 'connected' });
+    expect(await house()).not.toHaveProperty('problem');
+    const texts = [
+      inputs.stdout,
+      status.stderr,
+      status.stdout,
+      service.errorText(),
+      (await runCommand(['config', 'check'], { cwd })).stdout,
+    ];
+    for (const text of texts) expect(text).not.toContain(PASSWORD);
+    expect(texts.join()).not.toContain(WRONG_PASSWORD);
+  });
+
+  test('wattline inputs try shows how a message is read, or why it is not', async () => {
+    const trying = (payload: string) =>
+      runCommand(['inputs', 'try', '--topic', 'meter/main/wh', '--payload', payload], { cwd });
+    const read = await trying('{"wh":5,"t":1795000000000}');
+    expect([read.code, read.stdout.split('\n').slice(0, 7)]).toMatchObject([
+      0,
+      [
+        'house: a reading',
+        '  table     grid',
+        '  device    84da8d86-44ee-563f-a5ee-0b0aedf75eac',
+        '  source    -',
+        '  time      2026-11-18T11:06:40.000Z',
+        '  field wh  5',
+        'wrong: a reading',
+      ],
+    ]);
+    const refused = await trying('5 kWh');
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toContain(
+      'house: refused: the payload is not JSON, and the rule reads a part of it',
+    );
+    const other = await runCommand(
+      ['inputs', 'try', '--topic', 'x', '--payload', '1', '--workgroup', 'home'],
+      { cwd },
+    );
+    expect([other.code, other.stdout]).toMatchObject([
+      1,
+      expect.stringContaining('house: ignored: no rule is about the topic x'),
+    ]);
+  });
+
+  test('a changed input follows a reload', async () => {
+    const file = join(cwd, 'wattline.yaml');
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(`password: ${WRONG_PASSWORD}`, `password: ${PASSWORD}`),
+    );
+    const reloaded = await runCommand(['reload'], { cwd });
+    expect(reloaded.stdout).toContain('changed home');
+    await until('the other input is connected', async () =>
+      (await states()).every(({ connection }) => connection === 'connected'),
+    );
+  });
+});

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to a broker on which acknowledgements of messages can be looked at and lost. */
+export interface AckGate {
+  readonly port: number;
+  /** What happens with each acknowledgement. It is held until the answer is there. */
+  onAck: () => 'pass' | 'lose' | Promise<'pass' | 'lose'>;
+  close(): void;
+}
+
+/** The first byte of an acknowledgement of QoS 1, which our client writes by itself. */
+const PUBACK = 0x40;
+
+export async function startAckGate(brokerPort: number): Promise<AckGate> {
+  const sockets = new Set<Socket>();
+  const gate: { onAck: AckGate['onAck'] } = { onAck: () => 'pass' };
+  const proxy = createServer((client) => {
+    const broker = connect(brokerPort, '127.0.0.1');
+    for (const socket of [client, broker]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        broker.destroy();
+      });
+    }
+    let before: Promise<unknown> = Promise.resolve();
+    client.on('data', (bytes) => {
+      before = before.then(async () => {
+        if (bytes[0] !== PUBACK || (await gate.onAck()) === 'pass') broker.write(bytes);
+      });
+    });
+    broker.on('data', (bytes) => client.write(bytes));
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    get onAck() {
+      return gate.onAck;
+    },
+    set onAck(value) {
+      gate.onAck = value;
+    },
+    close() {
+      proxy.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
