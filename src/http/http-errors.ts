@@ -30,6 +30,7 @@ export const REPORT_ROUTES_PREFIX = '/api/v1/orgs/';
 /** Sends an error in the format of its route, with the headers of the error. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: StreamError): FastifyReply {
   reply.code(error.status).header('Cache-Control', 'no-store');
+  reply.errorCode = error.code;
   const retryAfterSeconds =
     error.retryAfterSeconds ??
     (error.status === 429 || error.status === 503 ? RETRY_AFTER_SECONDS : undefined);

@@ -5,6 +5,7 @@ import { limits } from '../contract/wire-limits.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
+import type { EventDelays } from './event-delays.ts';
 import { isBatchFailure } from './failing-batch.ts';
 import type { LandReply } from './live-reader.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -18,6 +19,8 @@ export interface PollOptions {
   waitSeconds?: number;
   /** Called after every landed read. A slice with a push source stays at the head. */
   onProgress?: (result: PollResult) => void;
+  /** Called with the delays of the messages of each read that has landed. */
+  onEventDelays?: ((delays: EventDelays) => void) | undefined;
 }
 
 /** The result of a slice. */
@@ -92,7 +95,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
         continue;
       }
       const replies = await Promise.all(inFlight.splice(0, next === undefined ? IN_FLIGHT_MAX : 1));
-      for (const reply of replies) note(result, reply);
+      for (const reply of replies) note(options, result, reply);
       const last = replies.at(-1);
       if (last) ask = next ?? nextAsk(last);
       if (answer === undefined) result.upToDate = true;
@@ -102,7 +105,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
     }
   } finally {
     for (const reply of await Promise.allSettled(inFlight))
-      if (reply.status === 'fulfilled') note(result, reply.value);
+      if (reply.status === 'fulfilled') note(options, result, reply.value);
   }
 }
 
@@ -129,8 +132,9 @@ function announcedNext({ status, nextOffset, upToDate }: RawAnswer): Ask | undef
   return { kind: 'offset', offset: BigInt(nextOffset) };
 }
 
-function note(result: PollResult, reply: LandReply): void {
+function note({ onEventDelays }: PollOptions, result: PollResult, reply: LandReply): void {
   if (reply.kind !== 'delivered') return;
+  if (reply.eventDelays) onEventDelays?.(reply.eventDelays);
   result.messages += reply.messages;
   result.quarantined += reply.quarantined;
   result.upToDate = reply.upToDate;

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import type { Health } from '../http/health-routes.ts';
 import { startSystemTimer } from '../lib/timer.ts';
+import type { StreamView } from '../metrics/stream-metrics.ts';
 import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
@@ -23,7 +24,7 @@ export async function addStream(
     logger,
     clock,
   }: Pick<RoleParts, 'access' | 'accessAudit' | 'workgroups' | 'logger' | 'clock'>,
-): Promise<{ stop: () => Promise<void>; news: StreamNews }> {
+): Promise<{ stop: () => Promise<void>; news: StreamNews; view: StreamView }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
   if (logs.readiness) health.addReadiness('stream', logs.readiness);
@@ -41,7 +42,7 @@ export async function addStream(
     for (const { id } of removed) void stream.closeLog(id);
   });
   registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
-  registerStreamSocket(app, {
+  const socket = registerStreamSocket(app, {
     stream,
     access,
     groupsOf,
@@ -83,7 +84,8 @@ export async function addStream(
     await stream.close();
     logs.close();
   };
-  return { stop, news: await newsOfStream(stream, logs.redis) };
+  const view = { counts: stream.counts, subscriptions: socket.subscriptions };
+  return { stop, news: await newsOfStream(stream, logs.redis), view };
 }
 
 /** A workgroup with an upstream receives nothing here, so no device can be silent. */
