@@ -12,7 +12,7 @@ import { assignmentOf } from './assignment.ts';
 import type { EventDelays } from './event-delays.ts';
 import { failureWords } from './failure-words.ts';
 import type { Pipeline } from './pipeline.ts';
-import { type PollResult, pollSlice } from './poll-slice.ts';
+import { type PollOptions, type PollResult, pollSlice } from './poll-slice.ts';
 import type { BucketState } from './workgroup-bucket.ts';
 import type { StatusBook, StatusStage, WorkgroupFigures } from './workgroup-status.ts';
 
@@ -134,7 +134,6 @@ export function createStages(options: StagesOptions): PipelineStages {
     poll: (workgroupId, signal) =>
       noted(workgroupId, 'poll', signal, async () => {
         const source = sourceOf(workgroupId);
-        const before = status.of(workgroupId).poll;
         let landedBefore = 0;
         const onProgress = (result: PollResult) => {
           const landed = result.messages + result.quarantined;
@@ -146,22 +145,20 @@ export function createStages(options: StagesOptions): PipelineStages {
             upToDate: result.upToDate,
             lagMessages: result.lagMessages ?? (result.upToDate ? 0 : undefined),
             lagSeconds: lagSeconds(result, clock.now()),
-            messages: (before.messages ?? 0) + result.messages,
-            quarantined: (before.quarantined ?? 0) + result.quarantined,
             lastSuccessAtMs: clock.now(),
           });
         };
         const waitSeconds = options.hasNews?.(workgroupId) ? 0 : HELD_SECONDS;
-        const { onEventDelays } = options;
-        const result = await pollSlice({
-          pipeline,
-          source,
-          workgroupId,
-          signal,
-          waitSeconds,
-          onProgress,
-          onEventDelays,
-        });
+        const onDelivered: PollOptions['onDelivered'] = ({ messages, quarantined, eventDelays }) => {
+          const before = status.of(workgroupId).poll;
+          status.update(workgroupId, 'poll', {
+            messages: (before.messages ?? 0) + messages,
+            quarantined: (before.quarantined ?? 0) + quarantined,
+          });
+          if (eventDelays) options.onEventDelays?.(eventDelays);
+        };
+        const listeners = { onProgress, onDelivered };
+        const result = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds, ...listeners });
         onProgress(result);
         const { messages, quarantined } = result;
         return { ...result, more: !result.upToDate, counts: { messages, quarantined } };

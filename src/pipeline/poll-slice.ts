@@ -5,7 +5,6 @@ import { limits } from '../contract/wire-limits.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
-import type { EventDelays } from './event-delays.ts';
 import { isBatchFailure } from './failing-batch.ts';
 import type { LandReply } from './live-reader.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -19,9 +18,12 @@ export interface PollOptions {
   waitSeconds?: number;
   /** Called after every landed read. A slice with a push source stays at the head. */
   onProgress?: (result: PollResult) => void;
-  /** Called with the delays of the messages of each read that has landed. */
-  onEventDelays?: ((delays: EventDelays) => void) | undefined;
+  /** Called once for each read that has landed, also if a later one fails. */
+  onDelivered?: (reply: Delivered) => void;
 }
+
+/** A read that has landed. */
+type Delivered = LandReply & { kind: 'delivered' };
 
 /** The result of a slice. */
 export interface PollResult {
@@ -132,9 +134,9 @@ function announcedNext({ status, nextOffset, upToDate }: RawAnswer): Ask | undef
   return { kind: 'offset', offset: BigInt(nextOffset) };
 }
 
-function note({ onEventDelays }: PollOptions, result: PollResult, reply: LandReply): void {
+function note({ onDelivered }: PollOptions, result: PollResult, reply: LandReply): void {
   if (reply.kind !== 'delivered') return;
-  if (reply.eventDelays) onEventDelays?.(reply.eventDelays);
+  onDelivered?.(reply);
   result.messages += reply.messages;
   result.quarantined += reply.quarantined;
   result.upToDate = reply.upToDate;

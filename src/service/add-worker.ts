@@ -91,8 +91,8 @@ export async function addWorker(
     upstreamOf,
     hasNews,
     ...(onCommitted && { onCommitted }),
-    // Shards are opened while the worker starts.
     onEventDelays: events.onEventDelays,
+    // Shards are opened while the worker starts.
     onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
   });
   /** Answers other processes of this machine, and of other machines. */
