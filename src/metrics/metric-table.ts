@@ -214,13 +214,13 @@ export const metricTable = {
     labels: ['workgroup', 'state'],
     help: 'Devices by state: online, offline or unknown.',
   },
-  wattline_days_flagged: {
+  wattline_daily_energy_flagged: {
     part: 'worker',
     type: 'gauge',
     labels: ['workgroup', 'flag'],
     help: 'Days of devices and sources of the last 31 days, by quality flag.',
   },
-  wattline_days_restated_total: {
+  wattline_daily_energy_restated_total: {
     part: 'worker',
     type: 'counter',
     labels: ofWorkgroup,

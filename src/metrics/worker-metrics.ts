@@ -128,8 +128,8 @@ function putStatus(
   for (const [reason, count] of Object.entries(figures.quarantinedByReason))
     put('wattline_quarantined', count, { workgroup, reason });
   for (const [flag, count] of Object.entries(figures.daysFlagged))
-    put('wattline_days_flagged', count, { workgroup, flag });
-  put('wattline_days_restated_total', figures.daysRestated, labels);
+    put('wattline_daily_energy_flagged', count, { workgroup, flag });
+  put('wattline_daily_energy_restated_total', figures.daysRestated, labels);
   put('wattline_warehouse_bytes', figures.warehouseBytes, labels);
   put('wattline_lake_bytes', figures.lakeBytes, labels);
 }

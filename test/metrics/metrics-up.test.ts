@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
@@ -98,7 +98,7 @@ test('a real service reports what it has done', async () => {
     wattline_gaps_open: 0,
     wattline_gap_open_seconds: 0,
     wattline_config_problems: 0,
-    wattline_days_restated_total: 0,
+    wattline_daily_energy_restated_total: 0,
     wattline_exports_outdated: 0,
     wattline_newest_event_timestamp_seconds: (now - 120_000) / 1000,
     wattline_generation: expect.any(Number),
@@ -181,20 +181,13 @@ async function checkAccess({ url, config }: ServiceProcess): Promise<void> {
 }
 
 describe('one role alone', () => {
-  let streamPort: number;
-  beforeAll(async () => {
-    streamPort = await freePort();
-  });
-
   test.each([
     ['stream', ['wattline_stream_messages_received_total', 'wattline_http_request_duration_seconds']],
     ['worker', ['wattline_up_to_date', 'wattline_stage_duration_seconds']],
     ['report', ['wattline_http_request_duration_seconds']],
   ] as const)('a %s has its own metrics, and those of every process', async (role, names) => {
-    const input = { ...(await configOf()), http: { streamPort } };
-    const service = await createServiceProcess(input, role);
-    if (role === 'worker') void service.start();
-    else await service.start();
+    const service = await createServiceProcess(await configOf(), role);
+    await service.start();
     onTestFinished(async () => void (await service.stop()));
     let found: Scrape | undefined;
     await until('it has metrics', async () => {
