@@ -241,8 +241,14 @@ export const metricTable = {
   wattline_exports_pending: {
     part: 'worker',
     type: 'gauge',
-    labels: ['workgroup', 'export', 'state'],
-    help: 'Files that are due and not delivered: waiting (tried again) or failed (not tried again).',
+    labels: ['workgroup', 'export'],
+    help: 'Files that are due and not delivered. They are tried again.',
+  },
+  wattline_exports_failed: {
+    part: 'worker',
+    type: 'gauge',
+    labels: ['workgroup', 'export'],
+    help: 'Files that cannot be made or delivered, and are not tried again by themselves.',
   },
   wattline_exports_outdated: {
     part: 'worker',

@@ -2,6 +2,7 @@ import { SECOND_MS } from '../lib/time.ts';
 import type { StreamSocket } from '../stream/socket/stream-socket.ts';
 import type { Stream } from '../stream/stream.ts';
 import type { MetricsContext } from './metrics-context.ts';
+import { labelsOf } from './workgroup-labels.ts';
 
 export type StreamView = Pick<Stream, 'counts'> & Pick<StreamSocket, 'subscriptions'>;
 
@@ -16,14 +17,19 @@ export function addStreamMetrics(
   const refused = new Map<string, Map<string, number>>();
 
   registry.addSampler('stream', (put) => {
-    for (const { workgroupId: workgroup, messagesAppended, heldReads, oldestMs } of counts()) {
-      const labels = { workgroup };
-      put('wattline_stream_messages_received_total', messagesAppended, labels);
-      put('wattline_stream_oldest_message_timestamp_seconds', oldestMs && oldestMs / SECOND_MS, labels);
-      put('wattline_stream_subscriptions', heldReads, { workgroup, transport: 'rest' });
+    for (const { workgroupId, messagesAppended, heldReads, oldestMs } of counts()) {
+      const workgroup = workgroups.get(workgroupId);
+      if (!workgroup) continue;
+      const { own, and } = labelsOf(workgroup);
+      put('wattline_stream_messages_received_total', messagesAppended, own);
+      put('wattline_stream_oldest_message_timestamp_seconds', oldestMs && oldestMs / SECOND_MS, own);
+      put('wattline_stream_subscriptions', heldReads, and('transport', 'rest'));
     }
-    for (const [workgroup, count] of subscriptions())
-      put('wattline_stream_subscriptions', count, { workgroup, transport: 'socket' });
+    for (const [workgroupId, count] of subscriptions()) {
+      const workgroup = workgroups.get(workgroupId);
+      if (workgroup)
+        put('wattline_stream_subscriptions', count, labelsOf(workgroup).and('transport', 'socket'));
+    }
     for (const [workgroup, reasons] of refused) {
       if (workgroup !== UNKNOWN && !workgroups.get(workgroup)) continue;
       for (const [reason, count] of reasons)

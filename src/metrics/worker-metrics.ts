@@ -6,7 +6,8 @@ import { withLag } from '../operate/with-lag.ts';
 import { type EventDelays, eventDelayBoundsSeconds } from '../pipeline/event-delays.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { MetricsContext } from './metrics-context.ts';
-import type { PutSample } from './metrics-registry.ts';
+import type { MetricLabels, PutSample } from './metrics-registry.ts';
+import { labelsOf, type WorkgroupLabels } from './workgroup-labels.ts';
 
 /** What a worker has in memory. */
 export interface WorkerView {
@@ -55,7 +56,16 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
       const workgroup = workgroups.get(shard.workgroupId);
       if (workgroup && isOwn(shard)) putWorkgroup(put, shard, workgroup);
     }
-    for (const [open, state] of view?.exports() ?? []) putExport(put, open, state);
+    for (const [
+      {
+        config,
+        workgroup: { id },
+      },
+      state,
+    ] of view?.exports() ?? []) {
+      const workgroup = workgroups.get(id);
+      if (workgroup) putExport(put, labelsOf(workgroup).and('export', config.id), state);
+    }
   });
 
   function isOwn({ workgroupId, state, failingSinceMs }: ShardView): boolean {
@@ -68,17 +78,18 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
 
   function putWorkgroup(put: PutSample, shard: ShardView, workgroup: WorkgroupConfig): void {
     const { workgroupId, state, stages } = shard;
-    const labels = { workgroup: workgroupId };
+    const labels = labelsOf(workgroup);
+    const { own, and } = labels;
     const isHibernated = state === 'hibernated';
     const status = view?.statusOf(workgroupId, isHibernated);
-    put('wattline_up_to_date', isUpToDate(state, status) ? 1 : 0, labels);
-    put('wattline_config_problems', (status?.problems.length ?? 0) + warningsOf(workgroup), labels);
+    put('wattline_up_to_date', isUpToDate(state, status) ? 1 : 0, own);
+    put('wattline_config_problems', (status?.problems.length ?? 0) + warningsOf(workgroup), own);
     for (const { stage, lastSuccessAtMs } of stages) {
-      const ofStage = { workgroup: workgroupId, stage };
-      put('wattline_stage_last_success_timestamp_seconds', seconds(lastSuccessAtMs ?? undefined), ofStage);
+      const succeededAt = seconds(lastSuccessAtMs ?? undefined);
+      put('wattline_stage_last_success_timestamp_seconds', succeededAt, and('stage', stage));
     }
     for (const [stage, count] of failures.get(workgroupId) ?? [])
-      put('wattline_stage_failures_total', count, { workgroup: workgroupId, stage });
+      put('wattline_stage_failures_total', count, and('stage', stage));
     if (status) putStatus(put, status, labels, { isHibernated, nowMs: clock.now() });
   }
 
@@ -104,44 +115,42 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
 function putStatus(
   put: PutSample,
   status: WorkgroupStatus,
-  labels: { workgroup: string },
+  { own, and }: WorkgroupLabels,
   { isHibernated, nowMs }: { isHibernated: boolean; nowMs: UtcMs },
 ): void {
   const { poll, rollup, publish, figures, devices, troubles = [] } = status;
-  const { workgroup } = labels;
   // It hibernates only if it has read everything.
   const lag = isHibernated ? { lagMessages: 0, lagSeconds: 0 } : withLag(status, nowMs).poll;
-  put('wattline_poll_lag_messages', lag.lagMessages, labels);
-  put('wattline_poll_lag_seconds', lag.lagSeconds, labels);
-  put('wattline_landed_messages_total', poll.messages ?? 0, labels);
-  put('wattline_quarantine_entries_total', (poll.quarantined ?? 0) + (rollup.rejected ?? 0), labels);
-  put('wattline_newest_event_timestamp_seconds', seconds(status.newestReadingAtMs), labels);
-  put('wattline_generation', publish.generation, labels);
-  put('wattline_generation_timestamp_seconds', seconds(publish.generationAtMs), labels);
-  for (const [stage, own] of Map.groupBy(troubles, (trouble) => trouble.stage))
-    put('wattline_troubles', own.length, { workgroup, stage });
+  put('wattline_poll_lag_messages', lag.lagMessages, own);
+  put('wattline_poll_lag_seconds', lag.lagSeconds, own);
+  put('wattline_landed_messages_total', poll.messages ?? 0, own);
+  put('wattline_quarantine_entries_total', (poll.quarantined ?? 0) + (rollup.rejected ?? 0), own);
+  put('wattline_newest_event_timestamp_seconds', seconds(status.newestReadingAtMs), own);
+  put('wattline_generation', publish.generation, own);
+  put('wattline_generation_timestamp_seconds', seconds(publish.generationAtMs), own);
+  for (const [stage, found] of Map.groupBy(troubles, (trouble) => trouble.stage))
+    put('wattline_troubles', found.length, and('stage', stage));
   for (const [state, count] of Object.entries(devices ?? {}))
-    put('wattline_devices', count, { workgroup, state });
+    put('wattline_devices', count, and('state', state));
   if (!figures) return;
-  put('wattline_gaps_open', status.gaps, labels);
-  put('wattline_gap_open_seconds', seconds(figures.gapOpenMs), labels);
+  put('wattline_gaps_open', status.gaps, own);
+  put('wattline_gap_open_seconds', seconds(figures.gapOpenMs), own);
   for (const [reason, count] of Object.entries(figures.quarantinedByReason))
-    put('wattline_quarantined', count, { workgroup, reason });
+    put('wattline_quarantined', count, and('reason', reason));
   for (const [flag, count] of Object.entries(figures.daysFlagged))
-    put('wattline_daily_energy_flagged', count, { workgroup, flag });
-  put('wattline_daily_energy_restated_total', figures.daysRestated, labels);
-  put('wattline_warehouse_bytes', figures.warehouseBytes, labels);
-  put('wattline_lake_bytes', figures.lakeBytes, labels);
+    put('wattline_daily_energy_flagged', count, and('flag', flag));
+  put('wattline_daily_energy_restated_total', figures.daysRestated, own);
+  put('wattline_warehouse_bytes', figures.warehouseBytes, own);
+  put('wattline_lake_bytes', figures.lakeBytes, own);
 }
 
 function putExport(
   put: PutSample,
-  { config, workgroup }: { config: { id: string }; workgroup: { id: string } },
+  labels: MetricLabels,
   { pending, failed, outdated, lastDeliveredAt }: ExportState,
 ): void {
-  const labels = { workgroup: workgroup.id, export: config.id };
-  put('wattline_exports_pending', pending, { ...labels, state: 'waiting' });
-  put('wattline_exports_pending', failed, { ...labels, state: 'failed' });
+  put('wattline_exports_pending', pending, labels);
+  put('wattline_exports_failed', failed, labels);
   put('wattline_exports_outdated', outdated, labels);
   const deliveredAtMs = lastDeliveredAt === null ? undefined : Date.parse(lastDeliveredAt);
   put('wattline_export_last_success_timestamp_seconds', seconds(deliveredAtMs), labels);
