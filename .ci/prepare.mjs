@@ -153,7 +153,7 @@ function ensurePromtool() {
         '  Or name one: WATTLINE_TEST_PROMTOOL=/path/to/promtool npm test',
     );
   if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
-  say('fetching promtool, which the tests of alerts need (apt-get download, about 50 MB) ...');
+  say('fetching promtool, which the tests of alerts need (apt-get download, about 20 MB) ...');
   const problem = unpackPackages(['prometheus'], folder);
   if (problem) skipped(problem);
 }
