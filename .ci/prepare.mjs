@@ -1,6 +1,7 @@
 // Makes a fresh clone runnable: installs the locked packages and builds the web page, if they are missing or have changed. With --redis, it
 // makes sure that a Redis server can be started; with --clients, that curl and a Python client of the stream can be, where they
-// are to be had; with --clock, the library that shows processes another time; with --s3, a real S3 server; with --mqtt, a broker; with --browser, a browser. Runs on any
+// are to be had; with --clock, the library that shows processes another time; with --s3, a real S3 server; with --mqtt, a broker; with --browser,
+// a browser; with --promtool, the tool that checks metrics and alerts of Prometheus. Runs on any
 // Node that npm brings, so it uses nothing that is new.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -21,6 +22,7 @@ if (process.argv.includes('--s3')) ensureS3();
 if (process.argv.includes('--mqtt')) ensureBroker();
 if (process.argv.includes('--clock')) ensureFakeTime();
 if (process.argv.includes('--browser')) ensureBrowser();
+if (process.argv.includes('--promtool')) ensurePromtool();
 
 function installPackages() {
   const lock = createHash('sha256')
@@ -154,6 +156,23 @@ function ensureBrowser() {
   if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
   say('fetching a browser, which the tests of the web page need (apt-get download, about 100 MB) ...');
   const problem = unpackPackages(['chromium-headless-shell'], folder);
+  if (problem) skipped(problem);
+}
+
+/** Unpacks promtool from Debian's package prometheus into the user's cache, as above, where test/support/promtool.ts finds it. No service is installed. */
+function ensurePromtool() {
+  if (process.env.WATTLINE_TEST_PROMTOOL || has('promtool')) return;
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattline', 'prometheus');
+  if (existsSync(join(folder, 'complete'))) return;
+  const skipped = (why) =>
+    say(
+      `no promtool for the tests (${why}): the tests of alerts will be skipped.\n` +
+        '  On Debian or Ubuntu it is in the package prometheus.\n' +
+        '  Or name one: WATTLINE_TEST_PROMTOOL=/path/to/promtool npm test',
+    );
+  if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
+  say('fetching promtool, which the tests of alerts need (apt-get download, about 20 MB) ...');
+  const problem = unpackPackages(['prometheus'], folder);
   if (problem) skipped(problem);
 }
 

@@ -12,6 +12,7 @@ import { benchImport } from './import.ts';
 import { benchInputs } from './inputs.ts';
 import { benchLand } from './land.ts';
 import { benchLatency } from './latency.ts';
+import { benchMetrics } from './metrics.ts';
 import { benchPage } from './page/measure-views.ts';
 import { benchPublish } from './publish.ts';
 import { benchReport } from './report.ts';
@@ -53,6 +54,7 @@ const benches: Readonly<Record<string, Bench>> = {
   memory: benchSteadyService,
   year: benchYear,
   latency: benchLatency,
+  metrics: benchMetrics,
   bucket: benchBucket,
   'bucket-commit': benchBucketCommit,
   soak: (print) => benchSoak(print),

@@ -2,7 +2,7 @@ import { errorMessage, isRetryable, TransientError } from '../src/lib/errors.ts'
 import type { Logger } from '../src/lib/logger.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { Progress } from './stage-health.ts';
-import type { StageDefinition, Stages } from './stages.ts';
+import type { StageDefinition, StageResult, StageRun, Stages } from './stages.ts';
 
 /**
  * Runs a stage once, within its time limit, and records the result.
@@ -12,20 +12,35 @@ import type { StageDefinition, Stages } from './stages.ts';
  */
 export async function runStage(
   definition: StageDefinition,
-  run: { stages: Stages; workgroupId: string; progress: Progress; logger: Logger },
+  run: {
+    stages: Stages;
+    workgroupId: string;
+    progress: Progress;
+    logger: Logger;
+    onEnded?: ((run: StageRun) => void) | undefined;
+  },
   stopSignal: AbortSignal,
 ): Promise<unknown> {
-  const { stages, workgroupId, progress, logger } = run;
+  const { stages, workgroupId, progress, logger, onEnded } = run;
   const { stage, timeLimitMs } = definition;
   if (stopSignal.aborted) return undefined;
   const controller = new AbortController();
   const stop = () => controller.abort(stopSignal.reason);
   const timeLimit = setTimeout(() => controller.abort(timeLimitError(stage, timeLimitMs)), timeLimitMs);
   stopSignal.addEventListener('abort', stop);
+  const startedMs = performance.now();
+  const ended = (hasFailed: boolean) => {
+    const durationMs = Math.round(performance.now() - startedMs);
+    onEnded?.({ workgroupId, stage, durationMs, hasFailed });
+    return durationMs;
+  };
   progress.started(stage);
   try {
     const result = await stages[stage](workgroupId, controller.signal);
     progress.succeeded(stage);
+    const { counts } = (result as StageResult | undefined) ?? {};
+    // A debug event, because a stage runs every few seconds for each workgroup.
+    logger.debug({ workgroup: workgroupId, stage, durationMs: ended(false), ...counts }, 'stage.done');
     return result;
   } catch (error) {
     if (stopSignal.aborted) {
@@ -35,7 +50,8 @@ export async function runStage(
     progress.failed(stage, error);
     const { code, message } = failureWords(error);
     const raw = errorMessage(error);
-    const event = { workgroupId, stage, code, error: message, retryable: isRetryable(error) };
+    const durationMs = ended(true);
+    const event = { workgroupId, stage, durationMs, code, error: message, retryable: isRetryable(error) };
     // The original text is logged for finding the cause.
     logger[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'job.failed');
     throw error;

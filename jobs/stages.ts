@@ -10,6 +10,16 @@ export interface StageResult {
   more?: boolean;
   /** The stage must run again after this time. */
   againInMs?: number | undefined;
+  /** What the run has done, for the log. */
+  counts?: Readonly<Record<string, number>>;
+}
+
+/** A run of a stage that has ended. A run that was aborted, because the worker stops, is left out. */
+export interface StageRun {
+  workgroupId: string;
+  stage: StageName;
+  durationMs: number;
+  hasFailed: boolean;
 }
 
 /**

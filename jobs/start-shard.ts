@@ -7,7 +7,7 @@ import { stageTable } from './job-table.ts';
 import { type AfterRun, createPacedRun, type PacedRun } from './paced-run.ts';
 import { runStage } from './run-stage.ts';
 import { createProgress, type StageHealth } from './stage-health.ts';
-import type { StageName, StagePace, StageResult, Stages } from './stages.ts';
+import type { StageName, StagePace, StageResult, StageRun, Stages } from './stages.ts';
 
 /** A stage can find that another worker has its shard, that it is not open, or that its lease has run out. */
 export type LossReason = 'stale-owner' | 'shard-ended' | 'lease-expired';
@@ -43,6 +43,8 @@ export interface ShardOptions {
   startTimer?: StartTimer;
   /** False if the lease of the shard has run out. No stage begins then. Default: always true. */
   isLeaseValid?: () => boolean;
+  /** Called after each run of a stage. */
+  onStageEnded?: ((run: StageRun) => void) | undefined;
   /** Called when a stage finds that the shard can no longer be worked on. */
   onLost: (reason: LossReason) => void;
 }
@@ -59,7 +61,7 @@ const FIRST_POLL_MS_MAX = 3 * SECOND_MS;
  */
 export function startShard(options: ShardOptions): Shard {
   const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
-  const { isLeaseValid = () => true } = options;
+  const { isLeaseValid = () => true, onStageEnded: onEnded } = options;
   const progress = createProgress(paces, {
     clock,
     timeLimitMs: (stage) => stageTable[stage].timeLimitMs,
@@ -97,7 +99,7 @@ export function startShard(options: ShardOptions): Shard {
           onLost('lease-expired');
           return;
         }
-        const run = { stages, workgroupId, progress, logger };
+        const run = { stages, workgroupId, progress, logger, onEnded };
         result = await runStage(stageTable[stage], run, stopping.signal);
       });
       if (stage === 'rollup') runs.get('publish')?.want();

@@ -14,7 +14,7 @@ import { createOwnedShards } from './owned-shards.ts';
 import { openBackend } from './queue-backend.ts';
 import { createShardDemand } from './shard-demand.ts';
 import { createShardRoom } from './shard-room.ts';
-import type { Job, StageName, Stages } from './stages.ts';
+import type { Job, StageName, StageRun, Stages } from './stages.ts';
 import { type Shard, startShard } from './start-shard.ts';
 import { describeWorker, type WorkerHealth } from './worker-health.ts';
 
@@ -39,6 +39,8 @@ export interface WorkerDependencies {
   mayHibernate(workgroupId: string): Promise<boolean>;
   /** Called when an idle shard was closed, before another worker can open it. */
   onHibernated(workgroupId: string): Promise<void>;
+  /** Called after each run of a stage. */
+  onStageEnded?: (run: StageRun) => void;
 }
 
 export interface RunningWorker {
@@ -121,9 +123,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       const lateAfterMs = (stream?.retention ?? Number.POSITIVE_INFINITY) / 2;
       const commits = storage?.s3 && { everyMs: storage.commitEvery, lateAfterMs };
       const paces = pacesOf(pipeline, { hasExports, hasNews, commits });
-      const { stages } = dependencies;
-      const lease = { isLeaseValid, onLost };
-      const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, ...lease });
+      const { stages, onStageEnded } = dependencies;
+      const listeners = { isLeaseValid, onLost, onStageEnded };
+      const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, ...listeners });
       for (const stage of due.get(workgroupId) ?? []) shard.noteDue(stage);
       due.delete(workgroupId);
       return shard;

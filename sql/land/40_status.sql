@@ -1,16 +1,20 @@
 -- 40 Status: the contents of a warehouse.
 --
--- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, pending_change, progress, series.
+-- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, pending_change, progress, series, daily_energy,
+--         daily_energy_history, quality_flag.
 -- Writes  nothing.
 -- Why     People see whether the pipeline works, and what needs their attention.
 
 -- name: count_landed
 -- Returns counts for the status of a shard.
--- Columns: message_count, batch_count, gap_count, name_count, schema_number.
+-- gap_open_ms: the time that open gaps miss, as far as it is known. restated_count: versions of days that differ from a final version.
+-- Columns: message_count, batch_count, gap_count, gap_open_ms, restated_count, name_count, schema_number.
 SELECT
   (SELECT count(*) FROM message) AS message_count,
   (SELECT count(*) FROM batch) AS batch_count,
   (SELECT count(*) FROM gap WHERE closed_at_ms IS NULL) AS gap_count,
+  (SELECT coalesce(sum(to_time_ms - from_time_ms), 0)::DOUBLE FROM gap WHERE closed_at_ms IS NULL) AS gap_open_ms,
+  (SELECT count(*) FROM daily_energy_history WHERE status = 'restated') AS restated_count,
   (SELECT count(*) FROM name) AS name_count,
   (SELECT max(number) FROM schema_migration) AS schema_number
 
@@ -24,6 +28,15 @@ FROM (
 )
 GROUP BY reason
 ORDER BY readings DESC, reason;
+
+-- name: count_flagged_days
+-- Counts the days of devices and sources since $since_day by quality flag.
+SELECT q.flag, count(*)::DOUBLE AS days
+FROM daily_energy d
+JOIN quality_flag q ON d.flags & q.bit <> 0
+WHERE d.day >= $since_day::DATE
+GROUP BY q.flag
+ORDER BY q.flag;
 
 -- name: count_recent
 -- Counts the messages of the stream that landed, or were quarantined, in the hour before $now_ms, and returns the event time of the newest reading that

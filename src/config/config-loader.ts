@@ -35,6 +35,8 @@ const environmentPaths: Readonly<Record<string, readonly string[]>> = {
   WATTLINE_PORT: ['http', 'port'],
   WATTLINE_STREAM_PORT: ['http', 'streamPort'],
   WATTLINE_REPORT_PORT: ['http', 'reportPort'],
+  WATTLINE_METRICS_HOST: ['metrics', 'host'],
+  WATTLINE_METRICS_PORT: ['metrics', 'port'],
   WATTLINE_STREAM_LOG: ['stream', 'log'],
   WATTLINE_STREAM_REDIS_URL: ['stream', 'redisUrl'],
   WATTLINE_QUEUE_BACKEND: ['queue', 'backend'],

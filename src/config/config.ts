@@ -36,6 +36,13 @@ const settingsSchema = z.strictObject({
       corsOrigins: z.array(webOrigin).max(100).default([]),
     })
     .prefault({}),
+  /** A port of its own for metrics, without a token. Without it, metrics need a token on the port of the API. */
+  metrics: z
+    .strictObject({
+      host: z.string().min(1).default('127.0.0.1'),
+      port: port.optional(),
+    })
+    .prefault({}),
   stream: z
     .strictObject({
       log: z.enum(['lmdb', 'memory', 'redis']).default('lmdb'),
@@ -52,7 +59,7 @@ const settingsSchema = z.strictObject({
       deviceTimeout: deviceTimeout.default('off'),
       /** The path of socket.io. */
       socketPath: socketPath
-        .refine((path) => !/^\/(api|docs|health|ready|openapi)/.test(path), {
+        .refine((path) => !/^\/(api|docs|health|ready|metrics|openapi)/.test(path), {
           error: 'is a path of the service; choose another, such as "/socket.io-client"',
         })
         .default(SOCKET_PATH),

@@ -23,7 +23,7 @@ export interface CorrectionRoutesOptions extends Pick<Gate, 'audit'> {
   /** Asks the process that has the warehouse of a workgroup open. */
   correct(
     workgroupId: string,
-    args: { request: CorrectionRequest; author: string; dryRun: boolean },
+    args: { request: CorrectionRequest; author: string; dryRun: boolean; requestId: string },
   ): Asked<CorrectOutcome>;
   list(workgroupId: string, query: CorrectionQuery): Asked<ListedCorrection[]>;
 }
@@ -124,10 +124,8 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       }
       const author = `token:${grant.tokenId} ${grant.subject}`;
       reply.header('Cache-Control', 'no-store');
-      return answerOf(
-        await options.correct(workgroupId, { request: wanted, author, dryRun: dryRun === 'true' }),
-        workgroupId,
-      );
+      const args = { request: wanted, author, dryRun: dryRun === 'true', requestId: request.id };
+      return answerOf(await options.correct(workgroupId, args), workgroupId);
     },
   );
 

@@ -12,6 +12,7 @@ import {
   runName,
 } from './export-ledger.ts';
 import { type ExportPeriod, periodAt } from './export-period.ts';
+import { type ExportState, exportState } from './list-exports.ts';
 import { markOutdated } from './mark-outdated.ts';
 
 export interface ExportsOptions extends ExportDeps {
@@ -42,6 +43,8 @@ export interface Exports {
   /** The configured export. @throws InputError if it does not exist */
   open(exportId: string): OpenExport;
   list(): OpenExport[];
+  /** The states of the exports as `work` has last found them. Exports that it has not looked at are left out. */
+  states(): ReadonlyMap<OpenExport, ExportState>;
 }
 
 const COMPARE_MS = HOUR_MS;
@@ -51,6 +54,7 @@ export function createExports(options: ExportsOptions): Exports {
   const all = config.exports.map((one) => openExport(config, one, options.openLedger(one)));
   /** When an export was last looked at without a new generation, because this is not stored. */
   const lookedAtMs = new Map<string, number>();
+  const states = new Map<OpenExport, ExportState>();
 
   // The caller receives the error.
   async function attemptByHand(open: OpenExport, run: ExportRun, signal: AbortSignal): Promise<ExportRun> {
@@ -110,6 +114,14 @@ export function createExports(options: ExportsOptions): Exports {
     });
   }
 
+  /** Reads all runs, so only if something can have changed: there was work, or a person has run it. */
+  async function noteState(open: OpenExport, hasWorked: boolean): Promise<void> {
+    const known = states.get(open);
+    const left = (await open.ledger.pending()).length;
+    if (hasWorked || !known || left !== known.pending + known.failed)
+      states.set(open, await exportState(open.config.id, open.ledger));
+  }
+
   /** True if there is work. Called every minute, so it reads little. */
   async function hasWork(open: OpenExport): Promise<boolean> {
     const nowMs = clock.now();
@@ -143,6 +155,7 @@ export function createExports(options: ExportsOptions): Exports {
   return {
     open,
     list: () => all,
+    states: () => states,
     async hasPending(workgroupId) {
       for (const { workgroup, ledger } of all) {
         if (workgroup.id !== workgroupId) continue;
@@ -155,11 +168,11 @@ export function createExports(options: ExportsOptions): Exports {
       for (const one of all.filter(({ workgroup }) => workgroup.id === workgroupId)) {
         if (signal.aborted) return;
         try {
-          if (!(await hasWork(one))) continue;
-          const release = await hold(one.config.id);
-          // The command line is working on it.
-          if (!release) continue;
-          await workOn(one, signal).finally(release);
+          const isDue = await hasWork(one);
+          // Undefined if the command line is working on it.
+          const release = isDue ? await hold(one.config.id) : undefined;
+          if (release) await workOn(one, signal).finally(release);
+          await noteState(one, release !== undefined);
         } catch (error) {
           // Another process works on it. The next turn looks again.
           if (!isElsewhere(error)) failures.push(error);

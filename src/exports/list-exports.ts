@@ -7,6 +7,8 @@ import type { ExportLedger, ExportRun } from './export-ledger.ts';
 export interface ExportState {
   id: string;
   lastRun: ExportRun | null;
+  /** When a file was last delivered. */
+  lastDeliveredAt: string | null;
   /** Files that wait for delivery or cannot be made. */
   pending: number;
   failed: number;
@@ -29,6 +31,11 @@ export function stateOfRuns(id: string, runs: readonly ExportRun[]): ExportState
   return {
     id,
     lastRun: runs.at(-1) ?? null,
+    lastDeliveredAt:
+      runs
+        .flatMap(({ delivered }) => delivered?.at ?? [])
+        .sort()
+        .at(-1) ?? null,
     pending: runs.filter(({ state }) => state === 'planned' || state === 'waiting').length,
     failed: runs.filter(({ state }) => state === 'failed').length,
     troubled: runs.filter((run) => run.state !== 'delivered' && run.lastError),

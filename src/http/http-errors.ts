@@ -38,6 +38,7 @@ export function sendError(
   jsonOf: (error: StreamError) => object = (one) => one.body(),
 ): FastifyReply {
   reply.code(error.status).header('Cache-Control', 'no-store');
+  reply.errorCode = error.code;
   const retryAfterSeconds =
     error.retryAfterSeconds ??
     (error.status === 429 || error.status === 503 ? RETRY_AFTER_SECONDS : undefined);

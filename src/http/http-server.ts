@@ -23,6 +23,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     connectionLimit: ConnectionLimit;
   }
+  interface FastifyReply {
+    /** The code of the error that was sent; undefined for other answers. */
+    errorCode: StreamErrorCode | undefined;
+  }
   interface FastifyContextConfig {
     /** False for routes that need no token and are polled often, for example health checks. */
     rateLimited?: boolean;
@@ -50,6 +54,9 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
 const CLOSE_MS = 4 * SECOND_MS;
+/** An id that a caller may choose. It goes into events of the log. */
+const REQUEST_ID = /^[\w.:-]+$/;
+const REQUEST_ID_LENGTH_MAX = 64;
 /** A caller gets this long to read the last answer before its connection is closed. */
 const LEAVE_MS = SECOND_MS;
 /** A client that sends its request slowly, or does not read its answer, is cut off after these times. */
@@ -69,7 +76,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, clock = systemClock } = options;
   const app: FastifyInstance = Fastify({
     logger: false,
-    genReqId: () => randomUUID(),
+    genReqId: requestIdOf,
     requestIdHeader: false,
     bodyLimit: options.bodyBytesMax ?? BODY_BYTES_MAX,
     requestTimeout: timeoutsMs.request,
@@ -107,6 +114,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
   app.decorateRequest('authentication', undefined);
+  app.decorateReply('errorCode', undefined);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('X-Request-Id', request.id);
@@ -127,6 +135,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
         method: request.method,
         route: request.routeOptions.url,
         status: reply.statusCode,
+        error: reply.errorCode,
         durationMs: Math.round(reply.elapsedTime),
       },
       'http.request',
@@ -148,6 +157,14 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
 function bearerOf({ headers }: FastifyRequest): string | undefined {
   return bearerToken(headers.authorization);
+}
+
+/** The id of a request: that of the caller if it is short and plain text, or else a new one. The answer and the events of the log have it. */
+function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  const isPlain =
+    typeof given === 'string' && given.length <= REQUEST_ID_LENGTH_MAX && REQUEST_ID.test(given);
+  return isPlain ? given : randomUUID();
 }
 
 /** The result of checking the token of a request. */

@@ -16,6 +16,7 @@ import { toPlainError } from '../lib/plain-error.ts';
 import { LIVE_ORIGIN } from '../warehouse/checkpoint.ts';
 import type { LandInput } from '../warehouse/plan-landing.ts';
 import type { Shard } from '../warehouse/shard.ts';
+import { countEventDelays, type EventDelays } from './event-delays.ts';
 import { afterSuccess, isHopeless, noteBatchFailure, type Stuck } from './failing-batch.ts';
 
 /** The reader that follows the stream of a warehouse, with its position. */
@@ -34,7 +35,15 @@ interface Answer {
 
 /** The result of a read as plain values, without the messages. */
 export type LandReply =
-  | { kind: 'delivered'; messages: number; quarantined: number; position: Position; upToDate: boolean }
+  | {
+      kind: 'delivered';
+      messages: number;
+      quarantined: number;
+      position: Position;
+      upToDate: boolean;
+      /** Undefined if nothing has landed. */
+      eventDelays?: EventDelays;
+    }
   | Exclude<Step, DeliverStep>
   /** The answer belongs to an old position of the reader. Ask for the current position. */
   | { kind: 'elsewhere'; position: Position };
@@ -84,7 +93,7 @@ function understand(
   if (step.kind !== 'deliver' || outcome.kind !== 'batch') return nothing(step as Exclude<Step, DeliverStep>);
   const { messages, upToDate, gap } = step;
   const next = step.position.ask;
-  const reply = { kind: 'delivered', messages, quarantined: 0, position: step.position, upToDate } as const;
+  const reply: LandReply = { kind: 'delivered', messages, quarantined: 0, position: step.position, upToDate };
   if (next.kind !== 'offset') return nothing(reply);
   const isEmpty = messages === 0 && outcome.columns.rejected.length === 0;
   if (isEmpty && !gap && sameAsk(next, ask)) return nothing(reply);
@@ -98,7 +107,7 @@ function understand(
     logEpoch: step.position.epoch,
     gap,
   };
-  return { reply, batch };
+  return { reply: { ...reply, eventDelays: countEventDelays(outcome.columns) }, batch };
 }
 
 /** Converts a message that cannot land to a quarantined one: its bytes, with the reason. */

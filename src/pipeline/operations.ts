@@ -83,7 +83,7 @@ export interface Operations {
   uploads: { args: undefined; result: UploadList };
   /** Stores a correction and computes its effect. With `dryRun` only the latter. */
   correct: {
-    args: { request: CorrectionRequest; author: string; dryRun: boolean };
+    args: { request: CorrectionRequest; author: string; dryRun: boolean; requestId?: string | undefined };
     result: CorrectOutcome;
   };
   /** All corrections, newest first. */
@@ -209,7 +209,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
     return outcome;
   },
   uploads: ({ shard }) => shard.read(listUploads),
-  async correct(open, { request, author, dryRun }) {
+  async correct(open, { request, author, dryRun, requestId }) {
     const { shard, assignment, inTurn, snapshots, clock, logger } = open;
     const outcome = await inTurn(() =>
       storeAuditedCorrection(shard, request, {
@@ -218,7 +218,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         nowMs: clock.now(),
         closeAfterMs: assignment.pipeline.closeAfter,
         audit: createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock }),
-        logger,
+        logger: requestId === undefined ? logger : logger.child({ requestId }),
       }),
     );
     if (dryRun) return outcome;

@@ -7,12 +7,14 @@ import type { Workgroups } from '../config/workgroups.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock, UtcMs } from '../lib/time.ts';
+import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { assignmentOf } from './assignment.ts';
+import type { EventDelays } from './event-delays.ts';
 import { failureWords } from './failure-words.ts';
 import type { Pipeline } from './pipeline.ts';
-import { type PollResult, pollSlice } from './poll-slice.ts';
+import { type PollOptions, type PollResult, pollSlice } from './poll-slice.ts';
 import type { BucketState } from './workgroup-bucket.ts';
-import type { StatusBook, StatusStage } from './workgroup-status.ts';
+import type { StatusBook, StatusStage, WorkgroupFigures } from './workgroup-status.ts';
 
 export interface StagesOptions {
   config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'storage'>;
@@ -27,6 +29,8 @@ export interface StagesOptions {
   onCommitted?: (workgroupId: string, sequence: number) => void;
   /** Called after messages have landed, also during a run that continues. */
   onLanded?: (workgroupId: string) => void;
+  /** Called with the delays of messages that have landed. */
+  onEventDelays?: (delays: EventDelays) => void;
   /** How a workgroup's stream is read, with its address and token. */
   upstreamOf(workgroup: WorkgroupConfig): {
     url: string;
@@ -38,11 +42,16 @@ export interface StagesOptions {
   };
 }
 
+/** What a run has done, for the log. */
+interface Counted {
+  counts: Record<string, number>;
+}
+
 /** The stages of the pipeline by workgroup. Each call reads its position and does a bounded piece of work. */
 export interface PipelineStages {
-  poll(workgroupId: string, signal: AbortSignal): Promise<PollResult & { more: boolean }>;
-  rollup(workgroupId: string, signal: AbortSignal): Promise<void>;
-  publish(workgroupId: string, signal: AbortSignal): Promise<{ againInMs: number | undefined }>;
+  poll(workgroupId: string, signal: AbortSignal): Promise<PollResult & { more: boolean } & Counted>;
+  rollup(workgroupId: string, signal: AbortSignal): Promise<Counted>;
+  publish(workgroupId: string, signal: AbortSignal): Promise<{ againInMs: number | undefined } & Counted>;
   maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
   /** @param isComplete publishes first what is new */
   commit(workgroupId: string, signal: AbortSignal, isComplete?: boolean): Promise<void>;
@@ -125,7 +134,6 @@ export function createStages(options: StagesOptions): PipelineStages {
     poll: (workgroupId, signal) =>
       noted(workgroupId, 'poll', signal, async () => {
         const source = sourceOf(workgroupId);
-        const messagesBefore = status.of(workgroupId).poll.messages ?? 0;
         let landedBefore = 0;
         const onProgress = (result: PollResult) => {
           const landed = result.messages + result.quarantined;
@@ -137,29 +145,41 @@ export function createStages(options: StagesOptions): PipelineStages {
             upToDate: result.upToDate,
             lagMessages: result.lagMessages ?? (result.upToDate ? 0 : undefined),
             lagSeconds: lagSeconds(result, clock.now()),
-            messages: messagesBefore + result.messages,
             lastSuccessAtMs: clock.now(),
           });
         };
         const waitSeconds = options.hasNews?.(workgroupId) ? 0 : HELD_SECONDS;
-        const result = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds, onProgress });
+        const onDelivered: PollOptions['onDelivered'] = ({ messages, quarantined, eventDelays }) => {
+          const before = status.of(workgroupId).poll;
+          status.update(workgroupId, 'poll', {
+            messages: (before.messages ?? 0) + messages,
+            quarantined: (before.quarantined ?? 0) + quarantined,
+          });
+          if (eventDelays) options.onEventDelays?.(eventDelays);
+        };
+        const listeners = { onProgress, onDelivered };
+        const result = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds, ...listeners });
         onProgress(result);
-        return { ...result, more: !result.upToDate };
+        const { messages, quarantined } = result;
+        return { ...result, more: !result.upToDate, counts: { messages, quarantined } };
       }),
     rollup: (workgroupId, signal) =>
       noted(workgroupId, 'rollup', signal, async () => {
+        const counts = { readings: 0, rejected: 0, days: 0 };
         for (let more = true; more && !signal.aborted; ) {
           const result = await pipeline.run(workgroupId, 'rollUp', undefined);
+          for (const name of ['readings', 'rejected', 'days'] as const) counts[name] += result[name];
           const rejected = (status.of(workgroupId).rollup.rejected ?? 0) + result.rejected;
           status.update(workgroupId, 'rollup', { batchId: String(result.batchId), rejected });
           more = result.more;
         }
+        return { counts };
       }),
     publish: (workgroupId, signal) =>
       noted(workgroupId, 'publish', signal, async () => {
         const published = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
-        const { sequence, currentDueInMs: againInMs, fill } = published;
-        status.update(workgroupId, 'publish', { generation: sequence });
+        const { sequence, currentDueInMs: againInMs, fill, head } = published;
+        status.update(workgroupId, 'publish', { generation: sequence, generationAtMs: head?.createdAtMs });
         const { bucket } = status.of(workgroupId);
         // Reports read the bucket until then, and again from when the shard is closed.
         if (bucket?.fill && !signal.aborted)
@@ -167,7 +187,9 @@ export function createStages(options: StagesOptions): PipelineStages {
         const found = await pipeline.run(workgroupId, 'status', undefined);
         const { gaps, quarantined, messages: storedMessages, devices, imports, newestReadingAtMs } = found;
         status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports, newestReadingAtMs });
-        return { againInMs };
+        status.note(workgroupId, { figures: figuresOf(found, head?.bytes) });
+        const { files = 0, rows = 0, bytes = 0 } = published.kind === 'published' ? published : {};
+        return { againInMs, counts: { files, rows, bytes } };
       }),
     maintain: (workgroupId, signal) =>
       noted(workgroupId, 'maintain', signal, async () => {
@@ -220,6 +242,12 @@ export function createStages(options: StagesOptions): PipelineStages {
       await status.flush();
     },
   };
+}
+
+function figuresOf(found: ShardStatus, lakeBytes: number | undefined): WorkgroupFigures {
+  const { quarantinedByReason, daysFlagged, daysRestated, gapOpenMs, fileBytes, walBytes } = found;
+  const days = { daysFlagged, daysRestated };
+  return { quarantinedByReason, ...days, gapOpenMs, warehouseBytes: fileBytes + walBytes, lakeBytes };
 }
 
 /** How long a server may hold a read at the end of the stream. */

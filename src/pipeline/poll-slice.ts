@@ -18,7 +18,12 @@ export interface PollOptions {
   waitSeconds?: number;
   /** Called after every landed read. A slice with a push source stays at the head. */
   onProgress?: (result: PollResult) => void;
+  /** Called once for each read that has landed, also if a later one fails. */
+  onDelivered?: (reply: Delivered) => void;
 }
+
+/** A read that has landed. */
+type Delivered = LandReply & { kind: 'delivered' };
 
 /** The result of a slice. */
 export interface PollResult {
@@ -92,7 +97,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
         continue;
       }
       const replies = await Promise.all(inFlight.splice(0, next === undefined ? IN_FLIGHT_MAX : 1));
-      for (const reply of replies) note(result, reply);
+      for (const reply of replies) note(options, result, reply);
       const last = replies.at(-1);
       if (last) ask = next ?? nextAsk(last);
       if (answer === undefined) result.upToDate = true;
@@ -102,7 +107,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
     }
   } finally {
     const landed = (await Promise.allSettled(inFlight)).filter((reply) => reply.status === 'fulfilled');
-    for (const { value } of landed) note(result, value);
+    for (const { value } of landed) note(options, result, value);
     // What has landed is rolled up, also if the read after it has failed.
     if (landed.length > 0) onProgress?.(result);
   }
@@ -131,8 +136,9 @@ function announcedNext({ status, nextOffset, upToDate }: RawAnswer): Ask | undef
   return { kind: 'offset', offset: BigInt(nextOffset) };
 }
 
-function note(result: PollResult, reply: LandReply): void {
+function note({ onDelivered }: PollOptions, result: PollResult, reply: LandReply): void {
   if (reply.kind !== 'delivered') return;
+  onDelivered?.(reply);
   result.messages += reply.messages;
   result.quarantined += reply.quarantined;
   result.upToDate = reply.upToDate;

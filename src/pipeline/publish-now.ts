@@ -1,5 +1,8 @@
 import { errorMessage } from '../lib/errors.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { Commit } from '../publish/commit-schema.ts';
 import { compactLake } from '../publish/compact-lake.ts';
+import { openLake } from '../publish/open-lake.ts';
 import { type PublishResult, publish } from '../publish/publish.ts';
 import { renewCurrent } from '../publish/renew-current.ts';
 import type { LakeFillState } from '../replica/start-lake-fill.ts';
@@ -9,11 +12,12 @@ import type { OpenShard } from './open-shard.ts';
 
 /**
  * `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this time. `fill`: set until all files of the
- * lake are copied from the bucket.
+ * lake are copied from the bucket. `head`: the newest generation of the lake, with the size of all its files.
  */
 export type PublishedNow = PublishResult & {
   currentDueInMs: number | undefined;
   fill: LakeFillState | undefined;
+  head: { createdAtMs: UtcMs; bytes: number } | undefined;
 };
 
 /** Publishes what is new in an open shard. To be called `inLake`. */
@@ -38,5 +42,10 @@ export async function publishNow(
     );
   const result = await publish(shard, { ...options, prepare });
   const { dueInMs: currentDueInMs } = await renewCurrent(shard, { ...options, prepare });
-  return { ...result, currentDueInMs, fill: bucket?.state().fill };
+  const { head } = await openLake(shard, options);
+  return { ...result, currentDueInMs, fill: bucket?.state().fill, head: head && sizeOf(head) };
+}
+
+function sizeOf({ createdAtMs, files }: Commit): { createdAtMs: UtcMs; bytes: number } {
+  return { createdAtMs, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
 }

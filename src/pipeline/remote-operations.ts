@@ -6,6 +6,9 @@ import { mappingSchema } from '../import/import-mapping.ts';
 import { isLocalDate } from '../lib/time.ts';
 import type { OperationName, Operations } from './operations.ts';
 
+/** The id of the request of HTTP, for the log. */
+const requestId = z.string().max(64).optional();
+
 /**
  * The operations that other processes may call (see `src/worker-rpc`), with the schemas of their arguments.
  */
@@ -33,12 +36,14 @@ export const askable = {
     name: z.string().max(4_096),
     actor: z.string().max(1_024),
     again: z.boolean(),
+    requestId,
   }),
   uploads: z.undefined(),
   correct: z.strictObject({
     request: correctionRequestSchema,
     author: z.string().min(1).max(1_024),
     dryRun: z.boolean(),
+    requestId,
   }),
   corrections: correctionQuerySchema,
   backfillStart: z.strictObject({ request: backfillRequestSchema }),

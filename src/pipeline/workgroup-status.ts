@@ -23,10 +23,13 @@ export interface WorkgroupStatus {
     lagMessages?: number | undefined;
     /** Age of the newest landed message, while there are newer ones. 0 at the head. */
     lagSeconds?: number | undefined;
+    /** Messages, and quarantined messages, since the worker has opened it. */
     messages?: number | undefined;
+    quarantined?: number | undefined;
   };
+  /** `rejected`: readings since the worker has opened it. */
   rollup: StageStatus & { batchId?: string | undefined; rejected?: number | undefined };
-  publish: StageStatus & { generation?: number | undefined };
+  publish: StageStatus & { generation?: number | undefined; generationAtMs?: UtcMs | undefined };
   maintain: StageStatus;
   /** True if its warehouse was closed because there is nothing to do. */
   isHibernated?: boolean | undefined;
@@ -35,6 +38,8 @@ export interface WorkgroupStatus {
   gaps: number;
   quarantined: number;
   storedMessages: number;
+  /** Figures for metrics. Set after the first publication. */
+  figures?: WorkgroupFigures | undefined;
   /** The event time of the newest reading that is not in the future. */
   newestReadingAtMs?: UtcMs | undefined;
   /** The number of devices in each state. Set after the first publication. */
@@ -45,6 +50,18 @@ export interface WorkgroupStatus {
   problems: Problem[];
   /** Problems with the work on it. Undefined in files of an older version. */
   troubles?: Trouble[] | undefined;
+}
+
+export interface WorkgroupFigures {
+  quarantinedByReason: Record<string, number>;
+  /** Days of the last month by flag, see `ShardStatus`. */
+  daysFlagged: Record<string, number>;
+  daysRestated: number;
+  /** The time of the stream that is missing. */
+  gapOpenMs: number;
+  warehouseBytes: number;
+  /** The files of the newest generation. Undefined before the first one. */
+  lakeBytes: number | undefined;
 }
 
 export interface StageStatus {
@@ -90,6 +107,7 @@ export interface StatusBook {
         | 'gaps'
         | 'quarantined'
         | 'storedMessages'
+        | 'figures'
         | 'newestReadingAtMs'
         | 'devices'
         | 'imports'

@@ -5,6 +5,7 @@ import type { InputState } from '../inputs/input-meter.ts';
 import { createInputs } from '../inputs/inputs.ts';
 import { registerLineRoutes } from '../inputs/line-routes.ts';
 import { startSystemTimer } from '../lib/timer.ts';
+import type { StreamView } from '../metrics/stream-metrics.ts';
 import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
@@ -26,7 +27,12 @@ export async function addStream(
     logger,
     clock,
   }: Pick<RoleParts, 'access' | 'accessAudit' | 'workgroups' | 'logger' | 'clock'>,
-): Promise<{ stop: () => Promise<void>; news: StreamNews; inputStates: () => InputState[] }> {
+): Promise<{
+  stop: () => Promise<void>;
+  news: StreamNews;
+  view: StreamView;
+  inputStates: () => InputState[];
+}> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
   if (logs.readiness) health.addReadiness('stream', logs.readiness);
@@ -44,7 +50,7 @@ export async function addStream(
     for (const { id } of removed) void stream.closeLog(id);
   });
   registerStreamRoutes(app, { stream, access, groupsOf, audit, readHoldMsMax: config.limits.readHold });
-  registerStreamSocket(app, {
+  const socket = registerStreamSocket(app, {
     stream,
     access,
     groupsOf,
@@ -97,7 +103,8 @@ export async function addStream(
     await stream.close();
     logs.close();
   };
-  return { stop, news: await newsOfStream(stream, logs.redis), inputStates: inputs.states };
+  const view = { counts: stream.counts, subscriptions: socket.subscriptions };
+  return { stop, news: await newsOfStream(stream, logs.redis), view, inputStates: inputs.states };
 }
 
 /** A workgroup with an upstream receives nothing here, so no device can be silent. */

@@ -4,15 +4,17 @@ import type { Access } from '../access/access.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
+import type { Exports } from '../exports/create-exports.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
+import type { WorkerEvents, WorkerView } from '../metrics/worker-metrics.ts';
 import { assignmentOf } from '../pipeline/assignment.ts';
 import { idleNoteOf, type StreamEnd } from '../pipeline/idle-marker.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
-import { createStatusBook, readStatus } from '../pipeline/workgroup-status.ts';
+import { createStatusBook, readStatus, type WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { workgroupStore } from '../storage/workgroup-store.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
@@ -30,6 +32,8 @@ import { createUpstreams, withUpstreams } from './upstreams.ts';
 /** The worker of this process. */
 export interface WorkerRole {
   health(): WorkerHealth;
+  /** What metrics read. */
+  view: WorkerView;
   /** Notes the news that the bucket has a commit. If another owner has created it, the workgroup is closed here. */
   noteCommit(workgroupId: string, sequence: number): void;
   stop(): Promise<void>;
@@ -49,6 +53,8 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   probe: BucketProbe;
   /** Called when the bucket has a new commit of a workgroup that this worker owns. */
   onCommitted?: (workgroupId: string, sequence: number) => void;
+  /** Counts what the worker does. */
+  events: WorkerEvents;
 };
 
 /** Closing the pipeline after its worker has stopped takes at most this long. */
@@ -60,7 +66,7 @@ const CATCH_UP_MS = 10 * MINUTE_MS;
 export async function addWorker(
   config: Config,
   ownUrl: string,
-  { access, audit, workgroups, news, redis, bucket, probe, onCommitted, logger, clock }: Parts,
+  { access, audit, workgroups, news, redis, bucket, probe, onCommitted, events, logger, clock }: Parts,
 ): Promise<WorkerRole> {
   const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
   /** There is no news of a stream elsewhere. */
@@ -85,6 +91,7 @@ export async function addWorker(
     upstreamOf,
     hasNews,
     ...(onCommitted && { onCommitted }),
+    onEventDelays: events.onEventDelays,
     // Shards are opened while the worker starts.
     onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
   });
@@ -104,6 +111,9 @@ export async function addWorker(
   let exporting: ReturnType<typeof openExports> | undefined;
   const startedAtMs = performance.now();
   const ends = new Map<string, StreamEnd>();
+  let exportStates: Exports['states'] = () => new Map();
+  /** The statuses of workgroups that hibernate, also of those that hibernated before the start. */
+  const resting = new Map<string, WorkgroupStatus>();
 
   async function hasAllOfStream(workgroupId: string): Promise<boolean> {
     const end = await news?.headOf(workgroupId);
@@ -169,12 +179,16 @@ export async function addWorker(
           exporting.catch(() => {
             exporting = undefined;
           });
-          await (await exporting).exports.work(workgroupId, signal);
+          const opened = await exporting;
+          exportStates = () => opened.exports.states();
+          await opened.exports.work(workgroupId, signal);
           return { more: false };
         },
       },
       hasNews,
+      onStageEnded: events.onStageEnded,
       async openShard(workgroupId) {
+        resting.delete(workgroupId);
         await probe.beforeUse();
         await idleNotes.remove(assignment(workgroupId));
         await stages.openShard(workgroupId);
@@ -188,8 +202,10 @@ export async function addWorker(
       async assess(workgroupId) {
         const end = await news?.headOf(workgroupId);
         const state = await idleNotes.assess(assignment(workgroupId), end);
-        if (state === 'new' || (state === 'idle' && !readStatus(config.dataDir, workgroupId)))
-          if (!status.of(workgroupId).isHibernated) status.note(workgroupId, { isHibernated: true });
+        const written = state === 'idle' ? readStatus(config.dataDir, workgroupId) : undefined;
+        if (state !== 'behind' && !written && !status.of(workgroupId).isHibernated)
+          status.note(workgroupId, { isHibernated: true });
+        if (state !== 'behind') resting.set(workgroupId, written ?? status.of(workgroupId));
         return state;
       },
       mayHibernate: async (workgroupId) =>
@@ -201,6 +217,7 @@ export async function addWorker(
         ends.delete(workgroupId);
         if (end) await idleNotes.write(assignment(workgroupId), end);
         status.note(workgroupId, { isHibernated: true, troubles: [] });
+        resting.set(workgroupId, status.of(workgroupId));
         // No later change writes it. Stages report a full disk.
         void status.flush().catch(() => undefined);
       },
@@ -224,6 +241,13 @@ export async function addWorker(
   });
   return {
     health: worker.health,
+    view: {
+      shards: () => worker.health().shards,
+      // A look at the status book would create a status.
+      statusOf: (workgroupId, isHibernated) =>
+        isHibernated ? resting.get(workgroupId) : status.of(workgroupId),
+      exports: () => exportStates(),
+    },
     noteCommit: (workgroupId, sequence) => void lookAtBucket(workgroupId, sequence),
     async stop() {
       stopTelling();

@@ -20,7 +20,12 @@ const startSchema = z.object({
 type Settings = Record<string, string[]>;
 
 /** Each process has its own file, also with the same configuration. */
-const PER_PROCESS: ReadonlySet<string> = new Set(['http.port', 'http.streamPort', 'http.reportPort']);
+const PER_PROCESS: ReadonlySet<string> = new Set([
+  'http.port',
+  'http.streamPort',
+  'http.reportPort',
+  'metrics.port',
+]);
 const CHANGES_LISTED_MAX = 100;
 const VALUE_CHARACTERS_MAX = 200;
 

@@ -1,5 +1,3 @@
-import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import { type Access, createAccess } from '../access/access.ts';
 import { createAccessAudit } from '../access/access-audit.ts';
 import { shareRevocations } from '../access/shared-revocations.ts';
@@ -14,10 +12,11 @@ import { compressAnswers } from '../http/compress-answers.ts';
 import { registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import type { InputState } from '../inputs/input-meter.ts';
-import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
+import { registerMetricsRoute } from '../metrics/metrics-route.ts';
+import { createServiceMetrics } from '../metrics/service-metrics.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { pageFolder, registerPage } from '../report/page-routes.ts';
 import { repeatRequests } from '../storage/repeat-requests.ts';
@@ -30,8 +29,10 @@ import { createBucketProbe } from './bucket-probe.ts';
 import { openCommitNews } from './commit-news.ts';
 import { drainAudit } from './drain-audit.ts';
 import { holdRoles, type Role, readersWarning } from './hold-roles.ts';
+import { listenAt } from './listen-at.ts';
 import { openBucketLake } from './open-bucket-lake.ts';
 import { openControl, openQueueRedis } from './open-control.ts';
+import { openMetricsPort } from './open-metrics-port.ts';
 import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage, sharingWarnings } from './require-shared-storage.ts';
 import { requireStream } from './require-stream.ts';
@@ -46,6 +47,8 @@ import { workLiveness, workOf, workReadiness } from './work-state.ts';
 export interface Running {
   /** The address before `/api/v1/...`. Undefined if only the worker runs. */
   url: string | undefined;
+  /** The address of the metrics, if they have a port of their own. */
+  metricsUrl: string | undefined;
   access: Access;
   /** Stops accepting work, finishes started work, and stops everything, within 20 s. */
   stop(): Promise<void>;
@@ -125,6 +128,16 @@ export async function startRoles(
       commits?.onCommit(bucket.noteCommit);
     }
     const parts = { access, accessAudit, audit, workgroups, control, bucket, logger, clock };
+    const metrics = createServiceMetrics({
+      version: programVersion,
+      roles,
+      dataDir: config.dataDir,
+      retentionMs: config.stream.retention,
+      workgroups,
+      clock,
+    });
+    const metricsPort = await openMetricsPort(config, { access, registry: metrics.registry, logger, clock });
+    if (metricsPort) stops.push(metricsPort.close);
     const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
@@ -138,11 +151,13 @@ export async function startRoles(
         requestsPerMinuteMax: config.limits.requestsPerMinute,
         connectionsMax: config.limits.connectionsPerProcess + OTHER_CONNECTIONS_MAX,
       });
+      metrics.watchHttp(app);
       await allowOrigins(app, config.http.corsOrigins);
       await compressAnswers(app);
       await registerOpenApi(app, { version: programVersion });
       await registerPage(app, roles.includes('report') ? pageFolder() : undefined);
       const health = registerHealth(app);
+      registerMetricsRoute(app, metrics.registry, { audit: accessAudit, workgroups });
       if (roles.includes('worker')) {
         health.addReadiness('worker', (asker) => workReadiness(work(), asker));
         health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
@@ -155,11 +170,13 @@ export async function startRoles(
         stops.push(stream.stop);
         news = stream.news;
         inputStates = stream.inputStates;
+        metrics.watchStream(stream.view);
       }
       const ownUrl = () => (roles.includes('stream') ? url : undefined);
       if (roles.includes('report')) stops.push(await addReport(app, health, config, { ...parts, ownUrl }));
       stops.push(() => app.close());
-      url = await listen(app, config);
+      const settings = { address: '--host and --port', port: '--port' };
+      url = await listenAt(app, config.http, settings);
     }
     if (roles.includes('worker')) {
       const ownUrl = roles.includes('stream') ? url! : localUrl(config.http.host, config.http.streamPort);
@@ -168,8 +185,10 @@ export async function startRoles(
         news = await openStreamNews(config, { logger });
       }
       if (news) stops.push(async () => news?.close());
+      const { events, watch } = metrics.addWorker();
       worker = await addWorker(config, ownUrl, {
         ...parts,
+        events,
         audit,
         news,
         redis,
@@ -177,8 +196,9 @@ export async function startRoles(
         ...(commits && { onCommitted: commits.publish }),
       });
       stops.push(worker.stop);
+      watch(worker.view);
     }
-    return { url, access, stop };
+    return { url, metricsUrl: metricsPort?.url, access, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -200,29 +220,10 @@ export async function runRoles(config: Config, roles: readonly Role[], service: 
     logger.warn({ path, message }, 'config.warning');
   if (running.url && !service.signal.aborted)
     terminal.err(`wattline: ${roles.join(', ')} at ${running.url} (API: ${running.url}/docs)\n`);
+  if (running.metricsUrl && !service.signal.aborted)
+    terminal.err(`wattline: metrics at ${running.metricsUrl}\n`);
   if (!service.signal.aborted) {
     await new Promise((resolve) => service.signal.addEventListener('abort', resolve, { once: true }));
   }
   await running.stop();
-}
-
-async function listen(app: FastifyInstance, config: Config): Promise<string> {
-  const { host, port } = config.http;
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EADDRINUSE')
-      throw new TerminalError(
-        'CannotListen',
-        `port ${port} of ${host} cannot be used (${code ?? errorMessage(error)}); choose another address with --host and --port`,
-        { cause: error },
-      );
-    throw new TransientError(
-      'PortTaken',
-      `port ${port} of ${host} is already used; stop the other program, or choose another port with --port`,
-      { cause: error },
-    );
-  }
-  return localUrl(config.http.host, (app.server.address() as AddressInfo).port);
 }

@@ -46,6 +46,8 @@ export interface Stream {
     callerGone: AbortSignal,
     holder?: ReadHolder,
   ): Promise<PollAnswer>;
+  /** What this process knows about the logs that it has used. It opens no log. */
+  counts(): LogCounts[];
   /** Aborts when `drain` is called. Open requests should then end and return a position to resume from. */
   readonly draining: AbortSignal;
   /** Refuses new work and ends held requests. */
@@ -54,6 +56,16 @@ export interface Stream {
   closeLog(workgroupId: string): Promise<void>;
   /** Drains, then closes the logs. */
   close(): Promise<void>;
+}
+
+export interface LogCounts {
+  workgroupId: string;
+  /** Messages that this process has appended. */
+  messagesAppended: number;
+  /** Reads that are held now. */
+  heldReads: number;
+  /** When the oldest message was stored. Undefined if there is none, or if it is not known yet. */
+  oldestMs: UtcMs | undefined;
 }
 
 /** The holder of a read. */
@@ -82,6 +94,7 @@ export function createStream(options: StreamOptions): Stream {
   const listeners: Array<(workgroupId: string) => void> = [];
   /** Logs that are being closed. The same log must not be open twice. */
   const closings = new Map<string, Promise<void>>();
+  const heldReads = new Map<StreamLog, number>();
   const draining = new AbortController();
   let trimming: Promise<void> = Promise.resolve();
   let closing: Promise<void> | undefined;
@@ -143,6 +156,18 @@ export function createStream(options: StreamOptions): Stream {
     });
   let stopTimer = scheduleTrim();
 
+  /** Old messages of a closed log are trimmed later, but nobody can read them. */
+  const oldestMsOf = ({ oldest, lastHead }: IdleClosingLog): UtcMs | undefined => {
+    const readableMs = clock.now() - retentionMs;
+    if (oldest === undefined || (lastHead && offsetMs(lastHead.next) < readableMs)) return undefined;
+    return Math.max(readableMs, offsetMs(oldest));
+  };
+  const countRead = (log: StreamLog, change: 1 | -1) => {
+    const count = (heldReads.get(log) ?? 0) + change;
+    if (count > 0) heldReads.set(log, count);
+    else heldReads.delete(log);
+  };
+
   /** Checks each second if the read may continue, and calls `end` if not. */
   const watchHolder = ({ expiresAtMs, recheck }: ReadHolder, end: () => void) => {
     let refusal: { error: unknown } | undefined;
@@ -194,11 +219,13 @@ export function createStream(options: StreamOptions): Stream {
       draining.signal.addEventListener('abort', end);
       callerGone.addEventListener('abort', end);
       if (draining.signal.aborted || callerGone.aborted) end();
+      countRead(from, 1);
       try {
         const answer = await poll(from, request, { clock, startTimer, retentionMs, signal: stop.signal });
         watch?.throwIfRefused();
         return answer;
       } finally {
+        countRead(from, -1);
         watch?.stop();
         draining.signal.removeEventListener('abort', end);
         callerGone.removeEventListener('abort', end);
@@ -217,6 +244,13 @@ export function createStream(options: StreamOptions): Stream {
       closings.set(workgroupId, closed);
       await closed;
     },
+    counts: () =>
+      [...logs].map(([workgroupId, log]) => ({
+        workgroupId,
+        messagesAppended: log.messagesAppended,
+        heldReads: heldReads.get(log) ?? 0,
+        oldestMs: oldestMsOf(log),
+      })),
     draining: draining.signal,
     drain: () => draining.abort(),
     close() {

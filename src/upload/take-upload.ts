@@ -9,12 +9,14 @@ import { type StoreOutcome, storeUpload, type UploadOrigin } from './store-uploa
 export interface TakeRequest extends UploadOrigin {
   /** The file of the rows, see `stageUpload`. */
   path: string;
+  /** The id of the request of HTTP, for the log. */
+  requestId?: string | undefined;
 }
 
 /** Stores a staged upload, and records it in the audit log. */
 export async function takeUpload(
   shard: Shard,
-  { path, ...origin }: TakeRequest,
+  { path, requestId, ...origin }: TakeRequest,
   { audit, clock, logger }: { audit: Audit; clock: Clock; logger: Logger },
 ): Promise<StoreOutcome> {
   const startMs = performance.now();
@@ -31,7 +33,8 @@ export async function takeUpload(
       data: { ...counts },
     });
     const durationMs = Math.round(performance.now() - startMs);
-    logger.info({ workgroup: shard.workgroupId, what: upload.kind, ...counts, durationMs }, 'upload.stored');
+    const event = { workgroup: shard.workgroupId, requestId, what: upload.kind, ...counts, durationMs };
+    logger.info(event, 'upload.stored');
   }
   return outcome;
 }

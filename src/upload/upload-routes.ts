@@ -197,7 +197,8 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           reply.header('Cache-Control', 'no-store');
           if (path === undefined) return { outcome: 'checked', accepted: rows };
           try {
-            return answerOf(await options.take(workgroup.id, { path, name, actor, again }), workgroup.id);
+            const taken = { path, name, actor, again, requestId: request.id };
+            return answerOf(await options.take(workgroup.id, taken), workgroup.id);
           } finally {
             rmSync(path, { force: true });
           }

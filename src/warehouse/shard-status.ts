@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { UtcMs } from '../lib/time.ts';
+import { DAY_MS, localDateOf, type UtcMs } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { query } from './query.ts';
+
+const FLAGGED_DAYS = 31;
 
 /** The contents of a warehouse, and how far it has read. */
 export interface ShardStatus {
@@ -19,6 +21,12 @@ export interface ShardStatus {
   /** Series whose roll-up fails. The others are rolled up without them. */
   setAside: SetAsideSeries[];
   gaps: number;
+  /** The time of the stream that is missing in open gaps, as far as it is known. */
+  gapOpenMs: number;
+  /** The number of days of devices and sources by quality flag, of the last `FLAGGED_DAYS` days. */
+  daysFlagged: Record<string, number>;
+  /** The number of versions of days that differ from a final version. */
+  daysRestated: number;
   /** Messages of the stream that have landed, or were quarantined, in the last hour. */
   lastHour: { messages: number; quarantined: number };
   /** The event time of the newest reading that is not in the future. */
@@ -58,6 +66,10 @@ export async function readShardStatus(
     connection,
     'land/count_quarantine_reasons',
   );
+  const sinceDay = localDateOf(nowMs - FLAGGED_DAYS * DAY_MS, 'Etc/UTC');
+  const flags = await query<{ flag: string; days: number }>(connection, 'land/count_flagged_days', {
+    since_day: sinceDay,
+  });
   const [recent] = await query<RecentRow>(connection, 'land/count_recent', { now_ms: BigInt(nowMs) });
   const setAside = await query<SetAsideRow>(connection, 'rollup/list_set_aside');
   const states = await query<{ state: string; devices: number }>(connection, 'device-status/count_states');
@@ -80,6 +92,9 @@ export async function readShardStatus(
       error,
     })),
     gaps: count('gap_count'),
+    gapOpenMs: count('gap_open_ms'),
+    daysFlagged: Object.fromEntries(flags.map(({ flag, days }) => [flag, days])),
+    daysRestated: count('restated_count'),
     lastHour: { messages: recent!.messages, quarantined: recent!.quarantined },
     newestReadingAtMs: recent!.newest_reading_ms ?? undefined,
     devices: {

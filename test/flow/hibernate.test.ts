@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
+import { parseScrape } from '../support/parse-scrape.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -100,6 +101,13 @@ test('an idle workgroup hibernates, and a message or a request opens it, also af
   await service.start();
   await until('it is ready', async () => (await readiness(service)).status === 200);
   expect(await readiness(service)).toMatchObject({ open: 0, hibernated: 1 });
+  // Metrics know it from its status, and open nothing.
+  const headers = { authorization: `Bearer ${service.token}` };
+  const metrics = parseScrape(await (await fetch(`${service.url}/metrics`, { headers })).text());
+  expect(metrics.value('wattline_up_to_date')).toBe(1);
+  expect(metrics.value('wattline_gaps_open')).toBe(0);
+  expect(metrics.value('wattline_lake_bytes')).toBeGreaterThan(0);
+  expect(metrics.value('wattline_stage_last_success_timestamp_seconds')).toBeUndefined();
   expect(isIdleMarked(service)).toBe(true);
   await post(service);
   await published(service);

@@ -79,6 +79,21 @@ describe('errors outside the stream', () => {
     ]);
   });
 
+  test.each([
+    ['job-17:a.b_C', true],
+    ['x'.repeat(64), true],
+    ['x'.repeat(65), false],
+    ['two words', false],
+    ['line\\nbreak', false],
+    ['', false],
+  ])('the id %s of a caller is kept: %s', async (given, isKept) => {
+    const app = setUp();
+    const answer = await app.inject({ url: '/nothing', headers: { 'x-request-id': given } });
+    const id = String(answer.headers['x-request-id']);
+    if (isKept) expect(id).toBe(given);
+    else expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
   test('are clear for a body that is too large, not JSON, or of another type', async () => {
     const app = setUp({ bodyBytesMax: 100 });
     app.post('/budget', async () => ({}));

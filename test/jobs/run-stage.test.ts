@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { runStage } from '../../jobs/run-stage.ts';
 import { createProgress } from '../../jobs/stage-health.ts';
-import type { StageDefinition, Stages } from '../../jobs/stages.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
+import type { StageDefinition, StageRun, Stages } from '../../jobs/stages.ts';
 import { systemClock } from '../../src/lib/time.ts';
+import { recordingLog } from '../http/start-http-server.ts';
 
 function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60_000) {
   const idle = async () => undefined;
@@ -27,9 +27,12 @@ function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60
     clock: systemClock,
     timeLimitMs: () => timeLimitMs,
   });
+  const runs: StageRun[] = [];
+  const events: Array<[string, Record<string, unknown>]> = [];
+  const facts = { stages, workgroupId: 'a', progress, logger: recordingLog(events) };
   const run = (signal: AbortSignal) =>
-    runStage(definition, { stages, workgroupId: 'a', progress, logger: silentLogger }, signal);
-  return { run, health: () => progress.health()[0]! };
+    runStage(definition, { ...facts, onEnded: (ended) => runs.push(ended) }, signal);
+  return { run, runs, events, health: () => progress.health()[0]! };
 }
 
 test('a stage that takes longer than its time limit is told to stop, and has failed', async () => {
@@ -40,11 +43,28 @@ test('a stage that takes longer than its time limit is told to stop, and has fai
 
 test('a stage that ends because the worker stops was interrupted, and has not failed', async () => {
   const stop = new AbortController();
-  const { run, health } = setUp((signal) => sleep(60_000, undefined, { signal }));
+  const { run, runs, health } = setUp((signal) => sleep(60_000, undefined, { signal }));
   const ended = run(stop.signal);
   stop.abort();
   expect(await ended).toBeUndefined();
   expect(health()).toMatchObject({ state: 'ok', failures: 0 });
+  expect(runs).toEqual([]);
+});
+
+test('each run is told with its duration and whether it has failed, and logged with what it has done', async () => {
+  const outcomes = [async () => ({ counts: { messages: 3 } }), () => Promise.reject(new Error('no'))];
+  const { run, runs, events } = setUp(() => outcomes.shift()!());
+  await run(new AbortController().signal);
+  await expect(run(new AbortController().signal)).rejects.toThrow('no');
+  const facts = { workgroupId: 'a', stage: 'poll', durationMs: expect.any(Number) };
+  expect(runs).toEqual([
+    { ...facts, hasFailed: false },
+    { ...facts, hasFailed: true },
+  ]);
+  expect(events).toEqual([
+    ['stage.done', { workgroup: 'a', stage: 'poll', durationMs: expect.any(Number), messages: 3 }],
+    ['job.failed', expect.objectContaining(facts)],
+  ]);
 });
 
 test('a stage does not begin after the worker was told to stop', async () => {

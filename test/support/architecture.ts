@@ -36,6 +36,7 @@ const httpHomes = [
   'src/operate/',
   'src/upload/upload-routes.ts',
   'src/correction/correction-routes.ts',
+  'src/metrics/',
 ];
 export const parts: readonly Part[] = [
   { name: 'lib', paths: ['src/lib/'], mayUse: [] },
@@ -179,6 +180,11 @@ export const parts: readonly Part[] = [
     ],
   },
   {
+    name: 'metrics',
+    paths: ['src/metrics/'],
+    mayUse: [...foundation, 'config', 'access', 'http', 'stream', 'pipeline', 'exports', 'operate'],
+  },
+  {
     name: 'web',
     paths: ['src/web/'],
     mayUse: [...foundation, 'correction', 'explain', 'report', 'operate'],
@@ -223,6 +229,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     lmdb: { homes: ['src/stream/log/lmdb-log.ts'] },
     'socket.io': { homes: ['src/stream/socket/stream-socket.ts'] },
     'socket.io-client': { homes: ['src/client/open-socket.ts', 'src/conformance/socket-client.ts'] },
+    '@prometheus-io/client': { homes: ['src/metrics/metrics-registry.ts'] },
     undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/', 'src/exports/', 'src/storage/'] },
     aws4fetch: { homes: ['src/storage/sign-s3.ts'] },
     'write-excel-file': { homes: ['src/exports/write-xlsx.ts'] },

@@ -13,6 +13,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { takeUpload } from '../../src/upload/take-upload.ts';
 import { type AskToTake, registerUploadRoutes } from '../../src/upload/upload-routes.ts';
+import { recordingLog } from '../http/start-http-server.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
@@ -31,13 +32,14 @@ async function openRoutes(instead?: AskToTake) {
     workgroups: [{ id: WORKGROUP, meters: [{ code: 'PV' }], deviceGroups: { some: [] } }],
   });
   const audit = createAudit({ dataDir, actor: 'test', clock });
+  const events: Array<[string, Record<string, unknown>]> = [];
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
   registerUploadRoutes(app, {
     take:
       instead ??
       (async (_, request) => ({
         kind: 'answer',
-        answer: await takeUpload(shard, request, { audit, clock, logger: silentLogger }),
+        answer: await takeUpload(shard, request, { audit, clock, logger: recordingLog(events) }),
       })),
     dataDir,
     workgroups: createWorkgroups({ workgroups }),
@@ -72,12 +74,13 @@ async function openRoutes(instead?: AskToTake) {
     };
   };
   const staged = () => readdirSync(join(dataDir, 'uploads'));
-  return { shard, audit, issue, put, staged };
+  return { shard, audit, events, issue, put, staged };
 }
 
 test('a budget is stored, its rows again are not, and both are answered', async () => {
-  const { put, audit, staged } = await openRoutes();
-  expect(await put('budget-data?name=may.csv', csv)).toMatchObject({
+  const { put, audit, events, staged } = await openRoutes();
+  const first = await put('budget-data?name=may.csv', csv);
+  expect(first).toMatchObject({
     status: 200,
     body: { outcome: 'stored', accepted: 2, stored: 2, unchanged: 0, replaced: 0, revision: 1, uploadId: 1 },
   });
@@ -91,6 +94,11 @@ test('a budget is stored, its rows again are not, and both are answered', async 
     body: { outcome: 'stored-before', accepted: 2, revision: 1, uploadId: 1 },
   });
   expect(audit.waiting(WORKGROUP)).toBeGreaterThan(0);
+  // The caller finds the event of the log by the header of its answer.
+  expect(events[0]).toEqual([
+    'upload.stored',
+    expect.objectContaining({ requestId: first.headers.get('x-request-id') }),
+  ]);
   expect(staged()).toEqual([]);
 });
 

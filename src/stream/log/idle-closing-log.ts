@@ -17,6 +17,10 @@ export interface IdleClosingLog extends StreamLog {
   readonly lastHead: LogHead | undefined;
   /** Grows with each append of this process. */
   readonly appends: number;
+  /** The number of messages that this process has appended. Announcements are left out. */
+  readonly messagesAppended: number;
+  /** The oldest message as of the last `trim`. Undefined if there was none, and before the first trim. */
+  readonly oldest: Offset | undefined;
   /** Opens the log. @throws errors of the opening */
   open(): Promise<void>;
   /** Closes the log if nobody has used it for so long. */
@@ -37,6 +41,8 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
   let usedAtMs = performance.now();
   let lastHead: LogHead | undefined;
   let appends = 0;
+  let messagesAppended = 0;
+  let oldest: Offset | undefined;
 
   async function acquire(): Promise<StreamLog> {
     while (closing !== undefined) await closing;
@@ -93,7 +99,18 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
       return appends;
     },
     open: () => use(async () => undefined),
-    append: (batch) => use((log) => appended(log.append(batch))),
+    get messagesAppended() {
+      return messagesAppended;
+    },
+    get oldest() {
+      return oldest;
+    },
+    append: (batch) =>
+      use(async (log) => {
+        const result = await appended(log.append(batch));
+        messagesAppended += result.count;
+        return result;
+      }),
     announce: (batch, readTo) => use((log) => appended(log.announce(batch, readTo))),
     read: (request) => use((log) => log.read(request)),
     bounds: () => use((log) => log.bounds()),
@@ -102,7 +119,12 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
     waitFor: (position, signal) => use((log) => log.waitFor(position, signal)).catch(() => undefined),
     countFrom: (position) => use((log) => log.countFrom(position)),
     // Trimming is no use, because it is done regularly.
-    trim: () => hold((log) => log.trim()),
+    trim: () =>
+      hold(async (log) => {
+        await log.trim();
+        const { earliest, next } = await log.bounds();
+        oldest = earliest === next ? undefined : earliest;
+      }),
     async closeIfIdle(idleMs) {
       if (opened === undefined || closing !== undefined || isClosed) return;
       if (users > 0 || performance.now() - usedAtMs < idleMs) return;

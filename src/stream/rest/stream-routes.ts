@@ -31,6 +31,8 @@ export interface StreamRoutesOptions extends Gate {
 }
 
 const ROOT = '/api/v1/tables/:workgroupId/:tableName';
+/** The route by which devices send messages. */
+export const SEND_ROUTE = `${ROOT}/messages`;
 
 /** Many small parts are copied into one, because this is cheaper than many writes to the socket. */
 const PARTS_WRITTEN_MAX = 64;
@@ -134,7 +136,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     rejectOtherMethods(scope, `${ROOT}/latest`, ['GET']);
 
     scope.post(
-      `${ROOT}/messages`,
+      SEND_ROUTE,
       {
         bodyLimit: limits.ingestBytesMax,
         schema: sendSchema,
@@ -162,7 +164,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         return sendCbor(reply, encodeCbor({ accepted: count, firstOffset, lastOffset }));
       },
     );
-    rejectOtherMethods(scope, `${ROOT}/messages`, ['POST']);
+    rejectOtherMethods(scope, SEND_ROUTE, ['POST']);
   });
 }
 

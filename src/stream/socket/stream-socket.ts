@@ -47,6 +47,8 @@ export interface SocketLimits {
 export interface StreamSocket {
   /** Current counts. `waiting` are connections that have not authenticated yet. */
   counts(): { sockets: number; waiting: number; subscriptions: number };
+  /** The number of subscriptions by workgroup. Workgroups without connections are left out. */
+  subscriptions(): ReadonlyMap<string, number>;
 }
 
 const limitsByDefault: SocketLimits = {
@@ -195,6 +197,14 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       waiting: lobby.size,
       subscriptions: [...sessions.values()].reduce((sum, session) => sum + session.size, 0),
     }),
+    subscriptions() {
+      const counts = new Map<string, number>();
+      for (const [{ data }, { size }] of sessions) {
+        const { workgroupId } = data.context;
+        counts.set(workgroupId, (counts.get(workgroupId) ?? 0) + size);
+      }
+      return counts;
+    },
   };
 }
 

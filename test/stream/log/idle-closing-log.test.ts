@@ -49,6 +49,18 @@ test('the log is opened with its first use, closed when it is idle, and opened a
   expect([log.isOpen, log.lastHead, counts.openings, log.appends]).toEqual([true, undefined, 2, 1]);
 });
 
+test('appended messages are counted, and a trim notes the oldest one', async () => {
+  const { log } = setUp();
+  expect([log.messagesAppended, log.oldest]).toEqual([0, undefined]);
+  const { firstOffset } = await log.append(telemetryBatch(3));
+  await log.announce(telemetryBatch(1), firstOffset);
+  await log.trim();
+  expect([log.messagesAppended, log.oldest]).toEqual([3, firstOffset]);
+  await log.closeIfIdle(0);
+  // Known without opening the log again.
+  expect([log.isOpen, log.oldest]).toEqual([false, firstOffset]);
+});
+
 test('the end of a log without messages says that it is empty', async () => {
   const { log } = setUp();
   await log.open();

@@ -1,0 +1,45 @@
+import { SECOND_MS } from '../lib/time.ts';
+import type { StreamSocket } from '../stream/socket/stream-socket.ts';
+import type { Stream } from '../stream/stream.ts';
+import type { MetricsContext } from './metrics-context.ts';
+import { labelsOf } from './workgroup-labels.ts';
+
+export type StreamView = Pick<Stream, 'counts'> & Pick<StreamSocket, 'subscriptions'>;
+
+/** The label of workgroups that are not configured. A caller could name any number of them. */
+const UNKNOWN = '';
+
+/** @returns notes a refused request to send messages */
+export function addStreamMetrics(
+  { registry, workgroups }: MetricsContext,
+  { counts, subscriptions }: StreamView,
+): (workgroupId: string, reason: string) => void {
+  const refused = new Map<string, Map<string, number>>();
+
+  registry.addSampler('stream', (put) => {
+    for (const { workgroupId, messagesAppended, heldReads, oldestMs } of counts()) {
+      const workgroup = workgroups.get(workgroupId);
+      if (!workgroup) continue;
+      const { own, and } = labelsOf(workgroup);
+      put('wattline_stream_messages_received_total', messagesAppended, own);
+      put('wattline_stream_oldest_message_timestamp_seconds', oldestMs && oldestMs / SECOND_MS, own);
+      put('wattline_stream_subscriptions', heldReads, and('transport', 'rest'));
+    }
+    for (const [workgroupId, count] of subscriptions()) {
+      const workgroup = workgroups.get(workgroupId);
+      if (workgroup)
+        put('wattline_stream_subscriptions', count, labelsOf(workgroup).and('transport', 'socket'));
+    }
+    for (const [workgroup, reasons] of refused) {
+      if (workgroup !== UNKNOWN && !workgroups.get(workgroup)) continue;
+      for (const [reason, count] of reasons)
+        put('wattline_stream_rejected_total', count, { workgroup, reason });
+    }
+  });
+
+  return (workgroupId, reason) => {
+    const workgroup = workgroups.get(workgroupId) ? workgroupId : UNKNOWN;
+    const reasons = refused.get(workgroup) ?? new Map<string, number>();
+    refused.set(workgroup, reasons.set(reason, (reasons.get(reason) ?? 0) + 1));
+  };
+}

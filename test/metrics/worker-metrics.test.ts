@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
+import { createMetricsRegistry } from '../../src/metrics/metrics-registry.ts';
+import { addWorkerMetrics, type WorkerView } from '../../src/metrics/worker-metrics.ts';
+import { emptyStatus, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
+import { parseScrape } from '../support/parse-scrape.ts';
+
+const nowMs = Date.UTC(2026, 10, 23);
+
+/** The metrics of a worker with one workgroup, whose state the test changes. */
+function setUp() {
+  const registry = createMetricsRegistry();
+  const workgroups = createWorkgroups(configSchema.parse({ workgroups: [{ id: 'home' }] }));
+  const worker = addWorkerMetrics({ registry, workgroups, clock: { now: () => nowMs } });
+  const shard = { workgroupId: 'home', state: 'owned', failingSinceMs: null as number | null };
+  const stages = [{ stage: 'poll', lastSuccessAtMs: (nowMs - 1_500) as number | null }];
+  let status: WorkgroupStatus = { ...emptyStatus('home', nowMs), poll: { upToDate: true, lagSeconds: 0 } };
+  const view: WorkerView = {
+    shards: () => [{ ...shard, stages }],
+    statusOf: () => status,
+    exports: () => [],
+  };
+  worker.watch(view);
+  return {
+    ...worker,
+    workgroups,
+    become: (facts: Partial<typeof shard>) => Object.assign(shard, facts),
+    note(facts: Partial<WorkgroupStatus>) {
+      status = { ...status, ...facts };
+    },
+    scrape: async () => parseScrape(await registry.text()),
+  };
+}
+
+test('a workgroup is up to date if everything is read and nothing fails', async () => {
+  const { scrape, note, become } = setUp();
+  const upToDate = async () => (await scrape()).value('wattline_up_to_date');
+  expect(await upToDate()).toBe(1);
+  note({ rollup: { lastError: { atMs: nowMs, message: 'no' } } });
+  expect(await upToDate()).toBe(0);
+  note({ rollup: {}, troubles: [{ stage: 'commit', state: 'late', sinceMs: nowMs, message: 'no' }] });
+  expect(await upToDate()).toBe(0);
+  expect((await scrape()).value('wattline_troubles', { stage: 'commit' })).toBe(1);
+  note({ troubles: [] });
+  become({ state: 'opening' });
+  expect(await upToDate()).toBe(0);
+  become({ state: 'hibernated' });
+  expect(await upToDate()).toBe(1);
+});
+
+test('the lag grows while reading fails, and is 0 while the workgroup hibernates', async () => {
+  const { scrape, note, become } = setUp();
+  const lastError = { atMs: nowMs, message: 'no' };
+  note({ poll: { upToDate: true, lagSeconds: 2, lastSuccessAtMs: nowMs - 60_000, lastError } });
+  expect((await scrape()).value('wattline_poll_lag_seconds')).toBe(62);
+  become({ state: 'hibernated' });
+  expect((await scrape()).value('wattline_poll_lag_seconds')).toBe(0);
+});
+
+test('a workgroup of another worker has no metrics here, also after that worker has let it hibernate', async () => {
+  const { scrape, become } = setUp();
+  const isThere = async () => (await scrape()).value('wattline_up_to_date') !== undefined;
+  become({ state: 'elsewhere' });
+  expect(await isThere()).toBe(false);
+  become({ state: 'hibernated' });
+  expect(await isThere()).toBe(false);
+  become({ state: 'owned' });
+  expect(await isThere()).toBe(true);
+  become({ state: 'hibernated' });
+  expect(await isThere()).toBe(true);
+  // It is taken by another worker, which is no failure. Then it cannot be opened, which is one.
+  become({ state: 'waiting' });
+  expect(await isThere()).toBe(false);
+  become({ failingSinceMs: nowMs });
+  expect((await scrape()).value('wattline_up_to_date')).toBe(0);
+});
+
+test('a removed workgroup has no metrics', async () => {
+  const { scrape, workgroups, events } = setUp();
+  events.onStageEnded({ workgroupId: 'home', stage: 'poll', durationMs: 5, hasFailed: true });
+  expect((await scrape()).text).toContain('workgroup="home"');
+  workgroups.replace(configSchema.parse({ workgroups: [{ id: 'other' }] }));
+  expect((await scrape()).text).not.toContain('workgroup="home"');
+});
+
+test('runs and failures of stages are counted, and an unknown value is absent', async () => {
+  const { scrape, events } = setUp();
+  const run = { workgroupId: 'home', stage: 'poll', durationMs: 70 };
+  events.onStageEnded({ ...run, hasFailed: false });
+  const failures = async () => (await scrape()).value('wattline_stage_failures_total', { stage: 'poll' });
+  expect(await failures()).toBe(0);
+  events.onStageEnded({ ...run, hasFailed: true });
+  expect(await failures()).toBe(1);
+  const found = await scrape();
+  const bucket = (le: string) => found.value('wattline_stage_duration_seconds_bucket', { stage: 'poll', le });
+  expect(['0.05', '0.1', '+Inf'].map(bucket)).toEqual([0, 2, 2]);
+  expect(found.value('wattline_stage_duration_seconds_sum', { stage: 'poll' })).toBeCloseTo(0.14);
+  expect(found.value('wattline_stage_last_success_timestamp_seconds')).toBe(nowMs / 1000 - 1.5);
+  // Nothing was published yet.
+  for (const name of ['wattline_gaps_open', 'wattline_lake_bytes', 'wattline_generation'])
+    expect(found.value(name)).toBeUndefined();
+});
+
+test('delays of several reads are added, and buckets are cumulative', async () => {
+  const { scrape, events } = setUp();
+  const counts = [3, 2, ...new Array<number>(10).fill(0), 1];
+  events.onEventDelays({ counts, sumSeconds: 10 });
+  events.onEventDelays({ counts, sumSeconds: 5 });
+  const found = await scrape();
+  const bucket = (le: string) => found.value('wattline_event_delay_seconds_bucket', { le });
+  expect(['1', '2', '604800', '+Inf'].map(bucket)).toEqual([6, 10, 10, 12]);
+  expect(found.value('wattline_event_delay_seconds_count')).toBe(12);
+  expect(found.value('wattline_event_delay_seconds_sum')).toBe(15);
+});
