@@ -43,6 +43,7 @@ test('a backfill is previewed, started by an administrator, listed, audited and 
   expect(await at.ask('DELETE', 'backfills/1')).toMatchObject({ status: 404, body: { error: 'NotFound' } });
   expect(await at.ask('DELETE', 'backfills/x')).toMatchObject({ status: 400, body: { parameter: 'id' } });
   expect((await at.get('gaps')).body).toEqual({ gaps: [], total: 0 });
+  expect(await at.csv('gaps')).toEqual(['gap,reason,from_time,to_time,detected_at,available,note']);
 
   const { entries } = await at.untilAnswer<{
     entries: Array<{ actor: string; action: string }>;
