@@ -1,64 +1,85 @@
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { useWidth } from './use-width.ts';
 
 export type CellState = 'good' | 'noted' | 'doubtful' | 'bad' | 'missing' | 'future';
-
-export interface Cell {
-  state: CellState;
-  /** In words: what it is, and why. */
-  words: string;
-  href: string | undefined;
-}
 
 export interface HeatRow {
   key: string;
   name: string;
   href?: string | undefined;
-  cells: readonly Cell[];
+  /** The state of each column. */
+  states: readonly CellState[];
+  /** A cell in words, what it is and why, and what it leads to. */
+  cellAt(column: number): { words: string; href: string | undefined };
 }
 
-const top = 22;
+const AXIS_HEIGHT = 22;
+/** With more rows than this, rows are lower. */
+const ROWS_OF_USUAL_HEIGHT = 60;
+const LOW_ROW_HEIGHT = 15;
+/** Of the names of columns, in pixels. */
+const CHARACTER_WIDTH = 6.5;
+/** The least width of a cell with a sign. */
+const SIGN_ROOM = 7;
 
 /**
- * Rows by columns. Each state has its own mark, so it can be told apart without colour. Cells of one state are one path, so hundreds of rows are drawn
- * fast. One cell can be reached with Tab, the others with the arrow keys.
+ * Rows by columns. Each state has its own mark, so it can be told apart without colour. Cells of one state are one path, and rows are drawn once, so
+ * hundreds of rows are drawn fast. Many rows scroll below the names of the columns. One cell can be reached with Tab, the others with the arrow keys.
  */
 export function HeatMap(props: {
   label: string;
   rows: readonly HeatRow[];
-  columns: ReadonlyArray<{ key: string; tick: string; name: string }>;
+  /** Columns without a tick have no name at the top. */
+  columns: ReadonlyArray<{ tick: string; name: string }>;
   rowHeight?: number;
 }) {
-  const { label, rows, columns, rowHeight = 22 } = props;
+  const { label, rows, columns } = props;
+  const rowHeight = rows.length > ROWS_OF_USUAL_HEIGHT ? LOW_ROW_HEIGHT : (props.rowHeight ?? 22);
   const { ref, width } = useWidth<HTMLDivElement>();
   const [active, setActive] = useState<{ row: number; column: number } | undefined>();
   const svg = useRef<SVGSVGElement>(null);
+  const frame = useRef<SVGRectElement>(null);
   const gutter = width < 560 ? 128 : 168;
-  const band = Math.max(1, (width - gutter) / Math.max(1, columns.length));
-  const height = top + rows.length * rowHeight;
+  const band = Math.max(0.5, (width - gutter) / Math.max(1, columns.length));
+  const height = rows.length * rowHeight;
   const at = active ?? { row: 0, column: Math.max(0, columns.length - 2) };
-  const cell = rows[at.row]?.cells[at.column];
-  const words = cell && `${rows[at.row]!.name}, ${columns[at.column]!.name}: ${cell.words}`;
-  const every = Math.max(1, Math.ceil(30 / band));
-  const charactersMax = Math.floor(gutter / 7.4);
+  const row = rows[at.row];
+  const cell = at.column < columns.length ? row?.cellAt(at.column) : undefined;
+  const words = cell && `${row!.name}, ${columns[at.column]!.name}: ${cell.words}`;
+  const drawnRows = useMemo(
+    () =>
+      rows.map((one, index) => (
+        <Row
+          key={one.key}
+          row={one}
+          x={gutter}
+          y={index * rowHeight}
+          band={band}
+          rowHeight={rowHeight}
+          charactersMax={Math.floor(gutter / 7.4)}
+        />
+      )),
+    [rows, gutter, band, rowHeight],
+  );
 
-  const cellAt = (event: PointerEvent) => {
+  const cellAt = (event: MouseEvent) => {
     const box = svg.current!.getBoundingClientRect();
     const column = Math.floor((event.clientX - box.left - gutter) / band);
-    const row = Math.floor((event.clientY - box.top - top) / rowHeight);
-    return rows[row]?.cells[column] ? { row, column } : undefined;
+    const found = Math.floor((event.clientY - box.top) / rowHeight);
+    return column >= 0 && column < columns.length && rows[found] ? { row: found, column } : undefined;
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (!step) return;
     const to = { row: at.row + step[0]!, column: at.column + step[1]! };
-    if (!rows[to.row]?.cells[to.column]) return;
+    if (!rows[to.row] || !columns[to.column]) return;
     event.preventDefault();
     setActive(to);
+    requestAnimationFrame(() => frame.current?.scrollIntoView({ block: 'nearest' }));
   };
   const onClick = (event: MouseEvent) => {
-    const found = cellAt(event as PointerEvent);
-    const href = found && rows[found.row]!.cells[found.column]!.href;
+    const found = cellAt(event);
+    const href = found && rows[found.row]!.cellAt(found.column).href;
     if (href && !(event.target as Element).closest('a')) location.hash = href;
   };
   return (
@@ -66,82 +87,78 @@ export function HeatMap(props: {
       <p class="readout-line">
         {active ? words : 'Point at a cell to read it; it leads to the explanation of its day.'}
       </p>
-      <div ref={ref} class="picture" style={{ height: `${height}px` }}>
-        {width > 0 && (
-          <svg
-            ref={svg}
-            class="heat"
-            width={width}
-            height={height}
-            role="group"
-            aria-label={label}
-            onPointerMove={(event) => setActive(cellAt(event))}
-            onPointerLeave={() => setActive(undefined)}
-            onClick={onClick}
-          >
-            <defs>
-              <pattern
-                id="heat-hatch"
-                width="6"
-                height="6"
-                patternUnits="userSpaceOnUse"
-                patternTransform="rotate(45)"
-              >
-                <rect width="6" height="6" class="hatch-ground" />
-                <rect width="2" height="6" class="hatch-line" />
-              </pattern>
-            </defs>
-            <g aria-hidden="true">
-              {columns.map(
-                ({ key, tick }, index) =>
-                  index % every === 0 && (
-                    <text
-                      key={key}
-                      class="axis"
-                      x={gutter + (index + 0.5) * band}
-                      y={13}
-                      text-anchor="middle"
-                    >
-                      {tick}
-                    </text>
-                  ),
+      <svg class="heat-axis" width={width} height={AXIS_HEIGHT} aria-hidden="true">
+        {ticksOf(columns, band).map(({ tick, x }) => (
+          <text key={x} class="axis" x={gutter + x} y={13} text-anchor="middle">
+            {tick}
+          </text>
+        ))}
+      </svg>
+      <div class="heat-rows">
+        <div ref={ref} class="picture" style={{ height: `${height}px` }}>
+          {width > 0 && (
+            <svg
+              ref={svg}
+              class="heat"
+              width={width}
+              height={height}
+              role="group"
+              aria-label={label}
+              onPointerMove={(event) => setActive(cellAt(event))}
+              onPointerLeave={() => setActive(undefined)}
+              onClick={onClick}
+            >
+              <defs>
+                <pattern
+                  id="heat-hatch"
+                  width="6"
+                  height="6"
+                  patternUnits="userSpaceOnUse"
+                  patternTransform="rotate(45)"
+                >
+                  <rect width="6" height="6" class="hatch-ground" />
+                  <rect width="2" height="6" class="hatch-line" />
+                </pattern>
+              </defs>
+              {drawnRows}
+              {cell && (
+                <a
+                  href={cell.href}
+                  tabIndex={0}
+                  aria-label={words}
+                  class="heat-active"
+                  onKeyDown={onKeyDown}
+                  onFocus={() => setActive(at)}
+                  onBlur={() => setActive(undefined)}
+                >
+                  <rect
+                    ref={frame}
+                    class={active ? 'shown' : ''}
+                    x={gutter + at.column * band}
+                    y={at.row * rowHeight}
+                    width={band}
+                    height={rowHeight}
+                  />
+                </a>
               )}
-            </g>
-            {rows.map((row, index) => (
-              <Row
-                key={row.key}
-                row={row}
-                x={gutter}
-                y={top + index * rowHeight}
-                band={band}
-                rowHeight={rowHeight}
-                charactersMax={charactersMax}
-              />
-            ))}
-            {cell && (
-              <a
-                href={cell.href}
-                tabIndex={0}
-                aria-label={words}
-                class="heat-active"
-                onKeyDown={onKeyDown}
-                onFocus={() => setActive(at)}
-                onBlur={() => setActive(undefined)}
-              >
-                <rect
-                  class={active ? 'shown' : ''}
-                  x={gutter + at.column * band}
-                  y={top + at.row * rowHeight}
-                  width={band}
-                  height={rowHeight}
-                />
-              </a>
-            )}
-          </svg>
-        )}
+            </svg>
+          )}
+        </div>
       </div>
     </div>
   );
+}
+
+/** The names of columns that have room beside each other, with their middle in pixels. */
+function ticksOf(columns: ReadonlyArray<{ tick: string }>, band: number) {
+  let freeFrom = Number.NEGATIVE_INFINITY;
+  return columns.flatMap(({ tick }, index) => {
+    const x = (index + 0.5) * band;
+    const half = tick.length * CHARACTER_WIDTH * 0.5;
+    if (tick === '' || x - half < freeFrom) return [];
+    freeFrom = x + half + 2 * CHARACTER_WIDTH;
+    return [{ tick, x }];
+  });
 }
 
 const states: readonly CellState[] = ['good', 'noted', 'doubtful', 'bad', 'missing', 'future'];
@@ -173,13 +190,19 @@ function Row(props: {
         </a>
       )}
       {states.map((state) => {
-        const places = row.cells.flatMap((cell, index) => (cell.state === state ? [x + index * band] : []));
-        if (places.length === 0) return null;
+        const runs = runsOf(row.states, state, gap > 0);
+        if (runs.length === 0) return null;
         const [w, h] = [band - gap, rowHeight - 2];
-        const area = places
-          .map((at) => `M${at.toFixed(1)} ${y + 1}h${w.toFixed(1)}v${h}h-${w.toFixed(1)}z`)
+        const hasRoom = band >= SIGN_ROOM;
+        // Where there is no room for signs, cells that are partly a guess are lower.
+        const lower = !hasRoom && state === 'doubtful' ? Math.round(h * 0.4) : 0;
+        const area = runs
+          .map(({ from, count }) => {
+            const across = (count * band - gap).toFixed(1);
+            return `M${(x + from * band).toFixed(1)} ${y + 1 + lower}h${across}v${h - lower}h-${across}z`;
+          })
           .join('');
-        const sign = band >= 7 ? signOf[state]?.(Math.min(w, h) * 0.22) : undefined;
+        const sign = hasRoom ? signOf[state]?.(Math.min(w, h) * 0.22) : undefined;
         return (
           <g key={state}>
             <path
@@ -190,7 +213,9 @@ function Row(props: {
             {sign && (
               <path
                 class={`cell-sign sign-${state}`}
-                d={places.map((at) => `M${(at + w / 2).toFixed(1)} ${y + 1 + h / 2}${sign}`).join('')}
+                d={runs
+                  .map(({ from }) => `M${(x + from * band + w / 2).toFixed(1)} ${y + 1 + h / 2}${sign}`)
+                  .join('')}
               />
             )}
           </g>
@@ -198,6 +223,18 @@ function Row(props: {
       })}
     </g>
   );
+}
+
+/** Where columns of a state begin, and how many follow each other. @param isEach true for columns with room between them */
+function runsOf(states: readonly CellState[], wanted: CellState, isEach: boolean) {
+  const runs: Array<{ from: number; count: number }> = [];
+  for (const [index, state] of states.entries()) {
+    if (state !== wanted) continue;
+    const last = runs.at(-1);
+    if (!isEach && last && last.from + last.count === index) last.count += 1;
+    else runs.push({ from: index, count: 1 });
+  }
+  return runs;
 }
 
 /** A mark in the middle of a cell, of a size in pixels. */
