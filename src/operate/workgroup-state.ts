@@ -107,8 +107,8 @@ async function readState(
     return { ...none, troubles: [...storage, ...problem], state: 'never run' };
   }
   const isHibernated = status.isHibernated === true && (elsewhere !== undefined || workers.kind === 'living');
-  const isRunning =
-    isHibernated || (isFresh(status, nowMs) && (elsewhere?.status !== undefined || isWrittenByLiving));
+  const isWritten = isFresh(status, nowMs) && (elsewhere?.status !== undefined || isWrittenByLiving);
+  const isRunning = status.isHibernated ? isHibernated : isWritten;
   // The last state of a stopped worker is not current.
   const own = isRunning ? (status.troubles ?? []) : [];
   // A stopped process has written that everything is well.
@@ -129,7 +129,7 @@ async function readState(
 
 function isOfLivingWorker(status: WorkgroupStatus, { kind }: LocalWorkers, nowMs: UtcMs): boolean {
   if (kind === 'ended') return false;
-  return isFresh(status, nowMs) || (status.isHibernated === true && kind === 'living');
+  return status.isHibernated ? kind === 'living' : isFresh(status, nowMs);
 }
 
 /** A bucket that does not answer becomes a trouble, so that the other facts are shown. */

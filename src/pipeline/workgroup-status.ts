@@ -180,10 +180,10 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     async close() {
       for (const entry of known.values()) {
         await entry.writing;
-        const { workgroupId } = entry.status;
+        const { workgroupId, isHibernated } = entry.status;
         if (readStatus(options.dataDir, workgroupId)?.processId !== process.pid) continue;
-        // Thousands that hibernate for long are left alone: they are current only while a worker lives.
-        if (isFresh(entry.status, clock.now())) change(workgroupId, { hasStopped: true });
+        // One that hibernates, of perhaps thousands, is current only while a worker lives.
+        if (!isHibernated) change(workgroupId, { hasStopped: true });
         await entry.writing;
         if (entry.dirty) await write(entry);
       }

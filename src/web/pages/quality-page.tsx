@@ -90,9 +90,7 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
         />
       </div>
       <Shown
-        of={
-          statuses.answer ? { ...asked, answer: quality } : { ...asked, answer: undefined, isLoading: true }
-        }
+        of={statuses.answer ? { ...asked, answer: quality } : { ...statuses, answer: undefined }}
         what="the quality of days"
         height={400}
       >
