@@ -110,7 +110,6 @@ testPage('no answer of any page is above a megabyte with 400 devices and three y
   for (const [view, shown] of [
     ['overview', '.overview .heat path'],
     [`energy?from=${firstDay}&to=${yesterday}`, '.column'],
-    [`energy?from=${firstDay}&to=${yesterday}&show=devices`, '.column'],
     [`quality?by=source&from=${addDays(yesterday, -91)}&to=${yesterday}`, '.heat path'],
     ['quality', '.heat path'],
     ['devices', '.day-spark'],

@@ -32,11 +32,11 @@ export function OverviewState(props: {
     <section class={`state state-${state} area-state`} aria-label="State">
       <StateSign state={state} />
       <div>
-        <p class="state-name">
+        <h2 class="state-name">
           {state === 'good'
             ? 'All is well.'
             : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention.`}
-        </p>
+        </h2>
         {worst && <p>{worst.text}</p>}
         <p class="muted">
           {known > 0 &&
