@@ -55,6 +55,9 @@ test('a backfill is previewed, started by an administrator, listed, audited and 
     data: { source: 'stream', fromMs: Date.parse(from) },
   });
   const [newest, second] = entries;
+  const [titles, line] = await at.csv('audit?limit=1');
+  expect(titles).toBe('at,actor,action,target,data');
+  expect(line).toMatch(/^2\d{3}-[^,]+Z,[^,]+,backfill\./);
   const page = (await at.get('audit?limit=1')).body as { entries: unknown[]; next: string };
   expect(page.entries).toEqual([newest]);
   const next = (await at.get(`audit?limit=1&before=${page.next}`)).body as { entries: unknown[] };

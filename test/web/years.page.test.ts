@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
-import type { Quality } from '../../src/web/facts/answers.ts';
+import type { QualityAnswer } from '../../src/web/facts/answers.ts';
 import { fillDays, filledDevices } from '../support/fill-days.ts';
 import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
 import { openPage, served, signIn, testPage } from './support/open-page.ts';
@@ -53,7 +53,7 @@ testPage('a year of 400 devices is one picture that can be read, scrolled and fo
     `${service.url}/api/v1/orgs/${WORKGROUP}/quality?startDate=${from}&endDate=${to}`,
     { headers: { Authorization: `Bearer ${service.token}` } },
   );
-  const { devices, kinds } = (await answer.json()) as Quality;
+  const { devices, kinds } = (await answer.json()) as QualityAnswer;
 
   const active = page.locator('.heat-active');
   const nameOf = async (place: 'first' | 'last') => (await page.locator('.row-name')[place]().textContent())!;
@@ -109,7 +109,7 @@ testPage('no answer of any page is above a megabyte with 400 devices and three y
   const { yesterday } = served();
   for (const [view, shown] of [
     ['overview', '.overview .heat path'],
-    [`energy?from=${firstDay}&to=${yesterday}`, '.column'],
+    [`energy?from=${firstDay}&to=${yesterday}`, '.column, main .empty'],
     [`quality?by=source&from=${addDays(yesterday, -91)}&to=${yesterday}`, '.heat path'],
     ['quality', '.heat path'],
     ['devices', '.day-spark'],

@@ -35,7 +35,7 @@ export type DailyEnergy = z.output<typeof dailyEnergySchema>;
 export type DayDetails = z.output<typeof dailyEnergyDetailsSchema>;
 /** One value of `DayDetails`. */
 export type DayOfSeries = DayDetails[string][string];
-export type Quality = z.output<typeof qualitySchema>;
+export type QualityAnswer = z.output<typeof qualitySchema>;
 export type Profiles = z.output<typeof intervalEnergySchema>;
 export type Balances = z.output<typeof balanceAnswerSchema>;
 export type Balance = Balances[string];

@@ -8,7 +8,7 @@ import type { DeviceStatuses } from './answers.ts';
  * - `heard`: it sends data, and nobody says whether it is online
  * - `asleep`: it said that it goes to sleep, which is no fault
  */
-export type DeviceKind = 'silent' | 'quiet' | 'unknown' | 'heard' | 'asleep' | 'online';
+export type KindOfDevice = 'silent' | 'quiet' | 'unknown' | 'heard' | 'asleep' | 'online';
 
 /** Solar devices sleep at night. Nothing that works is quiet for longer. */
 const QUIET_MS = 24 * 60 * 60_000;
@@ -21,7 +21,7 @@ const calmReasons = new Set(['asleep']);
 export function deviceKind(
   { state, reason, lastSeen }: Omit<DeviceStatuses[string], 'name'>,
   nowMs = Date.now(),
-): DeviceKind {
+): KindOfDevice {
   const isCalm = calmReasons.has(reason ?? '');
   if (state === 'offline' && !isCalm) return 'silent';
   if (lastSeen !== null && nowMs - Date.parse(lastSeen) > QUIET_MS) return 'quiet';

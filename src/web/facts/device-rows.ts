@@ -1,18 +1,18 @@
 import type { LocalDay } from '../words/local-days.ts';
 import type { DayDetails, DeviceStatuses } from './answers.ts';
-import { type DeviceKind, deviceKind } from './device-kind.ts';
+import { deviceKind, type KindOfDevice } from './device-kind.ts';
 import { deviceName } from './series.ts';
 
-export type DeviceFilter = 'all' | DeviceKind;
+export type DeviceFilter = 'all' | KindOfDevice;
 
 export interface DeviceRow {
   id: string;
   name: string;
   status: DeviceStatuses[string];
-  kind: DeviceKind;
+  kind: KindOfDevice;
 }
 
-const order: readonly DeviceKind[] = ['silent', 'quiet', 'unknown', 'heard', 'asleep', 'online'];
+const order: readonly KindOfDevice[] = ['silent', 'quiet', 'unknown', 'heard', 'asleep', 'online'];
 
 /** All devices, those that need a look first. */
 export function deviceRows(statuses: DeviceStatuses, nowMs = Date.now()): DeviceRow[] {
@@ -26,9 +26,9 @@ export function deviceRows(statuses: DeviceStatuses, nowMs = Date.now()): Device
 }
 
 export function countKinds(
-  rows: ReadonlyArray<{ kind: DeviceKind }>,
+  rows: ReadonlyArray<{ kind: KindOfDevice }>,
 ): Readonly<Record<DeviceFilter, number>> {
-  const count = (kind: DeviceKind) => rows.filter((row) => row.kind === kind).length;
+  const count = (kind: KindOfDevice) => rows.filter((row) => row.kind === kind).length;
   return {
     all: rows.length,
     silent: count('silent'),

@@ -1,5 +1,5 @@
 import type { LocalDay } from '../words/local-days.ts';
-import type { DayDetails, DayOfSeries, Quality } from './answers.ts';
+import type { DayDetails, DayOfSeries, QualityAnswer } from './answers.ts';
 import { seriesOf } from './series.ts';
 
 /** What is known of a day of a device or a source. Compact answers have no energy. */
@@ -23,7 +23,7 @@ export function daysOfDetails(details: DayDetails, days: readonly LocalDay[]): Q
 }
 
 /** @param days the days that the answer is about, in order */
-export function daysOfQuality({ kinds, devices }: Quality, days: readonly LocalDay[]): QualityDays {
+export function daysOfQuality({ kinds, devices }: QualityAnswer, days: readonly LocalDay[]): QualityDays {
   return {
     days,
     keys: Object.keys(devices),

@@ -1,6 +1,6 @@
 import { useContext, useMemo } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { DayDetails, DeviceStatuses, Quality } from '../facts/answers.ts';
+import type { DayDetails, DeviceStatuses, QualityAnswer } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { daysOfDetails, daysOfQuality, type QualityDays, type QualityOfDay } from '../facts/quality-days.ts';
 import { qualityRows } from '../facts/quality-rows.ts';
@@ -49,7 +49,10 @@ export function QualityPage({ query }: { query: Readonly<Record<string, string>>
       `daily-energy/details?${range}${by === 'source' ? '&groupBy=source' : ''}${only}`,
     SLOW_MS,
   );
-  const compact = useAnswer<Quality>(statuses.answer && isCompact && `quality?${range}${only}`, SLOW_MS);
+  const compact = useAnswer<QualityAnswer>(
+    statuses.answer && isCompact && `quality?${range}${only}`,
+    SLOW_MS,
+  );
   const asked: Answered<unknown> = isCompact ? compact : details;
   const quality = useMemo(
     () =>

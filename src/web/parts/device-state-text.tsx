@@ -1,10 +1,10 @@
-import type { DeviceKind } from '../facts/device-kind.ts';
+import type { KindOfDevice } from '../facts/device-kind.ts';
 import type { DeviceRow } from '../facts/device-rows.ts';
 import { timeAgo } from '../words/time-words.ts';
 import { type StateKind, StateWord } from './state-word.tsx';
 import { TimeAgo } from './time-text.tsx';
 
-const looks: Readonly<Record<DeviceKind, { sign: StateKind; words: string }>> = {
+const looks: Readonly<Record<KindOfDevice, { sign: StateKind; words: string }>> = {
   silent: { sign: 'bad', words: 'offline' },
   quiet: { sign: 'doubtful', words: 'silent' },
   unknown: { sign: 'noted', words: 'no message yet' },
