@@ -103,9 +103,10 @@ export function registerAccessRoutes(
         { entries, next },
         {
           name: 'audit',
-          columns: ['at', 'actor', 'action', 'target', 'data'],
-          rows: entries.map(({ data, ...entry }) => ({
+          columns: ['happened_at', 'actor', 'action', 'target', 'data'],
+          rows: entries.map(({ at, data, ...entry }) => ({
             ...entry,
+            happened_at: at,
             data: data === null ? null : JSON.stringify(data),
           })),
         },

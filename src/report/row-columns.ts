@@ -199,7 +199,7 @@ export const columnTypes = {
   devices: number('Devices', 'Number of devices, if the messages name any'),
   first_at: instant('First (UTC)', 'Messages: when the first was set aside; readings: the first event time'),
   last_at: instant('Last (UTC)', 'The same of the last one'),
-  at: instant('Time (UTC)', 'When it happened'),
+  happened_at: instant('Time (UTC)', 'When it happened'),
   actor: text('Actor', 'Who did it', 30),
   action: text('Action', 'What was done, such as token.issued', 24),
   target: text('Target', 'To what it was done', 38),
