@@ -39,6 +39,7 @@ export function qualityRows(
 const byName = new Intl.Collator(undefined, { numeric: true });
 
 function stateOf({ flags }: QualityOfDay, isToday: boolean): CellState {
+  if (flags.length === 0) return 'good';
   // Today is partial by its nature.
   const counted = isToday ? flags.filter((flag) => flag !== 'partial' && flag !== 'estimated') : flags;
   return worstRank(counted) ?? 'good';

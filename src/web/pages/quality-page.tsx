@@ -13,7 +13,7 @@ import { FlagList, StatusWord } from '../parts/flag-list.tsx';
 import { PageLinks, pageOf } from '../parts/page-links.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
-import { type CellState, HeatKey, HeatMap } from '../pictures/heat-map.tsx';
+import { type CellState, HeatKey, HeatMap, type HeatRow } from '../pictures/heat-map.tsx';
 import { worstRank } from '../words/flag-words.ts';
 import { countDays, isDay, listDays, shiftDay } from '../words/local-days.ts';
 import { countText, formatShare, plural } from '../words/number-words.ts';
@@ -136,23 +136,23 @@ function QualityOfDevices(props: {
   const { days } = quality;
   const hrefOf = (key: string, day: string) => linkTo(workgroup.id, 'why', { ...splitSeries(key), day });
   const nameOf = namerOf(quality.keys, statuses);
-  const { rows, states, flagged } = useMemo(() => {
+  const { rows, counts, flagged } = useMemo(() => {
     const known = new Set(quality.keys.map((key) => splitSeries(key).device));
     const keys = [...quality.keys, ...ids.filter((id) => !known.has(id))];
     const made = qualityRows(quality, keys, { today, nameOf, hrefOf });
-    const all = made.flatMap((row) => row.states).filter((state) => state !== 'future');
-    return { rows: made, states: all, flagged: flaggedDays(quality, today) };
+    return { rows: made, counts: countStates(made), flagged: flaggedDays(quality, today) };
   }, [quality, today, statuses]);
   if (quality.keys.length === 0)
     return <Empty title="No energy in this period">Nothing was measured from {periodName(period)}.</Empty>;
-  const count = (...wanted: CellState[]) => states.filter((state) => wanted.includes(state)).length;
+  const count = (state: CellState) => counts.get(state) ?? 0;
+  const known = [...counts].reduce((sum, [state, cells]) => (state === 'future' ? sum : sum + cells), 0);
   return (
     <>
       <figure class="figure">
         <figcaption>
           <p class="sentence">
-            {formatShare(count('good', 'noted') / Math.max(1, states.length))} of{' '}
-            {plural(states.length, `${by} day`)} can be trusted without a look.{' '}
+            {formatShare((count('good') + count('noted')) / Math.max(1, known))} of{' '}
+            {plural(known, `${by} day`)} can be trusted without a look.{' '}
             {count('missing') > 0 &&
               `${countText(count('missing'))} ${count('missing') === 1 ? 'has' : 'have'} no data. `}
             {count('doubtful') > 0 &&
@@ -166,7 +166,7 @@ function QualityOfDevices(props: {
           rows={rows}
           columns={days.map((day) => ({ tick: tickOf(day, days), name: longDay(day) }))}
         />
-        <HeatKey present={new Set(states)} />
+        <HeatKey present={new Set(counts.keys())} />
       </figure>
       <h2>Days to look at</h2>
       {flagged.length === 0 ? (
@@ -238,6 +238,12 @@ function periodIn({ from, to }: Readonly<Record<string, string>>, today: string,
   return { from: shiftDay(today, -29), to: today };
 }
 
+function countStates(rows: readonly HeatRow[]): Map<CellState, number> {
+  const counts = new Map<CellState, number>();
+  for (const { states } of rows) for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return counts;
+}
+
 interface FlaggedDay {
   key: string;
   day: string;
@@ -252,7 +258,7 @@ function flaggedDays(quality: QualityDays, today: string): FlaggedDay[] {
     if (day >= today) continue;
     for (const key of quality.keys) {
       const value = quality.at(key, index);
-      if (value && ['bad', 'doubtful'].includes(worstRank(value.flags) ?? ''))
+      if (value && value.flags.length > 0 && ['bad', 'doubtful'].includes(worstRank(value.flags) ?? ''))
         found.push({ key, day, value });
     }
   }

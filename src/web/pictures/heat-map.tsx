@@ -6,7 +6,6 @@ export type CellState = 'good' | 'noted' | 'doubtful' | 'bad' | 'missing' | 'fut
 export interface HeatRow {
   key: string;
   name: string;
-  href?: string | undefined;
   /** The state of each column. */
   states: readonly CellState[];
   /** A cell in words, what it is and why, and what it leads to. */
@@ -19,12 +18,14 @@ const ROWS_OF_USUAL_HEIGHT = 60;
 const LOW_ROW_HEIGHT = 15;
 /** Of the names of columns, in pixels. */
 const CHARACTER_WIDTH = 6.5;
+/** Of the names of rows, in pixels. */
+const CHARACTER_WIDTH_OF_ROW = 7.4;
 /** The least width of a cell with a sign. */
 const SIGN_ROOM = 7;
 
 /**
- * Rows by columns. Each state has its own mark, so it can be told apart without colour. Cells of one state are one path, and rows are drawn once, so
- * hundreds of rows are drawn fast. Many rows scroll below the names of the columns. One cell can be reached with Tab, the others with the arrow keys.
+ * Rows by columns. Each state has its own mark, so it can be told apart without colour. Rows are drawn once, so hundreds of
+ * them are drawn fast. Many rows scroll below the names of the columns. One cell can be reached with Tab, the others with the arrow keys.
  */
 export function HeatMap(props: {
   label: string;
@@ -48,15 +49,15 @@ export function HeatMap(props: {
   const words = cell && `${row!.name}, ${columns[at.column]!.name}: ${cell.words}`;
   const drawnRows = useMemo(
     () =>
-      rows.map((one, index) => (
-        <Row
-          key={one.key}
-          row={one}
+      Array.from({ length: Math.ceil(rows.length / ROWS_OF_BLOCK) }, (_, block) => (
+        <Block
+          key={block}
+          rows={rows.slice(block * ROWS_OF_BLOCK, (block + 1) * ROWS_OF_BLOCK)}
           x={gutter}
-          y={index * rowHeight}
+          y={block * ROWS_OF_BLOCK * rowHeight}
           band={band}
           rowHeight={rowHeight}
-          charactersMax={Math.floor(gutter / 7.4)}
+          charactersMax={Math.floor(gutter / CHARACTER_WIDTH_OF_ROW)}
         />
       )),
     [rows, gutter, band, rowHeight],
@@ -161,78 +162,75 @@ function ticksOf(columns: ReadonlyArray<{ tick: string }>, band: number) {
   });
 }
 
-const states: readonly CellState[] = ['good', 'noted', 'doubtful', 'bad', 'missing', 'future'];
+/** Rows of which the cells of one state are one path. A path for each row would be thousands of elements. */
+const ROWS_OF_BLOCK = 20;
 
-function Row(props: {
-  row: HeatRow;
+function Block(props: {
+  rows: readonly HeatRow[];
   x: number;
   y: number;
   band: number;
   rowHeight: number;
   charactersMax: number;
 }) {
-  const { row, x, y, band, rowHeight, charactersMax } = props;
+  const { rows, x, y, band, rowHeight, charactersMax } = props;
   const gap = band > 6 ? 1 : 0;
-  const name = row.name.length > charactersMax ? `${row.name.slice(0, charactersMax - 1)}…` : row.name;
-  const label = (
-    <text class="row-name" x={0} y={y + rowHeight / 2 + 4}>
-      {name}
-      {name !== row.name && <title>{row.name}</title>}
-    </text>
-  );
+  const [w, h] = [band - gap, rowHeight - 2];
+  const hasRoom = band >= SIGN_ROOM;
+  const areas = new Map<CellState, string[]>();
+  const signs = new Map<CellState, string[]>();
+  for (const [place, row] of rows.entries()) {
+    const top = y + place * rowHeight + 1;
+    for (const { state, from, count } of runsOf(row.states, gap > 0)) {
+      // Where there is no room for signs, cells that are partly a guess are lower.
+      const lower = !hasRoom && state === 'doubtful' ? Math.round(h * 0.4) : 0;
+      const across = (count * band - gap).toFixed(1);
+      const left = x + from * band;
+      push(areas, state, `M${left.toFixed(1)} ${top + lower}h${across}v${h - lower}h-${across}z`);
+      const sign = hasRoom ? signOf[state]?.(Math.min(w, h) * 0.22) : undefined;
+      if (sign) push(signs, state, `M${(left + w / 2).toFixed(1)} ${top + h / 2}${sign}`);
+    }
+  }
   return (
     <g>
-      {row.href === undefined ? (
-        label
-      ) : (
-        <a href={row.href} aria-label={row.name}>
-          {label}
-        </a>
-      )}
-      {states.map((state) => {
-        const runs = runsOf(row.states, state, gap > 0);
-        if (runs.length === 0) return null;
-        const [w, h] = [band - gap, rowHeight - 2];
-        const hasRoom = band >= SIGN_ROOM;
-        // Where there is no room for signs, cells that are partly a guess are lower.
-        const lower = !hasRoom && state === 'doubtful' ? Math.round(h * 0.4) : 0;
-        const area = runs
-          .map(({ from, count }) => {
-            const across = (count * band - gap).toFixed(1);
-            return `M${(x + from * band).toFixed(1)} ${y + 1 + lower}h${across}v${h - lower}h-${across}z`;
-          })
-          .join('');
-        const sign = hasRoom ? signOf[state]?.(Math.min(w, h) * 0.22) : undefined;
+      {rows.map((row, place) => {
+        const name = row.name.length > charactersMax ? `${row.name.slice(0, charactersMax - 1)}…` : row.name;
         return (
-          <g key={state}>
-            <path
-              class={`cell cell-${state}`}
-              d={area}
-              fill={state === 'missing' ? 'url(#heat-hatch)' : undefined}
-            />
-            {sign && (
-              <path
-                class={`cell-sign sign-${state}`}
-                d={runs
-                  .map(({ from }) => `M${(x + from * band + w / 2).toFixed(1)} ${y + 1 + h / 2}${sign}`)
-                  .join('')}
-              />
-            )}
-          </g>
+          <text key={row.key} class="row-name" x={0} y={y + (place + 0.5) * rowHeight + 4}>
+            {name}
+            {name !== row.name && <title>{row.name}</title>}
+          </text>
         );
       })}
+      {[...areas].map(([state, parts]) => (
+        <path
+          key={state}
+          class={`cell cell-${state}`}
+          d={parts.join('')}
+          fill={state === 'missing' ? 'url(#heat-hatch)' : undefined}
+        />
+      ))}
+      {[...signs].map(([state, parts]) => (
+        <path key={`sign ${state}`} class={`cell-sign sign-${state}`} d={parts.join('')} />
+      ))}
     </g>
   );
 }
 
-/** Where columns of a state begin, and how many follow each other. @param isEach true for columns with room between them */
-function runsOf(states: readonly CellState[], wanted: CellState, isEach: boolean) {
-  const runs: Array<{ from: number; count: number }> = [];
-  for (const [index, state] of states.entries()) {
-    if (state !== wanted) continue;
+function push(lists: Map<CellState, string[]>, state: CellState, part: string): void {
+  const list = lists.get(state);
+  if (list) list.push(part);
+  else lists.set(state, [part]);
+}
+
+/** Columns of one state that follow each other. @param isEach true for columns with room between them */
+function runsOf(states: readonly CellState[], isEach: boolean) {
+  const runs: Array<{ state: CellState; from: number; count: number }> = [];
+  for (let index = 0; index < states.length; index++) {
+    const state = states[index]!;
     const last = runs.at(-1);
-    if (!isEach && last && last.from + last.count === index) last.count += 1;
-    else runs.push({ from: index, count: 1 });
+    if (!isEach && last?.state === state) last.count += 1;
+    else runs.push({ state, from: index, count: 1 });
   }
   return runs;
 }
