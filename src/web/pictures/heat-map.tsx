@@ -150,16 +150,21 @@ export function HeatMap(props: {
   );
 }
 
-/** The names of columns that have room beside each other, with their middle in pixels. */
+/** The names of columns that have room beside each other, with their middle in pixels. Long ones, which begin a month, come first. */
 function ticksOf(columns: ReadonlyArray<{ tick: string }>, band: number) {
-  let freeFrom = Number.NEGATIVE_INFINITY;
-  return columns.flatMap(({ tick }, index) => {
-    const x = (index + 0.5) * band;
-    const half = tick.length * CHARACTER_WIDTH * 0.5;
-    if (tick === '' || x - half < freeFrom) return [];
-    freeFrom = x + half + 2 * CHARACTER_WIDTH;
-    return [{ tick, x }];
-  });
+  const placed: Array<{ tick: string; x: number }> = [];
+  const widthOf = (tick: string) => (tick.length + 1) * CHARACTER_WIDTH;
+  const wanted = columns
+    .map(({ tick }, index) => ({ tick, x: (index + 0.5) * band }))
+    .filter(({ tick }) => tick !== '')
+    .sort((a, b) => b.tick.length - a.tick.length || a.x - b.x);
+  for (const one of wanted) {
+    const isFree = placed.every(
+      ({ tick, x }) => Math.abs(one.x - x) >= (widthOf(tick) + widthOf(one.tick)) / 2,
+    );
+    if (isFree) placed.push(one);
+  }
+  return placed;
 }
 
 /** Rows of which the cells of one state are one path. A path for each row would be thousands of elements. */
