@@ -27,7 +27,7 @@ const SOURCES_OF_DEVICE = 3;
 const ROWS_OF_PAGE = 50;
 /** So many devices are one picture. More are in pages, because their ids are in the address of the request. */
 const DEVICES_MAX = 400;
-const DEVICES_OF_PAGE = 200;
+const DEVICES_OF_PAGE = 100;
 
 /** Device by day: what can be trusted, what cannot, and why. */
 export function QualityPage({ query }: { query: Readonly<Record<string, string>> }) {
