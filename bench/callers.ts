@@ -42,7 +42,7 @@ export async function benchCallers(print: (line: string) => void): Promise<Ratio
   const service = await createUpProcess(cwd, config);
   const { dataDir } = service.config;
   try {
-    await fillLake(dataDir, join(dataDir, 'lake'), print);
+    await fillLake(dataDir, print);
     await service.start();
     await upload(service);
     return await measure(service, print);

@@ -21,7 +21,7 @@ export async function benchExport(print: (line: string) => void): Promise<Ratio[
   const folder = join(dataDir, 'exports');
   mkdirSync(folder);
   try {
-    await fillLake(dataDir, lakeDir, print);
+    await fillLake(dataDir, print);
     const { workgroups, exports } = configSchema.parse({
       workgroups: [{ id: WORKGROUP }],
       exports: [

@@ -12,10 +12,9 @@ import { silentLogger } from '../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../src/lib/time.ts';
 import { readHead } from '../src/publish/lake-commit.ts';
 import { filePath, lakePaths } from '../src/publish/lake-layout.ts';
-import { publish } from '../src/publish/publish.ts';
 import { openLakeReader } from '../src/report/lake-reader.ts';
 import { registerReportRoutes } from '../src/report/report-routes.ts';
-import { openShard } from '../src/warehouse/shard.ts';
+import { fillDays } from '../test/support/fill-days.ts';
 
 export const WORKGROUP = 'bench';
 export const DEVICES = 1_000;
@@ -44,7 +43,7 @@ export async function benchReport(print: (line: string) => void): Promise<Report
   const lakeDir = join(dataDir, 'lake');
   const clock = systemClock;
   try {
-    await fillLake(dataDir, lakeDir, print);
+    await fillLake(dataDir, print);
     const access = await createAccess({ dataDir, issuer: 'bench', clock });
     const { token } = await access.issue({
       subject: 'bench',
@@ -107,32 +106,17 @@ export async function benchReport(print: (line: string) => void): Promise<Report
   }
 }
 
-export async function fillLake(
-  dataDir: string,
-  lakeDir: string,
-  print: (line: string) => void,
-): Promise<void> {
-  const shard = await openShard({
-    path: join(dataDir, 'warehouse', `${WORKGROUP}.duckdb`),
+/** A year of 1,000 devices with 3 sources each, below `dataDir`. */
+export async function fillLake(dataDir: string, print: (line: string) => void): Promise<void> {
+  const filled = {
     workgroupId: WORKGROUP,
-    memoryMegabytes: 1_024,
-    threads: THREADS,
-    folders: [lakeDir],
-    clock: systemClock,
-    logger: silentLogger,
-  });
-  await shard.transaction(async (connection) => {
-    await connection.run('SELECT setseed(0.42)');
-    await connection.run(
-      `INSERT INTO daily_energy (day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at_ms, batch_id)
-       SELECT DATE '2026-01-01' + d.range::INTEGER, v.device, s.source, (random() * 30000)::BIGINT, 'total_energy', 1, 0, 1, 'final', 1, 0, 1
-       FROM range(365) d, (SELECT md5(range::VARCHAR)::UUID AS device FROM range(${DEVICES})) v, (SELECT unnest($sources) AS source) s`,
-      { sources: listValue(SOURCES) },
-    );
-  });
-  const ms = await timed(() => publish(shard, { lakeDir, clock: systemClock, logger: silentLogger }));
+    devices: DEVICES,
+    sources: SOURCES,
+    firstDay: '2026-01-01',
+    days: 365,
+  };
+  const ms = await fillDays(dataDir, filled);
   print(`publish, ${DEVICES * SOURCES.length * 365} days in 12 months: ${ms.toFixed(0)} ms`);
-  await shard.close();
 }
 
 /** DuckDB as it comes, over the files that the report reads. */

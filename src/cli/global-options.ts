@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { type ConfigLoader, createConfigLoader, type LoadOptions } from '../config/config-loader.ts';
+import { type ConfigLoader, createConfigLoader } from '../config/config-loader.ts';
 import type { Terminal } from '../service/terminal.ts';
 
 /** Options of every command. */
@@ -14,27 +14,15 @@ export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
-/**
- * Reads the configuration that the command line names.
- * @param options.isRequired true if a missing configuration is an error
- * @throws InputError with all problems of the configuration
- */
-export function readConfig(
-  command: Command,
-  terminal: Terminal,
-  { isRequired = false }: Pick<LoadOptions, 'isRequired'> = {},
-): Config {
-  return withOptions(command, configLoader(command, terminal, { isRequired }).load());
+/** Reads the configuration that the command line names. @throws InputError if there is none, or with all its problems */
+export function readConfig(command: Command, terminal: Terminal): Config {
+  return withOptions(command, configLoader(command, terminal).load());
 }
 
 /** Reads the configuration that the command line names, also again. */
-export function configLoader(
-  command: Command,
-  terminal: Terminal,
-  { isRequired = false }: Pick<LoadOptions, 'isRequired'> = {},
-): ConfigLoader {
+export function configLoader(command: Command, terminal: Terminal): ConfigLoader {
   const { cwd, environment } = terminal;
-  return createConfigLoader({ path: globalOptions(command).config, cwd, environment, isRequired });
+  return createConfigLoader({ path: globalOptions(command).config, cwd, environment, isRequired: true });
 }
 
 /** The configuration with the options of the command line. */

@@ -109,7 +109,7 @@ async function createProgram(
   program
     .description('Turns a real-time telemetry stream into daily energy.')
     .version(version, '-V, --version', 'print the version')
-    .option('-c, --config <file>', 'the configuration file (default: wattline.yaml, if it exists)')
+    .option('-c, --config <file>', 'the configuration file (default: wattline.yaml in the current folder)')
     .option('--json', 'print data as JSON on standard output, and errors as JSON on standard error')
     .addOption(
       new Option('--log-level <level>', 'the log level (default: logLevel of the configuration)').choices([

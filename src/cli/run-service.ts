@@ -13,7 +13,7 @@ export async function runService(
   terminal: Terminal,
   run: (config: Config, service: Service) => Promise<void>,
 ): Promise<void> {
-  const loader = configLoader(command, terminal, { isRequired: true });
+  const loader = configLoader(command, terminal);
   const loaded = loader.load();
   const config = withOptions(command, loaded);
   await runUntilEnded(config.logLevel, terminal, (service) =>

@@ -8,8 +8,10 @@ import { formatInstant } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import { type AuditPosition, readAuditEntries } from '../report/read-audit.ts';
+import { formatShape } from '../report/row-format.ts';
 import { auditListSchema, tokenListSchema } from './listing-schemas.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendList } from './send-list.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
 export const TOKENS_LISTED_MAX = 1_000;
@@ -25,6 +27,7 @@ const auditQuerySchema = z.object({
   limit: countParameter(AUDIT_ENTRIES_MAX).meta({
     description: `The most entries of the answer: ${ENTRIES_DEFAULT} by default`,
   }),
+  ...formatShape,
 });
 
 /** Tokens of a workgroup, never the tokens themselves, and its audit log. */
@@ -77,7 +80,7 @@ export function registerAccessRoutes(
         ...about,
         summary: 'Audit log',
         description:
-          'Who did what, newest first, as published: seconds behind. Needs `search:read` and `org:audit`, as the table `audit_logs` of the stream does.',
+          'Who did what, newest first, as published: seconds behind. Needs `search:read` and `org:audit`, as the table `audit_logs` of the stream does. Rows have the header `Wattline-Next` instead of `next`.',
         querystring: auditQuerySchema,
         response: tagged(auditListSchema, operatorErrors),
       },
@@ -90,10 +93,24 @@ export function registerAccessRoutes(
       const found = await readAuditEntries(lake, generation, asked);
       const shown = found.slice(0, limit);
       const last = shown.at(-1)?.position;
-      return sendTagged(request, reply, {
-        entries: shown.map(({ atMs, position: _, ...entry }) => ({ at: formatInstant(atMs), ...entry })),
-        next: found.length > limit && last ? `${last.storeMs}-${last.offset}` : null,
-      });
+      const entries = shown.map(({ atMs, position: _, ...entry }) => ({ at: formatInstant(atMs), ...entry }));
+      const next = found.length > limit && last ? `${last.storeMs}-${last.offset}` : null;
+      if (next !== null) reply.header('Wattline-Next', next);
+      return sendList(
+        request,
+        reply,
+        lake,
+        { entries, next },
+        {
+          name: 'audit',
+          columns: ['happened_at', 'actor', 'action', 'target', 'data'],
+          rows: entries.map(({ at, data, ...entry }) => ({
+            ...entry,
+            happened_at: at,
+            data: data === null ? null : JSON.stringify(data),
+          })),
+        },
+      );
     },
   );
   rejectOtherMethods(app, `${root}/tokens`, ['GET']);

@@ -5,6 +5,7 @@ import type { BackfillPlan } from '../backfill/backfill-request.ts';
 import type { OpenGap } from '../backfill/plan-gaps.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import type { BackfillAnswer, backfillPlanSchema, gapsSchema } from './backfill-schemas.ts';
+import type { ListRows } from './send-list.ts';
 
 /** The newest gaps of an answer. */
 export const GAPS_LISTED_MAX = 200;
@@ -24,6 +25,20 @@ export function gapsAnswer(gaps: readonly OpenGap[]): z.output<typeof gapsSchema
       note: note ?? null,
     })),
     total: gaps.length,
+  };
+}
+
+export function gapRows({ gaps }: z.output<typeof gapsSchema>): ListRows {
+  return {
+    name: 'gaps',
+    columns: ['gap', 'reason', 'from_time', 'to_time', 'detected_at', 'available', 'note'],
+    rows: gaps.map(({ id, from, to, detectedAt, ...one }) => ({
+      ...one,
+      gap: id,
+      from_time: from,
+      to_time: to,
+      detected_at: detectedAt,
+    })),
   };
 }
 

@@ -8,9 +8,11 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { sendTagged, tagged } from '../http/send-tagged.ts';
 import { addressSchema } from '../report/day-request.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
 import { errorSchema } from '../report/report-schemas.ts';
+import { formatShape } from '../report/row-format.ts';
 import type { AskOwner } from './ask-owner.ts';
-import { backfillAnswer, gapsAnswer, planAnswer } from './backfill-answers.ts';
+import { backfillAnswer, gapRows, gapsAnswer, planAnswer } from './backfill-answers.ts';
 import {
   backfillPlanSchema,
   backfillsSchema,
@@ -19,6 +21,7 @@ import {
   startedBackfillSchema,
 } from './backfill-schemas.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendList } from './send-list.ts';
 import { listWithProgress, startBackfill } from './start-backfill.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
@@ -63,7 +66,12 @@ const actionErrors = { ...operatorErrors, 413: errorSchema, 415: errorSchema };
 /** Gaps of the stream, and backfills: list, preview, start, cancel. */
 export function registerBackfillRoutes(
   app: FastifyInstance,
-  { guard, askOwner, audit }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit },
+  {
+    guard,
+    askOwner,
+    audit,
+    lake,
+  }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
 ): void {
   const about = { tags: ['operate'], params: addressSchema };
 
@@ -76,12 +84,14 @@ export function registerBackfillRoutes(
         summary: 'Gaps of the stream',
         description:
           'Stretches of the stream that could not be read, newest first, and what the upstream still has of them. Asks the upstream for each gap.',
+        querystring: z.object(formatShape),
         response: tagged(gapsSchema, operatorErrors),
       },
     },
     async (request, reply) => {
       const { workgroup } = guard(request, ['search:read']);
-      return sendTagged(request, reply, gapsAnswer(await askOwner(workgroup.id, 'backfillGaps', {})));
+      const answer = gapsAnswer(await askOwner(workgroup.id, 'backfillGaps', {}));
+      return sendList(request, reply, lake, answer, gapRows(answer));
     },
   );
   app.get(

@@ -103,7 +103,9 @@ function dataFindings({ problems, gaps, quarantined, lastHour, devices }: Workgr
             finding(
               'note',
               'quarantine',
-              `${counted(quarantined, 'message')} or readings were received and not used`,
+              quarantined === 1
+                ? 'one message or reading was received and not used'
+                : `${quarantined.toLocaleString('en')} messages or readings were received and not used`,
             ),
           ]
         : []),

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
@@ -10,9 +10,11 @@ import { readDeviceStates } from '../report/device-states.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import { visibleMeters } from '../report/meter-request.ts';
 import { readSources } from '../report/read-sources.ts';
+import { formatShape } from '../report/row-format.ts';
 import { createRoleResolver } from '../roles/resolve-roles.ts';
 import { deviceListSchema, meterListSchema, siteListSchema } from './listing-schemas.ts';
 import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { type ListRows, sendList } from './send-list.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
 
@@ -25,30 +27,41 @@ export function registerListingRoutes(
   app: FastifyInstance,
   { guard, lake }: { guard: OperatorGuard; lake: LakeReader },
 ): void {
-  const lists = [
+  app.get(
+    `${root}/devices`,
     {
-      path: 'devices',
-      summary: 'Devices',
-      description:
-        'Configured devices and ones with messages: names, states, sites, meters, and sources with their roles.',
-      answer: deviceListSchema,
-      read: async (workgroup: WorkgroupConfig, wants: Wants) => ({
-        devices: await listDevices(lake, workgroup, wants),
-      }),
+      attachValidation: true,
+      schema: {
+        summary: 'Devices',
+        description:
+          'Configured devices and ones with messages: names, states, sites, meters, and sources with their roles. Rows are those of each source and role.',
+        tags: ['operate'],
+        params: addressSchema,
+        querystring: z.object(formatShape),
+        response: tagged(deviceListSchema, operatorErrors),
+      },
     },
+    async (request, reply) => {
+      const { workgroup, devices: visible } = guard(request, ['search:read'], { whole: false });
+      const devices = await listDevices(lake, workgroup, { devices: visible });
+      return sendList(request, reply, lake, { devices }, deviceRows(devices));
+    },
+  );
+  rejectOtherMethods(app, `${root}/devices`, ['GET']);
+  const lists = [
     {
       path: 'sites',
       summary: 'Sites',
       description: 'Sites with their meters and devices.',
       answer: siteListSchema,
-      read: async (workgroup: WorkgroupConfig, wants: Wants) => ({ sites: listSites(workgroup, wants) }),
+      read: (workgroup: WorkgroupConfig, wants: Wants) => ({ sites: listSites(workgroup, wants) }),
     },
     {
       path: 'meters',
       summary: 'Meters',
       description: 'Meters with their devices and sites.',
       answer: meterListSchema,
-      read: async (workgroup: WorkgroupConfig, wants: Wants) => ({ meters: listMeters(workgroup, wants) }),
+      read: (workgroup: WorkgroupConfig, wants: Wants) => ({ meters: listMeters(workgroup, wants) }),
     },
   ];
   for (const { path, summary, description, answer, read } of lists) {
@@ -67,7 +80,7 @@ export function registerListingRoutes(
       },
       async (request, reply) => {
         const { workgroup, devices } = guard(request, ['search:read'], { whole: false });
-        return sendTagged(request, reply, await read(workgroup, { devices }));
+        return sendTagged(request, reply, read(workgroup, { devices }));
       },
     );
     rejectOtherMethods(app, url, ['GET']);
@@ -110,6 +123,31 @@ async function listDevices(
         }));
       }),
     }));
+}
+
+/** A device without sources has one row. */
+function deviceRows(devices: readonly ListedDevice[]): ListRows {
+  const none = { source: null, role: null, negativeRole: null, from: null, to: null };
+  return {
+    name: 'devices',
+    columns: [
+      ...(['device', 'device_name', 'state', 'since', 'reason', 'last_seen', 'source'] as const),
+      ...(['role', 'negative_role', 'role_from', 'role_to', 'sites', 'meters'] as const),
+    ],
+    rows: devices.flatMap(({ id, name, lastSeen, sources, ...device }) =>
+      (sources.length === 0 ? [none] : sources).map(({ source, role, negativeRole, from, to }) => ({
+        ...device,
+        device: id,
+        device_name: name,
+        last_seen: lastSeen,
+        source,
+        role,
+        negative_role: negativeRole,
+        role_from: from,
+        role_to: to,
+      })),
+    ),
+  };
 }
 
 /** A site whose members the token cannot all see is left out. */

@@ -46,9 +46,9 @@ export function registerOperateRoutes(app: FastifyInstance, deps: OperateDeps): 
     clock,
   });
   registerStatusRoute(app, { guard, sourceNow });
-  registerBackfillRoutes(app, { guard, askOwner, audit });
+  registerBackfillRoutes(app, { guard, askOwner, audit, lake });
   registerImportRoute(app, { guard, askOwner });
-  registerQuarantineRoutes(app, { guard, askOwner, audit });
+  registerQuarantineRoutes(app, { guard, askOwner, audit, lake });
   registerExportRoutes(app, {
     ...deps,
     guard,

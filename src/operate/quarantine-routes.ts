@@ -5,14 +5,17 @@ import { RATE_DEFAULT } from '../backfill/backfill-request.ts';
 import { deviceIdSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { tagged } from '../http/send-tagged.ts';
 import { formatInstant } from '../lib/time.ts';
 import { addressSchema, devicesSchema, visibleDevices } from '../report/day-request.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
 import { errorSchema } from '../report/report-schemas.ts';
+import { formatShape } from '../report/row-format.ts';
 import type { Quarantine } from '../warehouse/list-quarantine.ts';
 import type { AskOwner } from './ask-owner.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { quarantineSchema, retrySchema } from './quarantine-schema.ts';
+import { type ListRows, sendList } from './send-list.ts';
 import { startBackfill } from './start-backfill.ts';
 
 const url = '/api/v1/orgs/:workgroupId/quarantine';
@@ -25,6 +28,7 @@ const querySchema = z.object({
   samples: countParameter(QUARANTINE_SAMPLES_MAX).meta({
     description: `The most samples of each reason: ${SAMPLES_DEFAULT} by default. A sample has at most 512 bytes of its message`,
   }),
+  ...formatShape,
 });
 const bodySchema = z
   .strictObject({
@@ -36,7 +40,12 @@ const bodySchema = z
 /** What was received and not used, by reason, and a request to try again. */
 export function registerQuarantineRoutes(
   app: FastifyInstance,
-  { guard, askOwner, audit }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit },
+  {
+    guard,
+    askOwner,
+    audit,
+    lake,
+  }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
 ): void {
   const about = { tags: ['operate'], params: addressSchema };
   app.get(
@@ -47,7 +56,7 @@ export function registerQuarantineRoutes(
         ...about,
         summary: 'Quarantine',
         description:
-          'Messages and readings that were received and not used, by reason, with samples, and series whose roll-up fails. A token of device groups sees those of its devices; messages that name no device are left out.',
+          'Messages and readings that were received and not used, by reason, with samples, and series whose roll-up fails. A token of device groups sees those of its devices; messages that name no device are left out. Rows are the groups without samples.',
         querystring: querySchema,
         response: tagged(quarantineSchema, operatorErrors),
       },
@@ -57,7 +66,8 @@ export function registerQuarantineRoutes(
       const { devices: asked, samples = SAMPLES_DEFAULT } = request.query as z.output<typeof querySchema>;
       const chosen = visibleDevices(asked, { devices }, workgroup);
       const wanted = { ...(chosen && { devices: chosen }), samplesMax: samples };
-      return sendTagged(request, reply, answerOf(await askOwner(workgroup.id, 'quarantineList', wanted)));
+      const answer = answerOf(await askOwner(workgroup.id, 'quarantineList', wanted));
+      return sendList(request, reply, lake, answer, groupRows(answer));
     },
   );
   app.post(
@@ -112,6 +122,21 @@ async function readAgain(
       error.retryAfterSeconds,
     );
   }
+}
+
+function groupRows({ groups }: z.output<typeof quarantineSchema>): ListRows {
+  return {
+    name: 'quarantine',
+    columns: ['item', 'reason', 'items', 'devices', 'first_at', 'last_at'],
+    rows: groups.map(({ kind, reason, count, devices, firstAt, lastAt }) => ({
+      item: kind,
+      reason,
+      items: count,
+      devices,
+      first_at: firstAt,
+      last_at: lastAt,
+    })),
+  };
 }
 
 function answerOf({ groups, setAside }: Quarantine): z.output<typeof quarantineSchema> {

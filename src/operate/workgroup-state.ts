@@ -18,7 +18,7 @@ import {
   type WorkgroupStatus,
 } from '../pipeline/workgroup-status.ts';
 import type { ShardStatus } from '../warehouse/shard-status.ts';
-import { findLocalWorkers, type LocalWorkers } from '../worker-rpc/local-workers.ts';
+import { findLocalWorkers, hasEnded, type LocalWorkers } from '../worker-rpc/local-workers.ts';
 import type { RemoteControl } from '../worker-rpc/remote-control.ts';
 import { countBacklogs, type FindStream } from './count-backlogs.ts';
 import {
@@ -85,7 +85,8 @@ async function readState(
   const { id: workgroupId } = workgroup;
   const written = readStatus(config.dataDir, workgroupId);
   const workers = findLocalWorkers(config.dataDir);
-  const isHere = written !== undefined && isOfLivingWorker(written, workers, clock.now());
+  const isWrittenByLiving = written !== undefined && !hasEnded(config.dataDir, written.processId);
+  const isHere = isWrittenByLiving && isOfLivingWorker(written, workers, clock.now());
   const elsewhere = isHere ? undefined : await source.control.locate(workgroupId);
   const status = elsewhere?.status ?? written;
   // The warehouse of this machine is older than that of the other worker.
@@ -106,7 +107,8 @@ async function readState(
     return { ...none, troubles: [...storage, ...problem], state: 'never run' };
   }
   const isHibernated = status.isHibernated === true && (elsewhere !== undefined || workers.kind === 'living');
-  const isRunning = isFresh(status, nowMs) || isHibernated;
+  const isWritten = isFresh(status, nowMs) && (elsewhere?.status !== undefined || isWrittenByLiving);
+  const isRunning = status.isHibernated ? isHibernated : isWritten;
   // The last state of a stopped worker is not current.
   const own = isRunning ? (status.troubles ?? []) : [];
   // A stopped process has written that everything is well.
@@ -127,7 +129,7 @@ async function readState(
 
 function isOfLivingWorker(status: WorkgroupStatus, { kind }: LocalWorkers, nowMs: UtcMs): boolean {
   if (kind === 'ended') return false;
-  return isFresh(status, nowMs) || (status.isHibernated === true && kind === 'living');
+  return status.isHibernated ? kind === 'living' : isFresh(status, nowMs);
 }
 
 /** A bucket that does not answer becomes a trouble, so that the other facts are shown. */

@@ -239,7 +239,6 @@ export function createStages(options: StagesOptions): PipelineStages {
     async close() {
       await pipeline.close();
       await Promise.all([...sources.values()].map((source) => source.close()));
-      await status.flush();
     },
   };
 }

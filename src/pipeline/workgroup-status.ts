@@ -14,6 +14,8 @@ export interface WorkgroupStatus {
   updatedAtMs: UtcMs;
   /** The process that wrote it. */
   processId: number;
+  /** True if the process has ended in order since then. */
+  hasStopped?: true | undefined;
   poll: StageStatus & {
     nextOffset?: string | undefined;
     /** The transport of the last read. */
@@ -121,6 +123,11 @@ export interface StatusBook {
   of(workgroupId: string): WorkgroupStatus;
   /** Writes all changes. @throws errors of the file system */
   flush(): Promise<void>;
+  /**
+   * Writes all changes, and that the worker has stopped. Files that another worker has written since are left alone.
+   * @throws errors of the file system
+   */
+  close(): Promise<void>;
 }
 
 interface Entry {
@@ -145,7 +152,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
       const generation = readStatus(options.dataDir, workgroupId)?.publish.generation;
       const empty = emptyStatus(workgroupId, clock.now());
       const status = generation === undefined ? empty : { ...empty, publish: { generation } };
-      entry = { status, writtenAtMs: Number.NEGATIVE_INFINITY, dirty: true, writing: undefined };
+      entry = { status, writtenAtMs: Number.NEGATIVE_INFINITY, dirty: false, writing: undefined };
       known.set(workgroupId, entry);
     }
     return entry;
@@ -184,6 +191,17 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
     of: (workgroupId) => entryOf(workgroupId).status,
     async flush() {
       for (const entry of known.values()) {
+        await entry.writing;
+        if (entry.dirty) await write(entry);
+      }
+    },
+    async close() {
+      for (const entry of known.values()) {
+        await entry.writing;
+        const { workgroupId, isHibernated } = entry.status;
+        if (readStatus(options.dataDir, workgroupId)?.processId !== process.pid) continue;
+        // One that hibernates, of perhaps thousands, is current only while a worker lives.
+        if (!isHibernated) change(workgroupId, { hasStopped: true });
         await entry.writing;
         if (entry.dirty) await write(entry);
       }
@@ -256,13 +274,16 @@ function parseStatus(text: string): WorkgroupStatus | undefined {
   }
 }
 
-/** A worker writes at least every 10 s. After this time it has stopped. */
+/** A worker writes at least every 10 s, and when it stops. After this time it has ended in another way. */
 const SILENT_MS = 30 * SECOND_MS;
 
-/** True if a worker still writes it. */
-export function isFresh({ updatedAtMs }: Pick<WorkgroupStatus, 'updatedAtMs'>, nowMs: UtcMs): boolean {
+/** True if a worker still writes it, as far as the file says. */
+export function isFresh(
+  { updatedAtMs, hasStopped }: Pick<WorkgroupStatus, 'updatedAtMs' | 'hasStopped'>,
+  nowMs: UtcMs,
+): boolean {
   // A time in the future is from before the clock was set back.
-  return Math.abs(nowMs - updatedAtMs) <= SILENT_MS;
+  return !hasStopped && Math.abs(nowMs - updatedAtMs) <= SILENT_MS;
 }
 
 function statusFolder(dataDir: string): string {

@@ -50,11 +50,13 @@ const localTime = (column: ColumnName) => `strftime(${column}, '%Y-%m-%dT%H:%M:%
 
 /** Puts an apostrophe before text that a spreadsheet would read as a formula. Lists become text. */
 function csvCell(column: ColumnName): string {
+  const guarded = (text: string) =>
+    `CASE WHEN regexp_matches(${text}, '^[=+@\\t\\r\\n-]') THEN '''' || ${text} ELSE ${text} END`;
   switch (columnType(column).sql) {
     case 'VARCHAR':
-      return `CASE WHEN regexp_matches(${column}, '^[=+@\\t\\r\\n-]') THEN '''' || ${column} ELSE ${column} END`;
+      return guarded(column);
     case 'VARCHAR[]':
-      return `nullif(array_to_string(${column}, ' '), '')`;
+      return guarded(`nullif(array_to_string(${column}, ' '), '')`);
     case 'TIMESTAMP':
       return localTime(column);
     default:

@@ -43,14 +43,17 @@ const percent = (title: string, about: string): ColumnType => ({
   format: '0.00',
 });
 
+const instant = (title: string, about: string): ColumnType => ({
+  sql: 'TIMESTAMPTZ',
+  title,
+  about,
+  width: 21,
+});
+const number = (title: string, about: string): ColumnType => ({ sql: 'BIGINT', title, about, width: 10 });
+
 export const columnTypes = {
   day: day('Day', "Day in the workgroup's time zone"),
-  interval_start: {
-    sql: 'TIMESTAMPTZ',
-    title: 'Interval start (UTC)',
-    about: 'Start of the 15 minutes, in UTC',
-    width: 21,
-  },
+  interval_start: instant('Interval start (UTC)', 'Start of the 15 minutes, in UTC'),
   interval_start_local: {
     sql: 'TIMESTAMP',
     title: 'Interval start (local)',
@@ -75,13 +78,8 @@ export const columnTypes = {
     'provisional: may still change; final; restated: has changed since it was final',
     12,
   ),
-  version: { sql: 'BIGINT', title: 'Version', about: 'Grows with each restatement of the day', width: 10 },
-  computed_at: {
-    sql: 'TIMESTAMPTZ',
-    title: 'Computed (UTC)',
-    about: 'When this version was computed',
-    width: 21,
-  },
+  version: number('Version', 'Grows with each restatement of the day'),
+  computed_at: instant('Computed (UTC)', 'When this version was computed'),
   meter: text('Meter', 'Code of the meter', 16),
   meter_name: text('Name', 'Configured name of the meter', 24),
   quality: text(
@@ -101,12 +99,7 @@ export const columnTypes = {
   period_start: day('Period from', 'First day of the budget period'),
   period_end: day('Period to', 'Last day of the budget period, included'),
   period_wh: energy('Period (Wh)', 'Budget of the whole period'),
-  uploaded_at: {
-    sql: 'TIMESTAMPTZ',
-    title: 'Uploaded (UTC)',
-    about: 'When the budget was uploaded',
-    width: 21,
-  },
+  uploaded_at: instant('Uploaded (UTC)', 'When the budget was uploaded'),
   site: text('Site', 'Name of the site', 18),
   meters_wh: energy(
     'Meters (Wh)',
@@ -179,21 +172,38 @@ export const columnTypes = {
   before_wh: energy('Before (Wh)', 'Energy before the change; empty if there was none'),
   after_wh: energy('After (Wh)', 'Energy after the change; empty if the day was withdrawn'),
   causes: { sql: 'VARCHAR[]', title: 'Causes', about: 'Causes of the change', width: 20 },
-  changed_at: {
-    sql: 'TIMESTAMPTZ',
-    title: 'Changed (UTC)',
-    about: 'When the newest version was computed',
-    width: 21,
-  },
+  changed_at: instant('Changed (UTC)', 'When the newest version was computed'),
   state: text('State', 'online, offline or unknown', 10),
-  since: { sql: 'TIMESTAMPTZ', title: 'Since (UTC)', about: 'When the state changed', width: 21 },
-  reason: text('Reason', 'Reason of the state', 20),
-  last_seen: {
-    sql: 'TIMESTAMPTZ',
-    title: 'Last seen (UTC)',
-    about: 'Minute in which its newest data was stored',
-    width: 21,
+  since: instant('Since (UTC)', 'When the state changed'),
+  reason: text('Reason', 'Reason of the state, the gap or the quarantine', 20),
+  last_seen: instant('Last seen (UTC)', 'Minute in which its newest data was stored'),
+  role: text('Role', 'Role of the source; empty if none is declared', 18),
+  negative_role: text('Negative role', 'Role of negative energy of the source', 18),
+  role_from: day('Role from', 'First day of the role; empty: always'),
+  role_to: day('Role to', 'Last day of the role; empty: always'),
+  sites: { sql: 'VARCHAR[]', title: 'Sites', about: 'Sites of the device', width: 18 },
+  meters: {
+    sql: 'VARCHAR[]',
+    title: 'Meters',
+    about: 'Codes of the meters that are read from it',
+    width: 18,
   },
+  gap: number('Gap', 'Number of the gap'),
+  from_time: instant('From (UTC)', 'Store time of the last message before the gap'),
+  to_time: instant('To (UTC)', 'Store time at which reading continued'),
+  detected_at: instant('Detected (UTC)', 'When the gap was found'),
+  available: text('Available', 'What the upstream still has: all, part, nothing or unknown', 12),
+  note: text('Note', 'What is missing, and why', 60),
+  item: text('Item', 'message: a whole message; reading: one value', 10),
+  items: number('Items', 'Number of messages or readings'),
+  devices: number('Devices', 'Number of devices, if the messages name any'),
+  first_at: instant('First (UTC)', 'Messages: when the first was set aside; readings: the first event time'),
+  last_at: instant('Last (UTC)', 'The same of the last one'),
+  happened_at: instant('Time (UTC)', 'When it happened'),
+  actor: text('Actor', 'Who did it', 30),
+  action: text('Action', 'What was done, such as token.issued', 24),
+  target: text('Target', 'To what it was done', 38),
+  data: text('Data', 'More facts, as JSON text', 60),
 } as const satisfies Record<string, ColumnType>;
 
 export type ColumnName = keyof typeof columnTypes;

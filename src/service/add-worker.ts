@@ -252,16 +252,20 @@ export async function addWorker(
     async stop() {
       stopTelling();
       await worker.stop();
-      // Work that does not end now ends with the process.
-      await withTimeout(
-        Promise.all([
-          stages.close(),
-          control.end(),
-          stopRemoteCalls?.(),
-          exporting?.then(({ close }) => close()),
-        ]),
-        CLOSE_MS,
-      );
+      try {
+        // Work that does not end now ends with the process.
+        await withTimeout(
+          Promise.all([
+            stages.close(),
+            control.end(),
+            stopRemoteCalls?.(),
+            exporting?.then(({ close }) => close()),
+          ]),
+          CLOSE_MS,
+        );
+      } finally {
+        await status.close();
+      }
     },
   };
 }

@@ -22,6 +22,11 @@ export function findLocalWorkers(dataDir: string): LocalWorkers {
   return { kind: 'none' };
 }
 
+/** True if this worker of this machine was killed or has crashed, and no worker has been started since then. */
+export function hasEnded(dataDir: string, pid: number): boolean {
+  return readWorkerFiles(dataDir).some((file) => file.pid === pid && stateOf(file) === 'ended');
+}
+
 /** Removes the files of workers that were killed. To be called when a worker starts. */
 export function forgetEndedWorkers(dataDir: string): void {
   for (const file of readWorkerFiles(dataDir)) if (stateOf(file) === 'ended') removeWorkerFile(dataDir, file);

@@ -113,6 +113,9 @@ describe.concurrent('config check', () => {
     ['stream', '--port', '0'],
     ['worker'],
     ['report', '--port', '0'],
+    ['status'],
+    ['token', 'list'],
+    ['import', 'may.csv', '--table', 'solar'],
   ])('fails without a configuration and names the places: %s', async (...args) => {
     const folder = await realpath(await mkdtemp(join(cwd, 'nothing-')));
     const { code, stdout, stderr } = await runCli(args, { cwd: folder });

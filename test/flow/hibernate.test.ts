@@ -128,10 +128,10 @@ test('an idle workgroup hibernates, and a message or a request opens it, also af
   expect(await service.stop()).toBe(0);
 });
 
-test('a new workgroup stays closed until its first message, and its report is empty until then', {
+test('a new workgroup stays closed until its first message, and wakes when its device falls silent', {
   timeout: 120_000,
 }, async () => {
-  const service = await createServiceProcess(config);
+  const service = await createServiceProcess({ ...config, stream: { deviceTimeout: '5s' } });
   await service.start();
   await hibernates(service);
   expect(await readiness(service)).toMatchObject({ status: 200, open: 0 });
@@ -149,7 +149,19 @@ test('a new workgroup stays closed until its first message, and its report is em
   await post(service);
   await published(service);
   expect(existsSync(warehouse)).toBe(true);
-  await until('the status has the message', async () => (await status()).storedMessages === 1);
+  await until('the status has the message', async () => (await status()).storedMessages >= 1);
+
+  // It hibernates before the device is due, and the announcement opens it.
+  await hibernates(service);
+  const device = async () => {
+    const answer = await fetch(`${service.url}/api/v1/orgs/home/device-status`, {
+      headers: { authorization: `Bearer ${service.token}` },
+    });
+    return ((await answer.json()) as Record<string, { state: string; reason: string }>)[DEVICE];
+  };
+  await until('the device is offline', async () => (await device())?.state === 'offline', 30_000);
+  expect(await device()).toMatchObject({ reason: 'timeout' });
+  await hibernates(service);
 });
 
 test('generations go on when the clock is set back or forward', { timeout: 120_000 }, async () => {

@@ -65,7 +65,7 @@ test('status does not look well if the worker was stopped by a signal or killed 
 
   await service.kill();
   const killed = await status();
-  expect(killed.code).toBe(4);
+  expect(killed).toMatchObject({ code: 4, states: ['stopped', 'stopped'] });
   for (const problems of killed.problems)
     expect(problems).toEqual([
       expect.stringMatching(`its worker, process ${processId}, was killed or has crashed; .*"wattline up"`),
@@ -75,5 +75,5 @@ test('status does not look well if the worker was stopped by a signal or killed 
   await hibernate();
   expect(await status()).toMatchObject({ code: 0, states: ['hibernated', 'hibernated'] });
   expect(await service.stop()).toBe(0);
-  expect(await status()).toMatchObject({ code: 0, problems: [[], []] });
+  expect(await status()).toMatchObject({ code: 0, states: ['stopped', 'stopped'], problems: [[], []] });
 });

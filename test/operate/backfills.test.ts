@@ -43,6 +43,7 @@ test('a backfill is previewed, started by an administrator, listed, audited and 
   expect(await at.ask('DELETE', 'backfills/1')).toMatchObject({ status: 404, body: { error: 'NotFound' } });
   expect(await at.ask('DELETE', 'backfills/x')).toMatchObject({ status: 400, body: { parameter: 'id' } });
   expect((await at.get('gaps')).body).toEqual({ gaps: [], total: 0 });
+  expect(await at.csv('gaps')).toEqual(['gap,reason,from_time,to_time,detected_at,available,note']);
 
   const { entries } = await at.untilAnswer<{
     entries: Array<{ actor: string; action: string }>;
@@ -54,6 +55,9 @@ test('a backfill is previewed, started by an administrator, listed, audited and 
     data: { source: 'stream', fromMs: Date.parse(from) },
   });
   const [newest, second] = entries;
+  const [titles, line] = await at.csv('audit?limit=1');
+  expect(titles).toBe('happened_at,actor,action,target,data');
+  expect(line).toContain(`Z,${newest!.actor},${newest!.action},`);
   const page = (await at.get('audit?limit=1')).body as { entries: unknown[]; next: string };
   expect(page.entries).toEqual([newest]);
   const next = (await at.get(`audit?limit=1&before=${page.next}`)).body as { entries: unknown[] };

@@ -30,6 +30,15 @@ test('devices, sites and meters have names and roles, and a token sees its own',
       sources: [{ source: 'default', role: 'production', negativeRole: null, from: null, to: null }],
     },
   ]);
+  const [heading, roof, garage, ...more] = await at.csv('devices');
+  expect(heading).toBe(
+    'device,device_name,state,since,reason,last_seen,source,role,negative_role,role_from,role_to,sites,meters',
+  );
+  expect(roof).toBe(`${ROOF},roof,unknown,,,,,,,,,house,`);
+  expect(garage).toMatch(
+    new RegExp(`^${GARAGE},garage,unknown,,,2\\d{3}-[^,]+Z,default,production,,,,yard,PV$`),
+  );
+  expect(more).toEqual([]);
   expect((await at.get('sites')).body).toEqual({
     sites: [
       { name: 'house', meters: ['GRID-1'], devices: [{ id: ROOF, name: 'roof' }] },

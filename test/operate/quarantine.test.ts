@@ -34,6 +34,9 @@ test('rejected readings are grouped by reason with samples, cut to the devices o
     encoding: 'text',
     bytes: null,
   });
+  const [heading, ...rows] = await at.csv('quarantine');
+  expect(heading).toBe('item,reason,items,devices,first_at,last_at');
+  expect(rows).toEqual([`reading,${answer.groups[0]!.reason},3,2,2026-05-17T08:00:00Z,2026-05-17T10:00:00Z`]);
   const one = (await at.get('quarantine?samples=1')).body as Answer;
   expect(one.groups[0]!.samples).toHaveLength(1);
   expect((await at.get('quarantine?samples=21')).status).toBe(400);

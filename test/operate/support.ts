@@ -54,12 +54,21 @@ export async function openService(input: ConfigInput) {
     expect(response.status).toBe(200);
   }
   const get = (path: string, options?: AskOptions) => ask('GET', path, options);
+  /** The lines of a list as CSV. */
+  async function csv(path: string): Promise<string[]> {
+    const response = await fetch(`${service.url}/api/v1/orgs/home/${path}`, {
+      headers: { Authorization: `Bearer ${service.token}`, Accept: 'text/csv' },
+    });
+    expect(response.headers.get('content-type')).toContain('text/csv');
+    return (await response.text()).trimEnd().split('\r\n');
+  }
   return {
     cwd,
     service,
     issue,
     ask,
     get,
+    csv,
     send,
     /** Waits until an answer has these members. */
     async untilAnswer<Answer>(path: string, isWanted: (answer: Answer) => boolean): Promise<Answer> {

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   createStatusBook,
@@ -29,6 +31,26 @@ test('a change during the writing of a status is in the file in the end', async 
   book.note('home', { gaps: 4 });
   await book.flush();
   expect(gaps()).toBe(4);
+});
+
+test('a worker that stops says so, but not of a workgroup that another worker has taken over', async () => {
+  const dataDir = tempDir();
+  const clock = { now: () => 1_800_000_000_000 };
+  const book = createStatusBook({ dataDir, clock });
+  book.note('home', { gaps: 1 });
+  book.note('lost', { gaps: 2 });
+  await book.flush();
+  const file = join(dataDir, 'status', 'lost.json');
+  const ofAnother = JSON.stringify({ ...book.of('lost'), processId: 1 });
+  writeFileSync(file, ofAnother);
+  book.of('never touched');
+  await book.close();
+  expect(readFileSync(file, 'utf8')).toBe(ofAnother);
+  const states = readStatuses(dataDir).map((one) => [one.workgroupId, one.gaps, isFresh(one, clock.now())]);
+  expect(states).toEqual([
+    ['home', 1, false],
+    ['lost', 2, true],
+  ]);
 });
 
 test('a status is fresh for 30 s, and not after the clock was set back', () => {

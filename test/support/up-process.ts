@@ -36,12 +36,13 @@ export interface ServiceProcess {
 
 export type ProcessRole = 'up' | 'stream' | 'worker' | 'report';
 
-/** A service with this configuration in the folder `cwd`, not started yet. */
+/** A service with this configuration in the folder `cwd`, not started yet. @param program the file that Node runs */
 export async function createUpProcess(
   cwd: string,
   input: ConfigInput,
   role: ProcessRole = 'up',
   environment: Record<string, string> = {},
+  program = cliFile,
 ): Promise<ServiceProcess> {
   const port = await freePort();
   writeFileSync(
@@ -87,7 +88,7 @@ export async function createUpProcess(
       return child?.pid;
     },
     async start() {
-      const started = spawn(process.execPath, [...nodeOptions, cliFile, role, '--log-level', 'warn'], {
+      const started = spawn(process.execPath, [...nodeOptions, program, role, '--log-level', 'warn'], {
         cwd,
         env: processEnvironment(environment),
         stdio: ['ignore', 'ignore', 'pipe'],

@@ -16,6 +16,7 @@ import {
   sumOfMonth,
 } from '../../src/web/facts/overview-facts.ts';
 import { profileColumns } from '../../src/web/facts/profile-columns.ts';
+import { daysOfDetails, daysOfQuality } from '../../src/web/facts/quality-days.ts';
 import { qualityRows } from '../../src/web/facts/quality-rows.ts';
 import { namerOf } from '../../src/web/facts/series.ts';
 import { comparableOf, stack, totalOf } from '../../src/web/pictures/bar-data.ts';
@@ -195,6 +196,23 @@ describe('the overview', () => {
     ]);
   });
 
+  test('names a device that has fallen silent although nobody said so, once', () => {
+    const lastSeen = new Date(Date.now() - 60 * 3_600_000).toISOString();
+    const quiet = { [roof]: { ...statuses[roof]!, lastSeen } };
+    const yesterday = { '2026-11-21': { [`${roof}.pv`]: value(1) } };
+    expect(found(yesterday, quiet)).toEqual([
+      [
+        'doubtful',
+        expect.stringMatching(/^roof sent its last data 2\sdays ago\.$/),
+        '#/home/devices?state=quiet',
+      ],
+    ]);
+    const before = { '2026-11-20': { [`${roof}.pv`]: value(1) } };
+    expect(found(before, quiet)).toEqual([
+      ['bad', expect.stringContaining('no energy on'), '#/home/quality'],
+    ]);
+  });
+
   test('is calm about a device that sleeps, repaired days, and today', () => {
     const asleep = { ...statuses, [shed]: { ...statuses[shed]!, reason: 'asleep' } };
     const days = {
@@ -244,21 +262,33 @@ describe('the overview', () => {
 
 test('rows of quality begin with the most trouble, and a device is not missing before it came', () => {
   const days = ['2026-11-19', '2026-11-20', '2026-11-21', today];
-  const rows = qualityRows(
-    {
-      '2026-11-19': { old: value(1) },
-      '2026-11-20': { old: value(1), fresh: value(1) },
-      '2026-11-21': { fresh: value(1, { flags: ['reset'] }) },
-      [today]: { old: value(1, { flags: ['partial'] }) },
-    },
-    ['fresh', 'old'],
-    days,
-    { today, nameOf: name, hrefOf: (key, day) => `${key} ${day}` },
-  );
-  expect(rows.map(({ key, cells }) => [key, cells.map(({ state }) => state)])).toEqual([
-    ['old', ['good', 'good', 'missing', 'good']],
-    ['fresh', ['future', 'good', 'noted', 'future']],
-  ]);
+  const details = {
+    '2026-11-19': { old: value(1) },
+    '2026-11-20': { old: value(1), fresh: value(1) },
+    '2026-11-21': { fresh: value(1, { flags: ['reset'] }) },
+    [today]: { old: value(1, { flags: ['partial'] }) },
+  };
+  const kind = (flags: string[]) => ({ coverage: 1, status: 'final' as const, methods: [], flags });
+  const compact = {
+    startDate: days[0]!,
+    endDate: today,
+    kinds: [kind([]), kind(['reset']), kind(['partial'])],
+    devices: { old: [0, 0, null, 2], fresh: [null, 0, 1, null] },
+  };
+  for (const quality of [daysOfDetails(details, days), daysOfQuality(compact, days)]) {
+    const facts = { today, nameOf: name, hrefOf: (key: string, day: string) => `${key} ${day}` };
+    const rows = qualityRows(quality, ['fresh', 'old'], facts);
+    expect(rows.map(({ key, states }) => [key, states])).toEqual([
+      ['old', ['good', 'good', 'missing', 'good']],
+      ['fresh', ['future', 'good', 'noted', 'future']],
+    ]);
+    expect(rows[0]!.cellAt(2)).toEqual({ words: 'no data', href: undefined });
+    expect(rows[1]!.cellAt(0).words).toBe('before its first data');
+    expect(rows[1]!.cellAt(2)).toEqual({
+      words: expect.stringMatching(/final.*reset$/),
+      href: 'fresh 2026-11-21',
+    });
+  }
 });
 
 test('a profile keeps gaps, knows where it ends, and has its strongest interval', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DayDetails, Profiles, Variance } from '../../src/web/facts/answers.ts';
 import { budgetColumns, daysLeftOut } from '../../src/web/facts/budget-columns.ts';
+import { deviceKind } from '../../src/web/facts/device-kind.ts';
 import { countKinds, deviceRows, energyOfDays } from '../../src/web/facts/device-rows.ts';
 import { lastQuarter } from '../../src/web/facts/overview-facts.ts';
 import { cutProfile } from '../../src/web/facts/use-day-profile.ts';
@@ -22,7 +23,21 @@ describe('devices', () => {
       ['shed', 'asleep'],
       ['roof', 'online'],
     ]);
-    expect(countKinds(rows)).toEqual({ all: 3, silent: 1, online: 1, asleep: 1, unknown: 0 });
+    expect(countKinds(rows)).toMatchObject({ all: 3, silent: 1, online: 1, asleep: 1, unknown: 0 });
+  });
+  test.each([
+    ['online', null, 23, 'online'],
+    ['online', null, 25, 'quiet'],
+    ['offline', 'asleep', 16, 'asleep'],
+    ['offline', 'asleep', 25, 'quiet'],
+    ['offline', 'timeout', 25, 'silent'],
+    ['unknown', null, 1, 'heard'],
+    ['unknown', null, 25, 'quiet'],
+    ['unknown', null, undefined, 'unknown'],
+  ] as const)('%s (%s) with data %s hours ago is %s', (state, reason, hours, kind) => {
+    const nowMs = Date.parse('2026-11-22T12:00:00Z');
+    const lastSeen = hours === undefined ? null : new Date(nowMs - hours * 3_600_000).toISOString();
+    expect(deviceKind({ state, reason, since: null, lastSeen }, nowMs)).toBe(kind);
   });
   test('a day without data is a gap, but not before the first data, and not on a day that has begun', () => {
     const day = (energyWh: number) => ({ [roof]: { energyWh } }) as unknown as DayDetails[string];

@@ -21,6 +21,33 @@ testPage('a day on which the clocks change by half an hour has its own number of
   expect(complaints).toEqual([]);
 });
 
+testPage(
+  'energy, quality and explanation of that day are those of the zone, in a browser far away',
+  async () => {
+    const { clockDay } = served();
+    const { page, complaints } = await openPage({ timezoneId: 'America/Los_Angeles' });
+    const { [clockDay]: day } = await ask<DailyEnergy>(
+      `island/daily-energy?startDate=${clockDay}&endDate=${clockDay}`,
+    );
+    const energy = String(day![GARAGE]);
+    await signIn(page, `island/energy?from=${clockDay}&to=${clockDay}&show=devices`);
+    await expect.poll(() => page.locator('td.number data').first().getAttribute('value')).toBe(energy);
+    await page.goto(`/#/island/quality?from=${clockDay}&to=${clockDay}`);
+    await page.locator('.heat-active').focus();
+    await expect
+      .poll(() => page.locator('.heat-active').getAttribute('aria-label'))
+      .toMatch(/100\s% measured/);
+    await page.keyboard.press('Enter');
+    await page.locator('.reading-line').waitFor();
+    expect(await page.locator('.facts .big data').getAttribute('value')).toBe(energy);
+    await page.getByText('All readings').click();
+    // The readings begin and end at midnights of the island.
+    const rows = page.locator('table', { hasText: '1,000,000' }).locator('tbody tr');
+    expect(await rows.first().textContent()).toMatch(/00:00:00/);
+    expect(complaints).toEqual([]);
+  },
+);
+
 testPage('a day can be shown in another zone, cut at the midnights of that zone', async () => {
   const { clockDay } = served();
   const { page, complaints } = await openPage({ timezoneId: 'Australia/Adelaide' });

@@ -20,7 +20,7 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
     .description('list all problems of the configuration, or print it with all defaults')
     .addHelpText('after', checkHelp)
     .action(async (_options, command: Command) => {
-      const effective = readConfig(command, terminal, { isRequired: true });
+      const effective = readConfig(command, terminal);
       requireSharedStorage(effective, allRoles);
       const warnings = [
         ...configWarnings(effective),

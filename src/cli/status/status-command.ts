@@ -214,10 +214,9 @@ function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
 
 const help = `
 Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
-stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if no worker has
-written for half a minute, and "hibernated" if its warehouse is closed because there is nothing to do: a message, a request or a schedule opens it.
-By is how the stream was
-last read: over REST, or over a socket (upstream.transport).
+stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if its worker
+has ended, or has not written for half a minute, and "hibernated" if its warehouse is closed because there is nothing to do: a message, a request or a
+schedule opens it. By is how the stream was last read: over REST, or over a socket (upstream.transport).
 
 A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage fails if it has failed for minutes, is due
 without success, or is not called. Data that cannot be opened are listed too. The exit code is then 4. A line that begins with "problem" names a

@@ -14,6 +14,7 @@ import type { quarantineSchema, retrySchema } from '../../operate/quarantine-sch
 import type { StatusAnswer } from '../../operate/status-schema.ts';
 import type { balanceAnswerSchema } from '../../report/balance-answers.ts';
 import type { dayChangesSchema } from '../../report/day-changes.ts';
+import type { qualitySchema } from '../../report/quality-route.ts';
 import type {
   dailyEnergyDetailsSchema,
   dailyEnergySchema,
@@ -34,6 +35,7 @@ export type DailyEnergy = z.output<typeof dailyEnergySchema>;
 export type DayDetails = z.output<typeof dailyEnergyDetailsSchema>;
 /** One value of `DayDetails`. */
 export type DayOfSeries = DayDetails[string][string];
+export type QualityAnswer = z.output<typeof qualitySchema>;
 export type Profiles = z.output<typeof intervalEnergySchema>;
 export type Balances = z.output<typeof balanceAnswerSchema>;
 export type Balance = Balances[string];

@@ -4,6 +4,7 @@ import { type LocalDay, shiftDay } from '../words/local-days.ts';
 import { formatEnergy, plural } from '../words/number-words.ts';
 import { longDay, timeAgo } from '../words/time-words.ts';
 import type { DayChanges, DayDetails, DeviceStatuses } from './answers.ts';
+import { deviceKind } from './device-kind.ts';
 import { deviceName, splitSeries } from './series.ts';
 
 /** Something that a person should look at, with the place that leads on. */
@@ -19,7 +20,7 @@ export interface Attention {
 const RECENT_DAYS = 7;
 const ranks = ['bad', 'doubtful', 'noted'] as const;
 
-/** What needs attention, worst first: days that cannot be trusted, silent devices, missing days, and restated days. */
+/** What needs attention, worst first: silent devices, days that cannot be trusted, missing days, and restated days. */
 export function findAttention(facts: {
   workgroup: string;
   today: LocalDay;
@@ -28,22 +29,15 @@ export function findAttention(facts: {
   changes: DayChanges | undefined;
   nameOf(key: string): string;
 }): Attention[] {
-  const found = [...offline(facts), ...flagged(facts), ...silent(facts), ...restated(facts)];
+  const found = [...offline(facts), ...quiet(facts), ...flagged(facts), ...silent(facts), ...restated(facts)];
   return found.sort((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
 }
 
 type Facts = Parameters<typeof findAttention>[0];
 
-/** A device that said that it goes to sleep is not a fault. */
-const calmReasons = new Set(['asleep']);
-
-export function isSilent({ state, reason }: DeviceStatuses[string]): boolean {
-  return state === 'offline' && !calmReasons.has(reason ?? '');
-}
-
 function offline({ workgroup, statuses, today }: Facts): Attention[] {
   return Object.entries(statuses)
-    .filter(([, status]) => isSilent(status))
+    .filter(([, status]) => deviceKind(status) === 'silent')
     .map(([id, { since, reason }]) => ({
       key: `offline ${id}`,
       rank: 'bad',
@@ -54,6 +48,25 @@ function offline({ workgroup, statuses, today }: Facts): Attention[] {
       href: linkTo(workgroup, 'day', { day: today, device: id }),
       leads: 'Its day',
     }));
+}
+
+/** Devices of which nobody said that they are offline. Those without energy yesterday have a line already. */
+function quiet({ workgroup, today, details, statuses }: Facts): Attention[] {
+  const without = new Set(keysWithout(details, shiftDay(today, -1)).map((key) => splitSeries(key).device));
+  const ids = Object.keys(statuses).filter((id) => deviceKind(statuses[id]!) === 'quiet' && !without.has(id));
+  if (ids.length === 0) return [];
+  const [first] = ids.toSorted((a, b) => (statuses[a]!.lastSeen! < statuses[b]!.lastSeen! ? -1 : 1));
+  const others =
+    ids.length === 1 ? '' : `, and ${plural(ids.length - 1, 'other device')} for more than a day`;
+  return [
+    {
+      key: 'quiet',
+      rank: 'doubtful',
+      text: `${deviceName(first!, statuses)} sent its last data ${timeAgo(statuses[first!]!.lastSeen!)}${others}.`,
+      href: linkTo(workgroup, 'devices', { state: 'quiet' }),
+      leads: 'Devices',
+    },
+  ];
 }
 
 /** One line for the flags of the same days of the same sources, with the newest of the days. */
@@ -91,10 +104,7 @@ function flagged(facts: Facts): Attention[] {
 /** Sources that had energy in these thirty days, and none yesterday. */
 function silent({ workgroup, today, details, nameOf }: Facts): Attention[] {
   const yesterday = shiftDay(today, -1);
-  const known = new Set(
-    Object.entries(details).flatMap(([day, values]) => (day < yesterday ? Object.keys(values) : [])),
-  );
-  const keys = [...known].filter((key) => details[yesterday]?.[key] === undefined);
+  const keys = keysWithout(details, yesterday);
   if (keys.length === 0) return [];
   return [
     {
@@ -105,6 +115,14 @@ function silent({ workgroup, today, details, nameOf }: Facts): Attention[] {
       leads: 'Quality',
     },
   ];
+}
+
+/** Sources with energy before a day, and without on it. */
+function keysWithout(details: DayDetails, day: LocalDay): string[] {
+  const known = Object.entries(details).flatMap(([other, values]) =>
+    other < day ? Object.keys(values) : [],
+  );
+  return [...new Set(known)].filter((key) => details[day]?.[key] === undefined);
 }
 
 /** One source by its name, several by the first name and their number. */

@@ -1,23 +1,23 @@
 import type { LocalDay } from '../words/local-days.ts';
 import type { DayDetails, DeviceStatuses } from './answers.ts';
-import { isSilent } from './attention.ts';
+import { deviceKind, type KindOfDevice } from './device-kind.ts';
 import { deviceName } from './series.ts';
 
-export type DeviceFilter = 'all' | 'silent' | 'online' | 'asleep' | 'unknown';
+export type DeviceFilter = 'all' | KindOfDevice;
 
 export interface DeviceRow {
   id: string;
   name: string;
   status: DeviceStatuses[string];
-  kind: Exclude<DeviceFilter, 'all'>;
+  kind: KindOfDevice;
 }
 
-const order: ReadonlyArray<DeviceRow['kind']> = ['silent', 'unknown', 'asleep', 'online'];
+const order: readonly KindOfDevice[] = ['silent', 'quiet', 'unknown', 'heard', 'asleep', 'online'];
 
 /** All devices, those that need a look first. */
-export function deviceRows(statuses: DeviceStatuses): DeviceRow[] {
+export function deviceRows(statuses: DeviceStatuses, nowMs = Date.now()): DeviceRow[] {
   return Object.entries(statuses)
-    .map(([id, status]) => ({ id, name: deviceName(id, statuses), status, kind: kindOf(status) }))
+    .map(([id, status]) => ({ id, name: deviceName(id, statuses), status, kind: deviceKind(status, nowMs) }))
     .sort(
       (a, b) =>
         order.indexOf(a.kind) - order.indexOf(b.kind) ||
@@ -25,19 +25,18 @@ export function deviceRows(statuses: DeviceStatuses): DeviceRow[] {
     );
 }
 
-function kindOf(status: DeviceStatuses[string]): DeviceRow['kind'] {
-  if (status.state !== 'offline') return status.state;
-  return isSilent(status) ? 'silent' : 'asleep';
-}
-
-export function countKinds(rows: readonly DeviceRow[]): Readonly<Record<DeviceFilter, number>> {
-  const count = (kind: DeviceRow['kind']) => rows.filter((row) => row.kind === kind).length;
+export function countKinds(
+  rows: ReadonlyArray<{ kind: KindOfDevice }>,
+): Readonly<Record<DeviceFilter, number>> {
+  const count = (kind: KindOfDevice) => rows.filter((row) => row.kind === kind).length;
   return {
     all: rows.length,
     silent: count('silent'),
-    online: count('online'),
-    asleep: count('asleep'),
+    quiet: count('quiet'),
     unknown: count('unknown'),
+    heard: count('heard'),
+    asleep: count('asleep'),
+    online: count('online'),
   };
 }
 

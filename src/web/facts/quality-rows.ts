@@ -1,53 +1,53 @@
-import type { Cell, HeatRow } from '../pictures/heat-map.tsx';
+import type { CellState, HeatRow } from '../pictures/heat-map.tsx';
 import { sortFlags, worstRank } from '../words/flag-words.ts';
 import type { LocalDay } from '../words/local-days.ts';
 import { exactEnergy, formatShare } from '../words/number-words.ts';
-import type { DayDetails, DayOfSeries } from './answers.ts';
+import type { QualityDays, QualityOfDay } from './quality-days.ts';
 
 /**
  * One row for each series, worst first: the series with the most days that are missing, bad or doubtful.
  * @param keys all series that have a row, also those without energy in these days
  */
 export function qualityRows(
-  details: DayDetails,
+  quality: QualityDays,
   keys: readonly string[],
-  days: readonly LocalDay[],
   facts: { today: LocalDay; nameOf(key: string): string; hrefOf(key: string, day: LocalDay): string },
 ): HeatRow[] {
+  const { days } = quality;
   const { today, nameOf, hrefOf } = facts;
   const rows = keys.map((key) => {
-    const firstDay = days.find((day) => details[day]?.[key] !== undefined);
-    const cells = days.map((day): Cell => {
-      const value = details[day]?.[key];
-      if (!value) {
-        // A day before the first reading of a new device is no fault.
-        const isBefore = firstDay !== undefined && day < firstDay;
-        return day >= today || isBefore
-          ? {
-              state: 'future',
-              words: day > today ? 'not begun' : isBefore ? 'before its first data' : 'nothing yet',
-              href: undefined,
-            }
-          : { state: 'missing', words: 'no data', href: undefined };
-      }
-      return { state: stateOf(value, day === today), words: wordsOf(value), href: hrefOf(key, day) };
+    const values = days.map((_, index) => quality.at(key, index));
+    const first = values.findIndex((value) => value !== undefined);
+    // A day before the first reading of a new device is no fault.
+    const isBefore = (index: number) => first >= 0 && index < first;
+    const states = values.map((value, index): CellState => {
+      if (value) return stateOf(value, days[index] === today);
+      return days[index]! >= today || isBefore(index) ? 'future' : 'missing';
     });
-    return { key, name: nameOf(key), cells };
+    const cellAt = (index: number) => {
+      const [day, value] = [days[index]!, values[index]];
+      if (value) return { words: wordsOf(value), href: hrefOf(key, day) };
+      if (states[index] === 'missing') return { words: 'no data', href: undefined };
+      const words = day > today ? 'not begun' : isBefore(index) ? 'before its first data' : 'nothing yet';
+      return { words, href: undefined };
+    };
+    return { key, name: nameOf(key), states, cellAt, weight: weightOf(states) };
   });
-  return rows.sort(
-    (a, b) => weightOf(b) - weightOf(a) || a.name.localeCompare(b.name, undefined, { numeric: true }),
-  );
+  return rows.sort((a, b) => b.weight - a.weight || byName.compare(a.name, b.name));
 }
 
-function stateOf({ flags }: DayOfSeries, isToday: boolean): Cell['state'] {
+const byName = new Intl.Collator(undefined, { numeric: true });
+
+function stateOf({ flags }: QualityOfDay, isToday: boolean): CellState {
+  if (flags.length === 0) return 'good';
   // Today is partial by its nature.
   const counted = isToday ? flags.filter((flag) => flag !== 'partial' && flag !== 'estimated') : flags;
   return worstRank(counted) ?? 'good';
 }
 
-function wordsOf({ energyWh, flags, coverage, status, methods }: DayOfSeries): string {
+function wordsOf({ energyWh, flags, coverage, status, methods }: QualityOfDay): string {
   return [
-    energyWh === null ? 'no energy' : exactEnergy(energyWh),
+    ...(energyWh === undefined ? [] : [energyWh === null ? 'no energy' : exactEnergy(energyWh)]),
     status,
     `${formatShare(coverage)} measured`,
     methods.join(' and ').replaceAll('_', ' '),
@@ -55,7 +55,7 @@ function wordsOf({ energyWh, flags, coverage, status, methods }: DayOfSeries): s
   ].join(', ');
 }
 
-const weights: Readonly<Record<Cell['state'], number>> = {
+const weights: Readonly<Record<CellState, number>> = {
   bad: 4,
   missing: 3,
   doubtful: 2,
@@ -64,6 +64,6 @@ const weights: Readonly<Record<Cell['state'], number>> = {
   future: 0,
 };
 
-function weightOf({ cells }: HeatRow): number {
-  return cells.reduce((sum, { state }) => sum + weights[state], 0);
+function weightOf(states: readonly CellState[]): number {
+  return states.reduce((sum, state) => sum + weights[state], 0);
 }

@@ -26,11 +26,13 @@ import { DeviceCard } from './device-card.tsx';
 
 const DAYS = 30;
 const ROWS_OF_PAGE = 50;
-const filters: readonly DeviceFilter[] = ['all', 'silent', 'online', 'asleep', 'unknown'];
+const filters: readonly DeviceFilter[] = ['all', 'silent', 'quiet', 'online', 'heard', 'asleep', 'unknown'];
 const filterNames: Readonly<Record<DeviceFilter, string>> = {
   all: 'All',
   silent: 'Offline',
+  quiet: 'Silent for a day',
   online: 'Online',
+  heard: 'Sending data',
   asleep: 'Asleep',
   unknown: 'Never heard of',
 };
@@ -188,9 +190,14 @@ function devicesSentence(rows: readonly DeviceRow[]): string {
   const heard = rows.map(({ status }) => status.lastSeen).filter((at) => at !== null);
   const newest = heard.sort().at(-1);
   return [
-    `${countText(counts.online)} of ${plural(rows.length, 'device')} ${counts.online === 1 ? 'is' : 'are'} online.`,
+    (counts.online > 0 || counts.heard === 0) &&
+      `${countText(counts.online)} of ${plural(rows.length, 'device')} ${counts.online === 1 ? 'is' : 'are'} online.`,
+    counts.heard > 0 &&
+      `${countText(counts.heard)} of ${plural(rows.length, 'device')} ${counts.heard === 1 ? 'sends' : 'send'} data, and nobody says when one falls silent: see stream.deviceTimeout.`,
     counts.silent > 0 &&
       `${countText(counts.silent)} ${counts.silent === 1 ? 'is' : 'are'} offline and should be looked at.`,
+    counts.quiet > 0 &&
+      `${countText(counts.quiet)} ${counts.quiet === 1 ? 'has' : 'have'} sent nothing for a day.`,
     counts.asleep > 0 &&
       `${countText(counts.asleep)} ${counts.asleep === 1 ? 'is' : 'are'} asleep, as announced.`,
     counts.unknown > 0 && `${countText(counts.unknown)} never sent anything.`,

@@ -5,6 +5,7 @@ import { findAttention } from '../facts/attention.ts';
 import { balanceColumns, seriesColumns } from '../facts/energy-columns.ts';
 import { completeUpTo, firstDayOf } from '../facts/overview-facts.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
+import { daysOfDetails } from '../facts/quality-days.ts';
 import { qualityRows } from '../facts/quality-rows.ts';
 import { namerOf, rolesOf, rolesOfDevices, seriesOf, splitSeries } from '../facts/series.ts';
 import { LIVE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
@@ -125,7 +126,7 @@ function Overview(props: {
     ? balanceColumns(balances, details, frame)
     : seriesColumns(details, () => true, nameOf, frame);
   const days = listDays(from, today);
-  const rows = qualityRows(details, keys, days, {
+  const rows = qualityRows(daysOfDetails(details, days), keys, {
     today,
     nameOf,
     hrefOf: (key, day) => linkTo(workgroup.id, 'why', { ...splitSeries(key), day }),
@@ -190,13 +191,12 @@ function Overview(props: {
             label={`Quality of the last ${count} days`}
             rows={heatRows}
             columns={days.map((day) => ({
-              key: day,
               tick: day.endsWith('-01') || day === from ? dayAndMonth(day) : dateNumber(day),
               name: longDay(day),
             }))}
             rowHeight={20}
           />
-          <HeatKey present={new Set(heatRows.flatMap(({ cells }) => cells.map(({ state }) => state)))} />
+          <HeatKey present={new Set(heatRows.flatMap(({ states }) => states))} />
         </figure>
       </section>
     </div>

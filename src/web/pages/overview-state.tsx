@@ -1,7 +1,9 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { DeviceStatuses } from '../facts/answers.ts';
-import { type Attention, isSilent } from '../facts/attention.ts';
+import type { Attention } from '../facts/attention.ts';
+import { deviceKind } from '../facts/device-kind.ts';
+import { countKinds } from '../facts/device-rows.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { Empty } from '../parts/states.tsx';
 import { countText, plural } from '../words/number-words.ts';
@@ -19,23 +21,26 @@ export function OverviewState(props: {
   const { attention, statuses, completeMs, zone } = props;
   const worst = attention.find(({ rank }) => rank !== 'noted');
   const count = attention.filter(({ rank }) => rank !== 'noted').length;
-  const all = Object.values(statuses).filter((status) => status.state !== 'unknown');
-  const online = all.filter(({ state }) => state === 'online').length;
-  const asleep = all.filter((status) => status.state === 'offline' && !isSilent(status)).length;
+  const kinds = Object.values(statuses).map((status) => ({ kind: deviceKind(status) }));
+  const { all, unknown, heard, online, asleep } = countKinds(kinds);
+  // Devices that never sent anything are listed on their page.
+  const known = all - unknown;
+  // Nobody may say of any device that it is online.
+  const [heardOf, heardAs] = online === 0 && heard > 0 ? [heard, 'sending data'] : [online, 'online'];
   const state = worst?.rank ?? 'good';
   return (
     <section class={`state state-${state} area-state`} aria-label="State">
       <StateSign state={state} />
       <div>
-        <p class="state-name">
+        <h2 class="state-name">
           {state === 'good'
             ? 'All is well.'
             : `${plural(count, 'thing')} ${count === 1 ? 'needs' : 'need'} attention.`}
-        </p>
+        </h2>
         {worst && <p>{worst.text}</p>}
         <p class="muted">
-          {all.length > 0 &&
-            `${countText(online)} of ${plural(all.length, 'device')} ${online === 1 ? 'is' : 'are'} online${asleep > 0 ? `, ${countText(asleep)} asleep` : ''}. `}
+          {known > 0 &&
+            `${countText(heardOf)} of ${plural(known, 'device')} ${heardOf === 1 ? 'is' : 'are'} ${heardAs}${asleep > 0 ? `, ${countText(asleep)} asleep` : ''}. `}
           {completeMs === undefined
             ? 'Nothing of today is known yet.'
             : `Energy of today is complete up to ${clockTime(completeMs, zone)} (${zone}).`}

@@ -62,10 +62,10 @@ export function OverviewTiles(props: {
         )}
       </Tile>
       <Tile title="Today so far" href={linkTo(workgroup.id, 'day', { day: today })}>
-        <p class="big">
+        <div class="big">
           <EnergyAmount wh={mainWh(today)} />
           <span class="big-label">{name.toLowerCase()}</span>
-        </p>
+        </div>
         <Spark values={quarter} tone={main ?? '1'} />
         <LastQuarter last={quarters && lastQuarter(quarters)} />
       </Tile>
@@ -88,10 +88,10 @@ export function OverviewTiles(props: {
           title="This month"
           href={linkTo(workgroup.id, 'energy', { from: `${today.slice(0, 7)}-01`, to: today })}
         >
-          <p class="big">
+          <div class="big">
             <EnergyAmount wh={monthMain} />
             <span class="big-label">{name.toLowerCase()}</span>
-          </p>
+          </div>
           {main !== 'consumption' && month && month.wh !== null && (
             <p class="small-number">
               <EnergyAmount wh={month.wh} /> used
@@ -149,10 +149,10 @@ function MainNumber({ label, compared, isSmall }: { label: string; compared: Com
   const change = wh !== null && usualWh !== undefined ? formatChange(wh, usualWh) : undefined;
   return (
     <>
-      <p class={isSmall ? 'small-number' : 'big'}>
+      <div class={isSmall ? 'small-number' : 'big'}>
         <EnergyAmount wh={wh} />
         <span class="big-label"> {label.toLowerCase()}</span>
-      </p>
+      </div>
       {!isSmall && (
         <p class="muted">
           {wh === null

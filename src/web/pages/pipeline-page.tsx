@@ -58,7 +58,7 @@ function PipelineState({ status }: { status: PipelineStatus }) {
     <section class={`state state-${sign}`} aria-label="State">
       <StateSign state={sign} />
       <div>
-        <p class="state-name">{sentence(reason)}</p>
+        <h2 class="state-name">{sentence(reason)}</h2>
         {others.length > 0 && (
           <ul class="plain">
             {others.slice(0, FINDINGS_SHOWN).map(({ message, since, path }) => (

@@ -1,64 +1,86 @@
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { useWidth } from './use-width.ts';
 
 export type CellState = 'good' | 'noted' | 'doubtful' | 'bad' | 'missing' | 'future';
 
-export interface Cell {
-  state: CellState;
-  /** In words: what it is, and why. */
-  words: string;
-  href: string | undefined;
-}
-
 export interface HeatRow {
   key: string;
   name: string;
-  href?: string | undefined;
-  cells: readonly Cell[];
+  /** The state of each column. */
+  states: readonly CellState[];
+  /** A cell in words, what it is and why, and what it leads to. */
+  cellAt(column: number): { words: string; href: string | undefined };
 }
 
-const top = 22;
+const AXIS_HEIGHT = 22;
+/** With more rows than this, rows are lower. */
+const ROWS_OF_USUAL_HEIGHT = 60;
+const LOW_ROW_HEIGHT = 15;
+/** Of the names of columns, in pixels. */
+const CHARACTER_WIDTH = 6.5;
+/** Of the names of rows, in pixels. */
+const CHARACTER_WIDTH_OF_ROW = 7.4;
+/** The least width of a cell with a sign. */
+const SIGN_ROOM = 7;
 
 /**
- * Rows by columns. Each state has its own mark, so it can be told apart without colour. Cells of one state are one path, so hundreds of rows are drawn
- * fast. One cell can be reached with Tab, the others with the arrow keys.
+ * Rows by columns. Each state has its own mark, so it can be told apart without colour. Rows are drawn once, so hundreds of
+ * them are drawn fast. Many rows scroll below the names of the columns. One cell can be reached with Tab, the others with the arrow keys.
  */
 export function HeatMap(props: {
   label: string;
   rows: readonly HeatRow[];
-  columns: ReadonlyArray<{ key: string; tick: string; name: string }>;
+  /** Columns without a tick have no name at the top. */
+  columns: ReadonlyArray<{ tick: string; name: string }>;
   rowHeight?: number;
 }) {
-  const { label, rows, columns, rowHeight = 22 } = props;
+  const { label, rows, columns } = props;
+  const rowHeight = rows.length > ROWS_OF_USUAL_HEIGHT ? LOW_ROW_HEIGHT : (props.rowHeight ?? 22);
   const { ref, width } = useWidth<HTMLDivElement>();
   const [active, setActive] = useState<{ row: number; column: number } | undefined>();
   const svg = useRef<SVGSVGElement>(null);
+  const frame = useRef<SVGRectElement>(null);
   const gutter = width < 560 ? 128 : 168;
-  const band = Math.max(1, (width - gutter) / Math.max(1, columns.length));
-  const height = top + rows.length * rowHeight;
+  const band = Math.max(0.5, (width - gutter) / Math.max(1, columns.length));
+  const height = rows.length * rowHeight;
   const at = active ?? { row: 0, column: Math.max(0, columns.length - 2) };
-  const cell = rows[at.row]?.cells[at.column];
-  const words = cell && `${rows[at.row]!.name}, ${columns[at.column]!.name}: ${cell.words}`;
-  const every = Math.max(1, Math.ceil(30 / band));
-  const charactersMax = Math.floor(gutter / 7.4);
+  const row = rows[at.row];
+  const cell = at.column < columns.length ? row?.cellAt(at.column) : undefined;
+  const words = cell && `${row!.name}, ${columns[at.column]!.name}: ${cell.words}`;
+  const drawnRows = useMemo(
+    () =>
+      Array.from({ length: Math.ceil(rows.length / ROWS_OF_BLOCK) }, (_, block) => (
+        <Block
+          key={block}
+          rows={rows.slice(block * ROWS_OF_BLOCK, (block + 1) * ROWS_OF_BLOCK)}
+          x={gutter}
+          y={block * ROWS_OF_BLOCK * rowHeight}
+          band={band}
+          rowHeight={rowHeight}
+          charactersMax={Math.floor(gutter / CHARACTER_WIDTH_OF_ROW)}
+        />
+      )),
+    [rows, gutter, band, rowHeight],
+  );
 
-  const cellAt = (event: PointerEvent) => {
+  const cellAt = (event: MouseEvent) => {
     const box = svg.current!.getBoundingClientRect();
     const column = Math.floor((event.clientX - box.left - gutter) / band);
-    const row = Math.floor((event.clientY - box.top - top) / rowHeight);
-    return rows[row]?.cells[column] ? { row, column } : undefined;
+    const found = Math.floor((event.clientY - box.top) / rowHeight);
+    return column >= 0 && column < columns.length && rows[found] ? { row: found, column } : undefined;
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     if (!step) return;
     const to = { row: at.row + step[0]!, column: at.column + step[1]! };
-    if (!rows[to.row]?.cells[to.column]) return;
+    if (!rows[to.row] || !columns[to.column]) return;
     event.preventDefault();
     setActive(to);
+    requestAnimationFrame(() => frame.current?.scrollIntoView({ block: 'nearest' }));
   };
   const onClick = (event: MouseEvent) => {
-    const found = cellAt(event as PointerEvent);
-    const href = found && rows[found.row]!.cells[found.column]!.href;
+    const found = cellAt(event);
+    const href = found && rows[found.row]!.cellAt(found.column).href;
     if (href && !(event.target as Element).closest('a')) location.hash = href;
   };
   return (
@@ -66,138 +88,156 @@ export function HeatMap(props: {
       <p class="readout-line">
         {active ? words : 'Point at a cell to read it; it leads to the explanation of its day.'}
       </p>
-      <div ref={ref} class="picture" style={{ height: `${height}px` }}>
-        {width > 0 && (
-          <svg
-            ref={svg}
-            class="heat"
-            width={width}
-            height={height}
-            role="group"
-            aria-label={label}
-            onPointerMove={(event) => setActive(cellAt(event))}
-            onPointerLeave={() => setActive(undefined)}
-            onClick={onClick}
-          >
-            <defs>
-              <pattern
-                id="heat-hatch"
-                width="6"
-                height="6"
-                patternUnits="userSpaceOnUse"
-                patternTransform="rotate(45)"
-              >
-                <rect width="6" height="6" class="hatch-ground" />
-                <rect width="2" height="6" class="hatch-line" />
-              </pattern>
-            </defs>
-            <g aria-hidden="true">
-              {columns.map(
-                ({ key, tick }, index) =>
-                  index % every === 0 && (
-                    <text
-                      key={key}
-                      class="axis"
-                      x={gutter + (index + 0.5) * band}
-                      y={13}
-                      text-anchor="middle"
-                    >
-                      {tick}
-                    </text>
-                  ),
+      <svg class="heat-axis" width={width} height={AXIS_HEIGHT} aria-hidden="true">
+        {ticksOf(columns, band).map(({ tick, x }) => (
+          <text key={x} class="axis" x={gutter + x} y={13} text-anchor="middle">
+            {tick}
+          </text>
+        ))}
+      </svg>
+      <div class="heat-rows">
+        <div ref={ref} class="picture" style={{ height: `${height}px` }}>
+          {width > 0 && (
+            <svg
+              ref={svg}
+              class="heat"
+              width={width}
+              height={height}
+              role="group"
+              aria-label={label}
+              onPointerMove={(event) => setActive(cellAt(event))}
+              onPointerLeave={() => setActive(undefined)}
+              onClick={onClick}
+            >
+              <defs>
+                <pattern
+                  id="heat-hatch"
+                  width="6"
+                  height="6"
+                  patternUnits="userSpaceOnUse"
+                  patternTransform="rotate(45)"
+                >
+                  <rect width="6" height="6" class="hatch-ground" />
+                  <rect width="2" height="6" class="hatch-line" />
+                </pattern>
+              </defs>
+              {drawnRows}
+              {cell && (
+                <a
+                  href={cell.href}
+                  tabIndex={0}
+                  aria-label={words}
+                  class="heat-active"
+                  onKeyDown={onKeyDown}
+                  onFocus={() => setActive(at)}
+                  onBlur={() => setActive(undefined)}
+                >
+                  <rect
+                    ref={frame}
+                    class={active ? 'shown' : ''}
+                    x={gutter + at.column * band}
+                    y={at.row * rowHeight}
+                    width={band}
+                    height={rowHeight}
+                  />
+                </a>
               )}
-            </g>
-            {rows.map((row, index) => (
-              <Row
-                key={row.key}
-                row={row}
-                x={gutter}
-                y={top + index * rowHeight}
-                band={band}
-                rowHeight={rowHeight}
-                charactersMax={charactersMax}
-              />
-            ))}
-            {cell && (
-              <a
-                href={cell.href}
-                tabIndex={0}
-                aria-label={words}
-                class="heat-active"
-                onKeyDown={onKeyDown}
-                onFocus={() => setActive(at)}
-                onBlur={() => setActive(undefined)}
-              >
-                <rect
-                  class={active ? 'shown' : ''}
-                  x={gutter + at.column * band}
-                  y={top + at.row * rowHeight}
-                  width={band}
-                  height={rowHeight}
-                />
-              </a>
-            )}
-          </svg>
-        )}
+            </svg>
+          )}
+        </div>
       </div>
     </div>
   );
 }
 
-const states: readonly CellState[] = ['good', 'noted', 'doubtful', 'bad', 'missing', 'future'];
+/** The names of columns that have room beside each other, with their middle in pixels. Long ones, which begin a month, come first. */
+function ticksOf(columns: ReadonlyArray<{ tick: string }>, band: number) {
+  const placed: Array<{ tick: string; x: number }> = [];
+  const widthOf = (tick: string) => (tick.length + 1) * CHARACTER_WIDTH;
+  const wanted = columns
+    .map(({ tick }, index) => ({ tick, x: (index + 0.5) * band }))
+    .filter(({ tick }) => tick !== '')
+    .sort((a, b) => b.tick.length - a.tick.length || a.x - b.x);
+  for (const one of wanted) {
+    const isFree = placed.every(
+      ({ tick, x }) => Math.abs(one.x - x) >= (widthOf(tick) + widthOf(one.tick)) / 2,
+    );
+    if (isFree) placed.push(one);
+  }
+  return placed;
+}
 
-function Row(props: {
-  row: HeatRow;
+/** Rows of which the cells of one state are one path. A path for each row would be thousands of elements. */
+const ROWS_OF_BLOCK = 20;
+
+function Block(props: {
+  rows: readonly HeatRow[];
   x: number;
   y: number;
   band: number;
   rowHeight: number;
   charactersMax: number;
 }) {
-  const { row, x, y, band, rowHeight, charactersMax } = props;
+  const { rows, x, y, band, rowHeight, charactersMax } = props;
   const gap = band > 6 ? 1 : 0;
-  const name = row.name.length > charactersMax ? `${row.name.slice(0, charactersMax - 1)}…` : row.name;
-  const label = (
-    <text class="row-name" x={0} y={y + rowHeight / 2 + 4}>
-      {name}
-      {name !== row.name && <title>{row.name}</title>}
-    </text>
-  );
+  const [w, h] = [band - gap, rowHeight - 2];
+  const hasRoom = band >= SIGN_ROOM;
+  const areas = new Map<CellState, string[]>();
+  const signs = new Map<CellState, string[]>();
+  for (const [place, row] of rows.entries()) {
+    const top = y + place * rowHeight + 1;
+    for (const { state, from, count } of runsOf(row.states, gap > 0)) {
+      // Where there is no room for signs, cells that are partly a guess are lower.
+      const lower = !hasRoom && state === 'doubtful' ? Math.round(h * 0.4) : 0;
+      const across = (count * band - gap).toFixed(1);
+      const left = x + from * band;
+      push(areas, state, `M${left.toFixed(1)} ${top + lower}h${across}v${h - lower}h-${across}z`);
+      const sign = hasRoom ? signOf[state]?.(Math.min(w, h) * 0.22) : undefined;
+      if (sign) push(signs, state, `M${(left + w / 2).toFixed(1)} ${top + h / 2}${sign}`);
+    }
+  }
   return (
     <g>
-      {row.href === undefined ? (
-        label
-      ) : (
-        <a href={row.href} aria-label={row.name}>
-          {label}
-        </a>
-      )}
-      {states.map((state) => {
-        const places = row.cells.flatMap((cell, index) => (cell.state === state ? [x + index * band] : []));
-        if (places.length === 0) return null;
-        const [w, h] = [band - gap, rowHeight - 2];
-        const area = places
-          .map((at) => `M${at.toFixed(1)} ${y + 1}h${w.toFixed(1)}v${h}h-${w.toFixed(1)}z`)
-          .join('');
-        const sign = band >= 7 ? signOf[state]?.(Math.min(w, h) * 0.22) : undefined;
+      {rows.map((row, place) => {
+        const name = row.name.length > charactersMax ? `${row.name.slice(0, charactersMax - 1)}…` : row.name;
         return (
-          <g key={state}>
-            <path
-              class={`cell cell-${state}`}
-              d={area}
-              fill={state === 'missing' ? 'url(#heat-hatch)' : undefined}
-            />
-            {sign && (
-              <path
-                class={`cell-sign sign-${state}`}
-                d={places.map((at) => `M${(at + w / 2).toFixed(1)} ${y + 1 + h / 2}${sign}`).join('')}
-              />
-            )}
-          </g>
+          <text key={row.key} class="row-name" x={0} y={y + (place + 0.5) * rowHeight + 4}>
+            {name}
+            {name !== row.name && <title>{row.name}</title>}
+          </text>
         );
       })}
+      {[...areas].map(([state, parts]) => (
+        <path
+          key={state}
+          class={`cell cell-${state}`}
+          d={parts.join('')}
+          fill={state === 'missing' ? 'url(#heat-hatch)' : undefined}
+        />
+      ))}
+      {[...signs].map(([state, parts]) => (
+        <path key={`sign ${state}`} class={`cell-sign sign-${state}`} d={parts.join('')} />
+      ))}
     </g>
   );
+}
+
+function push(lists: Map<CellState, string[]>, state: CellState, part: string): void {
+  const list = lists.get(state);
+  if (list) list.push(part);
+  else lists.set(state, [part]);
+}
+
+/** Columns of one state that follow each other. @param isEach true for columns with room between them */
+function runsOf(states: readonly CellState[], isEach: boolean) {
+  const runs: Array<{ state: CellState; from: number; count: number }> = [];
+  for (let index = 0; index < states.length; index++) {
+    const state = states[index]!;
+    const last = runs.at(-1);
+    if (!isEach && last?.state === state) last.count += 1;
+    else runs.push({ state, from: index, count: 1 });
+  }
+  return runs;
 }
 
 /** A mark in the middle of a cell, of a size in pixels. */

@@ -3,7 +3,15 @@ import { type DaySpan, kindOf } from './periods.ts';
 
 /** Days and instants as people read them, in the locale of the browser. */
 
-const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, options);
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** To make a format takes as long as to use it a hundred times. */
+function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify(options);
+  const made = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
+  formats.set(key, made);
+  return made;
+}
 
 /** Such as "Fri, 20 Nov 2026". */
 export function longDay(day: LocalDay): string {

@@ -22,11 +22,13 @@ export interface Watched {
 
 let connected: Promise<Browser> | undefined;
 
+/** @param options.baseURL another service than that of all tests */
 export async function openPage(options: BrowserContextOptions = {}): Promise<Watched> {
   connected ??= chromium.connect(served().browserEndpoint);
   const browser = await connected;
+  const home = options.baseURL ?? served().url;
   const context = await browser.newContext({
-    baseURL: served().url,
+    baseURL: home,
     viewport: { width: 1280, height: 900 },
     locale: 'en-GB',
     ...options,
@@ -52,7 +54,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   page.on('request', (request) => {
     open += 1;
     const { protocol, origin } = new URL(request.url());
-    if (origin !== served().url && protocol !== 'blob:') complaints.push(`another host: ${request.url()}`);
+    if (origin !== home && protocol !== 'blob:') complaints.push(`another host: ${request.url()}`);
   });
   page.on('response', (response) => {
     answers.push({

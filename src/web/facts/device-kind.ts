@@ -1,0 +1,31 @@
+import type { DeviceStatuses } from './answers.ts';
+
+/**
+ * How a device is, for people.
+ * - `silent`: it was announced as offline, and that is a fault
+ * - `quiet`: nobody said that it is offline, but it has sent nothing for a day
+ * - `unknown`: it has never sent anything
+ * - `heard`: it sends data, and nobody says whether it is online
+ * - `asleep`: it said that it goes to sleep, which is no fault
+ */
+export type KindOfDevice = 'silent' | 'quiet' | 'unknown' | 'heard' | 'asleep' | 'online';
+
+/** Solar devices sleep at night. Nothing that works is quiet for longer. */
+const QUIET_MS = 24 * 60 * 60_000;
+const calmReasons = new Set(['asleep']);
+
+/**
+ * The state that was announced, if it can still be true. The service announces silence only with `stream.deviceTimeout` and for its own stream, so
+ * an old "online" or "asleep" says nothing.
+ */
+export function deviceKind(
+  { state, reason, lastSeen }: Omit<DeviceStatuses[string], 'name'>,
+  nowMs = Date.now(),
+): KindOfDevice {
+  const isCalm = calmReasons.has(reason ?? '');
+  if (state === 'offline' && !isCalm) return 'silent';
+  if (lastSeen !== null && nowMs - Date.parse(lastSeen) > QUIET_MS) return 'quiet';
+  if (state === 'offline') return 'asleep';
+  if (state === 'online') return 'online';
+  return lastSeen === null ? 'unknown' : 'heard';
+}

@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import packageFile from '../../package.json' with { type: 'json' };
+import lockFile from '../../package-lock.json' with { type: 'json' };
+import { npmFile } from '../support/npm-file.ts';
+import { programRoot } from '../support/program-folder.ts';
+import { runCli } from '../support/run-cli.ts';
+import { createUpProcess } from '../support/up-process.ts';
+import { openPage, signIn, testPage } from './support/open-page.ts';
+
+/** Builds and packs the project, and unpacks it with its dependencies, which are links: an installation would take most of a minute. */
+async function installPackage(folder: string): Promise<string> {
+  const checkout = join(folder, 'checkout');
+  mkdirSync(checkout);
+  const bin = join(programRoot, 'node_modules', '.bin');
+  const compile = [
+    '-p',
+    'tsconfig.build.json',
+    '--noCheck',
+    '--declaration',
+    'false',
+    '--sourceMap',
+    'false',
+  ];
+  // `npm run check` has checked the types.
+  execFileSync(join(bin, 'tsc'), [...compile, '--outDir', join(checkout, 'dist')], { cwd: programRoot });
+  const kept = packageFile.files.filter((name) => name !== 'dist' && !name.startsWith('!'));
+  for (const name of ['package.json', 'LICENSE', ...kept])
+    cpSync(join(programRoot, name), join(checkout, name), { recursive: true });
+  const packed = await runCli(['pack', '--pack-destination', folder], {
+    cwd: checkout,
+    script: npmFile(),
+    environment: { HOME: folder },
+  });
+  if (packed.code !== 0) throw new Error(packed.stderr);
+  const modules = join(folder, 'app', 'node_modules');
+  const installed = join(modules, 'wattline');
+  mkdirSync(installed, { recursive: true });
+  execFileSync('tar', ['-xzf', join(folder, packed.stdout.trim()), '-C', installed, '--strip-components=1']);
+  for (const [path, facts] of Object.entries(lockFile.packages)) {
+    const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
+    if (name === undefined || 'dev' in facts) continue;
+    mkdirSync(join(modules, name, '..'), { recursive: true });
+    symlinkSync(join(programRoot, path), join(modules, name));
+  }
+  return installed;
+}
+
+testPage('an installed package serves the page', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wattline-test-package-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const installed = await installPackage(folder);
+  expect(readdirSync(installed)).toEqual(
+    expect.arrayContaining(['dist', 'dist-web', 'docs', 'sql', 'README.md']),
+  );
+  expect(readdirSync(join(installed, 'docs')), 'pictures are not in the package').not.toContain('images');
+
+  const config = { dataDir: './data', workgroups: [{ id: 'home' }] };
+  const program = join(installed, packageFile.bin.wattline);
+  const service = await createUpProcess(join(folder, 'app'), config, 'up', {}, program);
+  onTestFinished(service.kill);
+  await service.start();
+  const { page, complaints } = await openPage({ baseURL: service.url });
+  await signIn(page, 'home/overview', service.token);
+  await page.getByText('No energy yet').waitFor();
+  await page.getByRole('link', { name: 'Pipeline' }).click();
+  await page.locator('.chain').waitFor();
+  expect(complaints).toEqual([]);
+});
