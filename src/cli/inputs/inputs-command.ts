@@ -57,7 +57,7 @@ export function addInputsCommand(program: Command, terminal: Terminal): void {
     .option('--precision <unit>', 'the unit of the time of the line', 'ns')
     .addHelpText('after', tryHelp)
     .action((options: TryOptions, tryCommand: Command) => {
-      const config = readConfig(tryCommand, terminal, { isRequired: true });
+      const config = readConfig(tryCommand, terminal);
       // Both commands have this option, and the first one takes it.
       const { workgroup: id } = tryCommand.optsWithGlobals<TryOptions>();
       const workgroup = chooseWorkgroup(config, id);
