@@ -5,6 +5,7 @@ import type { ReloadableWorkgroups } from '../config/workgroups.ts';
 import { errorMessage, InputError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
+import { programVersion } from '../lib/program-version.ts';
 import type { Clock } from '../lib/time.ts';
 import type { ConfigReloaded, ConfigState } from '../worker-rpc/process-rpc.ts';
 import { startProcessServer } from '../worker-rpc/process-server.ts';
@@ -50,7 +51,10 @@ export async function acceptReloads(options: {
   const { reload, state } = createConfigReload({ ...options, source });
   // The log has the error of a refused reload.
   const stopListening = terminal?.onReload(() => void reload().catch(() => undefined));
-  const operations = { reload, configState: async () => ({ ...state(), url: urlNow() }) };
+  const operations = {
+    reload,
+    configState: async () => ({ ...state(), version: programVersion, url: urlNow() }),
+  };
   const stopServer = await startProcessServer({ dataDir: config.dataDir, roles, operations });
   return async () => {
     stopListening?.();
