@@ -13,6 +13,8 @@ const DIFFERENCE_MS_WARN = 5 * SECOND_MS;
 /** Buckets refuse requests and tokens expire early with such a clock. */
 const DIFFERENCE_MS_MAX = 5 * MINUTE_MS;
 const ZONE_DATA_YEARS_WARN = 3;
+/** Shorter than the time of a check, so that one silent server does not hide the others. */
+const SILENT_SERVER_MS = 6 * SECOND_MS;
 
 /** The clock of this machine against the clocks of others, and the data of time zones. */
 export function checkClock(
@@ -33,7 +35,8 @@ async function compare({ name, url }: TimeServer, clock: Clock, signal: AbortSig
   const sentAtMs = clock.now();
   let date: string | null;
   try {
-    const answer = await fetch(url, { redirect: 'manual', signal });
+    const within = AbortSignal.any([signal, AbortSignal.timeout(SILENT_SERVER_MS)]);
+    const answer = await fetch(url, { redirect: 'manual', signal: within });
     await answer.body?.cancel();
     date = answer.headers.get('date');
   } catch (error) {
