@@ -48,7 +48,7 @@ const environmentPaths: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The folder beside the configuration that is read without a setting. */
-const WORKGROUPS_FOLDER = 'workgroups.d';
+export const WORKGROUPS_FOLDER = 'workgroups.d';
 /** A reload gives other work a turn after this time. */
 const TURN_MS = 10;
 

@@ -40,7 +40,7 @@ export function createWorkgroupFiles(): WorkgroupFiles {
 
   return {
     *read(folder, shownAs, environment) {
-      const names = listFiles(folder);
+      const names = listWorkgroupFiles(folder);
       if (names === undefined) return undefined;
       const files: WorkgroupFile[] = [];
       const unseen = new Set(known.keys());
@@ -74,8 +74,8 @@ export function createWorkgroupFiles(): WorkgroupFiles {
   };
 }
 
-/** Hidden files are left out, because editors keep copies in them. */
-function listFiles(folder: string): string[] | undefined {
+/** The names of the files of a folder. Hidden files are left out, because editors keep copies in them. @returns undefined if it does not exist */
+export function listWorkgroupFiles(folder: string): string[] | undefined {
   let entries: Dirent[];
   try {
     entries = readdirSync(folder, { withFileTypes: true });

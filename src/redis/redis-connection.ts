@@ -3,7 +3,12 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { SECOND_MS } from '../lib/time.ts';
-import { describeReply, warnOfRedisSettings } from './redis-settings.ts';
+import {
+  describeReply,
+  type RedisSettings,
+  readRedisSettings,
+  warnOfRedisSettings,
+} from './redis-settings.ts';
 import { watchOutage } from './watch-outage.ts';
 
 /** The Redis connections that all logs of a process share: one for commands, one for news. */
@@ -40,6 +45,11 @@ export interface RedisConnection {
    * listener.
    */
   onReady(listener: () => void): () => void;
+  /**
+   * The version of the server, and settings that could lose messages.
+   * @throws TransientError as `run` does, TerminalError if it can never be used
+   */
+  settings(): Promise<RedisSettings>;
   close(): void;
 }
 
@@ -213,7 +223,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     try {
       return await action();
     } catch (error) {
-      if (error instanceof TransientError) throw error;
+      if (error instanceof TransientError || error instanceof TerminalError) throw error;
       // The original error contains the command and its values, so it is not passed on.
       if (isReply(error)) throw refused(error);
       if (isReady()) commands.disconnect(true);
@@ -257,6 +267,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
       readyListeners.add(listener);
       return () => readyListeners.delete(listener);
     },
+    settings: () => attempt(() => readRedisSettings(commands)),
     close() {
       outage.end();
       commands.disconnect();

@@ -5,6 +5,14 @@ import type { Logger } from '../lib/logger.ts';
 /** The first version with exclusive ranges of streams and trimming by id. */
 const VERSION_MIN = [6, 2] as const;
 
+/** What a server says of itself. */
+export interface RedisSettings {
+  /** Undefined if the user may not run INFO. */
+  version: string | undefined;
+  /** Settings that could lose acknowledged messages, each with what to change. */
+  problems: string[];
+}
+
 /**
  * Logs the settings of Redis that could lose acknowledged messages.
  * @param warned the warnings of the last call, which are not repeated
@@ -12,6 +20,17 @@ const VERSION_MIN = [6, 2] as const;
  * @throws TerminalError if the server is too old, or is not a single server
  */
 export async function warnOfRedisSettings(redis: Redis, warned: string, logger: Logger): Promise<string> {
+  const { problems } = await readRedisSettings(redis);
+  const said = problems.join('; ');
+  if (said !== warned && problems.length > 0) logger.warn({ problems }, 'stream.redis-may-lose-messages');
+  return said;
+}
+
+/**
+ * Reads the version of a server and the settings that could lose acknowledged messages.
+ * @throws TerminalError if the server is too old, or is not a single server
+ */
+export async function readRedisSettings(redis: Redis): Promise<RedisSettings> {
   const info = await infoOf(redis);
   const factOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
   requireSingle(factOf('redis_mode'));
@@ -33,9 +52,7 @@ export async function warnOfRedisSettings(redis: Redis, warned: string, logger: 
       'appendfsync is not always: a crash of its machine loses the messages that were acknowledged in the last second',
     );
   if (factOf('role') === 'slave') problems.push('the server is a replica: it takes no messages');
-  const said = problems.join('; ');
-  if (said !== warned && problems.length > 0) logger.warn({ problems }, 'stream.redis-may-lose-messages');
-  return said;
+  return { version: factOf('redis_version'), problems };
 }
 
 /** Returns empty text if the user may not run INFO. */

@@ -6,6 +6,7 @@ import type { InputState } from '../inputs/input-meter.ts';
 import { errorMessage, InputError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { oneAtATime } from '../lib/one-at-a-time.ts';
+import { programVersion } from '../lib/program-version.ts';
 import type { Clock } from '../lib/time.ts';
 import type { ConfigReloaded, ConfigState } from '../worker-rpc/process-rpc.ts';
 import { startProcessServer } from '../worker-rpc/process-server.ts';
@@ -55,7 +56,7 @@ export async function acceptReloads(options: {
   const stopListening = terminal?.onReload(() => void reload().catch(() => undefined));
   const operations = {
     reload,
-    configState: async () => ({ ...state(), url: urlNow() }),
+    configState: async () => ({ ...state(), version: programVersion, url: urlNow() }),
     inputs: async () => inputsNow(),
   };
   const stopServer = await startProcessServer({ dataDir: config.dataDir, roles, operations });

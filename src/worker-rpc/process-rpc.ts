@@ -24,6 +24,8 @@ export interface ConfigReloaded {
 
 /** The configuration with which a process works. */
 export interface ConfigState {
+  /** The version of the program that runs. Undefined if it is older than this field. */
+  version?: string | undefined;
   loadedAtMs: UtcMs;
   /** The address of its HTTP server; undefined for a worker alone and while it starts. */
   url?: string | undefined;

@@ -10,11 +10,17 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Commit } from '../../src/publish/commit-schema.ts';
-import { filePath, sequenceName } from '../../src/publish/lake-layout.ts';
+import { filePath, type LakePaths, sequenceName } from '../../src/publish/lake-layout.ts';
 import { type Fixture, rows } from './support.ts';
 
 /** Makes the lake one of format 1: files side by side, a folder of links for each generation, and no nonces. Also in the warehouse. */
 export async function toFormatOne({ paths, shard }: Fixture): Promise<void> {
+  filesToFormatOne(paths);
+  await shard.transaction((connection) => rows(connection, 'DELETE FROM publication'));
+}
+
+/** The same for the files alone. Nobody may have them open. */
+export function filesToFormatOne(paths: LakePaths): void {
   const moved = new Set<string>();
   for (const name of readdirSync(paths.commits).sort()) {
     const path = join(paths.commits, name);
@@ -38,5 +44,4 @@ export async function toFormatOne({ paths, shard }: Fixture): Promise<void> {
       rmSync(join(entry.parentPath, entry.name), { recursive: true, force: true });
   for (const folder of [paths.trees, paths.analytics]) rmSync(folder, { recursive: true });
   mkdirSync(join(paths.root, 'trash/1763640000000-000000000000'), { recursive: true });
-  await shard.transaction((connection) => rows(connection, 'DELETE FROM publication'));
 }

@@ -1,17 +1,12 @@
 import { type Command, Option } from 'commander';
-import type { Access } from '../../access/access.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
-import { createWorkgroups } from '../../config/workgroups.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { formatInstant, systemClock, type UtcMs } from '../../lib/time.ts';
-import type { FindStream } from '../../operate/count-backlogs.ts';
-import { readWorkgroupStates, stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
+import { stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
 import type { LakeFillState } from '../../replica/start-lake-fill.ts';
-import type { OpenControl } from '../../service/open-control.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import type { createUpstreams } from '../../service/upstreams.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { exportNotes } from '../exports/exports-view.ts';
 import { readConfig } from '../global-options.ts';
@@ -27,6 +22,7 @@ import {
   type ListedNewestImport,
   withWarnings,
 } from './status-imports.ts';
+import { type Asking, readStates } from './status-states.ts';
 
 /** The state of a workgroup, with the problems of its imports. */
 interface ListedStatus extends Omit<WorkgroupState, 'newestImports'> {
@@ -90,18 +86,10 @@ function chooseWorkgroups(config: Config, only: string | undefined): WorkgroupCo
 async function listStatuses(
   config: Config,
   only: string | undefined,
-  { control, ownUrl }: { control: OpenControl; ownUrl: string | undefined },
+  asking: Asking,
 ): Promise<ListedStatus[]> {
   const chosen = chooseWorkgroups(config, only);
-  const source = {
-    config,
-    workgroups: config.workgroups,
-    exportsOf: (id: string) => config.exports.filter(({ workgroup }) => workgroup === id),
-    control,
-    clock: systemClock,
-    findStream: streamFinder(config, ownUrl),
-  };
-  const states = await readWorkgroupStates(source, chosen, { withEffects: true });
+  const states = await readStates(config, chosen, asking, { withEffects: true });
   if (states.every(isUnknown))
     throw new TransientError(
       'NothingRuns',
@@ -115,26 +103,6 @@ async function listStatuses(
 
 function isUnknown({ state, troubles, imports, newestImports }: WorkgroupState): boolean {
   return state === 'never run' && [troubles, imports, newestImports].every(({ length }) => length === 0);
-}
-
-/** Finds streams with a token of this command. The own stream has no address if it does not run on this machine. */
-function streamFinder(config: Config, ownUrl: string | undefined): FindStream {
-  const workgroups = createWorkgroups(config);
-  let finding: Promise<ReturnType<typeof createUpstreams>> | undefined;
-  const open = async () => {
-    const { createAccess } = await import('../../access/access.ts');
-    const upstreams = await import('../../service/upstreams.ts');
-    const access = ownUrl
-      ? await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock })
-      : undefined;
-    const issue: Access['issue'] = (...request) => access!.issue(...request);
-    return upstreams.createUpstreams(workgroups, ownUrl ?? '', { issue });
-  };
-  return async (workgroupId) => {
-    if (!ownUrl && !workgroups.get(workgroupId)?.upstream) return undefined;
-    finding ??= open();
-    return (await finding).addressOf(workgroupId);
-  };
 }
 
 function describe(statuses: readonly ListedStatus[], nowMs: UtcMs, columnsMax: number): string {

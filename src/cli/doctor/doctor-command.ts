@@ -1,0 +1,206 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { configWarnings } from '../../config/config-warnings.ts';
+import { findSecretFiles, findSecrets, readSecrets } from '../../config/find-secrets.ts';
+import { hideSecrets } from '../../config/hide-secrets.ts';
+import { checkAccess, checkSecrets } from '../../doctor/check-access.ts';
+import { checkBuckets } from '../../doctor/check-buckets.ts';
+import { checkClock, type TimeServer } from '../../doctor/check-clock.ts';
+import { checkConfiguration, refusedConfiguration } from '../../doctor/check-configuration.ts';
+import { checkDataFolder } from '../../doctor/check-data-folder.ts';
+import { checkPorts } from '../../doctor/check-ports.ts';
+import { checkRedis } from '../../doctor/check-redis.ts';
+import { checkProcesses, checkWorkgroups } from '../../doctor/check-service.ts';
+import { checkUpstreams } from '../../doctor/check-upstreams.ts';
+import { checkVersions, ownVersions } from '../../doctor/check-versions.ts';
+import { type Check, type DoctorFinding, runChecks } from '../../doctor/run-checks.ts';
+import { measureFolders, readLogEnd, withoutImports, writeBundle } from '../../doctor/write-bundle.ts';
+import { InputError, TransientError } from '../../lib/errors.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { formatInstant, systemClock } from '../../lib/time.ts';
+import type { WorkgroupState } from '../../operate/workgroup-state.ts';
+import { readersWarning } from '../../service/hold-roles.ts';
+import { sharingProblems, sharingWarnings } from '../../service/require-shared-storage.ts';
+import type { Terminal } from '../../service/terminal.ts';
+import { globalOptions, readConfig } from '../global-options.ts';
+import { askConfigStates, describeConfigStates, streamUrl } from '../status/status-config.ts';
+import { readStates } from '../status/status-states.ts';
+import { FAILING_CODE } from '../terminal/exit-codes.ts';
+import { printData, printNote } from '../terminal/output.ts';
+
+interface DoctorOptions {
+  bundle?: string;
+  log?: string;
+}
+
+export function addDoctorCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command('doctor')
+    .description('look for the reason if a service does not do what you expect')
+    .option('--bundle <file>', 'write what a helper needs to a JSON file, without secrets')
+    .option('--log <file>', 'with --bundle: add the last lines of this log')
+    .addHelpText('after', help)
+    .action(async ({ bundle, log }: DoctorOptions) => {
+      if (log !== undefined && bundle === undefined)
+        throw new InputError('the command line', [{ path: '--log', message: 'is only used with --bundle' }]);
+      const logEnd = log === undefined ? undefined : readLogEnd(resolve(terminal.cwd, log));
+      const examined = await examine(command, terminal);
+      const { findings } = examined;
+      if (bundle !== undefined) {
+        const path = resolve(terminal.cwd, bundle);
+        const source = { path: globalOptions(command).config, ...terminal };
+        const secrets = readSecrets(source);
+        if (logEnd && !secrets)
+          printNote(
+            command,
+            terminal,
+            'the log was left out: the configuration cannot be read, so its secrets are not known',
+          );
+        await bundleUp(path, examined, secrets ? { secrets, log: logEnd } : { secrets: [] });
+        printNote(
+          command,
+          terminal,
+          `${path} was written; read it before you send it: it has names, and no readings`,
+        );
+      }
+      printData(command, terminal, findings, (_columnsMax, shown) => describe(shown));
+      const problems = findings.filter(({ state }) => state === 'problem').length;
+      if (problems > 0)
+        throw new TransientError(FAILING_CODE, `${problems} problem${problems === 1 ? '' : 's'}, above`);
+    });
+}
+
+/** What was found, and what it was found with. */
+interface Examined {
+  findings: DoctorFinding[];
+  /** Undefined if the configuration cannot be used. */
+  config?: Config;
+  states: WorkgroupState[];
+  processes: Awaited<ReturnType<typeof askConfigStates>>;
+}
+
+async function examine(command: Command, terminal: Terminal): Promise<Examined> {
+  let config: Config;
+  try {
+    config = readConfig(command, terminal);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    const checks = [refusedConfiguration(error.problems), checkVersions(async () => [])];
+    return { findings: await runChecks(checks), states: [], processes: [] };
+  }
+  const examined: Examined = { findings: [], config, states: [], processes: [] };
+  const asking = askConfigStates(config.dataDir);
+  const processes = async () => {
+    examined.processes = await asking;
+    return examined.processes;
+  };
+  const states = async () => {
+    examined.states = await statesOf(config, streamUrl(await asking));
+    return examined.states;
+  };
+  const { path, cwd } = { path: globalOptions(command).config, cwd: terminal.cwd };
+  const ownUrls = async () =>
+    (await asking).flatMap(({ outcome }) =>
+      outcome.kind === 'answer' && outcome.answer.url !== undefined ? [outcome.answer.url] : [],
+    );
+  const checks: Check[] = [
+    checkConfiguration(config.workgroups.length, () => settingsOf(config)),
+    checkDataFolder(config),
+    ...checkRedis(config),
+    ...checkBuckets(config),
+    checkClock(timeServers(config, streamUrl(await asking)), systemClock, process.versions.tz),
+    checkPorts(config, ownUrls),
+    ...checkUpstreams(config, systemClock),
+    checkAccess(config, systemClock),
+    checkSecrets(config, findSecretFiles({ path, cwd })),
+    checkVersions(processes),
+    checkProcesses(processes, describeConfigStates),
+    checkWorkgroups(states),
+  ];
+  examined.findings = await runChecks(checks);
+  return examined;
+}
+
+/** The check does not know which roles will run. */
+const allRoles = ['stream', 'worker', 'report'] as const;
+
+function settingsOf(config: Config) {
+  const tooOpen = existsSync(config.dataDir) ? readersWarning(config) : undefined;
+  return {
+    problems: sharingProblems(config, allRoles),
+    warnings: [
+      ...configWarnings(config),
+      ...sharingWarnings(config, allRoles),
+      ...(tooOpen ? [tooOpen] : []),
+    ],
+  };
+}
+
+async function statesOf(config: Config, ownUrl: string | undefined): Promise<WorkgroupState[]> {
+  if (!existsSync(config.dataDir)) return [];
+  const { openControl } = await import('../../service/open-control.ts');
+  const control = openControl(config, { logger: silentLogger });
+  return readStates(config, config.workgroups, { control, ownUrl }, { withEffects: false }).finally(
+    control.close,
+  );
+}
+
+/** Without credentials and paths. Each server is asked once. */
+function timeServers({ workgroups, storage }: Config, ownUrl: string | undefined): TimeServer[] {
+  const upstreams = workgroups.flatMap(({ upstream }) => (upstream ? [new URL(upstream.url)] : []));
+  const servers: TimeServer[] = [
+    ...(ownUrl === undefined ? [] : [{ name: 'the own service', url: `${new URL(ownUrl).origin}/health` }]),
+    ...upstreams.map(({ host, origin }) => ({ name: `the upstream ${host}`, url: origin })),
+    ...(storage.s3 ? [{ name: 'the bucket', url: new URL(storage.s3.endpoint).origin }] : []),
+  ];
+  return [...new Map(servers.map((server) => [server.url, server])).values()];
+}
+
+async function bundleUp(
+  path: string,
+  examined: Examined,
+  { secrets, log }: { secrets: string[]; log?: string[] | undefined },
+): Promise<void> {
+  const { findings, config, states, processes } = examined;
+  const bundle = {
+    createdAt: formatInstant(systemClock.now()),
+    versions: await ownVersions(),
+    findings,
+    ...(config && { configuration: hideSecrets(config) }),
+    processes,
+    workgroups: states.map(withoutImports),
+    folders: config ? await measureFolders(config.dataDir) : [],
+    ...(log && { log }),
+  };
+  writeBundle(path, bundle, [...secrets, ...findSecrets(config)]);
+}
+
+function describe(findings: readonly DoctorFinding[]): string {
+  return findings
+    .map(({ check, state, found, next }) => {
+      const advice = next === undefined ? '' : `; ${next}`;
+      return `${state.padEnd('problem'.length)}  ${check}: ${found}${advice}\n`;
+    })
+    .join('');
+}
+
+const help = `
+Prints one line for each thing that was looked at: "ok", "warning" or "problem", what was found, and what to do next. It looks at the
+configuration, the data folder, Redis, the buckets, the clock, the ports, the upstreams and their certificates, the keys and tokens, files with
+secrets, versions, the processes of this machine, and the state of all workgroups. A check that gets no answer for 10 s is a problem, and the
+others continue. Run it on the machine and as the user of the service.
+
+It changes nothing: it writes a small file into the data folder and a small object into each bucket, and removes them.
+
+The exit code is 4 if there is a problem, and 0 if there are only warnings.
+
+--bundle writes one JSON file, which only you can read, with what was found, the configuration without secrets, versions, the state of all
+processes and workgroups, and the sizes of the data folder. It has the names of workgroups, sites and devices, because problems name them. It has
+no readings and no energy. --log adds the last 500 lines of a file. Read it before you send it.
+
+Examples:
+  wattline doctor
+  wattline doctor --json | jq '.[] | select(.state != "ok")'
+  journalctl -u wattline -n 500 > log.txt; wattline doctor --bundle help.json --log log.txt`;

@@ -1,0 +1,33 @@
+import type { Problem } from '../lib/errors.ts';
+import { problemText } from './check-service.ts';
+import { type Check, ok, problem, warning } from './run-checks.ts';
+
+/** The configuration was read: settings that work and are probably wrong. */
+export function checkConfiguration(
+  workgroups: number,
+  found: () => Readonly<{ problems: Problem[]; warnings: Problem[] }>,
+): Check {
+  return {
+    name: 'configuration',
+    async run() {
+      const { problems, warnings } = found();
+      const facts = [
+        ...problems.map((one) => problem(problemText(one))),
+        ...warnings.map((one) => warning(problemText(one))),
+      ];
+      const count = `${workgroups} workgroup${workgroups === 1 ? '' : 's'}`;
+      return problems.length > 0 ? facts : [ok(`it is valid, with ${count}`), ...facts];
+    },
+  };
+}
+
+/** The configuration cannot be used, so nothing else can be looked at. */
+export function refusedConfiguration(problems: readonly Problem[]): Check {
+  return {
+    name: 'configuration',
+    run: async () => [
+      ...problems.map((one) => problem(problemText(one))),
+      warning('the other checks need a valid configuration', 'correct it, then run this command again'),
+    ],
+  };
+}

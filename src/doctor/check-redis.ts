@@ -1,0 +1,40 @@
+import type { Config } from '../config/config.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { openRedisConnection } from '../redis/redis-connection.ts';
+import { type Check, type Fact, ok, warning } from './run-checks.ts';
+
+/** The servers of the log and of the queue: reachable, of a version that can be used, with settings that lose nothing. */
+export function checkRedis({ stream, queue }: Pick<Config, 'stream' | 'queue'>): Check[] {
+  const ofStream = stream.log === 'redis' ? (stream.redisUrl ?? queue.redisUrl) : undefined;
+  const ofQueue = queue.backend === 'redis' ? queue.redisUrl : undefined;
+  return [
+    ...(ofStream === undefined ? [] : [check('redis of the stream', ofStream, 'stream' as const)]),
+    ...(ofQueue === undefined || ofQueue === ofStream ? [] : [check('redis of the queue', ofQueue, 'queue')]),
+  ];
+
+  function check(name: string, url: string, use: 'stream' | 'queue'): Check {
+    const sentinels = use === 'stream' ? stream.redisSentinels : undefined;
+    return { name, run: (signal) => ask({ url, use, ...(sentinels && { sentinels }) }, signal) };
+  }
+}
+
+async function ask(
+  server: { url: string; use: 'stream' | 'queue'; sentinels?: readonly string[] },
+  signal: AbortSignal,
+): Promise<Fact[]> {
+  const connection = await openRedisConnection({ ...server, logger: silentLogger });
+  signal.addEventListener('abort', () => connection.close(), { once: true });
+  try {
+    const { version, problems } = await connection.settings();
+    const { host } = new URL(server.url);
+    return [
+      ok(`Redis ${version ?? 'of an unknown version'} answers at ${host}`),
+      // The queue is written again after a loss, so only a memory that drops keys matters.
+      ...problems
+        .filter((one) => server.use === 'stream' || one.startsWith('maxmemory-policy'))
+        .map((one) => warning(one)),
+    ];
+  } finally {
+    connection.close();
+  }
+}

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { clockFact, zoneFact } from '../../src/doctor/check-clock.ts';
+import { type FileSystemFacts, spaceFacts } from '../../src/doctor/check-data-folder.ts';
+import { endFacts } from '../../src/doctor/check-upstreams.ts';
+import { type Check, ok, runChecks } from '../../src/doctor/run-checks.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/lib/time.ts';
+
+test('a check that hangs and one that fails are problems, and the others are answered in their order', async () => {
+  let aborted: unknown;
+  const checks: Check[] = [
+    { name: 'first', run: async () => [ok('fine')] },
+    {
+      name: 'hangs',
+      run: (signal) => {
+        signal.addEventListener('abort', () => {
+          aborted = signal.reason;
+        });
+        return new Promise(() => undefined);
+      },
+    },
+    { name: 'fails', run: () => Promise.reject(new Error('the disk is gone')) },
+    { name: 'last', run: async () => [ok('fine, too')] },
+  ];
+  expect(await runChecks(checks, 20)).toMatchObject([
+    { check: 'first', state: 'ok', found: 'fine' },
+    { check: 'hangs', state: 'problem', found: 'no result within 0.02 s' },
+    { check: 'fails', state: 'problem', found: 'the disk is gone' },
+    { check: 'last', state: 'ok', found: 'fine, too' },
+  ]);
+  expect(aborted).toBeInstanceOf(Error);
+});
+
+describe('the disk of the data folder', () => {
+  const GIB_BLOCKS = 1024 ** 3 / 4_096;
+  const usual: FileSystemFacts = {
+    type: 0xef53,
+    bsize: 4_096,
+    blocks: 100 * GIB_BLOCKS,
+    bavail: 50 * GIB_BLOCKS,
+    files: 1_000_000,
+    ffree: 900_000,
+  };
+  const statesOf = (facts: Partial<FileSystemFacts>, isShared = false) =>
+    spaceFacts('/data', { ...usual, ...facts }, isShared).map(({ state, found }) => `${state}: ${found}`);
+
+  test('is fine with space and inodes', () => {
+    expect(statesOf({})).toEqual([
+      'ok: 50.0 GiB of 100.0 GiB are free',
+      'ok: 900,000 of 1,000,000 files (inodes) are free',
+    ]);
+  });
+
+  test.each<[Partial<FileSystemFacts>, RegExp]>([
+    [{ bavail: 9 * GIB_BLOCKS }, /^warning: 9\.0 GiB of/],
+    [{ blocks: 2 * GIB_BLOCKS, bavail: GIB_BLOCKS / 2 }, /^warning: 0\.5 GiB of 2\.0/],
+    [{ bavail: 1_000 }, /^problem: the disk of \/data is full/],
+    [{ ffree: 49_000 }, /^warning: 49,000 of/],
+    [{ ffree: 0 }, /^problem: 0 of/],
+    [{ type: 0x6969 }, /^warning: it is on a network file system \(NFS\)/],
+    [{ type: 0xfe534d42 }, /^warning: it is on a network file system \(SMB\)/],
+    [{ type: 0x01021994 }, /^warning: it is in memory/],
+  ])('is not with %j', (facts, said) => {
+    expect(statesOf(facts).filter((fact) => said.test(fact))).toHaveLength(1);
+    expect(statesOf(facts).filter((fact) => !fact.startsWith('ok'))).toHaveLength(1);
+  });
+
+  test('a tenth of a very large disk, a shared folder, and no count of inodes are fine', () => {
+    expect(statesOf({ blocks: 1_000 * GIB_BLOCKS })).toMatchObject([
+      expect.stringMatching(/^ok/),
+      expect.stringMatching(/^ok/),
+    ]);
+    expect(statesOf({ type: 0x6969 }, true).filter((fact) => !fact.startsWith('ok'))).toEqual([]);
+    expect(statesOf({ files: 0, ffree: 0 })).toHaveLength(1);
+  });
+});
+
+test.each([
+  [2 * SECOND_MS, 'ok', 'the clock agrees with that of it'],
+  [-30 * SECOND_MS, 'warning', 'the clock of this machine is 30 s behind that of it'],
+  [HOUR_MS, 'problem', 'the clock of this machine is 3600 s ahead of that of it'],
+])('a clock that is %d ms ahead: %s', (aheadMs, state, found) => {
+  expect(clockFact('it', aheadMs)).toMatchObject({ state, found });
+});
+
+test('old data of time zones are a warning', () => {
+  const nowMs = Date.UTC(2026, 5, 1);
+  expect([zoneFact('2025b', nowMs), zoneFact('2021a', nowMs), zoneFact(undefined, nowMs)]).toMatchObject([
+    { state: 'ok' },
+    { state: 'warning' },
+    { state: 'warning' },
+  ]);
+});
+
+test('what has ended is a problem, what ends soon a warning, and nothing is said of the rest', () => {
+  const states = [-1, 13 * DAY_MS, 15 * DAY_MS].map((inMs) => endFacts('it', inMs, 0, { next: '' }));
+  expect(states).toMatchObject([[{ state: 'problem' }], [{ state: 'warning' }], []]);
+});
