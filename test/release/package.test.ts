@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
@@ -10,6 +10,23 @@ import { tempDir } from '../support/temp-dir.ts';
 const run = (command: string, args: string[], cwd = repositoryRoot) =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
+/** The files of the repository, as paths below it. */
+const own = ['src', 'jobs', 'sql', 'docs', 'ops', 'test', 'bench', '.ci']
+  .flatMap((folder) =>
+    readdirSync(join(repositoryRoot, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(repositoryRoot, join(entry.parentPath, entry.name))),
+  )
+  .concat([
+    'README.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'LICENSE',
+    'package.json',
+    'package-lock.json',
+  ]);
+
 /** What a release has at run time, by name. */
 const installed = Object.entries(lockFile.packages as Record<string, { dev?: boolean; version?: string }>)
   .filter(([path, { dev }]) => path !== '' && dev !== true)
@@ -17,17 +34,16 @@ const installed = Object.entries(lockFile.packages as Record<string, { dev?: boo
 
 test('the package has the program, the page, the SQL and the pages, and nothing of development or of a service', () => {
   const cwd = tempDir();
-  const tracked = run('git', ['ls-files', '-z']).split('\0').filter(Boolean);
   const built = ['dist/src/cli.js', 'dist/src/cli.d.ts', 'dist/jobs/worker.js', 'dist-web/index.html'];
   const notForOthers = ['dist-test/x/cli.js', 'data/access/keys.json', 'wattline.yaml', '.env', 'out.log'];
-  for (const path of [...tracked, ...built, ...notForOthers]) {
+  for (const path of [...own, ...built, ...notForOthers]) {
     mkdirSync(join(cwd, dirname(path)), { recursive: true });
     writeFileSync(join(cwd, path), '');
   }
   writeFileSync(join(cwd, 'package.json'), readFileSync(join(repositoryRoot, 'package.json')));
   const [{ files }] = JSON.parse(run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], cwd));
   const packed: string[] = files.map(({ path }: { path: string }) => path);
-  const below = (folder: string) => tracked.filter((path) => path.startsWith(`${folder}/`));
+  const below = (folder: string) => own.filter((path) => path.startsWith(`${folder}/`));
   expect(packed.toSorted()).toEqual(
     [
       ...['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
@@ -42,11 +58,13 @@ test('the package has the program, the page, the SQL and the pages, and nothing 
 });
 
 test('no packed text names a folder of the machine on which it was written', () => {
-  const texts = run('git', ['ls-files', '-z', 'src', 'jobs', 'sql', 'docs', '*.md', 'package.json'])
-    .split('\0')
+  const texts = own
+    .filter((path) => !/^(test|bench|\.ci)\//.test(path))
     .filter((path) => /\.(ts|tsx|sql|md|json|css|html)$/.test(path));
-  const own = new RegExp(`${repositoryRoot.replace(/[^\w/]/g, '\\$&')}|/work/|/tmp/[a-z]+-[0-9]`);
-  expect(texts.filter((path) => own.test(readFileSync(join(repositoryRoot, path), 'utf8')))).toEqual([]);
+  const ofMachine = new RegExp(`${repositoryRoot.replace(/[^\w/]/g, '\\$&')}|/work/|/tmp/[a-z]+-[0-9]`);
+  expect(texts.filter((path) => ofMachine.test(readFileSync(join(repositoryRoot, path), 'utf8')))).toEqual(
+    [],
+  );
 });
 
 test('the SBOM names every package of a release with its version', () => {
