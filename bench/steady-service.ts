@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { InputError } from '../src/lib/errors.ts';
+import { errorCode, InputError } from '../src/lib/errors.ts';
 import { createUpProcess, type ServiceProcess } from '../test/support/up-process.ts';
 import type { Ratio } from './decode.ts';
 import { cpuSeconds, loadOfMachine, type ProcessMemory, processMemory } from './process-costs.ts';
@@ -99,6 +99,16 @@ function minutesOf(options: readonly string[]): number {
   return minutes;
 }
 
+/** The files and folders below a folder, which the service changes meanwhile. */
+function countEntries(folder: string): number {
+  for (;;)
+    try {
+      return readdirSync(folder, { recursive: true }).length;
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') throw error;
+    }
+}
+
 async function measure(service: ServiceProcess, seconds: number, print: (line: string) => void) {
   const { url, token, config } = service;
   const processId = service.processId!;
@@ -122,7 +132,7 @@ async function measure(service: ServiceProcess, seconds: number, print: (line: s
     await sleep(Math.max(0, beganMs + second * 1_000 - performance.now()));
     if (second % SAMPLE_SECONDS > 0) continue;
     const memory = processMemory(processId);
-    const entries = readdirSync(join(config.dataDir, 'lake', 'bench'), { recursive: true }).length;
+    const entries = countEntries(join(config.dataDir, 'lake', 'bench'));
     samples.push({ second, memory, entries });
     const walBytes =
       statSync(join(config.dataDir, 'warehouse', 'bench.duckdb.wal'), { throwIfNoEntry: false })?.size ?? 0;

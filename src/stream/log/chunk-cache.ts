@@ -16,8 +16,9 @@ export interface ChunkCache {
   clear(): void;
 }
 
-/** An estimate of the objects, names and columns of a chunk, so that many small chunks count too. */
-const CHUNK_OVERHEAD_BYTES = 1_024;
+/** The objects of a chunk and each of its names take about this much memory beside the value, measured with 4,000 chunks of 1, 20 and 200 devices. */
+const CHUNK_OVERHEAD_BYTES = 1_536;
+const NAME_BYTES = 64;
 
 /** @param bytesMax memory of the chunks; the newest chunk stays in any case */
 export function createChunkCache(bytesMax: number): ChunkCache {
@@ -89,5 +90,6 @@ function isNext(before: Chunk, chunk: Chunk): boolean {
 }
 
 function sizeOf(chunk: Chunk): number {
-  return chunk.value.byteLength + CHUNK_OVERHEAD_BYTES;
+  const names = chunk.tables.length + chunk.devices.length;
+  return chunk.value.byteLength + CHUNK_OVERHEAD_BYTES + names * NAME_BYTES;
 }
