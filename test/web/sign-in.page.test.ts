@@ -62,7 +62,7 @@ testPage('a token that is revoked leads back to the sign-in with words', async (
   const { token, revoke } = await issueToken({ shop: { permissions: ['search:read'] } });
   const { page } = await openPage();
   await signIn(page, 'shop/overview', token);
-  await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+  await page.getByRole('heading', { name: 'Needs attention', exact: true }).waitFor();
   revoke();
   // The page asks again by itself.
   await page.getByLabel('API token').waitFor();
