@@ -1,4 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { HatchPattern } from './hatch-pattern.tsx';
 import { useWidth } from './use-width.ts';
 
 export type CellState = 'good' | 'noted' | 'doubtful' | 'bad' | 'missing' | 'future';
@@ -110,16 +111,7 @@ export function HeatMap(props: {
               onClick={onClick}
             >
               <defs>
-                <pattern
-                  id="heat-hatch"
-                  width="6"
-                  height="6"
-                  patternUnits="userSpaceOnUse"
-                  patternTransform="rotate(45)"
-                >
-                  <rect width="6" height="6" class="hatch-ground" />
-                  <rect width="2" height="6" class="hatch-line" />
-                </pattern>
+                <HatchPattern id="heat-hatch" />
               </defs>
               {drawnRows}
               {cell && (

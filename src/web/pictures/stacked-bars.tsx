@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { Unit } from '../words/number-words.ts';
 import { BarOfColumn, PLOT } from './bar-column.tsx';
 import { type BarColumn, type BarSeries, stack } from './bar-data.ts';
+import { HatchPattern } from './hatch-pattern.tsx';
 import { niceScale, type Scale } from './nice-scale.ts';
 import { useWidth } from './use-width.ts';
 
@@ -63,16 +64,7 @@ export function StackedBars(props: {
           onBlurCapture={() => onActive(undefined)}
         >
           <defs>
-            <pattern
-              id="hatch"
-              width="6"
-              height="6"
-              patternUnits="userSpaceOnUse"
-              patternTransform="rotate(45)"
-            >
-              <rect width="6" height="6" class="hatch-ground" />
-              <rect width="2" height="6" class="hatch-line" />
-            </pattern>
+            <HatchPattern id="hatch" />
           </defs>
           <Grid scale={scale} unit={unit} y={y} width={width} />
           {columns.map((column, index) => (

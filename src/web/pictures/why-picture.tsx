@@ -4,6 +4,7 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { linesOf, nearestPoint, type Point, pointsOf, spanOf } from '../facts/why-points.ts';
 import { energyUnit, formatIn, formatValue, plural, powerUnit } from '../words/number-words.ts';
 import { clockTime } from '../words/time-words.ts';
+import { HatchPattern } from './hatch-pattern.tsx';
 import { closeScale, niceScale } from './nice-scale.ts';
 import { useWidth } from './use-width.ts';
 import { BARS_HEIGHT, GUTTER, IntervalBars, UnusedKey, UnusedSign } from './why-marks.tsx';
@@ -119,16 +120,7 @@ export function WhyPicture(props: {
             onBlur={() => setActive(undefined)}
           >
             <defs>
-              <pattern
-                id="why-hatch"
-                width="6"
-                height="6"
-                patternUnits="userSpaceOnUse"
-                patternTransform="rotate(45)"
-              >
-                <rect width="6" height="6" class="hatch-ground" />
-                <rect width="2" height="6" class="hatch-line" />
-              </pattern>
+              <HatchPattern id="why-hatch" />
               <clipPath id="why-clip">
                 <rect x={left} y={0} width={Math.max(0, width - left)} height={height} />
               </clipPath>
