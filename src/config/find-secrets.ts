@@ -14,10 +14,19 @@ export function findSecrets(config: unknown): string[] {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined) return [text];
     const path = name === 'url' && url.pathname.length > 1 ? [`${url.pathname}${url.search}`] : [];
-    return [text, decodeURIComponent(url.password), decodeURIComponent(url.username), ...path].filter(
+    return [text, decodedText(url.password), decodedText(url.username), ...path].filter(
       (one) => one !== '',
     );
   });
+}
+
+/** A part of an address without its percent-encoding. A part with a "%" that encodes nothing is itself. */
+function decodedText(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /**

@@ -15,7 +15,8 @@ const settings = {
   stream: {
     log: 'redis',
     redisUrl: `redis://planted-user:planted%2Fredis@${closed}`,
-    redisSentinels: [`redis://:planted-sentinel@${closed}`],
+    // A "%" that encodes nothing.
+    redisSentinels: [`redis://:planted%sentinel@${closed}`],
   },
   storage: {
     s3: {
@@ -58,6 +59,7 @@ const logged = [
   'connecting to amqp://someone:planted-elsewhere@queue:5672',
   'GET /a?X-Amz-Signature=planted-signature&x=1',
   'planted-from-environment, planted/redis and planted%2Fredis were repeated',
+  'planted%sentinel was repeated',
   'password=planted-other',
 ];
 
