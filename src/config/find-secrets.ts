@@ -14,9 +14,7 @@ export function findSecrets(config: unknown): string[] {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined) return [text];
     const path = name === 'url' && url.pathname.length > 1 ? [`${url.pathname}${url.search}`] : [];
-    return [text, decodedText(url.password), decodedText(url.username), ...path].filter(
-      (one) => one !== '',
-    );
+    return [text, decodedText(url.password), decodedText(url.username), ...path].filter((one) => one !== '');
   });
 }
 

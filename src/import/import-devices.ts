@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { readDevice } from '../decode/device-words.ts';
 import { InputError } from '../lib/errors.ts';
+import { nameUuid } from '../lib/name-uuid.ts';
 import type { Mapping } from './import-mapping.ts';
 
 /** Finds the device of a text in a file: a UUID in any case, or a known name. */
@@ -69,12 +69,9 @@ function wordsOf(text: string): Uint32Array | undefined {
   return bytes.length === 36 && readDevice(bytes, 0, words, 0) ? words : undefined;
 }
 
-/** A UUID that follows from a name (RFC 9562, version 5), so all imports of a workgroup use the same. */
+/** A UUID that follows from a name, so all imports of a workgroup use the same. */
 export function derivedId(workgroupId: string, name: string): string {
-  const hash = createHash('sha1').update(NAMESPACE).update(`${workgroupId}/${name}`).digest().subarray(0, 16);
-  hash[6] = (hash[6]! & 0x0f) | 0x50;
-  hash[8] = (hash[8]! & 0x3f) | 0x80;
-  return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return nameUuid(NAMESPACE, `${workgroupId}/${name}`);
 }
 
 const NAMESPACE = Buffer.from('6f1d3b6e5f0c4d3b9a3e2b7c51f0a9d4', 'hex');
