@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
-import type { ListedObject, ObjectStore } from './object-store.ts';
+import type { ListedObject, ListOptions, ObjectStore } from './object-store.ts';
 
 const PATIENCE_MS = 5 * SECOND_MS;
 
@@ -45,23 +45,20 @@ export function repeatRequests(store: ObjectStore, options: RepeatOptions = {}):
     }
   }
 
-  async function* list(
-    prefix: string,
-    { startAfter, signal }: { startAfter?: string; signal?: AbortSignal } = {},
-  ): AsyncGenerator<ListedObject> {
-    let last = startAfter;
+  async function* list(prefix: string, listOptions: ListOptions = {}): AsyncGenerator<ListedObject> {
+    const rest = { ...listOptions };
     let attempt = newAttempt();
     for (;;) {
       try {
-        const rest = { ...(last !== undefined && { startAfter: last }), ...(signal && { signal }) };
         for await (const object of store.list(prefix, rest)) {
-          last = object.key;
+          rest.startAfter = object.key;
+          if (rest.keysMax !== undefined) rest.keysMax -= 1;
           yield object;
           attempt = newAttempt();
         }
         return;
       } catch (error) {
-        await pauseAfter(error, attempt, signal);
+        await pauseAfter(error, attempt, listOptions.signal);
       }
     }
   }

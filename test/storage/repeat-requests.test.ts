@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ObjectStore } from '../../src/storage/object-store.ts';
+import type { ListOptions, ObjectStore } from '../../src/storage/object-store.ts';
 import { repeatRequests } from '../../src/storage/repeat-requests.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { seededRandom } from '../support/faulty-service.ts';
@@ -31,10 +31,9 @@ describe.skipIf(s3Missing)('a bucket behind a network', () => {
       counts,
     };
   }
-  const keysOf = async (store: ObjectStore, startAfter?: string) => {
+  const keysOf = async (store: ObjectStore, options: ListOptions = {}) => {
     const keys: string[] = [];
-    for await (const { key } of store.list('files/', startAfter === undefined ? {} : { startAfter }))
-      keys.push(key);
+    for await (const { key } of store.list('files/', options)) keys.push(key);
     return keys;
   };
 
@@ -53,8 +52,9 @@ describe.skipIf(s3Missing)('a bucket behind a network', () => {
       const path = join(folder, key);
       expect(await store.download(key, path, { bytes: bytes.length, sha256 })).toBe(true);
       expect(readFileSync(path)).toEqual(bytes);
-      expect(await keysOf(store, key)).toHaveLength(159 - Number(key.slice(6)));
+      expect(await keysOf(store, { startAfter: key })).toHaveLength(159 - Number(key.slice(6)));
     }
+    expect(await keysOf(store, { keysMax: 7 })).toEqual(objects.slice(0, 7).map(({ key }) => key));
     for (const { key } of objects) await store.remove(key);
     expect(await keysOf(direct)).toEqual([]);
   });
