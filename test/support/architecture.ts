@@ -172,6 +172,7 @@ export const parts: readonly Part[] = [
       'stream',
       'warehouse',
       'import',
+      'correction',
       'backfill',
       'pipeline',
       'worker-rpc',
