@@ -173,6 +173,7 @@ export const parts: readonly Part[] = [
       'stream',
       'warehouse',
       'import',
+      'correction',
       'backfill',
       'pipeline',
       'worker-rpc',
