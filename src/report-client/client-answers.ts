@@ -4,11 +4,11 @@
  */
 
 type Energy = Record<string, Record<string, number>>;
-export type EnergyMethod = 'total_energy' | 'daily_energy' | 'power_curve' | 'interval_energy';
+type Method = 'total_energy' | 'daily_energy' | 'power_curve' | 'interval_energy';
 export type DayStatus = 'provisional' | 'final' | 'restated';
 
 /** Wh by day, month or year, and by device or `<deviceId>.<source>`. */
-export type DailyEnergy = Energy;
+export type EnergyByDay = Energy;
 /** Wh by day and code of the meter. */
 export type MeterData = Energy;
 /** Wh by day and code of the meter. */
@@ -16,7 +16,7 @@ export type BudgetData = Energy;
 
 export interface DayDetail {
   energyWh: number | null;
-  methods: EnergyMethod[];
+  methods: Method[];
   flags: string[];
   /** Share of the day that measurements cover, 0 to 1. */
   coverage: number;
@@ -53,11 +53,11 @@ export interface BudgetDetail {
 }
 export type BudgetDetails = Record<string, Record<string, BudgetDetail>>;
 
-export interface Quality {
+export interface QualityByDay {
   startDate: string;
   /** Included. */
   endDate: string;
-  kinds: Array<{ coverage: number; status: DayStatus; methods: EnergyMethod[]; flags: string[] }>;
+  kinds: Array<{ coverage: number; status: DayStatus; methods: Method[]; flags: string[] }>;
   /** For each device, the index in `kinds` of each day of the range; null: nothing of this day. */
   devices: Record<string, Array<number | null>>;
 }
@@ -71,11 +71,11 @@ export interface WorkgroupFacts {
 }
 
 /** The state of each device, by id. */
-export type DeviceStatuses = Record<
+export type StateByDevice = Record<
   string,
   {
     name?: string | undefined;
-    state: 'online' | 'offline' | 'unknown';
+    state: 'online' | 'offline' | 'asleep' | 'unknown';
     since: string | null;
     reason: string | null;
     lastSeen: string | null;
@@ -136,7 +136,7 @@ export interface ServiceStatus {
   gaps: number;
   quarantined: number;
   storedMessages: number;
-  devices: { online: number; offline: number; unknown: number } | null;
+  devices: { online: number; offline: number; asleep: number; unknown: number } | null;
   troubles: Array<{ stage: string; state: string; since: string; message: string }>;
   problems: Array<{ path: string; message: string }>;
 }
@@ -153,7 +153,7 @@ export interface Explanation {
     /** Null: the day has no energy. */
     result: {
       energyWh: number;
-      method: EnergyMethod;
+      method: Method;
       table: string;
       field: string;
       status: DayStatus;
@@ -170,4 +170,4 @@ export interface Explanation {
 }
 
 /** One row of a report. Its columns are on the page exports.md. A cell without a value is null. */
-export type ReportRow = Record<string, string | number | boolean | null>;
+export type AnsweredRow = Record<string, string | number | boolean | null>;

@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache';
 import { TerminalError } from '../lib/errors.ts';
 import type {
+  AnsweredRow,
   BudgetData,
   BudgetDetails,
-  DailyEnergy,
   DailyEnergyDetails,
-  DeviceStatuses,
+  EnergyByDay,
   Explanation,
   GapList,
   MeterData,
   MeterDetails,
-  Quality,
-  ReportRow,
+  QualityByDay,
   ServiceStatus,
+  StateByDevice,
   WorkgroupFacts,
 } from './client-answers.ts';
 import { readAnswer } from './read-answer.ts';
-import { type RowReport, readRows } from './read-rows.ts';
+import { type RowReport, readReportRows } from './read-report-rows.ts';
 import { createReportRequest, type Parameters, type ReportRequestOptions } from './report-request.ts';
 
 /** The days of a question, as `YYYY-MM-DD`; both ends are included. Default: yesterday in the workgroup's time zone. */
@@ -58,21 +58,21 @@ export interface CallOptions {
 /** The reports of a workgroup. Every method throws as `createReportClient` says. */
 export interface ReportClient {
   workgroup(options?: CallOptions): Promise<WorkgroupFacts>;
-  dailyEnergy(question?: EnergyQuestion, options?: CallOptions): Promise<DailyEnergy>;
+  dailyEnergy(question?: EnergyQuestion, options?: CallOptions): Promise<EnergyByDay>;
   dailyEnergyDetails(question?: DayQuestion, options?: CallOptions): Promise<DailyEnergyDetails>;
   explain(question: ExplainQuestion, options?: CallOptions): Promise<Explanation>;
   meterData(question: MeterQuestion, options?: CallOptions): Promise<MeterData>;
   meterDetails(question: MeterQuestion, options?: CallOptions): Promise<MeterDetails>;
   budgetData(question: BudgetQuestion, options?: CallOptions): Promise<BudgetData>;
   budgetDetails(question: BudgetQuestion, options?: CallOptions): Promise<BudgetDetails>;
-  quality(question?: Omit<DayQuestion, 'groupBy'>, options?: CallOptions): Promise<Quality>;
-  deviceStatus(question?: { devices?: readonly string[] }, options?: CallOptions): Promise<DeviceStatuses>;
+  quality(question?: Omit<DayQuestion, 'groupBy'>, options?: CallOptions): Promise<QualityByDay>;
+  deviceStatus(question?: { devices?: readonly string[] }, options?: CallOptions): Promise<StateByDevice>;
   /** Only for tokens without device groups. */
   status(options?: CallOptions): Promise<ServiceStatus>;
   /** Open gaps of the stream. Only for tokens without device groups. */
   gaps(options?: CallOptions): Promise<GapList>;
   /** The rows of a report one after the other, also of several pages. Only a chunk of them is in memory. */
-  rows(report: RowReport, question?: Parameters, options?: CallOptions): AsyncGenerator<ReportRow, void>;
+  rows(report: RowReport, question?: Parameters, options?: CallOptions): AsyncGenerator<AnsweredRow, void>;
 }
 
 /** Answers that are remembered with their ETag, and their text in all. */
@@ -128,7 +128,7 @@ export function createReportClient(options: ReportRequestOptions): ReportClient 
     deviceStatus: (question, to) => ask('device-status', { ...question }, to),
     status: (to) => ask('status', {}, to),
     gaps: (to) => ask('gaps', {}, to),
-    rows: (report, question = {}, to = {}) => readRows(request, report, question, to.signal),
+    rows: (report, question = {}, to = {}) => readReportRows(request, report, question, to.signal),
   };
 }
 

@@ -8,7 +8,7 @@ export { isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 export type * from './client-answers.ts';
 export { parsePosition, positionText } from './position-text.ts';
 export { type MessageBatch, type ReadMessagesOptions, readMessages } from './read-messages.ts';
-export type { RowReport } from './read-rows.ts';
+export type { RowReport } from './read-report-rows.ts';
 export {
   type BudgetQuestion,
   type CallOptions,

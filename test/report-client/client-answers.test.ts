@@ -20,15 +20,15 @@ import type * as answers from '../../src/report-client/client-answers.ts';
 
 test('the types of the client are those of the schemas of the service', () => {
   // The type check compares them, so a difference is an error of `npm run check`.
-  expectTypeOf<answers.DailyEnergy>().toEqualTypeOf<z.output<typeof dailyEnergySchema>>();
+  expectTypeOf<answers.EnergyByDay>().toEqualTypeOf<z.output<typeof dailyEnergySchema>>();
   expectTypeOf<answers.DailyEnergyDetails>().toEqualTypeOf<z.output<typeof dailyEnergyDetailsSchema>>();
   expectTypeOf<answers.MeterData>().toEqualTypeOf<z.output<typeof meterDataSchema>>();
   expectTypeOf<answers.MeterDetails>().toEqualTypeOf<z.output<typeof meterDetailsSchema>>();
   expectTypeOf<answers.BudgetData>().toEqualTypeOf<z.output<typeof budgetDataSchema>>();
   expectTypeOf<answers.BudgetDetails>().toEqualTypeOf<z.output<typeof budgetDetailsSchema>>();
-  expectTypeOf<answers.Quality>().toEqualTypeOf<z.output<typeof qualitySchema>>();
+  expectTypeOf<answers.QualityByDay>().toEqualTypeOf<z.output<typeof qualitySchema>>();
   expectTypeOf<answers.WorkgroupFacts>().toEqualTypeOf<z.output<typeof workgroupAnswerSchema>>();
-  expectTypeOf<answers.DeviceStatuses>().toEqualTypeOf<z.output<typeof deviceStatusSchema>>();
+  expectTypeOf<answers.StateByDevice>().toEqualTypeOf<z.output<typeof deviceStatusSchema>>();
   expectTypeOf<answers.GapList>().toEqualTypeOf<z.output<typeof gapsSchema>>();
   expectTypeOf<answers.ServiceStatus>().branded.toEqualTypeOf<StatusAnswer>();
   expectTypeOf<Explained>().toExtend<answers.Explanation>();

@@ -1,5 +1,5 @@
 import { TerminalError, TransientError } from '../lib/errors.ts';
-import type { ReportRow } from './client-answers.ts';
+import type { AnsweredRow } from './client-answers.ts';
 import { readLines } from './read-lines.ts';
 import type { Parameters, ReportRequest } from './report-request.ts';
 
@@ -32,12 +32,12 @@ const nextParameters: Readonly<Partial<Record<RowReport, string>>> = {
  * cannot be taken back.
  * @throws TransientError, TerminalError, or the signal's reason
  */
-export async function* readRows(
+export async function* readReportRows(
   request: ReportRequest,
   report: RowReport,
   parameters: Parameters,
   signal: AbortSignal | undefined,
-): AsyncGenerator<ReportRow, void> {
+): AsyncGenerator<AnsweredRow, void> {
   let page: Parameters | undefined = parameters;
   while (page) {
     const asked: Parameters = page;
@@ -71,9 +71,9 @@ function nextPage(report: RowReport, asked: Parameters, next: string | null): Pa
   return { ...asked, [name]: next };
 }
 
-function rowOf(line: string, report: RowReport): ReportRow {
+function rowOf(line: string, report: RowReport): AnsweredRow {
   try {
-    return JSON.parse(line) as ReportRow;
+    return JSON.parse(line) as AnsweredRow;
   } catch {
     throw new TerminalError('InvalidAnswer', `GET ${report}: a row is no JSON`);
   }
