@@ -75,7 +75,7 @@ export type StateByDevice = Record<
   string,
   {
     name?: string | undefined;
-    state: 'online' | 'offline' | 'asleep' | 'unknown';
+    state: 'online' | 'offline' | 'unknown';
     since: string | null;
     reason: string | null;
     lastSeen: string | null;
