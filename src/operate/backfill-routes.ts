@@ -120,6 +120,8 @@ export function registerBackfillRoutes(
     {
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
+      // Before the body is read.
+      onRequest: async (request) => void guard(request, ['org:admin']),
       schema: {
         ...about,
         summary: 'What a backfill would read',
@@ -140,6 +142,8 @@ export function registerBackfillRoutes(
     {
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
+      // Before the body is read.
+      onRequest: async (request) => void guard(request, ['org:admin']),
       schema: {
         ...about,
         summary: 'Start a backfill',

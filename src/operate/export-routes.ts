@@ -87,6 +87,8 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
     {
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
+      // Before the body is read.
+      onRequest: async (request) => void guard(request, ['org:admin']),
       schema: {
         ...about,
         params: idParams,
