@@ -144,7 +144,17 @@ export const parts: readonly Part[] = [
   {
     name: 'exports',
     paths: ['src/exports/'],
-    mayUse: [...foundation, 'config', 'audit', 'storage', 'warehouse', 'balance', 'publish', 'report'],
+    mayUse: [
+      ...foundation,
+      'config',
+      'mail',
+      'audit',
+      'storage',
+      'warehouse',
+      'balance',
+      'publish',
+      'report',
+    ],
   },
   {
     name: 'operate',
