@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support.ts';
-import { findImports } from '../support/architecture.ts';
+import { findImports } from '../support/find-imports.ts';
 import { npmFile } from '../support/npm-file.ts';
 import { blocksOf, repositoryRoot } from '../support/readme.ts';
 
