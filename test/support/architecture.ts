@@ -17,6 +17,7 @@ const httpHomes = [
   'src/upload/upload-routes.ts',
   'src/correction/correction-routes.ts',
   'src/metrics/',
+  'src/mcp/',
 ];
 export const parts: readonly Part[] = [
   { name: 'lib', paths: ['src/lib/'], mayUse: [] },
@@ -176,6 +177,7 @@ export const parts: readonly Part[] = [
       'exports',
     ],
   },
+  { name: 'mcp', paths: ['src/mcp/'], mayUse: [...foundation, 'access', 'http', 'report-client'] },
   {
     name: 'metrics',
     paths: ['src/metrics/'],
