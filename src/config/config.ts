@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SOCKET_PATH } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { readerNames } from '../lib/private-files.ts';
+import { alertsSchema } from './alert-settings.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { refuseLateCommits } from './refuse-late-commits.ts';
@@ -120,6 +121,8 @@ const settingsSchema = z.strictObject({
   backup: backupSchema,
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
+  /** Messages about problems, for people without a monitoring system. */
+  alerts: alertsSchema,
 });
 
 // Also runs if there are other problems, so that all problems are reported at once.

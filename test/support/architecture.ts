@@ -112,10 +112,16 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'storage', 'warehouse', 'snapshot', 'publish', 'backup'],
   },
   {
+    name: 'alerts',
+    paths: ['src/alerts/'],
+    mayUse: [...foundation, 'config', 'storage', 'warehouse', 'report', 'exports'],
+  },
+  {
     name: 'pipeline',
     paths: ['src/pipeline/'],
     mayUse: [
       ...foundation,
+      'alerts',
       'decode',
       'config',
       'audit',
@@ -241,6 +247,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
         'src/problems/',
         'src/upload/',
         'src/exports/',
+        'src/alerts/',
       ],
     },
     'lru-cache': { homes: ['src/'] },
