@@ -12,6 +12,9 @@ process.env.WATTLINE_TEST_RUN ??= join(tmpdir(), `wattline-test-run-${process.pi
 /** The built program that tests start as processes. */
 process.env.WATTLINE_TEST_PROGRAM ??= programFolder();
 
+/** Where a report in JSON goes, if somebody wants one. */
+const results = process.env.WATTLINE_TEST_RESULTS;
+
 /**
  * Each of these files has a process of its own, because it starts servers in its process, measures its memory or its handles, or registers the
  * tests of other files. All other files share a few processes, because loading the modules takes a third of a second.
@@ -42,7 +45,9 @@ export default defineConfig({
     execArgv: ['--liftoff-only'],
     // One more than processors, because many files wait for processes. Not more, because tests with replicas and timeouts need a processor
     // within half a second.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: Number(process.env.WATTLINE_TEST_WORKERS ?? availableParallelism() + 1),
+    // `.ci/run` reads which files failed.
+    reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     globalSetup: ['test/support/build-program.ts', 'test/support/stop-test-servers.ts'],
     sequence: { sequencer: LongestFirst },
     // A machine that does other work, too, can be ten times as slow. A test that hangs is still found.

@@ -5,6 +5,7 @@ import { readerNames } from '../lib/private-files.ts';
 import { alertsSchema } from './alert-settings.ts';
 import { exportsSchema, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
+import { mailSchema } from './mail-settings.ts';
 import { refuseLateCommits } from './refuse-late-commits.ts';
 import {
   deviceTimeout,
@@ -119,6 +120,8 @@ const settingsSchema = z.strictObject({
   limits: limitsSchema,
   storage: storageSchema,
   backup: backupSchema,
+  /** The server that takes mails. Without it no mail is sent. */
+  mail: mailSchema.optional(),
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
   /** Messages about problems, for people without a monitoring system. */

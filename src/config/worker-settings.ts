@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { port } from './setting-types.ts';
+import { isLoopback, port } from './setting-types.ts';
 
 const addressPattern = /^(?:\[([0-9a-f:.]+)\]|([\w.-]+))(?::(\d{1,5}))?$/i;
 
@@ -38,10 +38,6 @@ export function calledAddress(
 /** True if only processes of the same machine can call the worker. */
 export function isOnlyLocal(settings: Pick<WorkerSettings, 'host' | 'address'>): boolean {
   return isLoopback(settings.host) || isLoopback(calledAddress(settings, 0).host);
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127\..*|::1)$/i.test(host);
 }
 
 function isEveryAddress(host: string): boolean {

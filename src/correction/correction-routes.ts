@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
 import type { Permission } from '../access/grant.ts';
@@ -6,7 +6,7 @@ import type { Workgroups } from '../config/workgroups.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
-import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { tagged } from '../http/send-tagged.ts';
 import { InputError, isRetryable, NOT_IN_BUCKET, TerminalError, TransientError } from '../lib/errors.ts';
 import { isLocalDate } from '../lib/time.ts';
 import { bodySchema, requestOf } from './correction-body.ts';
@@ -26,6 +26,15 @@ export interface CorrectionRoutesOptions extends Pick<Gate, 'audit'> {
     args: { request: CorrectionRequest; author: string; dryRun: boolean; requestId: string },
   ): Asked<CorrectOutcome>;
   list(workgroupId: string, query: CorrectionQuery): Asked<ListedCorrection[]>;
+  /** The answer of a list, in JSON or as rows, and the query parameters that choose between them. */
+  answer: {
+    parameters: z.core.$ZodShape;
+    send(
+      request: FastifyRequest,
+      reply: FastifyReply,
+      corrections: readonly ListedCorrection[],
+    ): Promise<FastifyReply>;
+  };
 }
 
 const url = '/api/v1/orgs/:workgroupId/corrections';
@@ -139,31 +148,29 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
           'Corrections, newest first, including undone ones and undos. Read from the warehouse by the worker that has it open, so it includes the newest ones.',
         tags: ['report'],
         params,
-        querystring: listQuerySchema,
+        querystring: listQuerySchema.extend(options.answer.parameters),
         response: tagged(listSchema, { 400: errorSchema, ...errors }),
       },
     },
     async (request, reply) => {
       const { devices, workgroupId } = await enter(request, 'search:read');
       if (request.validationError) throw request.validationError;
-      const {
-        device,
-        inForce,
-        limit = LIST_DEFAULT,
-        ...asked
-      } = request.query as z.output<typeof listQuerySchema>;
+      const { device, source, day, inForce, before, limit } = request.query as z.output<
+        typeof listQuerySchema
+      >;
       const visible = devices === 'all' ? undefined : [...devices];
       const wanted = device === undefined ? visible : (visible ?? [device]).filter((one) => one === device);
       const query = {
-        ...asked,
-        limit,
+        ...(source !== undefined && { source }),
+        ...(day !== undefined && { day }),
+        ...(before !== undefined && { before }),
+        limit: limit ?? LIST_DEFAULT,
         inForce: inForce === 'true',
         ...(wanted && { devices: wanted }),
       };
       const corrections = answerOf(await options.list(workgroupId, query), workgroupId);
-      return sendTagged(request, reply, {
-        corrections: corrections.map((one) => withVisibleBasis(one, devices)),
-      });
+      const visibleOnes = corrections.map((one) => withVisibleBasis(one, devices));
+      return options.answer.send(request, reply, visibleOnes);
     },
   );
   rejectOtherMethods(app, url, ['GET', 'POST']);

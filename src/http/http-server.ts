@@ -10,10 +10,14 @@ import { bearerToken } from '../access/bearer.ts';
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
+import { limitBytesUnderWay } from './bytes-under-way.ts';
+import { discardBodies } from './discard-bodies.ts';
 import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts';
 import { type ConnectionLimit, limitConnections } from './limit-connections.ts';
+import { limitPipelining } from './limit-pipelining.ts';
 import { refuseUnknownParameters } from './query-parameters.ts';
 import { callerOf, createRateLimit, tooMany } from './rate-limit.ts';
+import { watchTokens } from './watch-tokens.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,7 +42,7 @@ declare module 'fastify' {
 export interface HttpServerOptions {
   logger: Logger;
   /** Checks tokens, because the rate limit counts by token. */
-  access: Pick<Access, 'authenticate'>;
+  access: Pick<Access, 'authenticate' | 'recheck'>;
   /** Requests of each valid token, and of each address without one. */
   requestsPerMinuteMax: number;
   /** Connections in all. Default: 10,000. */
@@ -112,6 +116,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   refuseUnknownParameters(app, REPORT_ROUTES_PREFIX, validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
 
+  limitPipelining(app);
   const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
   app.decorateRequest('authentication', undefined);
   app.decorateReply('errorCode', undefined);
@@ -127,7 +132,12 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const caller = callerOf(request.authentication, request.ip);
     const waitSeconds = limit.take(caller);
     if (waitSeconds > 0) throw new StreamError('RateLimited', tooMany('requests', caller), {}, waitSeconds);
+    // Here, because the body is then not read.
+    if (request.is404) throw nothingHere();
   });
+  watchTokens(app, options.access);
+  limitBytesUnderWay(app);
+  discardBodies(app);
   app.addHook('onResponse', (request, reply, done) => {
     logger.debug(
       {
@@ -145,14 +155,12 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) =>
     sendError(request, reply, toStreamError(error, request, logger)),
   );
-  app.setNotFoundHandler((request, reply) =>
-    sendError(
-      request,
-      reply,
-      new StreamError('NotFound', 'there is nothing at this address; /docs shows what there is'),
-    ),
-  );
+  app.setNotFoundHandler((request, reply) => sendError(request, reply, nothingHere()));
   return app;
+}
+
+function nothingHere(): StreamError {
+  return new StreamError('NotFound', 'there is nothing at this address; /docs shows what there is');
 }
 
 function bearerOf({ headers }: FastifyRequest): string | undefined {

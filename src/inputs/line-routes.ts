@@ -11,7 +11,6 @@ import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
-import { createQuota } from '../stream/socket/per-owner-quota.ts';
 import type { Stream } from '../stream/stream.ts';
 import { influx1Error, influxError, RefusedLinesError } from './influx-errors.ts';
 import { influxToken } from './influx-token.ts';
@@ -32,14 +31,12 @@ const endpoints = [
   { path: '/write', workgroupIn: 'db', errorBody: influx1Error, title: 'InfluxDB 1' },
 ] as const;
 
-const UNDER_WAY_AGAIN_SECONDS = 1;
 const unzip = promisify(gunzip);
 
 interface Authorized {
   workgroupId: string;
   devices: ReadonlySet<string> | 'all';
   log: StreamLog;
-  tokenId: string;
 }
 
 /**
@@ -48,11 +45,6 @@ interface Authorized {
  */
 export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOptions): void {
   const { stream, inputs, clock, logger } = options;
-  const underWay = createQuota(
-    limits.bytesUnderWayMax,
-    'this token has too many unfinished requests; finish them first',
-    UNDER_WAY_AGAIN_SECONDS,
-  );
   const authorizations = new WeakMap<FastifyRequest, Authorized>();
 
   for (const { path, workgroupIn, errorBody, title } of endpoints) {
@@ -72,28 +64,21 @@ export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOpti
         {
           bodyLimit: limits.ingestBytesMax,
           schema: schemaOf(workgroupIn, title),
-          config: { tokenOf: ({ headers, query }) => influxToken(headers.authorization, query) },
+          config: {
+            tokenOf: ({ headers, query }) => influxToken(headers.authorization, query),
+            bodyMemoryOf: (request, bytes) =>
+              encodingOf(request) === 'gzip' ? limits.ingestBytesMax : bytes,
+          },
           onRequest: async (request) => {
             const authentication = authenticationOf(request);
-            const { tokenId } = grantOrThrow(authentication);
+            grantOrThrow(authentication);
             const workgroupId = workgroupOf(request, workgroupIn);
             const { devices } = admit(options, authentication, workgroupId, ['data:write']);
             authorizations.set(request, {
               workgroupId,
               devices,
-              tokenId,
               log: await stream.logOf(workgroupId),
             });
-          },
-          preParsing: async (request, { raw }) => {
-            const announced = Number(request.headers['content-length'] ?? limits.ingestBytesMax);
-            const bytes = encodingOf(request) === 'gzip' ? limits.ingestBytesMax : announced;
-            // A destroyed connection emits no further close event.
-            if (raw.destroyed) return;
-            raw.once(
-              'close',
-              underWay.take(authorizations.get(request)!.tokenId, Math.min(bytes, limits.ingestBytesMax)),
-            );
           },
         },
         async (request, reply) => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Access } from '../access/access.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { tagged } from '../http/send-tagged.ts';
 import { formatInstant } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
@@ -11,7 +11,7 @@ import { type AuditPosition, readAuditEntries } from '../report/read-audit.ts';
 import { formatShape } from '../report/row-format.ts';
 import { auditListSchema, tokenListSchema } from './listing-schemas.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
-import { sendList } from './send-list.ts';
+import { type ListRows, sendList } from './send-list.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
 export const TOKENS_LISTED_MAX = 1_000;
@@ -45,6 +45,7 @@ export function registerAccessRoutes(
         summary: 'Tokens',
         description:
           'Tokens for this workgroup that were issued in this data folder, with their permissions here. Needs `org:admin`.',
+        querystring: z.object(formatShape),
         response: tagged(tokenListSchema, operatorErrors),
       },
     },
@@ -69,7 +70,7 @@ export function registerAccessRoutes(
           ];
         });
       const answer = { tokens: tokens.slice(0, TOKENS_LISTED_MAX), total: tokens.length };
-      return sendTagged(request, reply, answer);
+      return sendList(request, reply, lake, answer, tokenRows(answer.tokens));
     },
   );
   app.get(
@@ -115,6 +116,26 @@ export function registerAccessRoutes(
   );
   rejectOtherMethods(app, `${root}/tokens`, ['GET']);
   rejectOtherMethods(app, `${root}/audit`, ['GET']);
+}
+
+function tokenRows(tokens: z.output<typeof tokenListSchema>['tokens']): ListRows {
+  return {
+    name: 'tokens',
+    columns: [
+      ...(['token', 'subject', 'permissions', 'device_groups', 'issued_at', 'expires_at'] as const),
+      ...(['state', 'revoked_at'] as const),
+    ],
+    rows: tokens.map(({ id, subject, permissions, state, ...one }) => ({
+      token: id,
+      subject,
+      permissions,
+      device_groups: one.deviceGroups,
+      issued_at: one.issuedAt,
+      expires_at: one.expiresAt,
+      state,
+      revoked_at: one.revokedAt,
+    })),
+  };
 }
 
 const OFFSET_END = 2n ** 64n;

@@ -68,6 +68,43 @@ export function backfillAnswer(
   };
 }
 
+export function backfillRows(backfills: readonly BackfillAnswer[]): ListRows {
+  return {
+    name: 'backfills',
+    columns: [
+      ...([
+        'backfill',
+        'reads',
+        'from_time',
+        'to_time',
+        'table_name',
+        'state',
+        'note',
+        'started_at',
+      ] as const),
+      ...(['updated_at', 'pieces', 'pieces_done', 'gaps', 'messages_expected', 'messages_landed'] as const),
+      'progress',
+    ],
+    rows: backfills.map(({ id, source, from, to, table, state, note, gaps, ...one }) => ({
+      backfill: id,
+      reads: source,
+      from_time: from,
+      to_time: to,
+      table_name: table,
+      state,
+      note,
+      started_at: one.startedAt,
+      updated_at: one.updatedAt,
+      pieces: one.pieces,
+      pieces_done: one.piecesDone,
+      gaps,
+      messages_expected: one.messagesExpected,
+      messages_landed: one.messagesLanded,
+      progress: one.progress?.part ?? null,
+    })),
+  };
+}
+
 export function planAnswer(plan: BackfillPlan): z.output<typeof backfillPlanSchema> {
   return {
     source: plan.source,

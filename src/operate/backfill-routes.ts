@@ -6,13 +6,13 @@ import { makeBackfillRequest } from '../backfill/make-backfill-request.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { tagged } from '../http/send-tagged.ts';
 import { addressSchema } from '../report/day-request.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import { errorSchema } from '../report/report-schemas.ts';
 import { formatShape } from '../report/row-format.ts';
 import type { AskOwner } from './ask-owner.ts';
-import { backfillAnswer, gapRows, gapsAnswer, planAnswer } from './backfill-answers.ts';
+import { backfillAnswer, backfillRows, gapRows, gapsAnswer, planAnswer } from './backfill-answers.ts';
 import {
   backfillPlanSchema,
   backfillsSchema,
@@ -57,6 +57,7 @@ const listQuerySchema = z.object({
   limit: countParameter(BACKFILLS_LISTED_MAX).meta({
     description: `The most backfills of the answer: ${LISTED_DEFAULT} by default`,
   }),
+  ...formatShape,
 });
 const idParams = addressSchema.extend({
   id: z.string().regex(/^\d{1,9}$/, { error: 'must be the number of a backfill' }),
@@ -111,7 +112,7 @@ export function registerBackfillRoutes(
       const { limit = LISTED_DEFAULT } = request.query as z.output<typeof listQuerySchema>;
       const { listed, running } = await listWithProgress(askOwner, workgroup.id);
       const backfills = listed.slice(0, limit).map((one) => backfillAnswer(one, running));
-      return sendTagged(request, reply, { backfills, total: listed.length });
+      return sendList(request, reply, lake, { backfills, total: listed.length }, backfillRows(backfills));
     },
   );
   app.post(
@@ -119,6 +120,8 @@ export function registerBackfillRoutes(
     {
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
+      // Before the body is read.
+      onRequest: async (request) => void guard(request, ['org:admin']),
       schema: {
         ...about,
         summary: 'What a backfill would read',
@@ -139,6 +142,8 @@ export function registerBackfillRoutes(
     {
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
+      // Before the body is read.
+      onRequest: async (request) => void guard(request, ['org:admin']),
       schema: {
         ...about,
         summary: 'Start a backfill',

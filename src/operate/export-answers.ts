@@ -7,11 +7,14 @@ import { nextRunMs, stateOfRuns } from '../exports/list-exports.ts';
 import { errorMessage, InputError, isRetryable } from '../lib/errors.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import type { ExportRunAnswer, exportListSchema } from './export-schemas.ts';
+import type { ListRows } from './send-list.ts';
 
 /** The newest runs of an export in the list. */
 export const EXPORT_RUNS_MAX = 20;
 const DAYS_LISTED_MAX = 50;
 const RETRY_SECONDS = 60;
+
+type ExportAnswer = z.output<typeof exportListSchema>['exports'][number];
 
 /** @param runs all runs of the export, sorted by period */
 export function exportAnswer(
@@ -19,7 +22,7 @@ export function exportAnswer(
   runs: readonly ExportRun[],
   { timezone }: Pick<WorkgroupConfig, 'timezone'>,
   nowMs: UtcMs,
-): z.output<typeof exportListSchema>['exports'][number] {
+): ExportAnswer {
   const zone = config.timezone ?? timezone;
   const { pending, failed, outdated, outdatedWh } = stateOfRuns(config.id, runs);
   const nextMs = nextRunMs(config, zone, nowMs);
@@ -39,6 +42,57 @@ export function exportAnswer(
     outdatedWh,
     runs: runs.slice(-EXPORT_RUNS_MAX).toReversed().map(runAnswer),
     runCount: runs.length,
+  };
+}
+
+/** An export without runs has one row. */
+export function exportRows(exports: readonly ExportAnswer[]): ListRows {
+  return {
+    name: 'exports',
+    columns: [
+      ...(['export', 'report', 'range', 'format', 'destination', 'schedule', 'timezone', 'next_at'] as const),
+      ...(['run', 'start_day', 'end_day', 'revision', 'reason', 'state', 'planned_at', 'file'] as const),
+      ...(['file_rows', 'bytes', 'energy_wh', 'sha256', 'attempts', 'last_error', 'delivered_at'] as const),
+      ...(['outdated_since', 'outdated_days'] as const),
+    ],
+    rows: exports.flatMap(({ id, runs, nextAt, report, range, format, destination, schedule, timezone }) =>
+      (runs.length === 0 ? [undefined] : runs).map((run) => ({
+        ...{ export: id, report, range, format, destination, schedule, timezone, next_at: nextAt },
+        ...(run && runRow(run)),
+      })),
+    ),
+  };
+}
+
+function runRow({
+  name,
+  startDay,
+  endDay,
+  revision,
+  reason,
+  state,
+  file,
+  attempts,
+  ...run
+}: ExportRunAnswer) {
+  return {
+    run: name,
+    start_day: startDay,
+    end_day: endDay,
+    revision,
+    reason,
+    state,
+    planned_at: run.plannedAt,
+    file: file?.name ?? null,
+    file_rows: file?.rows ?? null,
+    bytes: file?.bytes ?? null,
+    energy_wh: file?.energyWh ?? null,
+    sha256: file?.sha256 ?? null,
+    attempts,
+    last_error: run.lastError?.message ?? null,
+    delivered_at: run.deliveredAt,
+    outdated_since: run.outdated?.since ?? null,
+    outdated_days: run.outdated?.dayCount ?? null,
   };
 }
 

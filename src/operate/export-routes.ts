@@ -8,14 +8,17 @@ import type { Exports } from '../exports/create-exports.ts';
 import type { ExportRun } from '../exports/export-ledger.ts';
 import { parsePeriod } from '../exports/export-period.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { tagged } from '../http/send-tagged.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { addressSchema, invalid } from '../report/day-request.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
 import { errorSchema } from '../report/report-schemas.ts';
-import { exportAnswer, runAnswer, runRefusal } from './export-answers.ts';
+import { formatShape } from '../report/row-format.ts';
+import { exportAnswer, exportRows, runAnswer, runRefusal } from './export-answers.ts';
 import { exportListSchema, exportStartedSchema } from './export-schemas.ts';
 import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendList } from './send-list.ts';
 
 const root = '/api/v1/orgs/:workgroupId/exports';
 const BODY_BYTES_MAX = 1024;
@@ -41,6 +44,7 @@ export interface ExportRoutesOptions {
   guard: OperatorGuard;
   audit: Audit;
   workgroups: Pick<Workgroups, 'exportsOf'>;
+  lake: LakeReader;
   /** All runs of an export, sorted by period. */
   runsOf: (config: ExportConfig) => Promise<ExportRun[]>;
   /** The exports of this process. They are opened at the first run. */
@@ -52,7 +56,7 @@ export interface ExportRoutesOptions {
 
 /** Configured exports with their runs, and a run by hand. */
 export function registerExportRoutes(app: FastifyInstance, options: ExportRoutesOptions): void {
-  const { guard, audit, workgroups, runsOf, clock } = options;
+  const { guard, audit, workgroups, lake, runsOf, clock } = options;
   const about = { tags: ['operate'], params: addressSchema };
   app.get(
     root,
@@ -62,7 +66,8 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
         ...about,
         summary: 'Exports',
         description:
-          'Exports with their next time, what is delivered or waits, and which delivered files are outdated by which days.',
+          'Exports with their next time, what is delivered or waits, and which delivered files are outdated by which days. Rows are those of each run.',
+        querystring: z.object(formatShape),
         response: tagged(exportListSchema, operatorErrors),
       },
     },
@@ -74,7 +79,7 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
           .exportsOf(workgroup.id)
           .map(async (one) => exportAnswer(one, await runsOf(one), workgroup, nowMs)),
       );
-      return sendTagged(request, reply, { exports });
+      return sendList(request, reply, lake, { exports }, exportRows(exports));
     },
   );
   app.post(
@@ -82,6 +87,8 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
     {
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
+      // Before the body is read.
+      onRequest: async (request) => void guard(request, ['org:admin']),
       schema: {
         ...about,
         params: idParams,

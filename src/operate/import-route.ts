@@ -1,15 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { tagged } from '../http/send-tagged.ts';
 import type { ImportState } from '../import/import-job.ts';
 import type { ListedImport } from '../import/list-imports.ts';
 import { formatInstant } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
+import { formatShape } from '../report/row-format.ts';
 import type { AskOwner } from './ask-owner.ts';
 import { fileName } from './find-health.ts';
 import { importsSchema } from './import-schema.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { type ListRows, sendList } from './send-list.ts';
 
 const url = '/api/v1/orgs/:workgroupId/imports';
 const LISTED_DEFAULT = 100;
@@ -22,12 +25,13 @@ const querySchema = z.object({
   limit: countParameter(IMPORTS_LISTED_MAX).meta({
     description: `The most imports of the answer: ${LISTED_DEFAULT} by default`,
   }),
+  ...formatShape,
 });
 
 /** The imports of files, with their progress and their rejected rows. */
 export function registerImportRoute(
   app: FastifyInstance,
-  { guard, askOwner }: { guard: OperatorGuard; askOwner: AskOwner },
+  { guard, askOwner, lake }: { guard: OperatorGuard; askOwner: AskOwner; lake: LakeReader },
 ): void {
   app.get(
     url,
@@ -35,7 +39,8 @@ export function registerImportRoute(
       attachValidation: true,
       schema: {
         summary: 'Imports of files',
-        description: 'Imports, newest first, with their rows, and rejected rows by reason.',
+        description:
+          'Imports, newest first, with their rows, and rejected rows by reason. Rows have the header `Wattline-Next` instead of `next`.',
         tags: ['operate'],
         params: addressSchema,
         querystring: querySchema,
@@ -49,10 +54,10 @@ export function registerImportRoute(
       const page = { ...(before !== undefined && { beforeId: before }), limit: limit + 1 };
       const listed = await askOwner(workgroup.id, 'importList', page);
       const shown = listed.slice(0, limit);
-      return sendTagged(request, reply, {
-        imports: shown.map((one) => importAnswer(one, running)),
-        next: listed.length > limit ? shown.at(-1)!.importId : null,
-      });
+      const imports = shown.map((one) => importAnswer(one, running));
+      const next = listed.length > limit ? shown.at(-1)!.importId : null;
+      if (next !== null) reply.header('Wattline-Next', String(next));
+      return sendList(request, reply, lake, { imports, next }, importRows(imports));
     },
   );
   rejectOtherMethods(app, url, ['GET']);
@@ -70,10 +75,9 @@ async function runningImport(askOwner: AskOwner, workgroupId: string): Promise<R
   }
 }
 
-function importAnswer(
-  one: ListedImport,
-  running: RunningImport | undefined,
-): z.output<typeof importsSchema>['imports'][number] {
+type ImportAnswer = z.output<typeof importsSchema>['imports'][number];
+
+function importAnswer(one: ListedImport, running: RunningImport | undefined): ImportAnswer {
   const isRunning = one.state === 'landing' && running?.path === one.path;
   return {
     id: one.importId,
@@ -88,5 +92,29 @@ function importAnswer(
     startedAt: formatInstant(one.startedAtMs),
     updatedAt: formatInstant(one.updatedAtMs),
     rowsExpected: isRunning ? (running.progress.rowsExpected ?? null) : null,
+  };
+}
+
+function importRows(imports: readonly ImportAnswer[]): ListRows {
+  return {
+    name: 'imports',
+    columns: [
+      ...(['import', 'file', 'table_name', 'state', 'bytes', 'rows_read', 'rows_landed'] as const),
+      ...(['rows_rejected', 'rejected', 'started_at', 'updated_at', 'rows_expected'] as const),
+    ],
+    rows: imports.map(({ id, file, table, state, bytes, rejected, ...one }) => ({
+      import: id,
+      file,
+      table_name: table,
+      state,
+      bytes,
+      rows_read: one.rowsRead,
+      rows_landed: one.rowsLanded,
+      rows_rejected: one.rowsRejected,
+      rejected: JSON.stringify(rejected),
+      started_at: one.startedAt,
+      updated_at: one.updatedAt,
+      rows_expected: one.rowsExpected,
+    })),
   };
 }

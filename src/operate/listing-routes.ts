@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { tagged } from '../http/send-tagged.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
 import { readDeviceStates } from '../report/device-states.ts';
@@ -20,6 +20,8 @@ const root = '/api/v1/orgs/:workgroupId';
 
 type Wants = Pick<Authorization, 'devices'>;
 type ListedDevice = z.output<typeof deviceListSchema>['devices'][number];
+type ListedSite = z.output<typeof siteListSchema>['sites'][number];
+type ListedMeter = z.output<typeof meterListSchema>['meters'][number];
 type ListedSource = ListedDevice['sources'][number];
 
 /** Devices, sites and meters that a token can see. */
@@ -54,14 +56,20 @@ export function registerListingRoutes(
       summary: 'Sites',
       description: 'Sites with their meters and devices.',
       answer: siteListSchema,
-      read: (workgroup: WorkgroupConfig, wants: Wants) => ({ sites: listSites(workgroup, wants) }),
+      read(workgroup: WorkgroupConfig, wants: Wants) {
+        const sites = listSites(workgroup, wants);
+        return { answer: { sites }, rows: siteRows(sites) };
+      },
     },
     {
       path: 'meters',
       summary: 'Meters',
       description: 'Meters with their devices and sites.',
       answer: meterListSchema,
-      read: (workgroup: WorkgroupConfig, wants: Wants) => ({ meters: listMeters(workgroup, wants) }),
+      read(workgroup: WorkgroupConfig, wants: Wants) {
+        const meters = listMeters(workgroup, wants);
+        return { answer: { meters }, rows: meterRows(meters) };
+      },
     },
   ];
   for (const { path, summary, description, answer, read } of lists) {
@@ -75,12 +83,14 @@ export function registerListingRoutes(
           description,
           tags: ['operate'],
           params: addressSchema,
+          querystring: z.object(formatShape),
           response: tagged(answer, operatorErrors),
         },
       },
       async (request, reply) => {
         const { workgroup, devices } = guard(request, ['search:read'], { whole: false });
-        return sendTagged(request, reply, read(workgroup, { devices }));
+        const { answer, rows } = read(workgroup, { devices });
+        return sendList(request, reply, lake, answer, rows);
       },
     );
     rejectOtherMethods(app, url, ['GET']);
@@ -150,6 +160,26 @@ function deviceRows(devices: readonly ListedDevice[]): ListRows {
   };
 }
 
+function siteRows(sites: readonly ListedSite[]): ListRows {
+  return {
+    name: 'sites',
+    columns: ['site', 'meters', 'device_ids'],
+    rows: sites.map(({ name, meters, devices }) => ({
+      site: name,
+      meters,
+      device_ids: devices.map(({ id }) => id),
+    })),
+  };
+}
+
+function meterRows(meters: readonly ListedMeter[]): ListRows {
+  return {
+    name: 'meters',
+    columns: ['meter', 'meter_name', 'device', 'source', 'sites'],
+    rows: meters.map(({ code, name, ...meter }) => ({ ...meter, meter: code, meter_name: name })),
+  };
+}
+
 /** A site whose members the token cannot all see is left out. */
 function visibleSites(workgroup: WorkgroupConfig, { devices }: Wants): WorkgroupConfig['sites'] {
   if (devices === 'all') return workgroup.sites;
@@ -160,7 +190,7 @@ function visibleSites(workgroup: WorkgroupConfig, { devices }: Wants): Workgroup
   );
 }
 
-function listSites(workgroup: WorkgroupConfig, wants: Wants): z.output<typeof siteListSchema>['sites'] {
+function listSites(workgroup: WorkgroupConfig, wants: Wants): ListedSite[] {
   const names = new Map(workgroup.devices.map(({ id, name }) => [id, name]));
   return visibleSites(workgroup, wants).map(({ name, meters, devices }) => ({
     name,
@@ -169,7 +199,7 @@ function listSites(workgroup: WorkgroupConfig, wants: Wants): z.output<typeof si
   }));
 }
 
-function listMeters(workgroup: WorkgroupConfig, wants: Wants): z.output<typeof meterListSchema>['meters'] {
+function listMeters(workgroup: WorkgroupConfig, wants: Wants): ListedMeter[] {
   const sites = visibleSites(workgroup, wants);
   return visibleMeters(workgroup.meters, wants).map(({ code, name, device, source }) => ({
     code,

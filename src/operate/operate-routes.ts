@@ -47,7 +47,7 @@ export function registerOperateRoutes(app: FastifyInstance, deps: OperateDeps): 
   });
   registerStatusRoute(app, { guard, sourceNow });
   registerBackfillRoutes(app, { guard, askOwner, audit, lake });
-  registerImportRoute(app, { guard, askOwner });
+  registerImportRoute(app, { guard, askOwner, lake });
   registerQuarantineRoutes(app, { guard, askOwner, audit, lake });
   registerExportRoutes(app, {
     ...deps,

@@ -75,6 +75,8 @@ export function registerQuarantineRoutes(
     {
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
+      // Before the body is read.
+      onRequest: async (request) => void guard(request, ['org:admin']),
       schema: {
         ...about,
         summary: 'Try again',

@@ -116,7 +116,7 @@ interface Publication {
   signal: AbortSignal | undefined;
 }
 
-/** @returns the position of the warehouse, and the new commit; undefined without changes */
+/** @returns the position of the warehouse, and the new commit; undefined without anything new */
 async function commitChanges(
   connection: DuckDBConnection,
   publication: Publication,
@@ -130,7 +130,8 @@ async function commitChanges(
   const staged: StagedFile[] = [];
   let committing = false;
   try {
-    const files = await replaceFiles(connection, publication, pieces, staged);
+    const replaced = await replaceFiles(connection, publication, pieces, staged);
+    const files = replaced ?? (completesHead(head, state) ? head?.files : undefined);
     let commit: Commit | undefined;
     if (files) {
       commit = await describeCommit(connection, publication, state, files);
@@ -148,7 +149,15 @@ async function commitChanges(
   }
 }
 
-/** @returns all files of the next generation; undefined without changes */
+/**
+ * True if messages were rolled up since the newest generation. If they brought no energy, no file changes. But who waits for their offset must see that
+ * their energy is complete.
+ */
+function completesHead(head: Commit | undefined, { rolledUpBatchId }: WarehouseState): boolean {
+  return head !== undefined && rolledUpBatchId > BigInt(head.rolledUpBatchId);
+}
+
+/** @returns all files of the next generation; undefined if no file changes */
 async function replaceFiles(
   connection: DuckDBConnection,
   { paths, head, nowMs, signal }: Publication,

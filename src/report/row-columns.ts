@@ -1,56 +1,9 @@
+import { type ColumnType, columnKinds } from './column-kinds.ts';
+import { listColumns } from './list-columns.ts';
+
+const { text, energy, share, day, percent, instant, number } = columnKinds;
+
 /** The columns of reports as rows and of exported files: content, unit, and format. */
-export interface ColumnType {
-  /** The type in DuckDB. */
-  sql:
-    | 'DATE'
-    | 'TIMESTAMPTZ'
-    | 'TIMESTAMP'
-    | 'UUID'
-    | 'VARCHAR'
-    | 'VARCHAR[]'
-    | 'BIGINT'
-    | 'DOUBLE'
-    | 'BOOLEAN';
-  /** The title of the column. */
-  title: string;
-  about: string;
-  /** The width in a sheet, in characters. */
-  width: number;
-  /** The number format in a sheet. Default: whole numbers with separators. */
-  format?: string;
-}
-
-const text = (title: string, about: string, width: number): ColumnType => ({
-  sql: 'VARCHAR',
-  title,
-  about,
-  width,
-});
-const energy = (title: string, about: string): ColumnType => ({ sql: 'BIGINT', title, about, width: 16 });
-const share = (title: string, about: string): ColumnType => ({
-  sql: 'DOUBLE',
-  title,
-  about,
-  width: 16,
-  format: '0.0%',
-});
-const day = (title: string, about: string): ColumnType => ({ sql: 'DATE', title, about, width: 13 });
-const percent = (title: string, about: string): ColumnType => ({
-  sql: 'DOUBLE',
-  title,
-  about,
-  width: 16,
-  format: '0.00',
-});
-
-const instant = (title: string, about: string): ColumnType => ({
-  sql: 'TIMESTAMPTZ',
-  title,
-  about,
-  width: 21,
-});
-const number = (title: string, about: string): ColumnType => ({ sql: 'BIGINT', title, about, width: 10 });
-
 export const columnTypes = {
   day: day('Day', "Day in the workgroup's time zone"),
   interval_start: instant('Interval start (UTC)', 'Start of the 15 minutes, in UTC'),
@@ -173,37 +126,7 @@ export const columnTypes = {
   after_wh: energy('After (Wh)', 'Energy after the change; empty if the day was withdrawn'),
   causes: { sql: 'VARCHAR[]', title: 'Causes', about: 'Causes of the change', width: 20 },
   changed_at: instant('Changed (UTC)', 'When the newest version was computed'),
-  state: text('State', 'online, offline or unknown', 10),
-  since: instant('Since (UTC)', 'When the state changed'),
-  reason: text('Reason', 'Reason of the state, the gap or the quarantine', 20),
-  last_seen: instant('Last seen (UTC)', 'Minute in which its newest data was stored'),
-  role: text('Role', 'Role of the source; empty if none is declared', 18),
-  negative_role: text('Negative role', 'Role of negative energy of the source', 18),
-  role_from: day('Role from', 'First day of the role; empty: always'),
-  role_to: day('Role to', 'Last day of the role; empty: always'),
-  sites: { sql: 'VARCHAR[]', title: 'Sites', about: 'Sites of the device', width: 18 },
-  meters: {
-    sql: 'VARCHAR[]',
-    title: 'Meters',
-    about: 'Codes of the meters that are read from it',
-    width: 18,
-  },
-  gap: number('Gap', 'Number of the gap'),
-  from_time: instant('From (UTC)', 'Store time of the last message before the gap'),
-  to_time: instant('To (UTC)', 'Store time at which reading continued'),
-  detected_at: instant('Detected (UTC)', 'When the gap was found'),
-  available: text('Available', 'What the upstream still has: all, part, nothing or unknown', 12),
-  note: text('Note', 'What is missing, and why', 60),
-  item: text('Item', 'message: a whole message; reading: one value', 10),
-  items: number('Items', 'Number of messages or readings'),
-  devices: number('Devices', 'Number of devices, if the messages name any'),
-  first_at: instant('First (UTC)', 'Messages: when the first was set aside; readings: the first event time'),
-  last_at: instant('Last (UTC)', 'The same of the last one'),
-  happened_at: instant('Time (UTC)', 'When it happened'),
-  actor: text('Actor', 'Who did it', 30),
-  action: text('Action', 'What was done, such as token.issued', 24),
-  target: text('Target', 'To what it was done', 38),
-  data: text('Data', 'More facts, as JSON text', 60),
+  ...listColumns,
 } as const satisfies Record<string, ColumnType>;
 
 export type ColumnName = keyof typeof columnTypes;

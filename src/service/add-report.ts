@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
 import { withRequestKey } from '../correction/with-request-key.ts';
 import type { Health } from '../http/health-routes.ts';
+import { answerCorrections } from '../operate/answer-corrections.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { hasPublished } from '../pipeline/has-published.ts';
 import { openLakeReader } from '../report/lake-reader.ts';
@@ -40,6 +41,7 @@ export async function addReport(
   registerCorrectionRoutes(app, {
     correct: (workgroupId, args) => control.ask(workgroupId, 'correct', withRequestKey(args)),
     list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),
+    answer: answerCorrections(lake),
     audit,
     workgroups,
   });

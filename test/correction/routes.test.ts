@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
@@ -15,6 +16,8 @@ import { createHttpServer } from '../../src/http/http-server.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
+import { answerCorrections } from '../../src/operate/answer-corrections.ts';
+import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
@@ -54,6 +57,11 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
       workgroups: [{ id: WORKGROUP, timezone: site.timezone, deviceGroups: { mine: [DEVICE] } }],
     }),
   );
+  const lake = await openLakeReader({
+    lakeDir: join(dataDir, 'lake'),
+    hasPublished: () => false,
+    threads: 1,
+  });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
   const answered = async <Answer>(work: Promise<Answer>) =>
     work.then(
@@ -74,8 +82,10 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
     list: (_, asked) =>
       answered(shard.read((connection) => listCorrections(connection, asked, site.timezone))),
     workgroups,
+    answer: answerCorrections(lake),
     ...instead,
   });
+  onTestFinished(() => lake.close());
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/v1/orgs/${WORKGROUP}/corrections`;
@@ -102,12 +112,17 @@ async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
     issue,
     post: (body: unknown, more: { query?: string; token?: string } = {}) =>
       ask('POST', more.query ?? '', { body, ...(more.token && { token: more.token }) }),
+    /** The lines of the list as CSV. */
+    async csv() {
+      const headers = { Authorization: `Bearer ${both}`, Accept: 'text/csv' };
+      return (await (await fetch(url, { headers })).text()).trimEnd().split('\r\n');
+    },
     get: (query = '', token?: string) => ask('GET', query, token ? { token } : {}),
   };
 }
 
 test('a correction is stored with what it changes, listed, and undone once', async () => {
-  const { post, get, audit } = await openRoutes();
+  const { post, get, csv, audit } = await openRoutes();
   const changes = [{ day: '2026-06-02', device: DEVICE, source: 'default', beforeWh: 2_400, afterWh: 5_000 }];
   const checked = await post(day, { query: '?dryRun=true' });
   expect(checked).toMatchObject({
@@ -146,6 +161,15 @@ test('a correction is stored with what it changes, listed, and undone once', asy
   expect((await get('?inForce=true')).body).toEqual({ corrections: [] });
   expect((await get('?limit=1')).body).toMatchObject({ corrections: [{ id: 2, kind: 'undo', undoes: 1 }] });
   expect((await get('?before=2')).body).toMatchObject({ corrections: [{ id: 1, undoneBy: 2 }] });
+  const [titles, undo, set, ...others] = await csv();
+  expect(titles).toBe(
+    'correction,kind,device,source,table_name,field,day,timezone,from_time,to_time,energy_wh,changed_days,undoes,undone_by,reason,actor,happened_at',
+  );
+  expect(undo).toMatch(/^2,undo,.*,1,,no,token:\S+ dash,/);
+  expect(set).toContain(
+    `1,set_day,${DEVICE},default,,,2026-06-02,Europe/Paris,2026-06-01T22:00:00Z,2026-06-02T22:00:00Z,5000,1,,2,the bill,`,
+  );
+  expect(others).toEqual([]);
 });
 
 test('the same request with the same key is stored once, and another one with it is refused', async () => {

@@ -60,7 +60,8 @@ describe('the rate limit', () => {
 
   test('checks the token of a request once: the route gets the result', async () => {
     let checks = 0;
-    const counting: Pick<Access, 'authenticate'> = {
+    const counting: Pick<Access, 'authenticate' | 'recheck'> = {
+      recheck: access.recheck,
       authenticate(token) {
         checks++;
         return access.authenticate(token);

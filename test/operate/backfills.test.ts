@@ -40,6 +40,11 @@ test('a backfill is previewed, started by an administrator, listed, audited and 
   );
   expect(backfills).toMatchObject([{ id: 1, messagesLanded: 0, progress: null, pieces: expect.any(Number) }]);
 
+  const [columns, row, ...others] = await at.csv('backfills');
+  expect(columns).toMatch(/^backfill,reads,from_time,to_time,.*,messages_landed,progress$/);
+  expect(row).toMatch(/^1,stream,2[^,]+Z,[^,]*,,done,/);
+  expect(others).toEqual([]);
+
   expect(await at.ask('DELETE', 'backfills/1')).toMatchObject({ status: 404, body: { error: 'NotFound' } });
   expect(await at.ask('DELETE', 'backfills/x')).toMatchObject({ status: 400, body: { parameter: 'id' } });
   expect((await at.get('gaps')).body).toEqual({ gaps: [], total: 0 });

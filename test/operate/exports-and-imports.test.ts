@@ -61,12 +61,23 @@ test('an import is listed with its rejected rows, and an export is run by hand o
   });
   expect(Object.values((listed.imports[0] as { rejected: Record<string, number> }).rejected)).toEqual([1]);
   expect(JSON.stringify(listed)).not.toContain(at.cwd);
+  const [titles, row, ...others] = await at.csv('imports');
+  expect(titles).toBe(
+    'import,file,table_name,state,bytes,rows_read,rows_landed,rows_rejected,rejected,started_at,updated_at,rows_expected',
+  );
+  expect(row).toMatch(/^1,meter\.csv,solar,landed,\d+,4,3,1,"\{""\w+"":1\}",2\d{3}-\S+Z,2\d{3}-\S+Z,$/);
+  expect(others).toEqual([]);
 
   const before = (await at.get('exports')).body as Exports;
   expect(before.exports).toMatchObject([
     { id: 'billing', destination: 'folder', schedule: '0 6 3 * *', timezone: 'Europe/Paris', runs: [] },
   ]);
   expect(before.exports[0]!.nextAt).toMatch(/^20/);
+  const [, unused, ...moreExports] = await at.csv('exports');
+  expect(unused).toMatch(
+    /^billing,daily_energy,last_month,csv,folder,0 6 3 \* \*,Europe\/Paris,20[^,]+Z,,+$/,
+  );
+  expect(moreExports).toEqual([]);
   const run = (body: unknown, token?: string) =>
     at.ask('POST', 'exports/billing/run', { body, ...(token && { token }) });
   expect(await run({}, await at.issue({ permissions: ['search:read'] }))).toMatchObject({ status: 403 });
@@ -87,4 +98,10 @@ test('an import is listed with its rejected rows, and an export is run by hand o
   expect(await run({ period, corrected: true })).toMatchObject({ body: { run: { name: '2026-05_r2' } } });
   const after = (await at.get('exports')).body as Exports;
   expect(after.exports[0]!.runs.map(({ name }) => name)).toEqual(['2026-05_r2', '2026-05']);
+  const [heading, ...runs] = await at.csv('exports');
+  const cell = (line: string | undefined, name: string) =>
+    line!.split(',')[heading!.split(',').indexOf(name)];
+  expect(runs.map((line) => cell(line, 'run'))).toEqual(['2026-05_r2', '2026-05']);
+  expect(runs.map((line) => cell(line, 'state'))).toEqual(['delivered', 'delivered']);
+  expect(runs.map((line) => cell(line, 'file_rows'))).toEqual(['1', '1']);
 });

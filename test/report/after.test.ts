@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest';
+import { energyStreamSchema } from '../../src/config/energy-stream.ts';
+import { offsetOf } from '../../src/contract/offset.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { waitForOffset } from '../../src/report/wait-for-offset.ts';
+import { rollUp } from '../../src/rollup/roll-up.ts';
 import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
-import { openReport } from './support.ts';
+import { TEST_START_MS } from '../support/test-clock.ts';
+import { openReport, workgroupConfig } from './support.ts';
 
 test('a report with the offset of a message has its energy', { timeout: 180_000 }, async () => {
   const at = await openService({ workgroups: [homeWorkgroup] });
@@ -31,6 +37,34 @@ test('a report with the offset of a message has its energy', { timeout: 180_000 
       `daily-energy?startDate=2026-05-02&endDate=2026-05-02&after=${after}`,
     );
     expect([status, body]).toEqual([200, { '2026-05-02': { [GARAGE]: wh - 1_000 } }]);
+  }
+});
+
+test('messages without energy are in the published data when they are rolled up', {
+  timeout: 60_000,
+}, async () => {
+  const workgroup = workgroupConfig({
+    energyStreams: homeWorkgroup.energyStreams.map((stream) => energyStreamSchema.parse(stream)),
+  });
+  const at = await openReport(workgroup);
+  const rolledUp = () =>
+    rollUp(at.shard, { workgroup, clock: at.clock, closeAfterMs: 3 * DAY_MS, logger: silentLogger });
+  // No number, and a number that is no energy.
+  for (const [index, data] of [{ state: 'run' }, { volts: 230 }].entries()) {
+    const storeTimeMs = TEST_START_MS + index * MINUTE_MS;
+    await landMessages(at.shard, { count: 1, storeTimeMs, data: () => data });
+    // The publication comes before the roll-up.
+    expect(await at.publish()).toMatchObject({ kind: 'published' });
+    const after = offsetOf(storeTimeMs);
+    const wait = (withinMs: number) =>
+      waitForOffset(at.lake, WORKGROUP, after, { withinMs, isGone: () => false });
+    await expect(wait(1)).rejects.toThrow('its energy is not computed');
+    await rolledUp();
+    expect(await at.publish()).toMatchObject({ kind: 'published', files: 0 });
+    await wait(20_000);
+    // Nothing new, no new generation.
+    await rolledUp();
+    expect(await at.publish()).toMatchObject({ kind: 'unchanged' });
   }
 });
 

@@ -114,12 +114,12 @@ test('a publication that began between landing and roll-up does not have the ene
   }
 });
 
-test('a publication without changes counts as published', async () => {
+test('the publication after a roll-up without energy says that it is complete, and later ones change nothing', async () => {
   const worker = await openWorker([{ ...TOTAL, field: 'other' }]);
   await worker.land(8);
   await worker.publish();
   expect(await worker.settle('rollUp', 'publish', 'publish')).toEqual(['publish']);
-  expect(await worker.publish()).toMatchObject({ kind: 'unchanged', sequence: 1 });
+  expect(await worker.publish()).toMatchObject({ kind: 'unchanged', sequence: 2 });
 });
 
 test('without energy streams the first publication is complete', async () => {

@@ -17,7 +17,6 @@ import { createBodyEncoder } from '../ingest/body-encoder.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
 import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
 import type { StreamLog } from '../log/stream-log.ts';
-import { createQuota } from '../socket/per-owner-quota.ts';
 import { readMessagesBytesMax, type Stream } from '../stream.ts';
 import type { PollAnswer } from './long-poll.ts';
 import { parseReadQuery, parseTable, parseWaitPreference, type Query, showsAudit } from './read-request.ts';
@@ -36,8 +35,6 @@ export const SEND_ROUTE = `${ROOT}/messages`;
 
 /** Many small parts are copied into one, because this is cheaper than many writes to the socket. */
 const PARTS_WRITTEN_MAX = 64;
-
-const UNDER_WAY_AGAIN_SECONDS = 1;
 
 interface Address {
   workgroupId: string;
@@ -67,18 +64,6 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       FastifyRequest,
       { devices: Authorization['devices']; log: StreamLog; grant: Grant }
     >();
-    const underWay = createQuota(
-      limits.bytesUnderWayMax,
-      'this token has too many unread answers and unfinished requests: read the answers, and finish the requests',
-      UNDER_WAY_AGAIN_SECONDS,
-    );
-    /** Counts memory for a request until its connection closes. @throws StreamError RateLimited */
-    const hold = (tokenId: string, bytes: number, { raw }: FastifyReply) => {
-      // A destroyed connection emits no further close event.
-      if (raw.destroyed) return;
-      raw.once('close', underWay.take(tokenId, bytes));
-    };
-
     const guard =
       (requiredOf: (tableName: string) => readonly Permission[]) => async (request: FastifyRequest) => {
         const { workgroupId, tableName } = request.params as Address;
@@ -129,7 +114,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         );
         if (waitMs !== undefined) reply.header('Preference-Applied', `wait=${waitMs / SECOND_MS}`);
         reply.header('Stream-Lag-Messages', String(await log.countFrom(answer.nextOffset)));
-        hold(grant.tokenId, bytesOf(answer), reply);
+        app.bytesUnderWay.hold(grant.tokenId, bytesOf(answer), reply.raw);
         return sendMessages(reply, answer);
       },
     );
@@ -140,15 +125,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       {
         bodyLimit: limits.ingestBytesMax,
         schema: sendSchema,
-        onRequest: guard(() => ['data:write']),
-        preParsing: async (request, reply) => {
-          requireWritable((request.params as Address).tableName);
-          const encoding = request.headers['content-encoding'] ?? 'identity';
-          if (encoding !== 'identity')
-            throw new StreamError('UnsupportedMediaType', 'send the body without a content encoding');
-          const announced = Number(request.headers['content-length'] ?? limits.ingestBytesMax);
-          hold(guarded(request).grant.tokenId, Math.min(announced, limits.ingestBytesMax), reply);
-        },
+        onRequest: [guard(() => ['data:write']), requireReadable],
       },
       async (request, reply) => {
         const table = parseTable((request.params as Address).tableName);
@@ -166,6 +143,14 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     );
     rejectOtherMethods(scope, SEND_ROUTE, ['POST']);
   });
+}
+
+/** @throws StreamError if the service sends nothing to this table, or cannot read the body */
+async function requireReadable(request: FastifyRequest): Promise<void> {
+  requireWritable((request.params as Address).tableName);
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity')
+    throw new StreamError('UnsupportedMediaType', 'send the body without a content encoding');
 }
 
 /**

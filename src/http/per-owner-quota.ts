@@ -1,4 +1,4 @@
-import { StreamError } from '../../contract/stream-errors.ts';
+import { StreamError } from '../contract/stream-errors.ts';
 
 /** Limits an amount for each owner. */
 export interface Quota {

@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify';
+
+/** A client that sends its whole body before it reads gets its answer up to this size. */
+const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Limits the rest of a body that arrives after its request was answered, for example with 401. Then the connection is closed. */
+export function discardBodies(app: FastifyInstance): void {
+  app.addHook('onSend', async ({ raw }) => {
+    if (raw.complete) return;
+    let bytes = 0;
+    // Without a listener Node throws the rest away without a limit.
+    raw.on('data', (part: Buffer) => {
+      bytes += part.length;
+      if (bytes > DISCARDED_BYTES_MAX) raw.socket.destroy();
+    });
+  });
+}

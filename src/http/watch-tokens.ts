@@ -1,0 +1,62 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { Access } from '../access/access.ts';
+import type { Grant } from '../access/grant.ts';
+import { RefusedToken } from '../access/refused-token.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import { withdrawAnswer } from './withdraw-answer.ts';
+
+/** A transfer ends within this time after its token was revoked or has expired. */
+const LOOK_EVERY_MS = SECOND_MS;
+
+/**
+ * Checks the tokens of requests again. If a token is not valid any more, its request is refused after its body, its answer is refused before the first
+ * byte, and a body or an answer in transfer is cut off.
+ */
+export function watchTokens(app: FastifyInstance, { recheck }: Pick<Access, 'recheck'>): void {
+  /** Requests that are not answered completely, by their tokens. */
+  const open = new Map<Grant, Set<ServerResponse>>();
+  app.addHook('onRequest', async ({ authentication }, { raw }) => {
+    if (authentication?.kind !== 'granted') return;
+    const { grant } = authentication;
+    const answers = open.get(grant) ?? new Set();
+    open.set(grant, answers.add(raw));
+    raw.once('close', () => {
+      answers.delete(raw);
+      if (answers.size === 0 && open.get(grant) === answers) open.delete(grant);
+    });
+  });
+  app.addHook('preValidation', async ({ authentication, method }) => {
+    if (authentication?.kind === 'granted' && !isRead(method)) recheck(authentication.grant);
+  });
+  app.addHook('onSend', async ({ authentication, method }, reply, payload) => {
+    if (authentication?.kind !== 'granted' || !isRead(method) || reply.statusCode >= 400) return;
+    try {
+      recheck(authentication.grant);
+    } catch (error) {
+      withdrawAnswer(reply, payload);
+      throw error;
+    }
+  });
+
+  const timer = setInterval(() => {
+    for (const [grant, answers] of open)
+      if (isRefused(grant))
+        for (const { req, headersSent } of answers) if (headersSent || !req.complete) req.socket.destroy();
+  }, LOOK_EVERY_MS);
+  timer.unref();
+  app.addHook('onClose', async () => clearInterval(timer));
+
+  function isRefused(grant: Grant): boolean {
+    try {
+      recheck(grant);
+      return false;
+    } catch (error) {
+      return error instanceof RefusedToken;
+    }
+  }
+}
+
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { createTransport, type SMTPTransportOptions } from 'nodemailer';
+import { addressOf, type MailSettings, mailRecipients } from '../config/mail-settings.ts';
+import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { visibleText } from '../lib/visible-text.ts';
+import { mailFailure } from './mail-failure.ts';
+
+export interface Mail {
+  /** Addresses without names. */
+  to: readonly string[];
+  subject: string;
+  text: string;
+  html?: string | undefined;
+  attachment?: { name: string; contentType: string; content: Buffer } | undefined;
+  /** The same for every attempt to send this mail. The Message-ID follows from it, so a receiver can drop a repeated mail. */
+  key: string;
+}
+
+export interface SentMail {
+  /** Addresses that the server has refused. It has taken the mail for the others. */
+  refused: string[];
+}
+
+const STEP_MS_MAX = 20 * SECOND_MS;
+const SEND_MS_MAX = 2 * MINUTE_MS;
+const MAIL_BYTES_MAX = 10 * 1024 ** 2;
+const SUBJECT_CHARACTERS_MAX = 200;
+
+/**
+ * Sends one mail over SMTP. Returns when the server has taken it for at least one address.
+ * @throws TransientError that says what to check, without the password; TerminalError if it is too large or an address is none; the reason of `signal` if it aborts
+ */
+export async function sendMail(settings: MailSettings, mail: Mail, signal: AbortSignal): Promise<SentMail> {
+  refuseTooLarge(mail);
+  refuseWrongAddresses(mail);
+  signal.throwIfAborted();
+  const { to, subject, text, html, attachment, key } = mail;
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
+  const transport = createTransport(optionsOf(settings));
+  try {
+    const { rejected } = await transport.sendMail({
+      from: settings.from,
+      to: [...to],
+      subject: oneLine(subject),
+      text,
+      html,
+      messageId: messageIdOf(settings.from, key),
+      // Programs that answer mails, such as an absence notice, leave this one alone.
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      attachments: attachment && [
+        { filename: attachment.name, contentType: attachment.contentType, content: attachment.content },
+      ],
+      // No text of a mail can name a file or an address that is read.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      signal: limited,
+    });
+    return { refused: rejected };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!limited.aborted) throw mailFailure(settings, error);
+    throw new TransientError(
+      'MailServerSilent',
+      `the mail server ${settings.host}:${settings.port} has not taken the mail within ${SEND_MS_MAX / SECOND_MS} s; check the connection to it`,
+    );
+  } finally {
+    transport.close();
+  }
+}
+
+function optionsOf({ host, port, tls, ca, user, password }: MailSettings): SMTPTransportOptions {
+  return {
+    host,
+    port,
+    secure: tls === 'tls',
+    requireTLS: tls === 'starttls',
+    ignoreTLS: tls === 'none',
+    // Explicit, because a variable of the environment can change the default.
+    tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
+    ...(user !== undefined && { auth: { user, pass: password } }),
+    dnsTimeout: STEP_MS_MAX,
+    connectionTimeout: STEP_MS_MAX,
+    greetingTimeout: STEP_MS_MAX,
+    socketTimeout: STEP_MS_MAX,
+    // It would have the dialogue with the server.
+    logger: false,
+  };
+}
+
+/** The Message-ID of a mail. It says nothing about its content. */
+function messageIdOf(from: string, key: string): string {
+  const address = addressOf(from);
+  const digest = createHash('sha256').update(`${address}\n${key}`).digest('hex').slice(0, 40);
+  return `<${digest}@${address.slice(address.lastIndexOf('@') + 1)}>`;
+}
+
+/** A subject stays one header, whatever is in the name of a device. */
+function oneLine(text: string): string {
+  return visibleText(text.replace(/\s+/g, ' ').trim()).slice(0, SUBJECT_CHARACTERS_MAX);
+}
+
+function refuseTooLarge({ text, html = '', attachment }: Mail): void {
+  const bytes = Buffer.byteLength(text) + Buffer.byteLength(html) + (attachment?.content.length ?? 0);
+  if (bytes <= MAIL_BYTES_MAX) return;
+  throw new TerminalError(
+    'MailTooLarge',
+    `the mail has ${bytes.toLocaleString('en')} bytes, and ${MAIL_BYTES_MAX.toLocaleString('en')} are possible; send less in one mail`,
+  );
+}
+
+function refuseWrongAddresses({ to }: Mail): void {
+  const { error } = mailRecipients.safeParse(to);
+  if (!error) return;
+  throw new InputError(
+    'the list of addresses of a mail',
+    error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
+  );
+}
