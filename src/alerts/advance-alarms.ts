@@ -1,6 +1,6 @@
 import type { ConditionName } from '../config/alert-settings.ts';
 import type { UtcMs } from '../lib/time.ts';
-import type { AlertCondition, Finding } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition.ts';
 import { alertConditions } from './alert-conditions.ts';
 import type { Alarm, AlertState } from './alert-state.ts';
 
@@ -9,7 +9,7 @@ export const ALARMS_MAX = 10_000;
 const TEXT_CHARACTERS_MAX = 300;
 
 /** What the conditions have found. A condition whose facts are not known is left out. */
-export type Findings = ReadonlyMap<ConditionName, readonly Finding[]>;
+export type Findings = ReadonlyMap<ConditionName, readonly AlertFinding[]>;
 
 /**
  * The alarms after a look at the conditions: found subjects open an alarm, and others end. Alarms of conditions that are not judged stay.

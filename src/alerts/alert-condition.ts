@@ -3,7 +3,7 @@ import type { UtcMs } from '../lib/time.ts';
 import type { AlertFacts } from './alert-facts.ts';
 
 /** Something that a condition has found. */
-export interface Finding {
+export interface AlertFinding {
   /** See `Alarm`. */
   subject: string;
   /** One sentence. It does not change while the condition holds. */
@@ -25,5 +25,5 @@ export interface AlertCondition<Name extends ConditionName> {
   /** Messages are at least this far apart. */
   digestMs?: number;
   /** @returns undefined if the facts are not known now */
-  find(facts: AlertFacts, settings: ConditionSettings<Name>): Finding[] | undefined;
+  find(facts: AlertFacts, settings: ConditionSettings<Name>): AlertFinding[] | undefined;
 }

@@ -1,6 +1,6 @@
 import type { ConditionSettings } from '../config/alert-settings.ts';
 import { formatInstant } from '../lib/time.ts';
-import type { AlertCondition, Finding } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition.ts';
 import type { AlertFacts, DayFact } from './alert-facts.ts';
 
 export const deviceSilent: AlertCondition<'deviceSilent'> = {
@@ -72,7 +72,7 @@ function ofDay(
   { day, device, source, seenUntilMs }: DayFact,
   says: string,
   more?: string,
-): Finding {
+): AlertFinding {
   return {
     subject: [day, device, source, ...(more === undefined ? [] : [more])].join(' '),
     text: `${nameOf(device)}, ${source}, ${says}`,

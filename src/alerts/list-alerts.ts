@@ -3,6 +3,7 @@ import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
 import { type AlertState, emptyAlertState, isSnoozed } from './alert-state.ts';
 
+export const alertKinds = ['webhook', 'ntfy', 'email'] as const;
 /** Open alerts of one answer. */
 export const ALERTS_LISTED_MAX = 1_000;
 
@@ -37,7 +38,7 @@ export interface AlertList {
   snoozes: Array<{ condition: string; until: string; by: string }>;
   channels: Array<{
     id: string;
-    kind: 'webhook' | 'ntfy';
+    kind: (typeof alertKinds)[number];
     lastSentAt: string | null;
     lastError: string | null;
     /** A message is under way or will be tried again. */
@@ -78,11 +79,12 @@ export function listAlerts(
     snoozes: state.snoozes
       .filter(({ atMs, forMs }) => Math.abs(nowMs - atMs) < forMs)
       .map(({ condition, atMs, forMs, by }) => ({ condition, until: formatInstant(atMs + forMs), by })),
-    channels: channels.map(({ id, webhook }) => {
+    channels: channels.map((channel) => {
+      const { id } = channel;
       const found = state.channels[id];
       return {
         id,
-        kind: webhook ? ('webhook' as const) : ('ntfy' as const),
+        kind: alertKinds.find((kind) => channel[kind] !== undefined)!,
         lastSentAt: found?.lastSentAtMs === undefined ? null : formatInstant(found.lastSentAtMs),
         lastError: found?.lastError?.message ?? null,
         waiting: found?.message !== undefined,

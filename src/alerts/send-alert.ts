@@ -1,6 +1,8 @@
 import type { AlertChannel } from '../config/alert-settings.ts';
+import type { MailSettings } from '../config/mail-settings.ts';
 import { errorMessage, isRetryable } from '../lib/errors.ts';
 import type { AlertMessage } from './alert-state.ts';
+import { sendToEmail } from './send-to-email.ts';
 import { sendToNtfy } from './send-to-ntfy.ts';
 import { sendToWebhook } from './send-to-webhook.ts';
 
@@ -15,12 +17,16 @@ export type SendAlert = (
   signal: AbortSignal,
 ) => Promise<SendOutcome>;
 
-export const sendAlert: SendAlert = async (channel, message, workgroupId, signal) => {
-  try {
-    if (channel.webhook) await sendToWebhook(channel.webhook, message, workgroupId, signal);
-    else if (channel.ntfy) await sendToNtfy(channel.ntfy, message, signal);
-    return { kind: 'told' };
-  } catch (error) {
-    return { kind: isRetryable(error) ? 'failed' : 'refused', why: errorMessage(error) };
-  }
-};
+/** @param mail the server that takes mails; undefined if none is configured */
+export function createSendAlert(mail: MailSettings | undefined): SendAlert {
+  return async (channel, message, workgroupId, signal) => {
+    try {
+      if (channel.webhook) await sendToWebhook(channel.webhook, message, workgroupId, signal);
+      else if (channel.ntfy) await sendToNtfy(channel.ntfy, message, signal);
+      else if (channel.email) await sendToEmail(channel.email, message, mail, signal);
+      return { kind: 'told' };
+    } catch (error) {
+      return { kind: isRetryable(error) ? 'failed' : 'refused', why: errorMessage(error) };
+    }
+  };
+}

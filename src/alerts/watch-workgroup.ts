@@ -6,7 +6,7 @@ import { type Clock, DAY_MS, elapsedOf, HOUR_MS, SECOND_MS } from '../lib/time.t
 import { withTimeout } from '../lib/with-timeout.ts';
 import { advanceAlarms, type Findings } from './advance-alarms.ts';
 import type { AlertBook } from './alert-book.ts';
-import type { AlertCondition, Finding } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
 import type { AlertFacts } from './alert-facts.ts';
 import type { AlertMessage, AlertState, ChannelState } from './alert-state.ts';
@@ -109,7 +109,7 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
 
   function judge(facts: AlertFacts): Findings {
     return new Map(
-      active.flatMap((name): Array<[ConditionName, readonly Finding[]]> => {
+      active.flatMap((name): Array<[ConditionName, readonly AlertFinding[]]> => {
         const { find }: AlertCondition<ConditionName> = alertConditions[name];
         const found = find(facts, settings.conditions[name] as ConditionSettings);
         return found ? [[name, found]] : [];

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { webhookSchema } from './export-settings.ts';
+import { mailRecipients } from './mail-settings.ts';
 import { serverUrl } from './s3-settings.ts';
 import { duration } from './setting-types.ts';
 
+const CHANNELS_MAX = 20;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
@@ -72,7 +74,7 @@ const ntfySchema = z.strictObject({
   token: z.string().min(1).optional(),
 });
 
-const channelKinds = ['webhook', 'ntfy'] as const;
+const channelKinds = ['webhook', 'ntfy', 'email'] as const;
 
 const channelSchema = z
   .strictObject({
@@ -81,6 +83,8 @@ const channelSchema = z
       .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must have only lower-case letters, digits, - and _, at most 64'),
     webhook: webhookSchema.optional(),
     ntfy: ntfySchema.optional(),
+    /** By the server of `mail`. */
+    email: z.strictObject({ to: mailRecipients }).optional(),
     /** Only these workgroups. Default: all. */
     workgroups: z.array(z.string()).min(1, 'must name a workgroup, or be left out').optional(),
   })
@@ -94,7 +98,7 @@ export const alertsSchema = z
   .strictObject({
     channels: z
       .array(channelSchema)
-      .max(20)
+      .max(CHANNELS_MAX)
       .default([])
       .superRefine((channels, context) => {
         for (const [index, { id }] of channels.entries())

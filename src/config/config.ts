@@ -139,6 +139,18 @@ export const mainSchema = settingsSchema
     error: 'is needed with log: redis, such as "redis://127.0.0.1:6379"; queue.redisUrl is used too',
     when,
   })
+  .superRefine(
+    ({ alerts, mail }, context) => {
+      for (const [index, { email }] of (alerts?.channels ?? []).entries())
+        if (email && !mail)
+          context.addIssue({
+            code: 'custom',
+            path: ['alerts', 'channels', index, 'email'],
+            message: 'needs the setting mail, which names the server that takes mails',
+          });
+    },
+    { when },
+  )
   .superRefine(refuseLateCommits, { when });
 
 /** Checks that the workgroups, meters and sites of exports exist. */

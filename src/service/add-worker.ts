@@ -134,6 +134,14 @@ export async function addWorker(
     return true;
   }
 
+  function openExporting(): ReturnType<typeof openExports> {
+    exporting ??= openExports(config, { audit, bucket, clock, logger }, workgroups);
+    exporting.catch(() => {
+      exporting = undefined;
+    });
+    return exporting;
+  }
+
   async function isAtRest(workgroupId: string): Promise<boolean> {
     // A workgroup that hibernates is not judged, and a silent one is what people want to learn.
     if (isCovered(workgroupId)) return false;
@@ -188,11 +196,7 @@ export async function addWorker(
           // Messages that arrived while no worker ran are not published yet.
           if (!hasCaughtUp && performance.now() - startedAtMs < CATCH_UP_MS) return { more: true };
           if (workgroups.exportsOf(workgroupId).length === 0) return { more: false };
-          exporting ??= openExports(config, { audit, bucket, clock, logger }, workgroups);
-          exporting.catch(() => {
-            exporting = undefined;
-          });
-          const opened = await exporting;
+          const opened = await openExporting();
           exportStates = () => opened.exports.states();
           await opened.exports.work(workgroupId, signal);
           return { more: false };
@@ -246,6 +250,7 @@ export async function addWorker(
     statusOf: status.of,
     pipeline,
     exportStates: () => exportStates(),
+    lakeOf: async () => (await openExporting()).lake,
     clock,
     logger,
   });

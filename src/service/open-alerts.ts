@@ -3,19 +3,21 @@ import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import { isBehind } from '../../jobs/worker-troubles.ts';
 import { alertStore, openAlertBook } from '../alerts/alert-book.ts';
 import type { AlertFacts } from '../alerts/alert-facts.ts';
+import { readBudgets } from '../alerts/read-budgets.ts';
 import type { WarehouseFacts } from '../alerts/read-warehouse-facts.ts';
-import { sendAlert } from '../alerts/send-alert.ts';
+import { createSendAlert } from '../alerts/send-alert.ts';
 import { createSilenceWatch } from '../alerts/silence-watch.ts';
 import { type Alerts, startAlerts } from '../alerts/start-alerts.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
-import { SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { withLag } from '../operate/with-lag.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
 import { askProcesses } from '../worker-rpc/process-rpc.ts';
 import type { Service } from './service.ts';
 
@@ -29,10 +31,13 @@ export interface AlertSources extends Pick<Service, 'logger' | 'clock'> {
   statusOf(workgroupId: string): WorkgroupStatus;
   pipeline: Pick<Pipeline, 'run'>;
   exportStates(): ReturnType<Exports['states']>;
+  /** Opened only for workgroups with budgets. */
+  lakeOf(): Promise<LakeReader>;
 }
 
 /** A warehouse that is busy with a roll-up answers later. The facts are unknown then. */
 const FACTS_MS_MAX = 20 * SECOND_MS;
+const BUDGETS_EVERY_MS = 15 * MINUTE_MS;
 
 /** Starts the alerts of the workgroups that the worker of this process owns. Without channels it does nothing. */
 export function openAlerts(sources: AlertSources): Alerts {
@@ -40,7 +45,7 @@ export function openAlerts(sources: AlertSources): Alerts {
   return startAlerts({
     settings: config.alerts,
     workgroups,
-    send: sendAlert,
+    send: createSendAlert(config.mail),
     startTimer: startSystemTimer,
     clock,
     logger,
@@ -56,6 +61,7 @@ function createFactsReader(sources: AlertSources, workgroupId: string): () => Pr
   const { config, workgroups, clock, pipeline } = sources;
   const silences = createSilenceWatch(clock);
   let days: { token: string; facts: WarehouseFacts['days'] } | undefined;
+  let budgets: { token: string; facts: AlertFacts['budgets'] } | undefined;
 
   async function readWarehouse(): Promise<WarehouseFacts | undefined> {
     const asked = pipeline.run(workgroupId, 'alertFacts', { known: days?.token });
@@ -63,6 +69,22 @@ function createFactsReader(sources: AlertSources, workgroupId: string): () => Pr
     if (facts === undefined || facts === 'late') return undefined;
     if (facts.days) days = { token: facts.daysToken, facts: facts.days };
     return facts;
+  }
+
+  /** Read every quarter of an hour, because the days of a month change seldom. */
+  async function budgetsOf(
+    warehouse: WarehouseFacts | undefined,
+    nowMs: UtcMs,
+  ): Promise<AlertFacts['budgets']> {
+    const workgroup = workgroups.get(workgroupId);
+    if (!warehouse || !workgroup || config.alerts.conditions.budget === 'off') return undefined;
+    if (!warehouse.hasBudgets) return [];
+    const token = String(Math.floor(elapsedOf(clock) / BUDGETS_EVERY_MS));
+    if (budgets?.token !== token) {
+      const facts = await readBudgets(await sources.lakeOf(), workgroup, nowMs).catch(() => undefined);
+      budgets = { token, facts };
+    }
+    return budgets.facts;
   }
 
   return async () => {
@@ -86,6 +108,7 @@ function createFactsReader(sources: AlertSources, workgroupId: string): () => Pr
       silences: hasAll ? seen : undefined,
       ...(warehouse && days?.facts),
       exports: isOpen ? exportsOf(sources, workgroupId) : undefined,
+      budgets: await budgetsOf(warehouse, nowMs),
       disk: await diskOf(config.dataDir),
       inputs: await inputsOf(sources, workgroupId, nowMs),
     };

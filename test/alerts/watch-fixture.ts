@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openAlertBook } from '../../src/alerts/alert-book.ts';
 import type { AlertFacts } from '../../src/alerts/alert-facts.ts';
-import { sendAlert } from '../../src/alerts/send-alert.ts';
+import { createSendAlert } from '../../src/alerts/send-alert.ts';
 import { createWorkgroupWatch, type WorkgroupWatch } from '../../src/alerts/watch-workgroup.ts';
 import { alertsSchema } from '../../src/config/alert-settings.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -73,7 +73,7 @@ export function openWatch(
       nameOf: (device) => device,
     }),
     isOwner: () => owner.isOwner,
-    send: sendAlert,
+    send: createSendAlert(undefined),
     clock,
     logger: silentLogger,
   });

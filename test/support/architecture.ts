@@ -113,9 +113,30 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'storage', 'warehouse', 'snapshot', 'publish', 'backup'],
   },
   {
+    name: 'report',
+    paths: ['src/report/'],
+    mayUse: [
+      ...foundation,
+      'config',
+      'access',
+      'http',
+      'storage',
+      'warehouse',
+      'balance',
+      'explain',
+      'publish',
+      'backup',
+    ],
+  },
+  {
+    name: 'exports',
+    paths: ['src/exports/'],
+    mayUse: [...foundation, 'config', 'audit', 'storage', 'warehouse', 'balance', 'publish', 'report'],
+  },
+  {
     name: 'alerts',
     paths: ['src/alerts/'],
-    mayUse: [...foundation, 'config', 'storage', 'warehouse', 'report', 'exports'],
+    mayUse: [...foundation, 'config', 'mail', 'storage', 'warehouse', 'report', 'exports'],
   },
   {
     name: 'pipeline',
@@ -147,27 +168,6 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'redis', 'access', 'inputs', 'pipeline'],
   },
   {
-    name: 'report',
-    paths: ['src/report/'],
-    mayUse: [
-      ...foundation,
-      'config',
-      'access',
-      'http',
-      'storage',
-      'warehouse',
-      'balance',
-      'explain',
-      'publish',
-      'backup',
-    ],
-  },
-  {
-    name: 'exports',
-    paths: ['src/exports/'],
-    mayUse: [...foundation, 'config', 'audit', 'storage', 'warehouse', 'balance', 'publish', 'report'],
-  },
-  {
     name: 'operate',
     paths: ['src/operate/'],
     mayUse: [
@@ -185,6 +185,7 @@ export const parts: readonly Part[] = [
       'worker-rpc',
       'report',
       'exports',
+      'alerts',
     ],
   },
   {
