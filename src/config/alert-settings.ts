@@ -127,3 +127,19 @@ export function channelsOf(
 ): AlertChannel[] {
   return channels.filter(({ workgroups }) => workgroups?.includes(workgroupId) ?? true);
 }
+
+/** Checks that a channel that sends mails has a server. Also called with settings that have other problems. */
+export function refuseAlertsWithoutServer(
+  { alerts, mail }: { alerts?: { channels?: unknown } | undefined; mail?: unknown },
+  context: z.RefinementCtx,
+): void {
+  if (mail !== undefined) return;
+  const channels = alerts?.channels;
+  for (const [index, one] of (Array.isArray(channels) ? channels : []).entries())
+    if (one?.email !== undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['alerts', 'channels', index, 'email'],
+        message: 'needs the mail server: configure mail',
+      });
+}

@@ -212,7 +212,7 @@ export const metricTable = {
     part: 'worker',
     type: 'gauge',
     labels: ['workgroup', 'state'],
-    help: 'Devices by state: online, offline or unknown.',
+    help: 'Devices by state: online, offline, asleep (as announced, for less than a day) or unknown.',
   },
   wattline_daily_energy_flagged: {
     part: 'worker',

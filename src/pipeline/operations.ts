@@ -165,6 +165,7 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
         if (open.snapshots.isWanted) await publishNow(open, signal);
         await takeSnapshotIfDue(open);
         await shard.checkpointIfDue();
+        await shard.renewIfDue();
         await shard.releaseMemory();
         const [warehousePath, root] = [shard.path, join(lakeFolder(assignment), shard.workgroupId)];
         await deleteMovedData({ workgroupId: shard.workgroupId, warehousePath, root, clock, logger });
