@@ -46,6 +46,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'foreign-table', 'config', 'access', 'http', 'stream'],
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
+  {
+    name: 'report-client',
+    paths: ['src/report-client/'],
+    mayUse: [...foundation, 'client'],
+  },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   { name: 'snapshot', paths: ['src/snapshot/'], mayUse: [...foundation, 'storage', 'warehouse'] },
@@ -273,6 +278,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },
     yaml: { homes: ['src/config/parse-yaml.ts'] },
     commander: { homes: ['src/cli/'] },
+    '@modelcontextprotocol/server': { homes: ['src/mcp/'] },
     preact: { homes: ['src/web/'] },
     vite: { homes: ['src/web/vite.config.ts'] },
     // The one language in which every border is described.
