@@ -27,6 +27,8 @@ export interface RunningWorker {
   noteNews(workgroupId: string): void;
   /** Data of a workgroup was stored, so it must be rolled up and published. */
   noteChange(workgroupId: string): void;
+  /** See `OwnedShards.holds`. */
+  holds(workgroupId: string): boolean;
   /** True if a request may open the shard here. False if another worker has it. */
   canWake(workgroupId: string): boolean;
   /** Opens the shard if nobody has it open. @returns false if another worker has it, or if it cannot be opened now */
@@ -328,6 +330,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     noteChange(workgroupId) {
       ownedShards.find(workgroupId)?.noteChange();
     },
+    holds: ownedShards.holds,
     canWake: (workgroupId) =>
       configured.has(workgroupId) && (ownedShards.has(workgroupId) || !awake.has(workgroupId)),
     async wake(workgroupId) {
