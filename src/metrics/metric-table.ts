@@ -212,7 +212,7 @@ export const metricTable = {
     part: 'worker',
     type: 'gauge',
     labels: ['workgroup', 'state'],
-    help: 'Devices by state: online, offline or unknown.',
+    help: 'Devices by state: online, offline, asleep (as announced, for less than a day) or unknown.',
   },
   wattline_daily_energy_flagged: {
     part: 'worker',
@@ -237,6 +237,12 @@ export const metricTable = {
     type: 'gauge',
     labels: ofWorkgroup,
     help: 'Size of the files of the newest generation.',
+  },
+  wattline_alerts_sent_total: {
+    part: 'worker',
+    type: 'counter',
+    labels: ['channel', 'outcome'],
+    help: 'Attempts to send alerts, by outcome: told, refused (not tried again) or failed (tried again).',
   },
   wattline_exports_pending: {
     part: 'worker',

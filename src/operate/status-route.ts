@@ -69,7 +69,7 @@ export function statusAnswer(
     gaps: state.gaps,
     quarantined: state.quarantined,
     storedMessages: state.storedMessages,
-    devices: state.devices ?? null,
+    devices: state.devices ? { asleep: 0, ...state.devices } : null,
     troubles: state.troubles.map(({ stage, state: kind, sinceMs, message }) => ({
       stage,
       state: kind,

@@ -81,7 +81,15 @@ export const statusSchema = z
     quarantined: z.number().int(),
     storedMessages: z.number().int(),
     devices: z
-      .object({ online: z.number().int(), offline: z.number().int(), unknown: z.number().int() })
+      .object({
+        online: z.number().int(),
+        offline: z.number().int().meta({ description: 'Announced as offline, and not asleep' }),
+        asleep: z
+          .number()
+          .int()
+          .meta({ description: 'Went to sleep less than a day ago, which is no fault' }),
+        unknown: z.number().int().meta({ description: 'Nobody has told their state' }),
+      })
       .nullable(),
     troubles: z.array(
       z.object({
@@ -144,7 +152,7 @@ export const statusSchema = z
       gaps: 1,
       quarantined: 0,
       storedMessages: 120_000,
-      devices: { online: 12, offline: 0, unknown: 0 },
+      devices: { online: 12, offline: 0, asleep: 0, unknown: 0 },
       troubles: [],
       problems: [],
     },

@@ -5,7 +5,7 @@ import type { Transport } from '../client/stream-source.ts';
 import { errorCode, type Problem } from '../lib/errors.ts';
 import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { LakeFillState } from '../replica/start-lake-fill.ts';
-import type { UnfinishedImport } from '../warehouse/shard-status.ts';
+import type { DeviceCounts, UnfinishedImport } from '../warehouse/shard-status.ts';
 import type { Trouble } from './trouble.ts';
 
 /** The progress of a workgroup, as its worker last wrote it. Plain JSON: offsets are text. */
@@ -45,7 +45,7 @@ export interface WorkgroupStatus {
   /** The event time of the newest reading that is not in the future. */
   newestReadingAtMs?: UtcMs | undefined;
   /** The number of devices in each state. Set after the first publication. */
-  devices?: { online: number; offline: number; unknown: number } | undefined;
+  devices?: DeviceCounts | undefined;
   /** Unfinished imports. Set after the first publication. */
   imports?: UnfinishedImport[] | undefined;
   /** Contradictions between data and configuration, by path. */

@@ -31,13 +31,23 @@ export interface ShardStatus {
   lastHour: { messages: number; quarantined: number };
   /** The event time of the newest reading that is not in the future. */
   newestReadingAtMs?: UtcMs | undefined;
-  /** Number of devices that are online, offline, or unknown. */
-  devices: { online: number; offline: number; unknown: number };
+  devices: DeviceCounts;
   /** Files whose import has begun and does not count: under way, or given up. */
   imports: UnfinishedImport[];
   names: number;
   fileBytes: number;
   walBytes: number;
+}
+
+/** The number of devices in each state. */
+export interface DeviceCounts {
+  online: number;
+  /** Announced as offline, and not asleep. */
+  offline: number;
+  /** Went to sleep less than a day ago, which is no fault. Undefined in files of an older version. */
+  asleep?: number;
+  /** Nobody has told their state. */
+  unknown: number;
 }
 
 export interface SetAsideSeries {
@@ -72,7 +82,9 @@ export async function readShardStatus(
   });
   const [recent] = await query<RecentRow>(connection, 'land/count_recent', { now_ms: BigInt(nowMs) });
   const setAside = await query<SetAsideRow>(connection, 'rollup/list_set_aside');
-  const states = await query<{ state: string; devices: number }>(connection, 'device-status/count_states');
+  const states = await query<{ state: string; devices: number }>(connection, 'device-status/count_states', {
+    asleep_from_ms: BigInt(nowMs - DAY_MS),
+  });
   const checkpoints = await readCheckpoints(connection);
   const count = (column: string) => Number(counts?.[column] ?? 0);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -100,6 +112,7 @@ export async function readShardStatus(
     devices: {
       online: 0,
       offline: 0,
+      asleep: 0,
       unknown: 0,
       ...Object.fromEntries(states.map(({ state, devices }) => [state, devices])),
     },

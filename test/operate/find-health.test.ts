@@ -58,11 +58,12 @@ test.each<[what: string, state: Partial<WorkgroupState>, health: string, reason:
   ],
   [
     'an offline device',
-    { devices: { online: 1, offline: 1, unknown: 0 } },
+    { devices: { online: 1, offline: 1, asleep: 3, unknown: 0 } },
     'attention',
     'one device is offline',
     ['device'],
   ],
+  ['a night', { devices: { online: 1, offline: 0, asleep: 3, unknown: 0 } }, 'good', 'all is well', []],
   [
     'a running import',
     {

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { type Fixture, openFixture } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -119,4 +120,21 @@ test('states stay when their messages are trimmed, and days of transitions are f
   expect(await at.transitions()).toHaveLength(2);
   const files = (await at.head()).files.filter(({ dataset }) => dataset === 'device_status');
   expect(files.map(({ period }) => period).sort()).toEqual(['2026-11-20', '2026-11-21']);
+});
+
+test('a device that went to sleep is counted on its own, and as offline if it has not woken up after a day', async () => {
+  const at = await setUp();
+  await landStatuses(at.shard, 0, [
+    [1, 'data'],
+    [1, 'offline', 'asleep'],
+    [2, 'offline', 'asleep'],
+    [3, 'offline', 'timeout'],
+    [4, 'online'],
+    [5, 'data'],
+  ]);
+  await at.note();
+  const count = async () => (await at.shard.status()).devices;
+  expect(await count()).toEqual({ online: 1, offline: 1, asleep: 2, unknown: 1 });
+  await at.clock.advance(DAY_MS + HOUR_MS);
+  expect(await count()).toEqual({ online: 1, offline: 3, asleep: 0, unknown: 1 });
 });

@@ -5,6 +5,7 @@ import type {
   DayDetails,
   DayOfSeries,
   DeviceStatuses,
+  PipelineStatus,
   Profiles,
 } from '../../src/web/facts/answers.ts';
 import { findAttention } from '../../src/web/facts/attention.ts';
@@ -174,10 +175,10 @@ describe('the overview', () => {
     [roof]: { name: 'roof', state: 'online', since: null, reason: null, lastSeen: null },
     [shed]: { name: 'shed', state: 'offline', since: null, reason: 'timeout', lastSeen: null },
   };
-  const found = (details: DayDetails, of = statuses) =>
-    findAttention({ workgroup: 'home', today, details, statuses: of, changes: undefined, nameOf: name }).map(
-      ({ rank, text, href }) => [rank, text, href],
-    );
+  const found = (details: DayDetails, of = statuses, pipeline?: Pick<PipelineStatus, 'findings'>) =>
+    findAttention({
+      ...{ workgroup: 'home', today, details, statuses: of, changes: undefined, pipeline, nameOf: name },
+    }).map(({ rank, text, href }) => [rank, text, href]);
 
   test('names what needs attention, worst first, each with a place that explains it', () => {
     const series = `${roof}.pv`;
@@ -193,6 +194,35 @@ describe('the overview', () => {
         expect.stringMatching(/only a part of the day is measured, on 2\sdays, last on /),
         `#/home/why?device=${roof}&source=pv&day=2026-11-21`,
       ],
+    ]);
+  });
+
+  test('has what the pipeline found in the same list, with the page that leads on', () => {
+    const finding = { since: null, path: null };
+    const since = new Date(Date.now() - 3 * 3_600_000).toISOString();
+    const findings: PipelineStatus['findings'] = [
+      { ...finding, severity: 'bad', about: 'stage', message: 'rollup: a number is too large', since },
+      {
+        ...finding,
+        severity: 'attention',
+        about: 'lag',
+        message: 'the work is 10 minutes behind the stream',
+      },
+      { ...finding, severity: 'attention', about: 'gap', message: 'one gap of the stream could not be read' },
+      { ...finding, severity: 'attention', about: 'quarantine', message: '3 messages could not be read' },
+      { severity: 'attention', about: 'problem', message: 'is empty', since: null, path: 'a.b' },
+      { ...finding, severity: 'attention', about: 'export', message: 'export billing: no answer' },
+      { ...finding, severity: 'attention', about: 'device', message: 'one device is offline' },
+      { ...finding, severity: 'note', about: 'import', message: 'a.csv is being imported' },
+    ];
+    expect(found({}, statuses, { findings })).toEqual([
+      ['bad', expect.stringMatching(/^Rollup: a number is too large, 3\shours ago\.$/), '#/home/pipeline'],
+      ['bad', 'shed is offline (timeout).', expect.stringContaining(shed)],
+      ['doubtful', 'The work is 10 minutes behind the stream.', '#/home/pipeline'],
+      ['doubtful', 'One gap of the stream could not be read.', '#/home/pipeline'],
+      ['doubtful', '3 messages could not be read.', '#/home/pipeline'],
+      ['doubtful', 'Is empty (a.b).', '#/home/configuration'],
+      ['doubtful', 'Export billing: no answer.', '#/home/exports'],
     ]);
   });
 

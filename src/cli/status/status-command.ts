@@ -175,6 +175,9 @@ function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
     { title: 'Generation', value: (one: ListedStatus) => count(one.publish.generation), align: right },
     { title: 'Online', value: (one: ListedStatus) => count(one.devices?.online), align: right },
     { title: 'Offline', value: (one: ListedStatus) => count(one.devices?.offline), align: right },
+    ...(statuses.some(({ devices }) => devices?.asleep)
+      ? [{ title: 'Asleep', value: (one: ListedStatus) => count(one.devices?.asleep), align: right }]
+      : []),
     { title: 'Gaps', value: (one: ListedStatus) => count(one.gaps), align: right },
     { title: 'Quarantine', value: (one: ListedStatus) => count(one.quarantined), align: right },
   ];
@@ -200,7 +203,8 @@ A note that begins with "input" names an MQTT broker that cannot be used, and wh
 Unfinished imports are listed with what to do. The three newest imports of the last week are listed with their readings and their energy, or
 with a warning if they gave no energy.
 
-Online and Offline count devices by their last reported state. With stream.deviceTimeout, silent devices are offline.
+Online and Offline count devices by their last reported state. With stream.deviceTimeout, silent devices are offline. Asleep counts those that went
+to sleep less than a day ago; they are not offline.
 
 Examples:
   wattline status

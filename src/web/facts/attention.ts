@@ -1,9 +1,10 @@
-import { linkTo } from '../app/address.ts';
+import { linkTo, type PageName } from '../app/address.ts';
 import { flagWords, sortFlags, worstRank } from '../words/flag-words.ts';
 import { type LocalDay, shiftDay } from '../words/local-days.ts';
+import { sentence } from '../words/message-words.ts';
 import { formatEnergy, plural } from '../words/number-words.ts';
 import { longDay, timeAgo } from '../words/time-words.ts';
-import type { DayChanges, DayDetails, DeviceStatuses } from './answers.ts';
+import type { DayChanges, DayDetails, DeviceStatuses, PipelineStatus } from './answers.ts';
 import { deviceKind } from './device-kind.ts';
 import { deviceName, splitSeries } from './series.ts';
 
@@ -20,20 +21,51 @@ export interface Attention {
 const RECENT_DAYS = 7;
 const ranks = ['bad', 'doubtful', 'noted'] as const;
 
-/** What needs attention, worst first: silent devices, days that cannot be trusted, missing days, and restated days. */
+/** What needs attention, worst first: the pipeline, silent devices, days that cannot be trusted, missing days, and restated days. */
 export function findAttention(facts: {
   workgroup: string;
   today: LocalDay;
   details: DayDetails;
   statuses: DeviceStatuses;
   changes: DayChanges | undefined;
+  /** Undefined if the token may not see it, or while it is read. */
+  pipeline: Pick<PipelineStatus, 'findings'> | undefined;
   nameOf(key: string): string;
 }): Attention[] {
-  const found = [...offline(facts), ...quiet(facts), ...flagged(facts), ...silent(facts), ...restated(facts)];
+  const found = [
+    ...pipelineFindings(facts),
+    ...offline(facts),
+    ...quiet(facts),
+    ...flagged(facts),
+    ...silent(facts),
+    ...restated(facts),
+  ];
   return found.sort((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
 }
 
 type Facts = Parameters<typeof findAttention>[0];
+
+/** What the pipeline has found. Notes stay on its own page, and devices have lines with their names. */
+function pipelineFindings({ workgroup, pipeline }: Facts): Attention[] {
+  return (pipeline?.findings ?? [])
+    .filter(({ severity, about }) => severity !== 'note' && about !== 'device')
+    .map(({ severity, about, message, since, path }) => ({
+      key: `pipeline ${about} ${path} ${message}`,
+      rank: severity === 'bad' ? 'bad' : 'doubtful',
+      text: sentence(
+        `${message}${path === null ? '' : ` (${path})`}${since === null ? '' : `, ${timeAgo(since)}`}`,
+      ),
+      href: linkTo(workgroup, placesOfFindings[about]?.page ?? 'pipeline'),
+      leads: placesOfFindings[about]?.name ?? 'Pipeline',
+    }));
+}
+
+const placesOfFindings: Partial<
+  Record<PipelineStatus['findings'][number]['about'], { page: PageName; name: string }>
+> = {
+  problem: { page: 'configuration', name: 'Configuration' },
+  export: { page: 'exports', name: 'Exports' },
+};
 
 function offline({ workgroup, statuses, today }: Facts): Attention[] {
   return Object.entries(statuses)

@@ -6,9 +6,9 @@ import { DataTable } from '../parts/data-table.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
+import { sentence } from '../words/message-words.ts';
 import { countText, plural } from '../words/number-words.ts';
 import { ConfigurationInForce } from './configuration-in-force.tsx';
-import { sentence } from './pipeline-page.tsx';
 
 /** Problems of the configuration, what is in force, tokens, and who did what. */
 export function ConfigurationPage() {

@@ -1,6 +1,13 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { Balances, DayChanges, DayDetails, DeviceStatuses, Profiles } from '../facts/answers.ts';
+import type {
+  Balances,
+  DayChanges,
+  DayDetails,
+  DeviceStatuses,
+  PipelineStatus,
+  Profiles,
+} from '../facts/answers.ts';
 import { findAttention } from '../facts/attention.ts';
 import { balanceColumns, seriesColumns } from '../facts/energy-columns.ts';
 import { completeUpTo, firstDayOf } from '../facts/overview-facts.ts';
@@ -53,6 +60,7 @@ export function OverviewPage() {
     SLOW_MS,
   );
   const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${shiftDay(today, -7)}`, SLOW_MS);
+  const pipeline = useAnswer<PipelineStatus>(workgroup.maySeeAll && 'status', SLOW_MS);
   const isDecided =
     statuses.answer &&
     (!workgroup.maySeeAll || balances.answer !== undefined || balances.failure !== undefined);
@@ -77,6 +85,7 @@ export function OverviewPage() {
             profile={profile.answer?.[today]}
             quarters={quarters.answer}
             changes={changes.answer}
+            pipeline={pipeline.answer}
           />
         )}
       </Shown>
@@ -97,8 +106,9 @@ function Overview(props: {
   /** The balance of each interval of today. */
   quarters: Balances | undefined;
   changes: DayChanges | undefined;
+  pipeline: PipelineStatus | undefined;
 }) {
-  const { most, isMany, hasMonth, details, statuses, balances, profile, quarters, changes } = props;
+  const { most, isMany, hasMonth, details, statuses, balances, profile, quarters } = props;
   const { workgroup, today, zone } = useContext(PageWorkContext);
   // Days before the first data say nothing.
   const firstDay = firstDayOf(details) ?? today;
@@ -107,13 +117,16 @@ function Overview(props: {
   const roles = isMany ? rolesOfDevices(balances) : rolesOf(balances);
   const keys = seriesOf(details);
   const nameOf = namerOf(keys, statuses);
-  const attention = findAttention({ workgroup: workgroup.id, today, details, statuses, changes, nameOf });
+  const attention = findAttention({ ...props, workgroup: workgroup.id, today, nameOf });
   if (keys.length === 0)
     return (
-      <Empty title="No energy yet">
-        Nothing was measured in the last {most} days. Send readings to this workgroup, or import what you
-        have. The page shows them within seconds.
-      </Empty>
+      <>
+        <Empty title="No energy yet">
+          Nothing was measured in the last {most} days. Send readings to this workgroup, or import what you
+          have. The page shows them within seconds.
+        </Empty>
+        {attention.length > 0 && <AttentionList attention={attention} />}
+      </>
     );
   const frame = {
     period: { from, to: today },

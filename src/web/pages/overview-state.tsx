@@ -72,7 +72,11 @@ export function StateSign({ state }: { state: 'good' | 'bad' | 'doubtful' | 'not
 export function AttentionList({ attention }: { attention: Attention[] }) {
   const { workgroup } = useContext(PageWorkContext);
   if (attention.length === 0)
-    return <Empty title="Nothing">No day of the last week and no device needs a look.</Empty>;
+    return (
+      <Empty title="Nothing">
+        No day of the last week, no device and no part of the pipeline needs a look.
+      </Empty>
+    );
   return (
     <>
       <ul class="attention">
@@ -91,8 +95,9 @@ export function AttentionList({ attention }: { attention: Attention[] }) {
       </ul>
       {attention.length > ATTENTION_MAX && (
         <p class="muted">
-          And {attention.length - ATTENTION_MAX} more,{' '}
-          <a href={linkTo(workgroup.id, 'quality')}>see Quality</a>.
+          And {attention.length - ATTENTION_MAX} more, see{' '}
+          <a href={linkTo(workgroup.id, 'quality')}>Quality</a> and{' '}
+          <a href={linkTo(workgroup.id, 'pipeline')}>Pipeline</a>.
         </p>
       )}
     </>

@@ -4,6 +4,7 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { useAnswer } from '../facts/use-answer.ts';
 import { Shown } from '../parts/states.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
+import { sentence } from '../words/message-words.ts';
 import { StateSign } from './overview-state.tsx';
 import { PipelineBackfills } from './pipeline-backfills.tsx';
 import { PipelineChain } from './pipeline-chain.tsx';
@@ -87,9 +88,4 @@ function PipelineState({ status }: { status: PipelineStatus }) {
       </div>
     </section>
   );
-}
-
-/** Messages of the service begin in lower case and have no full stop. */
-export function sentence(text: string): string {
-  return text && `${text[0]!.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }
