@@ -15,6 +15,8 @@ const WORKBOOK = /\.xls[xm]?$/i;
 const WORKBOOK_BYTES_MAX = 128 * 1024 * 1024;
 /** A small file can unpack to a very large one. */
 const WORKBOOK_UNPACKED_BYTES_MAX = 400 * 1024 * 1024;
+/** Cells of a sheet with those that are empty. A sheet with one cell far to the right in each row would fill the disk. */
+const WORKBOOK_CELLS_MAX = 20_000_000;
 /** Ctrl-C is noticed after this number of rows. */
 const TURN_ROWS = 5_000;
 
@@ -110,11 +112,18 @@ function namesOf(sheets: readonly WorkbookSheet[]): string {
   return sheets.map(({ name }) => `"${name}"`).join(', ');
 }
 
+/** The number of columns. @throws ZipError if all rows would have too many cells */
 function widthOf(sheet: WorkbookSheet): number {
   let width = 0;
+  let rows = 0;
   for (const cells of sheet.rows()) {
     const last = cells.findLastIndex((cell) => cell !== '');
     width = Math.max(width, last + 1);
+    if (last >= 0) rows += 1;
+    if (rows * width > WORKBOOK_CELLS_MAX)
+      throw new ZipError(
+        `has more than ${WORKBOOK_CELLS_MAX.toLocaleString('en')} cells in sheet "${sheet.name}", with those that are empty; remove columns, or split it`,
+      );
   }
   return width;
 }
