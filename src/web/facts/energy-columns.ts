@@ -21,6 +21,10 @@ interface DaysKnown {
 
 /** At most this many series have a colour of their own; the others are one series. */
 const COLOURS = 8;
+/** The series of an answer with `top` that is the sum of the others. */
+const OTHERS = 'others';
+/** The series that a large answer needs: those with a colour of their own. */
+export const TOP_SERIES = COLOURS - 1;
 
 interface Frame {
   period: DaySpan;
@@ -111,8 +115,11 @@ export function seriesColumns(
     return { known, all: all.length };
   };
   const largestFirst = [...totals].sort(([, a], [, b]) => b - a).map(([key]) => key);
-  const own = largestFirst.length > COLOURS ? largestFirst.slice(0, COLOURS - 1) : largestFirst;
-  const others = largestFirst.slice(own.length);
+  // The service has added up the others of a large answer.
+  const named = largestFirst.filter((key) => key !== OTHERS);
+  const isOwn = largestFirst.length <= COLOURS && named.length === largestFirst.length;
+  const own = isOwn ? named : named.slice(0, COLOURS - 1);
+  const others = largestFirst.filter((key) => !own.includes(key));
   const columns = columnsOf(frame.period, frame.grain).map((column) => {
     const sum = sums.get(column);
     const otherSums = others.flatMap((key) => sum?.get(key) ?? []);
@@ -128,7 +135,14 @@ export function seriesColumns(
     series: [
       ...own.map((key, index) => ({ key, name: nameOf(key), tone: String(index + 1), side: 1 as const })),
       ...(others.length > 0
-        ? [{ key: 'others', name: `${others.length} others`, tone: 'others', side: 1 as const }]
+        ? [
+            {
+              key: OTHERS,
+              name: others.includes(OTHERS) ? 'all others' : `${others.length} others`,
+              tone: 'others',
+              side: 1 as const,
+            },
+          ]
         : []),
     ],
     columns: withBeginning(columns),
