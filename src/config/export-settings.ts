@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { parseCron } from '../lib/cron.ts';
 import { isTimeZone } from '../lib/time.ts';
+import { mailRecipients } from './mail-settings.ts';
 import { meterCodeSchema } from './meters.ts';
 import { accessKeyText, bucketName, keyPrefix, regionName, serverUrl, storeUrl } from './s3-settings.ts';
 
@@ -57,17 +58,31 @@ const webhookSchema = z.strictObject({
   secret: z.string().min(8, 'must have at least 8 characters').optional(),
 });
 
+const emailSchema = z.strictObject({
+  to: mailRecipients,
+  /** The file comes with the mail. */
+  attach: z.boolean().default(true),
+});
+
 const destinationSchema = z
   .strictObject({
     /** Relative paths start at the folder of the configuration. */
     folder: z.string().min(1).optional(),
     s3: s3Schema.optional(),
     webhook: webhookSchema.optional(),
+    /** A mail about the last day of the period. It needs `mail`. */
+    email: emailSchema.optional(),
   })
   .superRefine((destination, context) => {
     if (Object.values(destination).filter(Boolean).length !== 1)
-      context.addIssue({ code: 'custom', message: 'must be one of folder, s3 and webhook' });
+      context.addIssue({ code: 'custom', message: 'must be one of folder, s3, webhook and email' });
   });
+
+export const destinationKinds = ['folder', 's3', 'webhook', 'email'] as const;
+
+export function destinationKind(destination: ExportConfig['destination']): (typeof destinationKinds)[number] {
+  return destinationKinds.find((kind) => destination[kind] !== undefined)!;
+}
 
 const scheduleSchema = z.string().superRefine((text, context) => {
   const pattern = parseCron(text);
@@ -176,6 +191,21 @@ export function refuseWrongExports(
         `"${question.workgroup}" is not configured; configured are ${namesOf(known.map((other) => other.id))}`,
       );
   }
+}
+
+/** Checks that a mail server is configured if an export sends mails. */
+export function refuseMailsWithoutServer(
+  { exports, mail }: { exports?: unknown; mail?: unknown },
+  context: z.RefinementCtx,
+): void {
+  if (mail !== undefined) return;
+  for (const [index, one] of (Array.isArray(exports) ? exports : []).entries())
+    if (one?.destination?.email !== undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['exports', index, 'destination', 'email'],
+        message: 'needs the mail server: configure mail',
+      });
 }
 
 function refuseUnknown(

@@ -8,12 +8,14 @@ import type { Logger } from '../lib/logger.ts';
 import { type Clock, formatInstant, HOUR_MS, MINUTE_MS } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import { contentTypeOf, deliver } from './deliver.ts';
+import type { EmailDeps } from './deliver-email.ts';
 import { type ExportLedger, type ExportRun, runName } from './export-ledger.ts';
 import { parsePeriod } from './export-period.ts';
+import { requireGeneration } from './require-generation.ts';
 import { writeExportFile } from './write-export-file.ts';
 
 /** The parts that exports need. */
-export interface ExportDeps {
+export interface ExportDeps extends EmailDeps {
   /** Reads the lake. Writes below `exports/` of the data folder. */
   lake: LakeReader;
   audit: Audit;
@@ -61,13 +63,14 @@ export async function attemptRun(
         // A process that has lost the export cannot store this, and delivers nothing.
         await keep({ file, state: 'waiting' }, true);
         const to = await deliver(
-          config.destination,
+          { config, workgroup, period: parsePeriod(current.period)! },
           {
             ...file,
             path: join(ledger.outbox, file.name),
             contentType: contentTypeOf(file.name),
             idempotencyKey: `${config.id}/${runName(current)}`,
           },
+          deps,
           signal,
         );
         const { lastError, nextAttemptAt, ...rest } = current;
@@ -123,12 +126,7 @@ async function writeRun(
   { lake }: ExportDeps,
   signal: AbortSignal,
 ) {
-  const generation = await lake.current(workgroup.id);
-  if (!generation)
-    throw new TransientError(
-      'NothingPublished',
-      `workgroup ${workgroup.id} has published nothing yet; start a worker with "wattline up"`,
-    );
+  const generation = await requireGeneration(lake, workgroup.id);
   return writeExportFile(
     lake,
     generation,

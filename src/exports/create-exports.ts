@@ -15,8 +15,8 @@ import { type ExportPeriod, periodAt } from './export-period.ts';
 import { type ExportState, exportState } from './list-exports.ts';
 import { markOutdated } from './mark-outdated.ts';
 
-export interface ExportsOptions extends ExportDeps {
-  config: Pick<Config, 'workgroups' | 'exports'>;
+export interface ExportsOptions extends Omit<ExportDeps, 'mail' | 'publicUrl'> {
+  config: Pick<Config, 'workgroups' | 'exports' | 'mail' | 'http'>;
   /**
    * Locks an export, because only one process may work on it.
    * @returns the unlock; undefined if another process has the lock
@@ -51,6 +51,7 @@ const COMPARE_MS = HOUR_MS;
 
 export function createExports(options: ExportsOptions): Exports {
   const { config, lake, clock, logger, hold } = options;
+  const deps: ExportDeps = { ...options, mail: config.mail, publicUrl: config.http.publicUrl };
   const all = config.exports.map((one) => openExport(config, one, options.openLedger(one)));
   /** When an export was last looked at without a new generation, because this is not stored. */
   const lookedAtMs = new Map<string, number>();
@@ -59,7 +60,7 @@ export function createExports(options: ExportsOptions): Exports {
   // The caller receives the error.
   async function attemptByHand(open: OpenExport, run: ExportRun, signal: AbortSignal): Promise<ExportRun> {
     try {
-      return await attemptRun(open, run, options, signal);
+      return await attemptRun(open, run, deps, signal);
     } catch (cause) {
       const failed = (await open.ledger.runsOf(run.period)).find(({ revision }) => revision === run.revision);
       const next = failed && !signal.aborted && retryAdvice(failed);
@@ -80,7 +81,7 @@ export function createExports(options: ExportsOptions): Exports {
       if (signal.aborted) return;
       if (!isToBeTried(run, clock.now())) continue;
       try {
-        await attemptRun(open, run, options, signal);
+        await attemptRun(open, run, deps, signal);
       } catch (error) {
         if (signal.aborted || isElsewhere(error)) return;
         // The error is in the ledger, and other exports continue.

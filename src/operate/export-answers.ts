@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { WorkgroupConfig } from '../config/config.ts';
-import type { ExportConfig } from '../config/export-settings.ts';
+import { destinationKind, type ExportConfig } from '../config/export-settings.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { type ExportRun, runName } from '../exports/export-ledger.ts';
 import { nextRunMs, stateOfRuns } from '../exports/list-exports.ts';
@@ -26,13 +26,12 @@ export function exportAnswer(
   const zone = config.timezone ?? timezone;
   const { pending, failed, outdated, outdatedWh } = stateOfRuns(config.id, runs);
   const nextMs = nextRunMs(config, zone, nowMs);
-  const { folder, s3 } = config.destination;
   return {
     id: config.id,
     report: config.report,
     range: config.range,
     format: config.format,
-    destination: folder !== undefined ? 'folder' : s3 ? 's3' : 'webhook',
+    destination: destinationKind(config.destination),
     schedule: config.schedule ?? null,
     timezone: zone,
     nextAt: nextMs === undefined ? null : formatInstant(nextMs),

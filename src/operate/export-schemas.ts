@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { destinationKinds } from '../config/export-settings.ts';
 
 const count = z.number().int();
 
@@ -73,7 +74,7 @@ export const exportListSchema = z
         report: z.string(),
         range: z.string(),
         format: z.string(),
-        destination: z.enum(['folder', 's3', 'webhook']),
+        destination: z.enum(destinationKinds),
         schedule: z.string().nullable().meta({ description: 'Cron; null: by hand' }),
         timezone: z.string().meta({ description: 'Time zone of the schedule' }),
         nextAt: z.iso.datetime().nullable(),

@@ -150,6 +150,7 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
         if (open.snapshots.isWanted) await publishNow(open, signal);
         await takeSnapshotIfDue(open);
         await shard.checkpointIfDue();
+        await shard.renewIfDue();
         await shard.releaseMemory();
         const [warehousePath, root] = [shard.path, join(lakeFolder(assignment), shard.workgroupId)];
         await deleteMovedData({ workgroupId: shard.workgroupId, warehousePath, root, clock, logger });

@@ -49,7 +49,7 @@ export async function openExports(
   const hold = (exportId: string) => holdExport(dataDir, exportId, clock);
   const create = (settings: Pick<Config, 'workgroups' | 'exports'>) =>
     createExports({
-      config: settings,
+      config: { ...config, ...settings },
       lake,
       audit,
       clock,

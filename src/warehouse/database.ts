@@ -28,6 +28,8 @@ export interface Database {
    * the file would release DuckDB's lock.
    */
   readonly file: FileHandle | undefined;
+  /** True while a connection is open, or is being opened. */
+  isInUse(): boolean;
   /** Waits until all connections are closed, and interrupts statements that still run after this time. */
   idle(waitMsMax: number): Promise<void>;
   /** Closes every connection and the file. No call can be pending on any of them. A second call does nothing. */
@@ -115,7 +117,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     const connection = await connect();
     await restrict(connection, options.folders ?? []);
     connection.closeSync();
-    return { connect, file, idle, close };
+    return { connect, file, isInUse: () => !isIdle(), idle, close };
   } catch (error) {
     await close();
     throw warehouseFailure(error, path);

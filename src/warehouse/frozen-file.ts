@@ -21,6 +21,8 @@ export interface FrozenFile {
 export interface FrozenReads {
   /** See `Shard.readFrozen`. */
   read<Result>(work: (file: FrozenFile) => Promise<Result>): Promise<Result>;
+  /** Makes a checkpoint and runs `work` before a transaction writes. Nobody reads the file meanwhile. */
+  between<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Aborts the running call and waits for its end. */
   stop(reason: Error): Promise<void>;
 }
@@ -67,12 +69,22 @@ export function createFrozenReads({ connect, file, walLimit, alone }: FrozenRead
     }
   }
 
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  }
+
   return {
-    read(work) {
-      const result = last.then(() => read(work));
-      last = result.catch(() => undefined);
-      return result;
-    },
+    read: (work) => inTurn(() => read(work)),
+    between: (work) =>
+      inTurn(() =>
+        alone(async () => {
+          stopped.signal.throwIfAborted();
+          await run('CHECKPOINT');
+          return work();
+        }),
+      ),
     async stop(reason) {
       stopped.abort(reason);
       await last;

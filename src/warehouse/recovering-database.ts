@@ -1,17 +1,26 @@
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, stat } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Database } from './database.ts';
 import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
 
-/** A database that opens again by itself after a failure that invalidates it, such as a checkpoint on a full disk. */
+/**
+ * A database that opens again by itself after a failure that invalidates it, such as a checkpoint on a full disk. It can also be opened again without a
+ * failure.
+ */
 export interface RecoveringDatabase {
   connect(): Promise<DuckDBConnection>;
   /** The descriptor of the open file, see `Database.file`. After the database was opened again it is another one. */
   file(): FileHandle;
   /** Receives every error, to notice when the database is invalidated. @returns one of our errors for it */
   note(error: unknown): Error;
+  /**
+   * Closes the file and opens it again, which frees memory. Calls of `connect` wait meanwhile. After a failure the next call of `connect` tries to open
+   * it, as after any loss.
+   * @returns false if it is in use; then nothing has happened
+   */
+  renew(): Promise<boolean>;
   /** Waits for all users, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
@@ -37,33 +46,47 @@ export function createRecoveringDatabase(opened: Database, options: RecoveryOpti
   const { path, workgroupId, logger } = options;
   let database: Database | undefined = opened;
   let isLost = false;
-  let reopening: Promise<Database> | undefined;
+  let reopening: Promise<void> | undefined;
 
   async function connect(): Promise<DuckDBConnection> {
     if (database === undefined) throw closedFailure(workgroupId);
-    if (isLost) {
-      reopening ??= reopen(database).finally(() => {
-        reopening = undefined;
-      });
-      database = await reopening;
-    }
+    if (isLost) await openAgain(() => logger.warn({ workgroup: workgroupId }, 'shard.reopened'));
+    if (database === undefined) throw closedFailure(workgroupId);
     return database.connect();
   }
 
-  async function reopen(lost: Database): Promise<Database> {
+  /** Opens the file once for all who wait. */
+  function openAgain(report: () => void): Promise<void> {
+    reopening ??= reopen()
+      .then(report)
+      .finally(() => {
+        reopening = undefined;
+      });
+    return reopening;
+  }
+
+  async function reopen(): Promise<void> {
+    const lost = database;
+    if (lost === undefined) throw closedFailure(workgroupId);
     options.onReopen();
     await lost.idle(USERS_WAIT_MS_MAX);
     await lost.close();
     const again = await options.open();
     try {
       await onConnection(again, options.check);
+      if (database !== lost) throw closedFailure(workgroupId);
     } catch (error) {
       await again.close();
       throw warehouseFailure(error, path);
     }
+    database = again;
     isLost = false;
-    logger.warn({ workgroup: workgroupId }, 'shard.reopened');
-    return again;
+  }
+
+  /** False if the file was deleted or replaced. Opening the path would make an empty file in its place. */
+  async function isInPlace({ file }: Database): Promise<boolean> {
+    const [held, named] = await Promise.all([file?.stat(), stat(path).catch(() => undefined)]);
+    return held !== undefined && held.ino === named?.ino && held.dev === named.dev;
   }
 
   return {
@@ -79,9 +102,19 @@ export function createRecoveringDatabase(opened: Database, options: RecoveryOpti
       }
       return warehouseFailure(error, path);
     },
+    async renew() {
+      const open = database;
+      if (open === undefined || isLost || !(await isInPlace(open))) return false;
+      options.onReopen();
+      if (open !== database || isLost || open.isInUse()) return false;
+      isLost = true;
+      await openAgain(() => logger.info({ workgroup: workgroupId }, 'shard.renewed'));
+      return true;
+    },
     async close() {
       const open = database;
       database = undefined;
+      await reopening?.catch(() => undefined);
       if (open === undefined) return;
       await open.idle(CLOSE_WAIT_MS_MAX);
       try {

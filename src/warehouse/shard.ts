@@ -34,6 +34,8 @@ export interface ShardOptions {
   namesMax?: number;
   /** Folders in which statements can read and write files, such as the lake. They have no access to the rest of the disk. */
   folders?: readonly string[];
+  /** `renewIfDue` opens the file again after this many transactions. Default: 1,000. */
+  renewAfterTransactions?: number;
   /** The epoch of the lease. Without one, the epoch of the file is raised by one. */
   epoch?: bigint;
   /** The schema; default: that of this program. */
@@ -56,6 +58,9 @@ export interface TransactionOptions {
 const CHECKPOINT_BYTES_MIN = 4 * 1024 * 1024;
 /** The same for a warehouse that rests. Stages note their progress also if there is nothing new, which is less. */
 const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
+
+/** DuckDB frees some memory of transactions only when the file is closed, and its memory limit does not count it. Fewer openings cost less CPU. */
+const RENEW_AFTER_TRANSACTIONS = 1_000;
 
 /** One workgroup's open warehouse, owned by this process. */
 export interface Shard {
@@ -109,6 +114,11 @@ export interface Shard {
    * in all, however few they are.
    */
   checkpointIfDue(): Promise<void>;
+  /**
+   * Closes the file and opens it again if there were many transactions since it was opened and nobody uses it, because that frees memory. Later calls wait
+   * meanwhile. If the file cannot be opened, each later call tries it again and fails as after any loss of the file.
+   */
+  renewIfDue(): Promise<void>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */
   close(): Promise<void>;
 }
@@ -184,6 +194,8 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   /** What `changes` was in the last call of `checkpointIfDue`. */
   let changesSeen = -1;
   let memoryMegabytes = options.memoryMegabytes;
+  /** Transactions since the file was opened. */
+  let transactions = 0;
   const setMemoryLimit = () =>
     read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(memoryMegabytes)}MiB'`));
 
@@ -192,6 +204,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     { isQuiet = false, keep }: TransactionOptions = {},
   ): Promise<Result> {
     checkOpen();
+    transactions++;
     await gate.enter();
     const connection = await (keep ? kept.take() : database.connect()).catch((error: unknown) => {
       gate.leave();
@@ -252,6 +265,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     checkpoint: (origin) => read(async (connection) => (await readCheckpoints(connection)).get(origin)),
     async land(batch) {
       checkOpen();
+      transactions++;
       try {
         return await landing.push(batch);
       } finally {
@@ -292,6 +306,18 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       if (walBytes < (isResting ? CHECKPOINT_RESTING_BYTES_MIN : CHECKPOINT_BYTES_MIN)) return;
       // A reader of the frozen file must not see a checkpoint, so this waits its turn. The next call tries again after a failure.
       await frozen.read(async () => undefined).catch((error: unknown) => database.note(error));
+    },
+    async renewIfDue() {
+      const isDue = transactions >= (options.renewAfterTransactions ?? RENEW_AFTER_TRANSACTIONS);
+      if (closing !== undefined || !isDue) return;
+      try {
+        if (!(await frozen.between(() => database.renew()))) return;
+        transactions = 0;
+        await setMemoryLimit();
+      } catch (error) {
+        // The next call tries again, or the next use reports that the file is lost.
+        logger.warn({ workgroup: workgroupId, error: database.note(error).message }, 'shard.renew-failed');
+      }
     },
     status: () => read((connection) => readShardStatus(connection, { ...owner, path, nowMs: clock.now() })),
     close() {

@@ -11,7 +11,6 @@ import { startRedis } from '../support/redis.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-const WITHIN_MS = 1_000;
 const refused = 'the token is not valid';
 
 /** Processes with data folders of their own, one key file and one Redis. */
@@ -51,10 +50,10 @@ async function ask(child: ChildProcess, question: object): Promise<unknown> {
   return (await answer)[0];
 }
 
-const untilRefused = (child: ChildProcess, token: string, withinMs = WITHIN_MS) =>
-  until('the token is refused', async () => (await ask(child, { token })) === refused, withinMs);
+const untilRefused = (child: ChildProcess, token: string) =>
+  until('the token is refused', async () => (await ask(child, { token })) === refused);
 
-test('a token that one process revokes is refused by a process with another data folder within a second', async () => {
+test('a token that one process revokes is refused by a process with another data folder', async () => {
   const { start, issue } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const [first, second] = [await issue(), await issue()];
@@ -66,7 +65,7 @@ test('a token that one process revokes is refused by a process with another data
   await untilRefused(one.child, second.token);
 });
 
-test('a command that only writes the file of one folder reaches the others within a second', async () => {
+test('a command that only writes the file of one folder reaches the others', async () => {
   const { start, issue } = await setUp();
   const [one, other] = [await start('one'), await start('other')];
   const { token, tokenId } = await issue();
@@ -81,14 +80,10 @@ test('Redis gets the revocations back after it has lost them, and new processes 
   const [first, second] = [await issue(), await issue()];
   await ask(one.child, { revoke: first.tokenId });
   await ask(one.child, { revoke: second.tokenId });
-  await until('Redis has both', async () => (await admin.hlen('wattline:revoked')) === 2, WITHIN_MS);
+  await until('Redis has both', async () => (await admin.hlen('wattline:revoked')) === 2);
   await admin.flushall();
   // No news tells that data is lost.
-  await until(
-    'Redis has both again',
-    async () => (await admin.hlen('wattline:revoked')) === 2,
-    6 * WITHIN_MS,
-  );
+  await until('Redis has both again', async () => (await admin.hlen('wattline:revoked')) === 2);
   const later = await start('later');
   expect(await ask(later.child, { token: first.token })).toBe(refused);
   expect(await ask(later.child, { token: second.token })).toBe(refused);
@@ -108,8 +103,7 @@ test('what is revoked while Redis is away counts in its own folder at once, and 
       expect(await ask(other.child, { token: before.token })).toBe(refused);
     },
   });
-  // Connecting again takes up to a second.
-  await untilRefused(other.child, meanwhile.token, 3 * WITHIN_MS);
+  await untilRefused(other.child, meanwhile.token);
 });
 
 test('values in Redis that are no revocations change nothing', async () => {
@@ -119,5 +113,5 @@ test('values in Redis that are no revocations change nothing', async () => {
   const { token, tokenId } = await issue();
   expect(await ask(one.child, { token })).toBe('accepted');
   await ask(one.child, { revoke: tokenId });
-  await until('Redis has it too', async () => (await admin.hlen('wattline:revoked')) === 3, WITHIN_MS);
+  await until('Redis has it too', async () => (await admin.hlen('wattline:revoked')) === 3);
 });

@@ -14,7 +14,7 @@ import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
-const timeout = 60_000;
+const timeout = 240_000;
 const listEveryMs = 300;
 const isRevoked = 'the token is not valid';
 
@@ -75,7 +75,7 @@ test.skipIf(s3Missing)(
     const [first, kept] = [await issue(), await issue()];
     for (const { state } of [one, other]) expect(await state(first.token)).toBe('accepted');
     one.revoke(first.tokenId);
-    await until('the token is refused', async () => (await other.state(first.token)) === isRevoked, 5_000);
+    await until('the token is refused', async () => (await other.state(first.token)) === isRevoked);
     for (const { stop, dataDir } of [one, other]) {
       await stop();
       rmSync(dataDir, { recursive: true });
@@ -95,17 +95,17 @@ test.skipIf(s3Missing)(
     const [one, other] = [await start('one'), await start('other')];
     const [before, meanwhile] = [await issue(), await issue()];
     one.revoke(before.tokenId);
-    await until('the other one knows it', async () => (await other.state(before.token)) === isRevoked, 5_000);
+    await until('the other one knows it', async () => (await other.state(before.token)) === isRevoked);
     setFate('lose');
     one.revoke(meanwhile.tokenId);
     expect(await one.state(meanwhile.token)).toBe(isRevoked);
     await other.stop();
     const again = await start('other');
     expect(await again.state(before.token)).toBe(isRevoked);
-    await until('the log says it', () => one.events.length > 0, 10_000);
+    await until('the log says it', () => one.events.length > 0);
     expect(one.events.join()).toContain('access.revocations-not-stored');
     setFate('pass');
-    await until('it is stored', async () => (await again.state(meanwhile.token)) === isRevoked, 20_000);
+    await until('it is stored', async () => (await again.state(meanwhile.token)) === isRevoked);
     expect(one.events).toHaveLength(1);
   },
 );

@@ -8,6 +8,7 @@ import { publish } from '../../src/publish/publish.ts';
 import { addSeries, openTestShard, storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
@@ -62,7 +63,7 @@ test('config check prints roles to paste for sources that have none, with reason
   expect(workgroupSchema.parse({ id: 'home', roles }).roles).toHaveLength(3);
   expect((parse(stdout) as { workgroups: [{ roles: object[] }] }).workgroups[0].roles).toHaveLength(1);
 
-  const json = await runCli(['config', 'check', '--json'], { cwd });
+  const json = await runCommand(['config', 'check', '--json'], { cwd });
   expect((JSON.parse(json.stdout) as { suggestedRoles: unknown }).suggestedRoles).toEqual([
     {
       workgroupId: WORKGROUP,
@@ -77,7 +78,7 @@ test('config check prints roles to paste for sources that have none, with reason
 test('config check suggests nothing if every source has a role, or if no source is known', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config.replace(/ {4}devices.*\n/, ''));
-  const { code, stderr } = await runCli(['config', 'check'], { cwd });
+  const { code, stderr } = await runCommand(['config', 'check'], { cwd });
   expect(code).toBe(0);
   expect(stderr).not.toContain('roles:');
 });

@@ -8,14 +8,13 @@ import { findProblems } from '../../src/problems/find-problems.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { rowsOf } from '../warehouse/support.ts';
 
 const streams = [{ table: 't', field: 'net', method: 'total_energy' as const, register: 'net' as const }];
 
-test('a series that is set aside is reported as a problem with its reason, and wattline retry computes it again', {
-  timeout: 120_000,
-}, async () => {
+test('a series that is set aside is reported as a problem with its reason, and wattline retry computes it again', async () => {
   const cwd = tempDir();
   const workgroup = {
     id: 'acme',
@@ -65,8 +64,8 @@ test('a series that is set aside is reported as a problem with its reason, and w
   await shard.close();
 
   expect((await runCli(['retry', 'garage', '--json'], { cwd })).stdout).toBe('{"series":1}\n');
-  expect((await runCli(['retry', 'barn'], { cwd })).code).toBe(2);
-  expect((await runCli(['retry'], { cwd })).stdout).toBe('no series has failed\n');
+  expect((await runCommand(['retry', 'barn'], { cwd })).code).toBe(2);
+  expect((await runCommand(['retry'], { cwd })).stdout).toBe('no series has failed\n');
   shard = await open();
   expect(
     await rowsOf(shard, 'SELECT energy_wh::INTEGER AS wh, flags & 65536 AS unavailable FROM daily_energy'),
@@ -74,9 +73,7 @@ test('a series that is set aside is reported as a problem with its reason, and w
   await shard.close();
 });
 
-test('replay tells the flags of each day, and names a case that fails beside the others', {
-  timeout: 120_000,
-}, async () => {
+test('replay tells the flags of each day, and names a case that fails beside the others', async () => {
   const cwd = tempDir();
   const hourly = (values: readonly unknown[]) =>
     values.map((value, hour) => ({
@@ -96,7 +93,7 @@ test('replay tells the flags of each day, and names a case that fails beside the
       { id: 'plain', energyStreams, readings: hourly([0, 1_000]) },
     ]),
   );
-  const { code, stdout, stderr } = await runCli(['replay', 'cases.json', '--json'], { cwd });
+  const { code, stdout, stderr } = await runCommand(['replay', 'cases.json', '--json'], { cwd });
   const told = JSON.parse(stdout);
   expect(told.reset.flags).toEqual({
     '2024-06-01': { '00000000-0000-4000-8000-000000000001.default': ['partial', 'reset'] },

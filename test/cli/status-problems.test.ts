@@ -5,6 +5,7 @@ import { MINUTE_MS, systemClock } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { DEVICE, fileOf, importInto } from '../import/support.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard } from '../warehouse/support.ts';
 
@@ -34,12 +35,12 @@ test('status shows the problems that the worker found and those of the configura
     expect.stringMatching(/^problem: workgroups\.1\.energyStreams\.0\.modulus: .* write 100000$/),
     '',
   ]);
-  const json = await runCli(['status', '--json'], { cwd });
+  const json = await runCommand(['status', '--json'], { cwd });
   expect(JSON.parse(json.stdout)).toMatchObject([
     { workgroupId: 'other', problems: [{ path: 'workgroups.0.energyStreams.0.interval' }] },
     { workgroupId: 'home', problems: [found, { path: 'workgroups.1.energyStreams.0.modulus' }] },
   ]);
-  const checked = await runCli(['config', 'check'], { cwd });
+  const checked = await runCommand(['config', 'check'], { cwd });
   expect(checked.code).toBe(0);
   expect(checked.stderr).toMatch(
     /warning: workgroups\.1\.energyStreams\.0\.field: no message has it: correct the name \(found in the data at \d{4}-/,
@@ -59,7 +60,7 @@ test('status shows ages in a unit that suits their length', async () => {
     book.update(id, 'poll', { lastSuccessAtMs: clock.now() });
     await book.flush();
   }
-  const { stdout } = await runCli(['status'], { cwd });
+  const { stdout } = await runCommand(['status'], { cwd });
   expect(stdout).toMatch(/^other +stopped .* 42 min ago /m);
   expect(stdout).toMatch(/^home +stopped .* 4 d ago /m);
 });
@@ -67,7 +68,7 @@ test('status shows ages in a unit that suits their length', async () => {
 test('status shows the imports that do not count, and that nobody works on them any more', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
-  const nothing = await runCli(['status'], { cwd });
+  const nothing = await runCommand(['status'], { cwd });
   expect(nothing).toMatchObject({ code: 3 });
   const path = join(cwd, 'data', 'warehouse', 'home.duckdb');
   const shard = await openTestShard({ path, workgroupId: 'home' });
@@ -87,10 +88,10 @@ test('status shows the imports that do not count, and that nobody works on them 
   await expect(importing).rejects.toThrow(/This operation was aborted/);
   await shard.close();
   // No worker has ever run here.
-  const { code, stdout } = await runCli(['status', '-w', 'home'], { cwd });
+  const { code, stdout } = await runCommand(['status', '-w', 'home'], { cwd });
   expect(code).toBe(0);
   expect(stdout).toMatch(/^home +never run/m);
   expect(stdout).toContain(`\nimport: home, ${file}: stopped at `);
-  const json = await runCli(['status', '-w', 'home', '--json'], { cwd });
+  const json = await runCommand(['status', '-w', 'home', '--json'], { cwd });
   expect(JSON.parse(json.stdout)).toMatchObject([{ imports: [{ state: 'landing', isUnderWay: false }] }]);
 });

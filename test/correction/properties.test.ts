@@ -124,7 +124,7 @@ test('the order of corrections and data does not matter, and an undone correctio
         await mixed.close();
       },
     ),
-    { numRuns: rounds(2, 12) },
+    { numRuns: rounds(1, 12) },
   );
 });
 
@@ -165,6 +165,6 @@ test('the intervals of a corrected day add up to the day, and those of a correct
       expect(sum).toBe(set.energyWh);
       await shard.close();
     }),
-    { numRuns: rounds(2, 8) },
+    { numRuns: rounds(1, 8) },
   );
 });

@@ -1,7 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findImports, parts, readSources } from '../support/architecture.ts';
+import { parts } from '../support/architecture.ts';
+import { findImports, readSources } from '../support/find-imports.ts';
 import { pages, repositoryRoot } from '../support/readme.ts';
 
 const page = pages.get('docs/architecture.md')!;

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { readSources } from '../support/architecture.ts';
+import { readSources } from '../support/find-imports.ts';
 import { repositoryRoot } from '../support/readme.ts';
 
 /** Names that other constants are made of. */

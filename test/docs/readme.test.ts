@@ -74,7 +74,7 @@ describe('the README and the pages of docs/', () => {
     expect(code).toBe(0);
     const { days } = JSON.parse(stdout)['my-inverter'];
     expect(Object.values(days['2026-06-01'])).toEqual([21_500]);
-  }, 60_000);
+  });
 
   test.each([...pages.keys()])('%s links to files that exist', (page) => {
     for (const path of linksOf(page))

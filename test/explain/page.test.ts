@@ -259,7 +259,6 @@ test.each(['0001-01-02', '1969-12-31', '2026-05-01', '2026-09-01'])(
       day < DAY ? `the next day with energy is ${DAY}` : `the last day with energy before it is ${DAY}`,
     );
   },
-  5_000,
 );
 
 test('sources that do not count for the device are listed last, with the command that shows them', async () => {

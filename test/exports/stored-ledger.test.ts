@@ -19,7 +19,7 @@ import type { ExportChild } from './export-child.ts';
 import { bodyOf } from './s3-server.ts';
 import { type ExportFixture, openExportFixture } from './support.ts';
 
-const timeout = 120_000;
+const timeout = 240_000;
 const day = { day: '2026-11-19', device: 1, energyWh: 12_345 };
 const signal = new AbortController().signal;
 

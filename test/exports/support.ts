@@ -33,12 +33,14 @@ export interface ExportFixture extends Fixture {
 export async function openExportFixture(
   exports: ReadonlyArray<Partial<ExportInput>>,
   settings: Settings = {},
+  service: Pick<ConfigInput, 'mail' | 'http'> = {},
 ): Promise<ExportFixture> {
   const dataDir = tempDir();
   const target = join(dataDir, 'target');
   const clock = createTestClock();
   const input = {
     dataDir,
+    ...service,
     workgroups: [{ id: WORKGROUP, ...settings }],
     exports: exports.map((one, index) => ({
       id: `export${index + 1}`,

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { readStatuses } from '../../src/pipeline/workgroup-status.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { openTestShard } from '../warehouse/support.ts';
@@ -65,10 +66,10 @@ test('a running service backfills on request: a field that is configured when on
   await until('the views have the energy', async () => (await energy('other_wh'))?.[0]?.wh === 1_180);
   expect(await energy('total_wh')).toEqual([{ wh: 590 }]);
 
-  const nothingNew = await runCli(['backfill', '--from', String(startMs)], { cwd });
+  const nothingNew = await runCommand(['backfill', '--from', String(startMs)], { cwd });
   expect(nothingNew).toMatchObject({ code: 0, stderr: '' });
   expect(nothingNew.stdout).toMatch(/^backfill 2: \d+ messages read, 0 of them new\n/);
-  const list = await runCli(['backfill', 'list', '--json'], { cwd });
+  const list = await runCommand(['backfill', 'list', '--json'], { cwd });
   expect(JSON.parse(list.stdout)).toMatchObject([
     { source: 'stream', state: 'done' },
     { source: 'archive', state: 'done' },
@@ -80,4 +81,4 @@ test('a running service backfills on request: a field that is configured when on
   );
   expect(audited).toEqual([{ n: 60 }]);
   expect(await service.stop()).toBe(0);
-}, 120_000);
+});

@@ -51,7 +51,6 @@ test.skipIf(s3Missing)(
     await until(
       'the report has all',
       async () => JSON.stringify(await dailyEnergy(second)) === expected,
-      20_000,
     ).catch(() => undefined);
     expect(JSON.stringify(await dailyEnergy(second))).toBe(expected);
     await until('the status has all', () => statusOf(second)?.storedMessages === MESSAGES);

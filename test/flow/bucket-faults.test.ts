@@ -18,7 +18,7 @@ import { s3Missing } from '../support/s3-for-tests.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-const FAULTS_EACH = Number(process.env.WATTLINE_TEST_FAULTS ?? rounds(10, 50));
+const FAULTS_EACH = Number(process.env.WATTLINE_TEST_FAULTS ?? rounds(3, 50));
 const RUNS = process.env.WATTLINE_TEST_FAULTS ? 1 : rounds(1, 10);
 /** The share of the requests to the bucket that fail all the time, in every second run. */
 const LOSS_SHARE = 0.05;
@@ -115,7 +115,7 @@ test.skipIf(s3Missing).each(runs)(
         [expected, got] = [await knownReports(plain), await knownReports(reports)];
         return JSON.stringify(got) === JSON.stringify(expected);
       },
-      60_000,
+      120_000,
     ).catch(() => undefined);
     expect(got).toEqual(expected);
     const status = statusOf(await service.owner())!;

@@ -47,7 +47,7 @@ test.skipIf(s3Missing)(
     await second.start();
     const fill = () => statusOf(second)?.bucket?.fill;
     const marker = join(second.config.dataDir, 'lake', HOME, 'incomplete');
-    await until('all other files are here', () => fill()?.missingFiles === 1, 60_000);
+    await until('all other files are here', () => fill()?.missingFiles === 1);
     expect(statusOf(second)?.bucket?.isLakeComplete).toBe(false);
     expect(await dailyEnergy(second)).toEqual(expected);
 
@@ -57,7 +57,7 @@ test.skipIf(s3Missing)(
     await second.start();
     await sendReadings(second, readings(READINGS / 2, READINGS));
     await untilStored(READINGS);
-    await until('the status shows the copy', () => fill()?.missingFiles === 1, 60_000);
+    await until('the status shows the copy', () => fill()?.missingFiles === 1);
     const during = await settled(second, ALL_WH);
     expect(existsSync(join(second.config.dataDir, 'lake', HOME, 'current'))).toBe(false);
 
@@ -76,16 +76,12 @@ test.skipIf(s3Missing)(
 async function settled(machine: Parameters<typeof dailyEnergy>[0], energyWh: number): Promise<unknown> {
   let before = '';
   let answer: unknown;
-  await until(
-    'the report has all days',
-    async () => {
-      answer = await dailyEnergy(machine);
-      const text = JSON.stringify(answer);
-      const isSame = text === before && text.includes(`"energyWh":${energyWh},`);
-      before = text;
-      return isSame;
-    },
-    30_000,
-  );
+  await until('the report has all days', async () => {
+    answer = await dailyEnergy(machine);
+    const text = JSON.stringify(answer);
+    const isSame = text === before && text.includes(`"energyWh":${energyWh},`);
+    before = text;
+    return isSame;
+  });
   return answer;
 }

@@ -62,7 +62,6 @@ test.skipIf(s3Missing)(
     await until(
       'the report has all',
       async () => JSON.stringify(await dailyEnergy(service)) === expected,
-      20_000,
     ).catch(() => undefined);
     expect(JSON.stringify(await dailyEnergy(service))).toBe(expected);
     await until('the service is ready', async () => (await fetch(`${service.url}/ready`)).ok);

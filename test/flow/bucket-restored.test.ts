@@ -5,10 +5,8 @@ import { runCli } from '../support/run-cli.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
 import { until } from '../support/until.ts';
 
-const COMMIT_MS = 60_000;
-
 test.skipIf(s3Missing)(
-  'an owner that has nothing to do notices a restored commit within a commit period',
+  'an owner that has nothing to do notices a restored commit',
   { timeout: 300_000 },
   async () => {
     const { create, head, untilStored, forgetStream } = await startBucketServices();
@@ -34,14 +32,8 @@ test.skipIf(s3Missing)(
     const cwd = dirname(service.config.dataDir);
     const restored = await runCli(['restore', '--at', String(sequence), '--json'], { cwd });
     expect(restored.code, restored.stderr).toBe(0);
-    const restoredAtMs = performance.now();
     const epoch = BigInt(ownerEpoch) + 1n;
-    await until(
-      'a new owner continues',
-      async () => BigInt((await head())!.ownerEpoch) > epoch,
-      2 * COMMIT_MS,
-    );
-    expect(performance.now() - restoredAtMs).toBeLessThan(COMMIT_MS);
+    await until('a new owner continues', async () => BigInt((await head())!.ownerEpoch) > epoch);
     expect((await head())!.totals.messages).toBe(10);
     await until('it is open', () => statusOf(service)?.storedMessages === 10);
   },

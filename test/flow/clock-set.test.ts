@@ -66,7 +66,7 @@ test.skipIf(fakeTimeLibrary === undefined)(
       return Object.values(days).reduce((sum, one) => sum + (one[device] ?? 0), 0);
     };
     const published = (name: string) =>
-      until(`the energy ${name} is published`, async () => (await energyWh()) === (sent - 1) * 100, 45_000);
+      until(`the energy ${name} is published`, async () => (await energyWh()) === (sent - 1) * 100);
 
     await send();
     const before = await send();

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { queryLake } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -48,8 +49,7 @@ test('beside a running service a correction is stored by it, reported within sec
     >;
     return days[DAY]?.[DEVICE];
   };
-  const told = (what: string, wh: number) =>
-    until(what, async () => (await reported())?.energyWh === wh, 60_000);
+  const told = (what: string, wh: number) => until(what, async () => (await reported())?.energyWh === wh);
   await told('the day is reported', 93_400);
 
   const described = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
@@ -60,7 +60,7 @@ test('beside a running service a correction is stored by it, reported within sec
   const words = ['exclude', 'set', 'set_day', 'fill', 'undo', 'energyWh', 'replace'];
   expect(words.filter((word) => !JSON.stringify(post!.requestBody).includes(`"${word}"`))).toEqual([]);
 
-  const run = (...args: string[]) => runCli(['correct', ...args], { cwd });
+  const run = (...args: string[]) => runCommand(['correct', ...args], { cwd });
   const stretch = ['--from', `${DAY}T12:00`, '--to', `${DAY}T12:01`, '--reason', 'misread'];
   const dry = await run('exclude', 'garage', ...stretch, '--dry-run', '--json');
   expect(dry).toMatchObject({ code: 0, stderr: '' });
@@ -68,7 +68,7 @@ test('beside a running service a correction is stored by it, reported within sec
     outcome: 'checked',
     correction: { days: [{ beforeWh: 93_400, afterWh: 2_400 }] },
   });
-  const excluded = await run('exclude', 'garage', ...stretch, '--author', 'Anna');
+  const excluded = await runCli(['correct', 'exclude', 'garage', ...stretch, '--author', 'Anna'], { cwd });
   expect(excluded).toMatchObject({ code: 0, stderr: expect.stringContaining('the service publishes it') });
   expect(excluded.stdout).toMatch(
     /^correction 1 is stored: readings .*\n.*\n2026-05-17 +garage +default +93400 +2400 +-91000\n$/,

@@ -19,16 +19,12 @@ const quick = { pipeline: { hibernateAfter: '1s' } };
 /** Waits until the workgroup rests and no machine has it any more. @returns how often it was opened so far */
 async function opensOf({ head }: BucketServices, redis: Redis, sent: number): Promise<number> {
   let opens = 0;
-  await until(
-    `it rests with ${sent} messages`,
-    async () => {
-      const newest = await head();
-      opens = Number(newest?.ownerEpoch);
-      const isOpen = (await redis.exists('wattline:lease:home')) === 1;
-      return !isOpen && newest?.idle !== undefined && newest.totals.messages === sent;
-    },
-    60_000,
-  );
+  await until(`it rests with ${sent} messages`, async () => {
+    const newest = await head();
+    opens = Number(newest?.ownerEpoch);
+    const isOpen = (await redis.exists('wattline:lease:home')) === 1;
+    return !isOpen && newest?.idle !== undefined && newest.totals.messages === sent;
+  });
   return opens;
 }
 

@@ -51,7 +51,7 @@ async function isPublished({ config: { dataDir } }: ServiceProcess, id: number):
 
 const published = (service: ServiceProcess) => {
   const id = sent;
-  return until(`message ${id} is published`, () => isPublished(service, id), 30_000);
+  return until(`message ${id} is published`, () => isPublished(service, id));
 };
 
 const isIdleMarked = ({ config: { dataDir } }: ServiceProcess) =>
@@ -66,7 +66,7 @@ async function readiness({ url }: ServiceProcess) {
 }
 
 const hibernates = (service: ServiceProcess) =>
-  until('it hibernates', async () => (await readiness(service)).hibernated === 1, 30_000);
+  until('it hibernates', async () => (await readiness(service)).hibernated === 1);
 
 test('an idle workgroup hibernates, and a message or a request opens it, also after a kill', {
   timeout: 240_000,
@@ -128,9 +128,7 @@ test('an idle workgroup hibernates, and a message or a request opens it, also af
   expect(await service.stop()).toBe(0);
 });
 
-test('a new workgroup stays closed until its first message, and wakes when its device falls silent', {
-  timeout: 120_000,
-}, async () => {
+test('a new workgroup stays closed until its first message, and wakes when its device falls silent', async () => {
   const service = await createServiceProcess({ ...config, stream: { deviceTimeout: '5s' } });
   await service.start();
   await hibernates(service);
@@ -159,12 +157,12 @@ test('a new workgroup stays closed until its first message, and wakes when its d
     });
     return ((await answer.json()) as Record<string, { state: string; reason: string }>)[DEVICE];
   };
-  await until('the device is offline', async () => (await device())?.state === 'offline', 30_000);
+  await until('the device is offline', async () => (await device())?.state === 'offline');
   expect(await device()).toMatchObject({ reason: 'timeout' });
   await hibernates(service);
 });
 
-test('generations go on when the clock is set back or forward', { timeout: 120_000 }, async () => {
+test('generations go on when the clock is set back or forward', async () => {
   const clockFile = join(tempDir(), 'shift');
   const preload = pathToFileURL(join(import.meta.dirname, '..', 'support', 'shifted-clock.ts'));
   const service = await createServiceProcess(

@@ -7,6 +7,7 @@ import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { cliFile } from '../support/process-environment.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -45,7 +46,7 @@ const twoDays = [
 
 test('without a service: a dry run tells the mapping and lands nothing, the import makes the energy, once', async () => {
   const cwd = folderOf(577);
-  const dry = await runCli(['import', 'log.csv', ...to, '--dry-run'], { cwd });
+  const dry = await runCommand(['import', 'log.csv', ...to, '--dry-run'], { cwd });
   expect(dry).toMatchObject({ code: 0, stderr: '' });
   expect(dry.stdout).toContain(
     '# log.csv: 577 rows, 0 rejected, from 2024-06-30T22:00:00.000Z to 2024-07-02T22:00:00.000Z\n',
@@ -78,9 +79,9 @@ test('without a service: a dry run tells the mapping and lands nothing, the impo
   });
   expect(await queryLake(config, 'home', energy)).toEqual(twoDays);
 
-  const again = await runCli(command, { cwd });
+  const again = await runCommand(command, { cwd });
   expect(JSON.parse(again.stdout)).toMatchObject({ files: [{ outcome: { kind: 'landed-before' } }] });
-  const words = await runCli(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
+  const words = await runCommand(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
   expect(words.stdout).toMatch(
     /^log.csv: nothing to do, already imported at .* \(577 rows, 0 rejected\)\n\n/,
   );
@@ -116,7 +117,7 @@ test('an import reports the fields, the accepted and rejected readings, and the 
     join(cwd, other),
     `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n2026-04-02 00:00;572;230;OK\n2026-04-02 01:00;-1;32767;OK\n`,
   );
-  const { code, stdout, stderr } = await runCli(['import', one, other, ...to], { cwd });
+  const { code, stdout, stderr } = await runCommand(['import', one, other, ...to], { cwd });
   expect([code, stderr.includes('WARNING')]).toEqual([0, false]);
   expect(stdout).toBe(`one.csv: 72 rows, 0 rejected
 other.csv: 2 rows, 0 rejected
@@ -132,7 +133,7 @@ Month    Source      kWh  Devices  Days
 2026-03  default  48.000        1     2
 2026-04  default  24.000        1     1
 `);
-  const json = await runCli(['import', one, other, ...to, '--json'], { cwd });
+  const json = await runCommand(['import', one, other, ...to, '--json'], { cwd });
   expect(JSON.parse(json.stdout)).toMatchObject({
     files: [{ outcome: { kind: 'landed-before' } }, { outcome: { kind: 'landed-before' } }],
     table: 'solar',
@@ -153,7 +154,7 @@ Month    Source      kWh  Devices  Days
   const config = loadConfig({ cwd, environment: {} });
   const days = await queryLake(config, 'home', energy);
   expect(days!.map(({ wh }) => wh)).toEqual([24_000, 24_000, 24_000]);
-  const status = await runCli(['status'], { cwd });
+  const status = await runCommand(['status'], { cwd });
   expect(status.stdout).toContain(
     ', 72 rows; 144 readings accepted; default 72.000 kWh of 1 device from 2026-03-30 to 2026-04-01\n',
   );
@@ -174,7 +175,7 @@ test('the energy of an import is that of its own devices, sources and days, and 
   file('other.csv', other, 'shed', 5, 200);
   file('shed.csv', DEVICE, 'shed', 2, 10);
   const told = async (name: string) =>
-    JSON.parse((await runCli(['import', name, ...to, '--json'], { cwd })).stdout);
+    JSON.parse((await runCommand(['import', name, ...to, '--json'], { cwd })).stdout);
   expect(await told('roof.csv')).toMatchObject({
     fields: [{ values: 121, streams: [{ taken: 121 }] }],
     months: [{ month: '2026-03', source: 'roof', energyWh: 12_000, devices: 1, days: 5 }],
@@ -201,7 +202,7 @@ test('an import without any used field warns, and suggests lines of configuratio
   writeFileSync(join(cwd, 'log.csv'), wideCsv());
   const line =
     '- { table: solar, field: Zähler (kWh), method: total_energy, unit: kWh }   # only grows, 500 to 571';
-  const dry = await runCli(['import', 'log.csv', ...to, '--dry-run'], { cwd });
+  const dry = await runCommand(['import', 'log.csv', ...to, '--dry-run'], { cwd });
   expect(dry.code).toBe(0);
   expect(dry.stdout).toContain('# Zähler (kWh)      72  no energy stream\n');
   expect(dry.stderr).toContain(
@@ -210,7 +211,7 @@ test('an import without any used field warns, and suggests lines of configuratio
   expect(dry.stderr).toContain(`    ${line}\n`);
   expect(dry.stderr).not.toContain('The rows are stored.');
 
-  const { code, stdout, stderr } = await runCli(['import', 'log.csv', ...to], { cwd });
+  const { code, stdout, stderr } = await runCommand(['import', 'log.csv', ...to], { cwd });
   expect(code).toBe(0);
   expect(stdout).toMatch(/\nZähler \(kWh\) +72 +no energy stream +- +-\n/);
   for (const text of [
@@ -221,9 +222,9 @@ test('an import without any used field warns, and suggests lines of configuratio
     'wattline backfill --source archive --from 2026-03-30 --table solar',
   ])
     expect(stderr).toContain(text);
-  const status = await runCli(['status'], { cwd });
+  const status = await runCommand(['status'], { cwd });
   expect(status.stdout).toContain('72 rows; WARNING: this import gives no energy.');
-  const json = await runCli(['import', 'log.csv', ...to, '--json'], { cwd });
+  const json = await runCommand(['import', 'log.csv', ...to, '--json'], { cwd });
   expect(json.stderr).toBe('');
   expect(JSON.parse(json.stdout)).toMatchObject({
     months: [],
@@ -238,7 +239,7 @@ test('an import without any used field warns, and suggests lines of configuratio
     join(cwd, 'wattline.yaml'),
     stringify({ logLevel: 'silent', workgroups: [{ ...home, energyStreams }] }),
   );
-  const again = await runCli(['import', 'log.csv', ...to], { cwd });
+  const again = await runCommand(['import', 'log.csv', ...to], { cwd });
   expect([again.code, again.stderr.includes('WARNING')]).toEqual([0, false]);
   expect(again.stdout).toContain(
     '\n2026-03  default  48.000        1     2\n2026-04  default  23.000        1     1\n',
@@ -250,17 +251,17 @@ test('an import whose readings are all rejected, or that has no energy, warns', 
   const text = (values: number[]) =>
     `Zeit;total_wh\n${values.map((value, hour) => `2026-03-30 0${hour}:00;${value}\n`).join('')}`;
   writeFileSync(join(cwd, 'negative.csv'), text([-5, -6]));
-  const negative = await runCli(['import', 'negative.csv', ...to], { cwd });
+  const negative = await runCommand(['import', 'negative.csv', ...to], { cwd });
   expect(negative.code).toBe(0);
   expect(negative.stderr).toContain(
     'WARNING: this import gives no energy. All readings of the fields that energy streams read were rejected (total_wh: 2 negative).',
   );
   writeFileSync(join(cwd, 'one.csv'), text([5]));
-  const one = await runCli(['import', 'one.csv', ...to], { cwd });
+  const one = await runCommand(['import', 'one.csv', ...to], { cwd });
   expect(one.stderr).toContain('Its readings were accepted, but a register needs two readings');
   // A table that is misspelt is told, with the one that is meant.
   writeFileSync(join(cwd, 'log.csv'), text([5, 6]));
-  const typo = await runCli(['import', 'log.csv', '-w', 'home', '-t', 'solr', '--dry-run'], { cwd });
+  const typo = await runCommand(['import', 'log.csv', '-w', 'home', '-t', 'solr', '--dry-run'], { cwd });
   expect(typo.stderr).toContain('Is table solar meant? Then import the file again with --table solar.');
 });
 
@@ -321,7 +322,7 @@ test('after Ctrl-C the same command continues the import', async () => {
   const config = loadConfig({ cwd, environment: {} });
   expect(await queryLake(config, 'home', energy)).toBeUndefined();
 
-  const again = await runCli(['import', 'log.csv', ...unread, '--json'], { cwd });
+  const again = await runCommand(['import', 'log.csv', ...unread, '--json'], { cwd });
   expect(again.code).toBe(0);
   expect(JSON.parse(again.stdout).files).toMatchObject([
     {
@@ -338,7 +339,7 @@ test('after Ctrl-C the same command continues the import', async () => {
     'SELECT count(*)::DOUBLE AS n, count(DISTINCT event_time)::DOUBLE AS times FROM messages',
   );
   expect(messages).toEqual([{ n: rowsLanded, times: rowsLanded }]);
-}, 120_000);
+});
 
 test('wrong arguments end at once with exit code 2, and a file without usable rows with 1', async () => {
   const cwd = folderOf(10);
@@ -346,19 +347,21 @@ test('wrong arguments end at once with exit code 2, and a file without usable ro
     ['nobody', 'solar', '--workgroup: "nobody" is not configured'],
     ['home', 'a b', '--table: must be'],
   ] as const) {
-    const wrong = await runCli(['import', 'log.csv', '--workgroup', workgroup, '--table', table], { cwd });
+    const wrong = await runCommand(['import', 'log.csv', '--workgroup', workgroup, '--table', table], {
+      cwd,
+    });
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain(told);
   }
   writeFileSync(join(cwd, 'mapping.yaml'), 'time: { column: Zeit, zone: Nowhere }\ndevice: {}\n');
-  const mapping = await runCli(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
+  const mapping = await runCommand(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
   expect(mapping.code).toBe(2);
   for (const path of ['time.zone', 'device', 'fields']) expect(mapping.stderr).toContain(`  ${path}: `);
   writeFileSync(
     join(cwd, 'mapping.yaml'),
     'time: { column: Zeit, format: "%d.%m.%Y" }\ndevice: { id: garage }\nfields: { "Total Wh": total_wh }\n',
   );
-  const unusable = await runCli(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
+  const unusable = await runCommand(['import', 'log.csv', ...to, '--mapping', 'mapping.yaml'], { cwd });
   expect(unusable.code).toBe(1);
   expect(unusable.stdout).toContain('nothing imported, all 10 rows were rejected\n  bad_time: 10\n');
   expect(readFileSync(join(cwd, 'log.csv'), 'utf8')).toBe(csv(10));

@@ -68,7 +68,7 @@ test('a service that starts on data of an older schema and lake gives the same e
   await send('2026-05-16T22:00:00Z', 1_000);
   await send('2026-05-17T10:00:00Z', 91_000);
   await send('2026-05-17T20:00:00Z', 93_400);
-  await until('the day is reported', async () => (await energyWh()) === 92_400, 60_000);
+  await until('the day is reported', async () => (await energyWh()) === 92_400);
   const before = await details();
   expect(await service.stop()).toBe(0);
 
@@ -80,10 +80,10 @@ test('a service that starts on data of an older schema and lake gives the same e
   expect(await applied()).toEqual([[OLD_SCHEMA]]);
 
   await service.start();
-  await until('the lake is read', async () => (await energyWh()) !== undefined, 60_000);
+  await until('the lake is read', async () => (await energyWh()) !== undefined);
   expect(await details()).toEqual(before);
   await send('2026-05-17T21:00:00Z', 94_000);
-  await until('the next reading is in the day', async () => (await energyWh()) === 93_000, 60_000);
+  await until('the next reading is in the day', async () => (await energyWh()) === 93_000);
   expect(await service.stop()).toBe(0);
   expect(await applied()).toEqual([[loadMigrations().length]]);
   expect((await readHead(paths))?.format).toBe(2);

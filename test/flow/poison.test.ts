@@ -13,7 +13,7 @@ const isLarge = (value: unknown) => typeof value === 'bigint' && BigInt.asIntN(6
 const WELL = [1, 2, 3, 4];
 const ILL = [11, 12, 13, 14, 15];
 /** A day of readings every 10 minutes, that ended an hour ago, in this many posts. */
-const POSTS = rounds(3, 12);
+const POSTS = rounds(2, 12);
 const READINGS = 144;
 
 test('a day of poison through HTTP leaves every other device exact and fresh after each post, also when the process is killed', {
@@ -98,7 +98,6 @@ test('a day of poison through HTTP leaves every other device exact and fresh aft
       `the lake is exact after post ${turn + 1}`,
       async () =>
         JSON.stringify(await freshWh()) === JSON.stringify(WELL.map((number) => number * lastPlace)),
-      60_000,
     );
   }
   // Some values JSON and the contract do not take; most went all the way.

@@ -67,7 +67,7 @@ test('presence of devices and the audit log can be read after the service was ki
     const entries = (await read(service, 'audit_logs', auditor.token)) as Message[];
     return entries.some(({ action }) => action === what);
   };
-  await until('the refusals are in the log', () => isNoted('token.refused'), 60_000);
+  await until('the refusals are in the log', () => isNoted('token.refused'));
   await service.kill();
   const settings = join(cwd, 'wattline.yaml');
   writeFileSync(
@@ -83,7 +83,7 @@ test('presence of devices and the audit log can be read after the service was ki
     });
     return (await answer.json()) as object;
   };
-  await until('both devices are offline', async () => Object.keys(await offline()).length === 2, 60_000);
+  await until('both devices are offline', async () => Object.keys(await offline()).length === 2);
   expect(await offline()).toMatchObject({
     [battery]: { reason: 'unplugged', lastSeen: null },
     [inverter]: { name: 'garage', reason: 'timeout' },
@@ -117,7 +117,7 @@ test('presence of devices and the audit log can be read after the service was ki
   for (const { token } of [auditor, reader, service]) expect(text).not.toContain(token.split('.')[2]);
 
   const revoked = () => queryLake(service.config, 'home', "FROM audit_log WHERE action = 'token.revoked'");
-  await until('the audit log is published', async () => ((await revoked()) ?? []).length > 0, 60_000);
+  await until('the audit log is published', async () => ((await revoked()) ?? []).length > 0);
   expect(await revoked()).toMatchObject([
     { target: reader.tokenId, actor: expect.stringMatching(/^local:/) },
   ]);
@@ -141,4 +141,4 @@ test('presence of devices and the audit log can be read after the service was ki
     { workgroupId: 'home', device: inverter, name: 'garage', state: 'offline', reason: 'timeout' },
   ]);
   expect(await service.stop()).toBe(0);
-}, 180_000);
+});

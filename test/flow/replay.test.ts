@@ -11,9 +11,7 @@ import { tempDir } from '../support/temp-dir.ts';
 const goldenFile = join(import.meta.dirname, '..', 'golden', 'energy-cases.json');
 
 describe('wattline replay', () => {
-  test('gives the golden cases through ingest, stream, poll, land, roll up, publish and report', {
-    timeout: 120_000,
-  }, async () => {
+  test('gives the golden cases through ingest, stream, poll, land, roll up, publish and report', async () => {
     const all: Array<{ id: string; readings: unknown[]; expected: Record<string, number> }> = JSON.parse(
       readFileSync(goldenFile, 'utf8'),
     );
@@ -98,7 +96,7 @@ describe('wattline replay', () => {
     const cwd = tempDir();
     for (const name of ['export.csv', 'export.CSV.gz', 'export.xlsx', 'export.parquet']) {
       writeFileSync(join(cwd, name), 'time;energy\n');
-      const { code, stderr } = await runCli(['replay', name], { cwd });
+      const { code, stderr } = await runCommand(['replay', name], { cwd });
       expect(code).toBe(2);
       expect(stderr).toContain(`"wattline import ${name} --table <name> --dry-run"`);
     }

@@ -7,7 +7,7 @@ import { rounds } from '../support/rounds.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-const MESSAGES = rounds(50_000, 200_000);
+const MESSAGES = rounds(20_000, 200_000);
 const BATCH = 1_000;
 const DEVICE = '00000000-0000-4000-8000-000000000001';
 

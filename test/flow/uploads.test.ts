@@ -117,7 +117,7 @@ test('with a running service, uploads go through it and are in the audit log and
   const readingsFile = join(tempDir(), 'readings.csv');
   writeFileSync(readingsFile, readings);
   const grid = ['--meter', 'GRID-1', '--timezone', 'Europe/Berlin'];
-  expect(await runCli(['meter-data', 'put', readingsFile, ...grid], { cwd })).toMatchObject({ code: 0 });
+  expect(await runCommand(['meter-data', 'put', readingsFile, ...grid], { cwd })).toMatchObject({ code: 0 });
   const rows = () =>
     queryLake(
       service.config,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { workbookOf } from '../foreign-table/zip-files.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** Days from 1899-12-30 to 2026-06-01. */
@@ -35,12 +36,12 @@ workgroups:
     energyStreams: [{ table: solar, field: total energy, method: total_energy, unit: kWh, maxPower: 10 kW }]
 `;
 
-test('an XLSX workbook is previewed and imported once', { timeout: 120_000 }, async () => {
+test('an XLSX workbook is previewed and imported once', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
   writeFileSync(join(cwd, 'report.xlsx'), report());
   const args = ['import', 'report.xlsx', '--table', 'solar'];
-  const dry = await runCli([...args, '--dry-run'], { cwd });
+  const dry = await runCommand([...args, '--dry-run'], { cwd });
   expect(dry.code, dry.stderr).toBe(0);
   expect(dry.stderr).toContain(
     'report.xlsx: sheet "Data" is read; the sheets are "Hidden", "Cover", "Data", "Notes", and --sheet chooses another one',
@@ -56,7 +57,7 @@ test('an XLSX workbook is previewed and imported once', { timeout: 120_000 }, as
   // The same workbook makes the same table, which is known.
   expect(await json()).toMatchObject({ files: [{ outcome: { kind: 'landed-before' } }] });
   const refused = async (...more: string[]) => {
-    const { code, stderr } = await runCli([...args, ...more], { cwd });
+    const { code, stderr } = await runCommand([...args, ...more], { cwd });
     expect(code).toBe(2);
     return stderr;
   };

@@ -46,9 +46,7 @@ test('a worker with an embedded queue works, dies, and works again with what a r
       stages.some(({ stage, runningSinceMs }) => stage === 'publish' && runningSinceMs !== null),
     ),
   );
-  const { code, durationMs } = await second.stop();
-  expect(code).toBe(0);
-  expect(durationMs).toBeLessThan(5_000);
+  expect((await second.stop()).code).toBe(0);
   for (const workgroup of ['a', 'b'])
     expect(readJournal(options.journal, workgroup).at(-1)).toMatchObject({ what: 'shard', event: 'close' });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Logger, silentLogger, sparingLogger } from '../../src/lib/logger.ts';
-import { readSources } from '../support/architecture.ts';
+import { readSources } from '../support/find-imports.ts';
 import { repositoryRoot } from '../support/readme.ts';
 
 test('a repeated error is logged at once, then at intervals with its count, and other errors always', () => {

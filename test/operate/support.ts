@@ -73,15 +73,11 @@ export async function openService(input: ConfigInput) {
     /** Waits until an answer has these members. */
     async untilAnswer<Answer>(path: string, isWanted: (answer: Answer) => boolean): Promise<Answer> {
       let last: Answer | undefined;
-      await until(
-        `GET ${path} answers as wanted`,
-        async () => {
-          const { status, body } = await get(path);
-          last = body;
-          return status === 200 && isWanted(body);
-        },
-        60_000,
-      );
+      await until(`GET ${path} answers as wanted`, async () => {
+        const { status, body } = await get(path);
+        last = body;
+        return status === 200 && isWanted(body);
+      });
       return last!;
     },
   };

@@ -136,7 +136,7 @@ test.each(['half of the links', 'all links and a plan', 'the commit'])(
 
 test('killed at any moment, a migration loses and doubles nothing', async () => {
   const dataDir = await oldLake(30);
-  for (let kill = 0; kill < rounds(4, 9); kill++) {
+  for (let kill = 0; kill < rounds(2, 9); kill++) {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'migrate-forever.ts'), dataDir], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -107,17 +107,17 @@ test('a new process, which reads the commits again, deletes the same', async () 
   const at = await fixture(Date.now());
   const startMs = at.clock.now();
   const round = async (step: number) => {
-    at.clock.set(startMs + step * 50 * SECOND_MS);
+    at.clock.set(startMs + step * 100 * SECOND_MS);
     await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
     await publish(at.shard, { ...at, currentEveryMs: 3 * MINUTE_MS, logger: silentLogger });
   };
-  // Every 50 seconds, so 24 rounds cover 20 minutes.
-  for (let step = 0; step < rounds(24, 40); step++) {
+  // Every 100 seconds, so 12 rounds cover 20 minutes.
+  for (let step = 0; step < rounds(12, 40); step++) {
     await round(step);
     const own = await retain(at, true);
     const other = await retain(at, true, { ...at.shard });
     expect({ ...other, files: other.files.sort() }).toEqual({ ...own, files: own.files.sort() });
-    if (step % 7 === 6) await retain(at);
+    if (step % 5 === 4) await retain(at);
   }
   // Every commit that is left has its files, and people can use those with views.
   const named = new Set<string>();
@@ -192,16 +192,18 @@ test('the number of entries in the lake stays flat over many publications', asyn
   const { shard, lakeDir, clock } = at;
   const options = { lakeDir, clock, logger: silentLogger };
   const counts: number[] = [];
-  // Five or ten hours, with a publication every three minutes. Each third one gets views.
-  for (let step = 0; step < rounds(80, 200); step++) {
-    clock.set(startMs + step * 3 * MINUTE_MS);
+  // Five or ten hours, with a publication every ten or three minutes. Each third one gets views.
+  const [steps, everyMs] = [rounds(30, 200), rounds(10, 3) * MINUTE_MS];
+  for (let step = 0; step < steps; step++) {
+    clock.set(startMs + step * everyMs);
     await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
-    await publish(shard, { ...options, currentEveryMs: 9 * MINUTE_MS });
+    await publish(shard, { ...options, currentEveryMs: 3 * everyMs });
     await retainLake(shard, { ...options, keepGenerationsMs: 2 * HOUR_MS });
-    if (step % 20 === 19) counts.push(readdirSync(at.paths.root, { recursive: true }).length);
+    if (step % (steps / 10) === steps / 10 - 1)
+      counts.push(readdirSync(at.paths.root, { recursive: true }).length);
   }
   // After the two hours for which generations are kept, nothing grows any more.
-  expect(Math.max(...counts.slice(2)) - Math.min(...counts.slice(2))).toBeLessThan(10);
+  expect(Math.max(...counts.slice(4)) - Math.min(...counts.slice(4))).toBeLessThan(10);
   expect(counts.at(-1)).toBeLessThan(120);
 });
 

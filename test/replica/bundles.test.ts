@@ -22,6 +22,7 @@ import { openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { keysOf, machine, stores, work } from './support.ts';
@@ -130,53 +131,49 @@ test('after any steps a reader of the bucket sees the rows of the local lake', {
       await reader.close();
       await shard.close();
     }),
-    { numRuns: 6, endOnFailure: true },
+    { numRuns: rounds(2, 12), endOnFailure: true },
   );
 });
 
 describe.each(stores)('bundles in a $kind', ({ open, skip }) => {
-  test.skipIf(skip)(
-    'a takeover, a backup and a check read the files of bundles',
-    { timeout: 120_000 },
-    async () => {
-      const store = await open();
-      const a = await work(machine(), store);
-      for (let count = 0; count < 3; count++) await a.owner.mirror(await a.grow());
-      const head = a.owner.head();
-      expect(head.bundles).toHaveLength(1);
-      expect(bundledFiles(head).size).toBeGreaterThan(1);
-      const stagingDir = tempDir();
-      const verify = () => verifyLake({ store, stagingDir: join(stagingDir, 'verify'), clock: systemClock });
-      expect(await verify()).toMatchObject({ restorable: { sequence: head.sequence }, broken: [] });
+  test.skipIf(skip)('a takeover, a backup and a check read the files of bundles', async () => {
+    const store = await open();
+    const a = await work(machine(), store);
+    for (let count = 0; count < 3; count++) await a.owner.mirror(await a.grow());
+    const head = a.owner.head();
+    expect(head.bundles).toHaveLength(1);
+    expect(bundledFiles(head).size).toBeGreaterThan(1);
+    const stagingDir = tempDir();
+    const verify = () => verifyLake({ store, stagingDir: join(stagingDir, 'verify'), clock: systemClock });
+    expect(await verify()).toMatchObject({ restorable: { sequence: head.sequence }, broken: [] });
 
-      // Objects of their own, and the commit after them.
-      const copied = await a.owner.unbundle(head);
-      expect(copied).toBe(bundledFiles(head).size);
-      expect(await a.owner.unbundle(head)).toBe(0);
-      for (const one of head.files)
-        expect(await store.download(fileKey(one), join(stagingDir, 'file'), one)).toBe(true);
-      const content = await a.content();
-      await a.shard.close();
+    // Objects of their own, and the commit after them.
+    const copied = await a.owner.unbundle(head);
+    expect(copied).toBe(bundledFiles(head).size);
+    expect(await a.owner.unbundle(head)).toBe(0);
+    for (const one of head.files)
+      expect(await store.download(fileKey(one), join(stagingDir, 'file'), one)).toBe(true);
+    const content = await a.content();
+    await a.shard.close();
 
-      const target = createFolderStore(join(tempDir(), 'backup'));
-      await backupLake({
-        source: { store },
-        sequence: head.sequence,
-        target,
-        stagingDir: join(stagingDir, 'backup'),
-      });
-      expect(await keysOf(target, 'bundles/')).toEqual([]);
-      expect(await readStoredCommit(target, head.sequence)).not.toHaveProperty('bundles');
-      for (const one of head.files) expect(await target.get(fileKey(one))).toHaveLength(one.bytes);
+    const target = createFolderStore(join(tempDir(), 'backup'));
+    await backupLake({
+      source: { store },
+      sequence: head.sequence,
+      target,
+      stagingDir: join(stagingDir, 'backup'),
+    });
+    expect(await keysOf(target, 'bundles/')).toEqual([]);
+    expect(await readStoredCommit(target, head.sequence)).not.toHaveProperty('bundles');
+    for (const one of head.files) expect(await target.get(fileKey(one))).toHaveLength(one.bytes);
 
-      const b = await work(machine(), store);
-      expect(b.taken.warehouse).toBe('restored');
-      expect(await b.content()).toEqual(content);
-      await b.owner.mirror(await b.grow());
-      expect(b.owner.head().files.length).toBeGreaterThan(head.files.length);
-      for (const key of objectKeys(b.owner.head())) expect(await keysOf(store, key)).toEqual([key]);
-    },
-  );
+    const b = await work(machine(), store);
+    expect(b.taken.warehouse).toBe('restored');
+    expect(await b.content()).toEqual(content);
+    await b.owner.mirror(await b.grow());
+    expect(b.owner.head().files.length).toBeGreaterThan(head.files.length);
+    for (const key of objectKeys(b.owner.head())) expect(await keysOf(store, key)).toEqual([key]);
+  });
 });
 
 test('files that are objects of their own leave their bundles, and empty bundles are collected', async () => {

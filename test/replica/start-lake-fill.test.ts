@@ -92,45 +92,41 @@ async function grow({ shard, snapshot }: Working, lake: Parameters<typeof publis
 }
 
 describe.each(stores)('a lake in a $kind', ({ open, skip }) => {
-  test.skipIf(skip)(
-    'is taken over without its files, and copied newest first',
-    { timeout: 120_000 },
-    async () => {
-      const store = await open();
-      const at = await takenOver(store);
-      const { paths, lake, second, generation } = at;
-      expect(second.taken.warehouse).toBe('restored');
-      expect(isLakeComplete(paths)).toBe(false);
-      expect(missingFiles(paths, generation.files)).toHaveLength(generation.files.length);
-      // Work and commits need none of the files.
-      const next = await grow(second, lake);
-      expect(await second.owner.mirror(next)).toMatchObject({ kind: 'mirrored' });
-      expect((await renewCurrent(second.shard, lake)).dueInMs).toBeGreaterThan(0);
-      expect(existsSync(paths.current)).toBe(false);
+  test.skipIf(skip)('is taken over without its files, and copied newest first', async () => {
+    const store = await open();
+    const at = await takenOver(store);
+    const { paths, lake, second, generation } = at;
+    expect(second.taken.warehouse).toBe('restored');
+    expect(isLakeComplete(paths)).toBe(false);
+    expect(missingFiles(paths, generation.files)).toHaveLength(generation.files.length);
+    // Work and commits need none of the files.
+    const next = await grow(second, lake);
+    expect(await second.owner.mirror(next)).toMatchObject({ kind: 'mirrored' });
+    expect((await renewCurrent(second.shard, lake)).dueInMs).toBeGreaterThan(0);
+    expect(existsSync(paths.current)).toBe(false);
 
-      const { keys, store: seen } = watched(at.source);
-      const fill = fillOf(at, seen);
-      await until('the lake is complete', () => fill.state() === undefined);
-      expect(isLakeComplete(paths)).toBe(true);
-      const { files } = await at.headOf();
-      expect(missingFiles(paths, files)).toEqual([]);
-      const own = new Set(generation.files.map(fileKey));
-      expect(keys.toSorted()).toEqual(
-        files
-          .map(fileKey)
-          .filter((key) => own.has(key))
-          .toSorted(),
-      );
-      const hours = keys.flatMap((key) => /hour=([0-9T-]+)/.exec(key)?.[1] ?? []);
-      expect(new Set(hours).size).toBeGreaterThan(HOURS / 2);
-      expect(hours).toEqual(hours.toSorted().reverse());
-      expect((await renewCurrent(second.shard, lake)).dueInMs).toBeUndefined();
-      expect(existsSync(join(paths.current, 'analytics.duckdb'))).toBe(true);
-    },
-  );
+    const { keys, store: seen } = watched(at.source);
+    const fill = fillOf(at, seen);
+    await until('the lake is complete', () => fill.state() === undefined);
+    expect(isLakeComplete(paths)).toBe(true);
+    const { files } = await at.headOf();
+    expect(missingFiles(paths, files)).toEqual([]);
+    const own = new Set(generation.files.map(fileKey));
+    expect(keys.toSorted()).toEqual(
+      files
+        .map(fileKey)
+        .filter((key) => own.has(key))
+        .toSorted(),
+    );
+    const hours = keys.flatMap((key) => /hour=([0-9T-]+)/.exec(key)?.[1] ?? []);
+    expect(new Set(hours).size).toBeGreaterThan(HOURS / 2);
+    expect(hours).toEqual(hours.toSorted().reverse());
+    expect((await renewCurrent(second.shard, lake)).dueInMs).toBeUndefined();
+    expect(existsSync(join(paths.current, 'analytics.duckdb'))).toBe(true);
+  });
 });
 
-test('only files that are here are merged, and the others later', { timeout: 120_000 }, async () => {
+test('only files that are here are merged, and the others later', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const at = await takenOver(store);
   const { paths, lake, second } = at;
@@ -175,9 +171,7 @@ test('a fill that was stopped or killed anywhere continues with the missing file
   );
 });
 
-test('a store that is down, and a file that is missing for a while, delay only the rest', {
-  timeout: 120_000,
-}, async () => {
+test('a store that is down, and a file that is missing for a while, delay only the rest', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const at = await takenOver(store);
   const { paths, generation } = at;
@@ -198,7 +192,7 @@ test('a store that is down, and a file that is missing for a while, delay only t
   await until('the lake is complete', () => fill.state() === undefined);
 });
 
-test('a file that no generation needs any more is not waited for', { timeout: 120_000 }, async () => {
+test('a file that no generation needs any more is not waited for', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const at = await takenOver(store);
   const { paths, lake, second, generation } = at;

@@ -64,7 +64,7 @@ async function download(
 }
 
 describe.each(stores)('views in a $kind', ({ open, skip }) => {
-  test.skipIf(skip)('show in any folder what the local lake shows', { timeout: 120_000 }, async () => {
+  test.skipIf(skip)('show in any folder what the local lake shows', async () => {
     const store = await open();
     const at = await openBalance(home, days, energies);
     const { commit: claim } = await claimReplica(store, { workgroupId: WORKGROUP, clock: at.clock });

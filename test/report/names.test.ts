@@ -27,7 +27,7 @@ async function openNamed() {
   return at;
 }
 
-test('devices are named by ids or configured names, in any case', { timeout: 60_000 }, async () => {
+test('devices are named by ids or configured names, in any case', async () => {
   const at = await openNamed();
   const asked = [
     'garage',
@@ -41,9 +41,7 @@ test('devices are named by ids or configured names, in any case', { timeout: 60_
   expect(keys).toEqual([[deviceId(1)], [deviceId(1)], [deviceId(1), deviceId(2)].sort(), [deviceId(1)]]);
 });
 
-test('the lake has the names of devices, their ids as text, the zone, and kWh', {
-  timeout: 60_000,
-}, async () => {
+test('the lake has the names of devices, their ids as text, the zone, and kWh', async () => {
   const at = await openNamed();
   expect(
     await at.analyse(
@@ -60,7 +58,7 @@ test('the lake has the names of devices, their ids as text, the zone, and kWh', 
   ).toEqual([[0.01, 10]]);
 });
 
-test('an unknown device is refused with the nearest name', { timeout: 60_000 }, async () => {
+test('an unknown device is refused with the nearest name', async () => {
   const at = await openNamed();
   const message = async (path: string, token?: string) => {
     const { status, message: text } = await at.refusal(path, token);
@@ -111,9 +109,7 @@ test('an unknown device is refused with the nearest name', { timeout: 60_000 }, 
   }
 });
 
-test('a device need not be configured if it is published, and nobody knows devices before the first publication', {
-  timeout: 60_000,
-}, async () => {
+test('a device need not be configured if it is published, and nobody knows devices before the first publication', async () => {
   const at = await openMeters({});
   const asked = `${range}&devices=${deviceId(1)}`;
   expect(await at.report(asked)).toEqual({ '2026-11-18': {} });
@@ -127,7 +123,7 @@ test('a device need not be configured if it is published, and nobody knows devic
   });
 });
 
-test('meters are named by codes, or by names that one meter has', { timeout: 60_000 }, async () => {
+test('meters are named by codes, or by names that one meter has', async () => {
   const at = await openNamed();
   expect(await at.ask(`meter-data?${range}&meterCodes=house,M-2`)).toEqual({
     '2026-11-18': { 'M-1': 10, 'M-2': 20 },

@@ -4,7 +4,7 @@ import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { openReport } from './support.ts';
 
-const timeout = 180_000;
+const timeout = 240_000;
 
 interface Quality {
   kinds: Array<{ coverage: number; status: string; methods: string[]; flags: string[] }>;

@@ -11,7 +11,7 @@ import { openBalance } from './balance-support.ts';
 import { days, openPlant, range } from './plant.ts';
 import { openReport, type ReportFixture } from './support.ts';
 
-const timeout = 120_000;
+const timeout = 240_000;
 const formats = ['csv', 'ndjson', 'parquet'] as const;
 type Cells = Record<string, unknown>;
 

@@ -299,16 +299,16 @@ describe.skipIf(s3Missing)('a lake in a bucket', () => {
     const bucket = await openBucket(at);
     await publishDay(at, 1);
     await bucket.mirror();
-    const stored = await openStored(bucket.store, { lookEveryMs: 0, patienceMs: 400 });
+    const stored = await openStored(bucket.store, { lookEveryMs: 0, patienceMs: 4_000 });
     expect(await stored.energyWh()).toBe(1);
     bucket.decide(() => 'hang');
     const startedAtMs = performance.now();
     expect(await stored.energyWh()).toBe(1);
     const lateAtMs = performance.now();
-    expect(lateAtMs - startedAtMs).toBeLessThan(900);
+    expect(lateAtMs - startedAtMs).toBeLessThan(15_000);
     // The next requests do not wait.
     for (let asked = 0; asked < 3; asked++) expect(await stored.energyWh()).toBe(1);
-    expect(performance.now() - lateAtMs).toBeLessThan(400);
+    expect(performance.now() - lateAtMs).toBeLessThan(4_000);
     const cold = await openStored(bucket.store);
     await expect(cold.energyWh()).rejects.toMatchObject(unavailable);
   });
@@ -361,6 +361,6 @@ describe.skipIf(s3Missing)('a lake in a bucket', () => {
     expect(seen).toBeGreaterThan(2);
     expect(refused).toBeLessThan(20);
     bucket.decide(() => 'pass');
-    await until('the newest is seen', async () => (await stored.energyWh()) === newest, 20_000);
+    await until('the newest is seen', async () => (await stored.energyWh()) === newest);
   });
 });

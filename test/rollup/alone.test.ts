@@ -59,7 +59,7 @@ test('a register alone in its warehouse has the same energy if it is rolled up d
       await atOnce.close();
     }),
     {
-      numRuns: rounds(2, 12),
+      numRuns: rounds(1, 12),
       examples: [
         [
           [

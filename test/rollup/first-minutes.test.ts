@@ -82,7 +82,7 @@ test('from the first reading of an empty data folder on, every post leaves the s
       }
       await grown.close();
     }),
-    { numRuns: rounds(2, 12), seed: 20_261_122 },
+    { numRuns: rounds(1, 12), seed: 20_261_122 },
   );
 });
 

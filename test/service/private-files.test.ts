@@ -41,9 +41,7 @@ async function rightsAfter(input: Pick<ConfigInput, 'dataReaders'>, unwanted: nu
   return { written, open, warnings: warnings.length, text: service.errorText(), modeOf };
 }
 
-test('new files are private, and an existing folder that is not private gives one warning', {
-  timeout: 120_000,
-}, async () => {
+test('new files are private, and an existing folder that is not private gives one warning', async () => {
   const { written, open, warnings, text, modeOf } = await rightsAfter({}, 0o077);
   expect(written).toEqual(
     expect.arrayContaining(['warehouse/home.duckdb', 'lake/home/commits', 'status/home.json']),
@@ -54,9 +52,7 @@ test('new files are private, and an existing folder that is not private gives on
   expect(text).toMatch(/mode 0755.*chmod -R go= .*dataReaders/);
 });
 
-test('with dataReaders others can read, and nobody else can write', {
-  timeout: 120_000,
-}, async () => {
+test('with dataReaders others can read, and nobody else can write', async () => {
   const { open, warnings, modeOf } = await rightsAfter({ dataReaders: 'everyone' }, 0o022);
   expect(open).toEqual([]);
   expect(warnings).toBe(0);

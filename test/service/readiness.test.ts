@@ -12,6 +12,7 @@ import { startRoles } from '../../src/service/start-roles.ts';
 import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
 import { freePort } from '../support/free-port.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
@@ -58,9 +59,7 @@ async function serve(roles: readonly Role[], input: ConfigInput, cwd = tempDir()
   return { cwd, config, clock, start, ask, isReady };
 }
 
-test('a service is ready once it can serve all that it serves: before, uploads would be refused', {
-  timeout: 90_000,
-}, async () => {
+test('a service is ready once it can serve all that it serves: before, uploads would be refused', async () => {
   const { start, ask, isReady, config } = await serve(['stream', 'worker', 'report'], {
     workgroups: [{ id: 'home', energyStreams: streams }],
   });
@@ -95,9 +94,7 @@ test('a service is ready once it can serve all that it serves: before, uploads w
   expect(await isReady()).toBe(true);
 });
 
-test('a stage that fails for minutes makes a service unready, with workgroup, stage and advice, until it succeeds', {
-  timeout: 120_000,
-}, async () => {
+test('a stage that fails for minutes makes a service unready, with workgroup, stage and advice, until it succeeds', async () => {
   const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
     workgroups: [
       { id: 'home', energyStreams: streams },
@@ -120,7 +117,7 @@ test('a stage that fails for minutes makes a service unready, with workgroup, st
   });
   expect(sent.status).toBe(200);
   const statusOf = async () =>
-    JSON.parse((await runCli(['status', '--json', '-w', 'home'], { cwd })).stdout) as Array<{
+    JSON.parse((await runCommand(['status', '--json', '-w', 'home'], { cwd })).stdout) as Array<{
       publish: { lastError?: { message: string } };
     }>;
   await until('publishing fails', async () => (await statusOf())[0]?.publish.lastError !== undefined);
@@ -179,9 +176,7 @@ test('a stage that fails for minutes makes a service unready, with workgroup, st
   if (fakeTimeLibrary) await until('the status is too', async () => (await status()).code === 0);
 });
 
-test('data that cannot be opened make a service unready at once, until they can be', {
-  timeout: 120_000,
-}, async () => {
+test('data that cannot be opened make a service unready at once, until they can be', async () => {
   const { start, ask, isReady, config, cwd } = await serve(['stream', 'worker', 'report'], {
     workgroups: [{ id: 'home', energyStreams: streams }],
   });
@@ -197,14 +192,12 @@ test('data that cannot be opened make a service unready at once, until they can 
       /^workgroup home, opening the data: .*home\.duckdb is not a DuckDB file; move it away.* tries again/,
     ),
   ]);
-  await until('the status says it', async () => (await runCli(['status'], { cwd })).code === 4);
+  await until('the status says it', async () => (await runCommand(['status'], { cwd })).code === 4);
   rmSync(file);
   await until('it is ready again', isReady);
 });
 
-test('a report process alone is ready while another process has the data open, and on a copy of the data', {
-  timeout: 120_000,
-}, async () => {
+test('a report process alone is ready while another process has the data open, and on a copy of the data', async () => {
   const cwd = tempDir();
   const input: ConfigInput = { workgroups: [{ id: 'home', energyStreams: streams }] };
   const reports = await serve(['report'], input, cwd);

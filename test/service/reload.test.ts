@@ -125,7 +125,7 @@ test('workgroups are added, changed and removed while data flow in others, and t
   t.write('home', home([deviceB]));
   expect((await t.reload()).stdout).toMatch(/: changed home\n$/);
   expect((await held).status).toBe(200);
-  expect(performance.now() - heldSinceMs).toBeLessThan(15_000);
+  expect(performance.now() - heldSinceMs).toBeLessThan(19_500);
   await until('the socket has the new group', async () => {
     await t.send('home', homeToken, [reading(deviceA, 1), reading(deviceB, 1)]);
     return tenantReader.messages.some((message) => 'device' in message && message.device === deviceB);
@@ -162,7 +162,7 @@ test('workgroups are added, changed and removed while data flow in others, and t
   });
   expect(t.service.errorText()).not.toMatch(/shard\.(closed|open-failed).*plant/);
   await t.service.stop();
-}, 120_000);
+});
 
 test('a configuration with problems changes nothing and is reported everywhere, and settings that need a restart are named', async () => {
   const t = await setUp({ home: 'id: home\n' });
@@ -209,4 +209,4 @@ test('a configuration with problems changes nothing and is reported everywhere, 
   expect(named.stdout).toMatch(/need[s]? a restart: .*pipeline\.pollEvery/);
   await t.service.stop();
   expect(await t.reload()).toMatchObject({ code: 3, stderr: expect.stringContaining('no service runs on') });
-}, 120_000);
+});

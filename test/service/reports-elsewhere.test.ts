@@ -112,7 +112,7 @@ async function startOwner({ s3, server }: Awaited<ReturnType<typeof startReports
   };
 }
 
-describe.skipIf(s3Missing)('a report process with a data folder of its own', { timeout: 180_000 }, () => {
+describe.skipIf(s3Missing)('a report process with a data folder of its own', () => {
   test('answers as the owner does, within two seconds after a bucket commit', async () => {
     const at = await startReports();
     await at.service.start();

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
@@ -53,7 +52,7 @@ test('a machine without the data reaches the worker over HTTP and by commands', 
     const answer = await fetch(`${url}/daily-energy/explain?device=${DEVICE}&day=${DAY}`, { headers });
     return (await answer.json()) as { outcome?: string; sum?: unknown; sources?: unknown[] };
   };
-  await until('the day is explained', async () => JSON.stringify(await explain()).includes('2400'), 30_000);
+  await until('the day is explained', async () => JSON.stringify(await explain()).includes('2400'));
 
   const correct = await fetch(`${url}/corrections`, {
     method: 'POST',
@@ -105,11 +104,11 @@ test('a machine without the data reaches the worker over HTTP and by commands', 
   expect(await ready()).toMatchObject({ ok: true });
   await one.kill();
   // The lease and the address of a killed worker expire.
-  await until('the workgroup is not served', async () => !(await ready()).ok, 30_000);
+  await until('the workgroup is not served', async () => !(await ready()).ok);
   expect(JSON.stringify(await ready())).toContain('workgroup home: no worker has opened its data');
   expect((await other.run('status')).stderr).toContain('no worker has run on');
   await one.start();
-  await until('the workgroup is served again', async () => (await ready()).ok, 30_000);
+  await until('the workgroup is served again', async () => (await ready()).ok);
 });
 
 test.skipIf(s3Missing)(
@@ -157,7 +156,7 @@ test.skipIf(s3Missing)(
     expect(statusOn(other)).toBeUndefined();
 
     expect(await one.stop()).toBe(0);
-    await until('the other machine has it', () => hasCommitted(other), 60_000);
+    await until('the other machine has it', () => hasCommitted(other));
     for (const machine of [other, one]) {
       if (machine === one) await one.start();
       const listed = await machine.run('correct', 'list', '--json');
@@ -181,7 +180,7 @@ test.skipIf(s3Missing)(
     const old = await other.run('explain', 'garage', DAY);
     expect(old).toMatchObject({ code: 3, stderr: expect.stringContaining('its newest data is not in') });
     await other.start();
-    await until('the other machine has it again', async () => (await explained(other)) !== undefined, 60_000);
+    await until('the other machine has it again', async () => (await explained(other)) !== undefined);
     const again = JSON.parse((await other.run('correct', 'list', '--json')).stdout);
     expect(again).toHaveLength(2);
   },
@@ -227,7 +226,7 @@ function hasCommitted(machine: Machine): boolean {
   );
 }
 
-test('a token that is revoked on one machine gets nothing more on another one after a second', {
+test('a token that is revoked on one machine gets nothing more on another one', {
   timeout,
 }, async () => {
   const machines = await setUpMachines(config);
@@ -269,9 +268,10 @@ test('a token that is revoked on one machine gets nothing more on another one af
   await hasRead;
 
   expect((await one.run('token', 'revoke', tokenId)).code).toBe(0);
-  await sleep(1_000);
+  await until('the other machine refuses it', async () => {
+    return (await fetch(`${url}/latest`, { headers: { ...headers, Prefer: 'wait=0' } })).status === 401;
+  });
   await write(2);
-  expect((await fetch(`${url}/latest`, { headers })).status).toBe(401);
   expect(await held).toEqual({ status: 401, messages: 1 });
   expect(await reader.stopped).toMatchObject({ reason: 'token_expired' });
   expect(reader.messages).toHaveLength(1);

@@ -17,7 +17,7 @@ function emptyService(): string {
   return cwd;
 }
 
-describe('a process that serves', { timeout: 90_000 }, () => {
+describe('a process that serves', () => {
   test('locks its data folder: a second service is refused, and the first continues', async () => {
     const { url, config, token, start, kill } = await createServiceProcess({ workgroups: [{ id: 'home' }] });
     await start();
@@ -106,7 +106,7 @@ describe('a process that serves', { timeout: 90_000 }, () => {
   });
 });
 
-describe('the demo', { timeout: 90_000 }, () => {
+describe('the demo', () => {
   test('prints one JSON object and leaves nothing behind', async () => {
     const cwd = tempDir();
     const TMPDIR = join(cwd, 'tmp');

@@ -113,7 +113,7 @@ test('a log that was cut ends no process: its workgroup answers 503 with what to
   await t.service.start();
   expect((await t.send('home')).status).toBe(200);
   await isReady(t);
-}, 180_000);
+});
 
 test('a full disk is named by the answers, by /ready and by status, and everything continues when there is space', async () => {
   const cwd = tempDir();
@@ -145,7 +145,7 @@ test('a full disk is named by the answers, by /ready and by status, and everythi
   await isReady(t);
   // The worker opens the warehouse again within a minute.
   await until('the status is well', async () => (await t.status()).of('home')!.troubles.length === 0, 90_000);
-}, 180_000);
+});
 
 test('while no worker runs, status counts the messages that have not landed', async () => {
   const cwd = tempDir();
@@ -168,7 +168,7 @@ test('while no worker runs, status counts the messages that have not landed', as
   expect(await stream.service.stop()).toBe(0);
   // Nobody knows what a stopped stream would have received.
   expect((await stream.status()).of('home')!.poll.lagMessages).toBeUndefined();
-}, 180_000);
+});
 
 test('a warehouse that was deleted while it is open acknowledges nothing, and says so', async () => {
   const t = await setUp();
@@ -196,7 +196,7 @@ test('a warehouse that was deleted while it is open acknowledges nothing, and sa
     return shown.stdout.includes(`the warehouse ${file} was deleted`);
   });
   expect((await t.send('plant')).status).toBe(200);
-}, 180_000);
+});
 
 test('a stopped process that has the data is named, with what to do', async () => {
   const t = await setUp();
@@ -220,7 +220,7 @@ test('a stopped process that has the data is named, with what to do', async () =
     process.kill(processId!, 'SIGCONT');
   }
   await isReady(t);
-}, 120_000);
+});
 
 test('a lake that was deleted is no empty report: answers, /ready and status say what is missing', async () => {
   const t = await setUp();
@@ -247,4 +247,4 @@ test('a lake that was deleted is no empty report: answers, /ready and status say
     return /home, publish at .*lake/.test(shown.stdout);
   });
   expect((await energy()).status).toBe(503);
-}, 180_000);
+});

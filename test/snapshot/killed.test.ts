@@ -14,7 +14,7 @@ test('a process that is killed while it packs leaves every complete snapshot, an
   const folder = tempDir();
   const path = join(tempDir(), 'acme.duckdb');
   const store = createFolderStore(folder);
-  for (let round = 0; round < rounds(3, 30); round++) {
+  for (let round = 0; round < rounds(2, 30); round++) {
     const said: Array<SnapshotRef & { nextOffset: number }> = [];
     const child = spawn(process.execPath, [join(import.meta.dirname, 'snapshot-child.ts'), path, folder], {
       stdio: ['ignore', 'pipe', 'inherit'],

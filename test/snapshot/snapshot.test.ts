@@ -64,7 +64,7 @@ test('a snapshot taken while everything continues has exactly the rows of its ch
       }
       await shard.close();
     }),
-    { numRuns: rounds(8, 100), interruptAfterTimeLimit: 60_000 },
+    { numRuns: rounds(5, 100), interruptAfterTimeLimit: 60_000 },
   );
 });
 

@@ -291,7 +291,7 @@ test('after kill -9 at any moment the folder has complete files only', async () 
     Array.from({ length: 30 }, (_, index) => putObject(store, `file-${index}`, 200 * KILOBYTE)),
   );
   const given = objects.map(({ store: _, ...object }) => object);
-  for (let round = 0; round < rounds(3, 40); round++) {
+  for (let round = 0; round < rounds(2, 40); round++) {
     const child = spawn(
       process.execPath,
       [join(import.meta.dirname, 'cache-child.ts'), storeDir, folder, JSON.stringify(given)],
@@ -313,7 +313,7 @@ test('after kill -9 at any moment the folder has complete files only', async () 
     expect(cache.usage().files).toBe(here.length);
     await cache.close();
   }
-}, 120_000);
+});
 
 function allFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })

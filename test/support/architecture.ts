@@ -1,25 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
-
-/** One import statement, as found in a source file. */
-export interface Import {
-  file: string;
-  line: number;
-  text: string;
-  /** A path from the root of the project (`src/lib/time.ts`), or the name of a library (`@duckdb/node-api`). */
-  target: string;
-  isLibrary: boolean;
-  typesOnly: boolean;
-}
-
-export interface SourceFile {
-  /** From the root of the project, with forward slashes. */
-  path: string;
-  text: string;
-}
-
 /** Where code of one kind lives, and what it may use beside itself. Data flows from the first part to the last. */
-interface Part {
+export interface Part {
   name: string;
   paths: readonly string[];
   mayUse: readonly string[];
@@ -66,6 +46,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'foreign-table', 'config', 'access', 'http', 'stream'],
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
+  {
+    name: 'report-client',
+    paths: ['src/report-client/'],
+    mayUse: [...foundation, 'client'],
+  },
   { name: 'conformance', paths: ['src/conformance/'], mayUse: [...foundation, 'decode', 'client'] },
   { name: 'warehouse', paths: ['src/warehouse/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   { name: 'snapshot', paths: ['src/snapshot/'], mayUse: [...foundation, 'storage', 'warehouse'] },
@@ -159,7 +144,17 @@ export const parts: readonly Part[] = [
   {
     name: 'exports',
     paths: ['src/exports/'],
-    mayUse: [...foundation, 'config', 'audit', 'storage', 'warehouse', 'balance', 'publish', 'report'],
+    mayUse: [
+      ...foundation,
+      'config',
+      'mail',
+      'audit',
+      'storage',
+      'warehouse',
+      'balance',
+      'publish',
+      'report',
+    ],
   },
   {
     name: 'operate',
@@ -215,11 +210,15 @@ export const parts: readonly Part[] = [
   { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'config', 'pipeline'] },
 ];
 /** Starts the parts, so it may use them all. */
-const starters = ['src/service/'];
+export const starters = ['src/service/'];
 /** Files that only entry points use, apart from their types. */
-const readsConfig = ['src/config/config.ts', 'src/config/workgroup-settings.ts', 'src/config/parse-yaml.ts'];
+export const readsConfig = [
+  'src/config/config.ts',
+  'src/config/workgroup-settings.ts',
+  'src/config/parse-yaml.ts',
+];
 /** Entry points may use everything. */
-const entryPoints = ['src/cli.ts', 'src/cli/'];
+export const entryPoints = ['src/cli.ts', 'src/cli/'];
 
 /**
  * Where each library may be used, beside the entry points; `types` where only its types may be. A library that is not
@@ -271,143 +270,9 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },
     yaml: { homes: ['src/config/parse-yaml.ts'] },
     commander: { homes: ['src/cli/'] },
+    '@modelcontextprotocol/server': { homes: ['src/mcp/'] },
     preact: { homes: ['src/web/'] },
     vite: { homes: ['src/web/vite.config.ts'] },
     // The one language in which every border is described.
     zod: { homes: ['src/', 'jobs/'] },
   };
-
-/** Reads the sources that the rules are about. */
-export function readSources(root: string): SourceFile[] {
-  return globSync(['src/**/*.{ts,tsx}', 'jobs/**/*.ts'], { cwd: root }).map((path) => ({
-    path: path.replaceAll('\\', '/'),
-    text: readFileSync(join(root, path), 'utf8'),
-  }));
-}
-
-const STATEMENT = /^(?:import|export)\b(?<names>[^'";]*?)\bfrom\s*(['"])(?<from>[^'"]+)\2/gm;
-const BARE = /^import\s*(['"])(?<from>[^'"]+)\1/gm;
-const DYNAMIC = /\bimport\(\s*(['"`])(?<from>[^'"`]+)\1/g;
-
-export function findImports({ path, text }: SourceFile): Import[] {
-  const matches = [STATEMENT, BARE, DYNAMIC].flatMap((pattern) => [...text.matchAll(pattern)]);
-  return matches
-    .map((match): Import => {
-      const { names = '', from = '' } = match.groups ?? {};
-      const isLibrary = !from.startsWith('.');
-      return {
-        file: path,
-        line: text.slice(0, match.index).split('\n').length,
-        text: match[0].replace(/\s+/g, ' '),
-        target: isLibrary ? libraryName(from) : posix.join(posix.dirname(path), from),
-        isLibrary,
-        typesOnly: isTypesOnly(names),
-      };
-    })
-    .toSorted((a, b) => a.line - b.line);
-}
-
-/** `import type { … }`, or braces in which every name is a type. */
-function isTypesOnly(names: string): boolean {
-  if (/^\s+type\b/.test(names)) return true;
-  const inBraces = /^\s*\{([^}]*)\}\s*$/.exec(names)?.[1];
-  const listed = inBraces?.split(',').filter((name) => name.trim() !== '') ?? [];
-  return listed.length > 0 && listed.every((name) => /^\s*type\s/.test(name));
-}
-
-function libraryName(from: string): string {
-  return from
-    .split('/')
-    .slice(0, from.startsWith('@') ? 2 : 1)
-    .join('/');
-}
-
-/**
- * Checks the rules of the architecture.
- * @param dependencies the libraries that package.json declares for use at run time
- * @returns one line for each breach: where, what stands there, and which rule it breaks
- */
-export function findBreaches(sources: readonly SourceFile[], dependencies: readonly string[]): string[] {
-  return sources.flatMap((source) => [
-    ...findImports(source).flatMap((found) => {
-      const rule = found.isLibrary ? brokenLibraryRule(found, dependencies) : brokenDirectionRule(found);
-      return rule ? [`${found.file}:${found.line}: ${found.text}  <- ${rule}`] : [];
-    }),
-    ...findEnvironmentUse(source),
-  ]);
-}
-
-function brokenDirectionRule({ file, target, typesOnly }: Import): string | undefined {
-  if (isIn(file, entryPoints)) return undefined;
-  if (isIn(target, entryPoints)) return 'only entry points use entry points';
-  if (isIn(file, starters)) return undefined;
-  if (isIn(target, starters)) return 'only entry points start the parts';
-  const from = partOf(file);
-  const to = partOf(target);
-  if (!from) return `${file} belongs to no part; add it to test/support/architecture.ts`;
-  if (!to) return `${target} belongs to no part of the product`;
-  if (to.name === 'jobs' && from.name !== 'jobs') return 'src never uses jobs';
-  if (from !== to && !from.mayUse.includes(to.name))
-    return `${from.name} may use ${from.mayUse.join(', ') || 'nothing'}, not ${to.name}`;
-  if (from.typesOnly && to !== from && !typesOnly)
-    return `${from.name} runs in a browser and may use only types of ${to.name}`;
-  if (readsConfig.includes(target) && from.name !== 'config' && !typesOnly)
-    return 'only entry points read the configuration; types are fine';
-  return undefined;
-}
-
-function brokenLibraryRule(found: Import, dependencies: readonly string[]): string | undefined {
-  const { file, target, typesOnly } = found;
-  if (target.startsWith('node:')) return undefined;
-  // The libraries of the page are built into its files, so an installed package does not need them.
-  const isBuiltIn = file.startsWith('src/web/');
-  if (!isBuiltIn && !dependencies.includes(target)) return `${target} is not a dependency in package.json`;
-  if (isIn(file, [...entryPoints, ...starters])) return undefined;
-  const home = libraryHomes[target];
-  if (!home) return `${target} has no home yet; give it one in test/support/architecture.ts`;
-  if (isIn(file, home.homes) || (typesOnly && isIn(file, home.types ?? []))) return undefined;
-  return `${target} lives in ${home.homes.join(', ')}`;
-}
-
-function findEnvironmentUse({ path, text }: SourceFile): string[] {
-  if (isIn(path, entryPoints)) return [];
-  return text.split('\n').flatMap((line, index) => {
-    if (!/\bprocess\.env\b/.test(line)) return [];
-    return [`${path}:${index + 1}: ${line.trim()}  <- only entry points read the environment`];
-  });
-}
-
-function partOf(path: string): Part | undefined {
-  return parts.find(({ paths }) => isIn(path, paths));
-}
-
-function isIn(path: string, places: readonly string[]): boolean {
-  return places.some((place) => (place.endsWith('/') ? path.startsWith(place) : path === place));
-}
-
-/**
- * Files that import each other in a circle, types included: none can be read without the others.
- * @returns one line for each circle, with the files in the order in which they import each other
- */
-export function findCircles(sources: readonly SourceFile[]): string[] {
-  const imports = new Map(
-    sources.map((source) => [source.path, findImports(source).map(({ target }) => target)]),
-  );
-  const circles: string[] = [];
-  const seen = new Set<string>();
-  const path: string[] = [];
-  function visit(file: string): void {
-    const start = path.indexOf(file);
-    if (start >= 0) {
-      circles.push([...path.slice(start), file].join(' -> '));
-      return;
-    }
-    if (seen.has(file)) return;
-    seen.add(file);
-    path.push(file);
-    for (const target of imports.get(file) ?? []) visit(target);
-    path.pop();
-  }
-  for (const file of imports.keys()) visit(file);
-  return circles;
-}

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { SourceFile } from './architecture.ts';
+import type { SourceFile } from './find-imports.ts';
 
 /** Names that two files export on purpose, each with the reason why nobody confuses them. */
 export const allowedNamesakes: Readonly<Record<string, string>> = {

@@ -101,7 +101,7 @@ async function start(packages: string, folder: string): Promise<RadosgwAccess> {
         throw error;
       }
     };
-    await until(`ceph has done ${args.join(' ')}`, answered, 20_000);
+    await until(`ceph has done ${args.join(' ')}`, answered);
     return said;
   };
   await ceph('osd', 'new', disk);
@@ -129,7 +129,7 @@ export async function stopRadosgw(folder: string): Promise<void> {
   for (const id of ids) {
     if (isOurs(id, folder)) process.kill(id, 'SIGKILL');
   }
-  await until('radosgw has ended', () => ids.every((id) => !isOurs(id, folder)), 10_000);
+  await until('radosgw has ended', () => ids.every((id) => !isOurs(id, folder)));
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 

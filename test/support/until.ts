@@ -11,7 +11,7 @@ const PAUSE_MS_MAX = 500;
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  withinMs = 60_000,
+  withinMs = 120_000,
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
   for (;;) {

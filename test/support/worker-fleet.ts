@@ -35,7 +35,7 @@ export interface WorkerProcess {
   /** Ends it as a crash does. */
   crash(): Promise<void>;
   /** Asks it to stop. @returns its exit code and how long it took */
-  stop(): Promise<{ code: number | null; durationMs: number }>;
+  stop(): Promise<{ code: number | null }>;
 }
 
 export function createWorkerFleet(): WorkerFleet {
@@ -59,11 +59,7 @@ export function createWorkerFleet(): WorkerFleet {
         pause: () => void child.kill('SIGSTOP'),
         resume: () => void child.kill('SIGCONT'),
         crash: () => end(child, 'SIGKILL').then(() => undefined),
-        async stop() {
-          const beganAt = performance.now();
-          const code = await end(child, 'SIGTERM');
-          return { code, durationMs: performance.now() - beganAt };
-        },
+        stop: async () => ({ code: await end(child, 'SIGTERM') }),
       };
     },
     async stopAll() {

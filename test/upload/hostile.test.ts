@@ -79,7 +79,7 @@ test('a name of a column is looked at in a time that its length does not square'
   const odd = `a${' '.repeat(100_000)}b`;
   refusalOf(() => readMeters(text(`${odd},energy_kwh`, 'x,1')));
   // Squared it takes a minute.
-  expect(performance.now() - startedMs).toBeLessThan(5_000);
+  expect(performance.now() - startedMs).toBeLessThan(20_000);
 });
 
 test('days of hours are rounded on their running sum, so that they add up to all hours', () => {

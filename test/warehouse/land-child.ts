@@ -1,6 +1,6 @@
 // Lands batches without end, several under way at a time, and says of each when it is durable: for tests that kill it,
 // or take its disk away. Arguments: path, memory in MiB, extra migrations, messages a batch at most, batches after a
-// failure (without one it goes on until it is killed).
+// failure (without one it goes on until it is killed), transactions after which it opens the file again.
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -9,8 +9,14 @@ import { openShard } from '../../src/warehouse/shard.ts';
 import { batchOf, columnsOf } from './batches.ts';
 import { withExtraMigrations } from './extra-migrations.ts';
 
-const [path = '', memory = '256', extra = '0', messagesMax = '2000', batchesAfter = '1'] =
-  process.argv.slice(2);
+const [
+  path = '',
+  memory = '256',
+  extra = '0',
+  messagesMax = '2000',
+  batchesAfter = '1',
+  renewAfter = 'Infinity',
+] = process.argv.slice(2);
 const IN_FLIGHT = 3;
 
 const shard = await openShard({
@@ -18,6 +24,7 @@ const shard = await openShard({
   workgroupId: 'acme',
   memoryMegabytes: Number(memory),
   threads: 2,
+  renewAfterTransactions: Number(renewAfter),
   migrations: withExtraMigrations(Number(extra)),
   clock: systemClock,
   logger: silentLogger,
@@ -30,7 +37,9 @@ let landedAfter = 0;
 let next = 0;
 for (;;) {
   next = Number((await shard.checkpoint('stream').catch(() => undefined))?.nextOffset ?? next);
+  const renewing = shard.renewIfDue();
   const results = await Promise.allSettled(Array.from({ length: IN_FLIGHT }, landNext));
+  await renewing;
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) {
     const { code, retryable } = failed.reason as { code: string; retryable: boolean };

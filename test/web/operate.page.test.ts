@@ -130,7 +130,7 @@ testPage('a token of a device group sees its part of every page, and no word of 
         if (rows === 0) await page.reload({ waitUntil: 'networkidle' });
         return rows;
       },
-      { timeout: 80_000 },
+      { timeout: 120_000 },
     )
     .toBe(1);
   answers.length = 0;

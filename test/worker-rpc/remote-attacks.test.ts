@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { until } from '../support/until.ts';
 import { setUpMachines } from './remote-support.ts';
 
-const timeout = 60_000;
+const timeout = 240_000;
 const GIGABYTE = 1_000_000_000;
 
 async function setUp() {
@@ -46,6 +46,6 @@ test('a thousand silent connections end by themselves, and calls are answered ag
   const { control, open } = await setUp();
   const silent = Array.from({ length: 1_000 }, open);
   await until('most were refused', () => silent.filter((socket) => socket.destroyed).length >= 700);
-  await until('the others have ended', () => silent.every((socket) => socket.destroyed), 15_000);
+  await until('the others have ended', () => silent.every((socket) => socket.destroyed));
   expect((await control.ask('acme', 'importState', undefined)).kind).toBe('answer');
 });

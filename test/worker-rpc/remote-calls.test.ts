@@ -15,7 +15,7 @@ import { ARGUMENTS_HEADER } from '../../src/worker-rpc/remote-wire.ts';
 import { until } from '../support/until.ts';
 import { HERE, setUpMachines, writeKeys } from './remote-support.ts';
 
-const timeout = 30_000;
+const timeout = 240_000;
 const answering =
   (answer: unknown): Pipeline['run'] =>
   async () =>

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { setUpMachines } from './remote-support.ts';
 
 type Machines = Awaited<ReturnType<typeof setUpMachines>>;
-const timeout = 60_000;
+const timeout = 240_000;
 const isOwner = { kind: 'answer', answer: { workgroupId: 'acme' } };
 
 async function untilOwner({ directory }: Machines, workerId?: string): Promise<string> {

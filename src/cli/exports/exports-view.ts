@@ -36,8 +36,9 @@ export function listedExports(exports: Exports, nowMs: UtcMs): Promise<ListedExp
 }
 
 /** Without secrets. */
-function destinationInWords({ folder, s3, webhook }: ExportConfig['destination']): string {
+function destinationInWords({ folder, s3, webhook, email }: ExportConfig['destination']): string {
   if (folder !== undefined) return folder;
+  if (email) return `mail to ${email.to.join(', ')}`;
   return s3 ? `s3://${s3.bucket}/${s3.prefix}` : `webhook at ${new URL(webhook!.url).host}`;
 }
 

@@ -167,5 +167,5 @@ function RunNote({ run: { outdated, lastError, state, nextAttemptAt, attempts } 
   return null;
 }
 
-const destinations = { folder: 'a folder', s3: 'S3', webhook: 'a webhook' } as const;
+const destinations = { folder: 'a folder', s3: 'S3', webhook: 'a webhook', email: 'email' } as const;
 const words = (name: string) => name.replaceAll(/[_-]/g, ' ');

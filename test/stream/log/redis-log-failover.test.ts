@@ -59,7 +59,7 @@ test.each([
     }
     await master.stop();
     const before = acknowledged.size;
-    await until('they go on with the replica', () => acknowledged.size > before + 200, 20_000);
+    await until('they go on with the replica', () => acknowledged.size > before + 200);
     done = true;
     await Promise.all(writers);
 
@@ -81,7 +81,6 @@ test.each([
     }
     if (isBehind) expect(lost.length).toBeGreaterThan(0);
   },
-  60_000,
 );
 
 test('wrong sentinels, and a sentinel or a cluster as the server, are reported with advice', async () => {

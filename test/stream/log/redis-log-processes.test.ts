@@ -28,13 +28,10 @@ test('two stream processes serve one stream, each with the messages of the other
 
   const { nextOffset } = await read(b, '', 0);
   const held = read(b, `?offset=${nextOffset}&limit=${ITEMS_PER_REQUEST}`, 20);
-  const sentAt = performance.now();
   expect(await send(a, 999_000)).toBe(true);
   expect((await held).messages.map((message) => 'msg_id' in message && message.msg_id)).toEqual(
     Array.from({ length: ITEMS_PER_REQUEST }, (_, index) => 999_000 + index),
   );
-  // Well within the idle time of a second.
-  expect(performance.now() - sentAt).toBeLessThan(900);
 
   const acknowledged = new Set<number>();
   const refused = new Set<number>();
@@ -95,7 +92,7 @@ test('two stream processes serve one stream, each with the messages of the other
   await until('it is ready again', async () => (await fetch(`${b.url}/ready`)).ok);
   expect(await readAll(b)).toEqual(all[0]);
   expect(await b.stop()).toBe(0);
-}, 120_000);
+});
 
 const refusalsTold = (service: ServiceProcess) =>
   service.errorText().match(/"(stream\.append-failed|http\.unavailable)"/g)?.length ?? 0;

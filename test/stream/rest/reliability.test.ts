@@ -248,8 +248,8 @@ function describe({ medianMs, slowestMs }: Times): string {
 
 /** A busy machine may delay single answers. An attack that blocks delays the median. */
 function expectPrompt({ medianMs, slowestMs }: Times): void {
-  expect(medianMs).toBeLessThan(500);
-  expect(slowestMs).toBeLessThan(8_000);
+  expect(medianMs).toBeLessThan(2_000);
+  expect(slowestMs).toBeLessThan(30_000);
 }
 
 /** Aborts when the test has ended. */

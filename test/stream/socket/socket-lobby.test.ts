@@ -117,7 +117,7 @@ describe('connections that have not authenticated', () => {
     const { baseUrl, socket, tokenText } = await setUp();
     const raw = await openRawWith(baseUrl, tokenText);
     for (let number = 0; number < 10; number++) raw.send(`40/elsewhere${number},`);
-    await until('it is closed', () => socket.counts().sockets === 0, 10_000);
+    await until('it is closed', () => socket.counts().sockets === 0);
   });
 
   test('are closed after authentication, too, if they send many packets at once', async () => {

@@ -29,7 +29,7 @@ const asked = Number(process.env.WATTLINE_TEST_MESSAGES) || undefined;
 const logs = [
   {
     name: 'memory',
-    total: asked ?? rounds(200_000, 1_000_000),
+    total: asked ?? rounds(100_000, 1_000_000),
     open: () => createMemoryLog({ ...options, bytesMax: 4e9 }),
   },
   { name: 'LMDB', total: asked ?? 100_000, open: () => openLmdbLog({ ...options, path: tempDir() }) },

@@ -205,7 +205,7 @@ describe('a client that reads nothing', () => {
     const started = performance.now();
     stream.drain();
     await app.close();
-    expect(performance.now() - started).toBeLessThan(8_000);
+    expect(performance.now() - started).toBeLessThan(25_000);
   });
 
   test("cannot fill the server's memory with answers", async () => {

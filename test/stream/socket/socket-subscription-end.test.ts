@@ -141,11 +141,7 @@ describe('the end of a subscription', () => {
     });
     expect(service.socket.counts()).toMatchObject({ sockets: 0, subscriptions: 0 });
     const poll = async () => (await fetch(`${address}&sid=${sid}`, { method: 'POST', body: '3' })).status;
-    await until(
-      'one that had not even said who it is has been ended',
-      async () => (await poll()) === 400,
-      5_000,
-    );
+    await until('one that had not even said who it is has been ended', async () => (await poll()) === 400);
   });
 
   test('comes with the end of its connection and frees everything', async () => {

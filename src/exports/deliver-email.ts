@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import type { ExportConfig } from '../config/export-settings.ts';
+import type { MailSettings } from '../config/mail-settings.ts';
+import { TerminalError } from '../lib/errors.ts';
+import { sendMail } from '../mail/send-mail.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
+import type { ExportQuery } from './exported-report.ts';
+import { readMorningFacts } from './morning-facts.ts';
+import { writeMorningMail } from './morning-mail.ts';
+import type { Outgoing } from './outgoing.ts';
+import { requireGeneration } from './require-generation.ts';
+
+type Email = NonNullable<ExportConfig['destination']['email']>;
+
+/** What a mail needs beside the file. */
+export interface EmailDeps {
+  lake: LakeReader;
+  /** Undefined if no mail server is configured. */
+  mail: MailSettings | undefined;
+  /** The address of the web page. Without it a mail has no link. */
+  publicUrl: string | undefined;
+}
+
+/** Larger files are named in the mail, and not attached, because many servers refuse them. */
+const ATTACHED_BYTES_MAX = 8 * 1024 ** 2;
+
+/**
+ * Sends a mail about the last day of the period, with the file. A repeated mail has the same Message-ID. Its text is of the newest generation.
+ */
+export async function deliverByEmail(
+  { to, attach }: Email,
+  { path, name, bytes, sha256, contentType, idempotencyKey }: Outgoing,
+  { config, workgroup, period }: ExportQuery,
+  { lake, mail, publicUrl }: EmailDeps,
+  signal: AbortSignal,
+): Promise<string> {
+  if (!mail)
+    throw new TerminalError(
+      'MailNotConfigured',
+      `export ${config.id} sends mails; configure mail, and restart`,
+    );
+  const generation = await requireGeneration(lake, workgroup.id);
+  const day = period.endDay;
+  const facts = await readMorningFacts(workgroup, day, { lake, generation, signal });
+  const isAttached = attach && bytes <= ATTACHED_BYTES_MAX;
+  const tooLarge = `The file ${name} has ${bytes.toLocaleString('en')} bytes, which is too much for a mail. "wattline exports show ${config.id}" says where to find it.`;
+  const { refused } = await sendMail(
+    mail,
+    {
+      to,
+      ...writeMorningMail(facts, {
+        link: publicUrl && `${publicUrl}/#/${encodeURIComponent(workgroup.id)}/energy?from=${day}&to=${day}`,
+        notes: attach && !isAttached ? [tooLarge] : [],
+      }),
+      attachment: isAttached ? { name, contentType, content: await readFile(path) } : undefined,
+      // The file is the same for each attempt, and another one for another service with an export of this name.
+      key: `${workgroup.id} ${idempotencyKey} ${sha256}`,
+    },
+    signal,
+  );
+  const told = `mail to ${to.filter((one) => !refused.includes(one)).join(', ')}`;
+  return refused.length === 0 ? told : `${told}; refused: ${refused.join(', ')}`;
+}

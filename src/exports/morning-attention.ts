@@ -1,0 +1,85 @@
+import { addDays, formatInstant } from '../lib/time.ts';
+import type { DeviceWeeks, MorningFacts } from './morning-facts.ts';
+import { USUAL_DAYS } from './usual-energy.ts';
+
+const ATTENTION_LINES_MAX = 10;
+/** Flags of a day that a person should look at. The others say how a fault of the meter was handled. */
+const TROUBLES = ['unavailable', 'incomplete', 'partial', 'gap', 'contradicted', 'substituted'];
+
+/** What a person should look at, the most important first, in at most ten lines. */
+export function attentionLines(facts: MorningFacts): string[] {
+  const lines = [...gapLines(facts), ...refusalLines(facts), ...deviceLines(facts)];
+  if (lines.length <= ATTENTION_LINES_MAX) return lines;
+  const shown = lines.slice(0, ATTENTION_LINES_MAX - 1);
+  return [...shown, `and ${(lines.length - shown.length).toLocaleString('en')} more`];
+}
+
+/** The name of a device, or its id. */
+export function nameOfDevice({ workgroup }: Pick<MorningFacts, 'workgroup'>, device: string): string {
+  return workgroup.devices.find(({ id }) => id === device)?.name ?? device;
+}
+
+function gapLines({ gaps }: MorningFacts): string[] {
+  return gaps.map(
+    ({ from_ms, to_ms, reason }) =>
+      `messages are missing from ${minuteOf(from_ms)} to ${minuteOf(to_ms)} (${reason}); a backfill can fetch them`,
+  );
+}
+
+function refusalLines({ balances }: MorningFacts): string[] {
+  return balances.flatMap((one) => ('refusal' in one ? [`${one.name} has no balance: ${one.refusal}`] : []));
+}
+
+function deviceLines(facts: MorningFacts): string[] {
+  const { day, devices, states, workgroup } = facts;
+  const stateOf = new Map(states.map((one) => [one.device, one]));
+  const silence = (device: string) => {
+    const { state, lastSeenMs = null } = stateOf.get(device) ?? {};
+    const last = lastSeenMs === null ? '' : `, last heard at ${minuteOf(lastSeenMs)}`;
+    return state === 'offline' ? `; it is silent${last}` : last;
+  };
+  const known = new Set(devices.map(({ device }) => device));
+  const never = workgroup.devices.filter(({ id }) => !known.has(id));
+  const unknown = devices.filter((one) => (one.energies[day] ?? null) === null);
+  const flagged = devices.filter((one) => !unknown.includes(one));
+  return [
+    ...unknown.map(
+      (one) =>
+        `${nameOfDevice(facts, one.device)}: energy unknown${since(one)}${flagText(one)}${silence(one.device)}`,
+    ),
+    ...never.map(
+      ({ id }) =>
+        `${nameOfDevice(facts, id)}: energy unknown since ${addDays(day, -USUAL_DAYS)} or longer${silence(id)}`,
+    ),
+    ...flagged
+      .filter((one) => flagText(one) !== '')
+      .map(
+        (one) =>
+          `${nameOfDevice(facts, one.device)}${flagText(one).replace(/^;/, ':')}${measured(one)}${silenceIfOffline(one)}`,
+      ),
+    ...flagged
+      .filter((one) => flagText(one) === '' && silenceIfOffline(one) !== '')
+      .map((one) => `${nameOfDevice(facts, one.device)}${silenceIfOffline(one).replace(/^; it/, '')}`),
+  ];
+
+  function silenceIfOffline({ device }: DeviceWeeks): string {
+    return stateOf.get(device)?.state === 'offline' ? silence(device) : '';
+  }
+}
+
+function since({ lastDay }: DeviceWeeks): string {
+  return lastDay === null ? '' : `, known last on ${lastDay}`;
+}
+
+function flagText({ flags }: DeviceWeeks): string {
+  const found = TROUBLES.filter((flag) => flags.includes(flag));
+  return found.length === 0 ? '' : `; flagged ${found.join(', ')}`;
+}
+
+function measured({ coverage }: DeviceWeeks): string {
+  return coverage === null || coverage >= 1 ? '' : `, ${Math.floor(coverage * 100)} % of the day is measured`;
+}
+
+function minuteOf(ms: number): string {
+  return `${formatInstant(ms).slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,12 @@
+import { TransientError } from '../lib/errors.ts';
+import type { Generation, LakeReader } from '../report/lake-reader.ts';
+
+/** The newest generation. @throws TransientError NothingPublished */
+export async function requireGeneration(lake: LakeReader, workgroupId: string): Promise<Generation> {
+  const generation = await lake.current(workgroupId);
+  if (generation) return generation;
+  throw new TransientError(
+    'NothingPublished',
+    `workgroup ${workgroupId} has published nothing yet; start a worker with "wattline up"`,
+  );
+}

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest';
+import { createAudit } from '../../src/audit/audit.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { createExports } from '../../src/exports/create-exports.ts';
+import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
+import type { MorningFacts } from '../../src/exports/morning-facts.ts';
+import { writeMorningMail } from '../../src/exports/morning-mail.ts';
+import { usualWh } from '../../src/exports/usual-energy.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { WORKGROUP } from '../publish/support.ts';
+import { deviceId } from '../support/messages.ts';
+import { blocksOf } from '../support/readme.ts';
+import { openMorning, textOf } from './morning.ts';
+
+const signal = new AbortController().signal;
+
+test('the mail of a day that is not perfect is the sample of the page', async () => {
+  const { exports, server } = await openMorning();
+  const { run } = await exports.run('morning', { corrected: false }, signal);
+  expect(run.delivered?.to).toBe('mail to ada@example.com');
+  expect(server.received).toMatchObject([{ to: ['ada@example.com'] }]);
+  const { source } = server.received[0]!;
+  const [sample] = blocksOf('docs/exports.md', 'text');
+  expect(textOf(source).trimEnd()).toBe(sample!.trimEnd());
+  expect(source).toContain('Subject: Energy of 2026-11-19, acme: 4 to look at\r\n');
+  expect(source).toContain('filename=morning_2026-11-19.csv');
+  expect(source.replaceAll('=\r\n', '')).toContain('garage</td><td align=3D"right">unknown</td>');
+  expect(sample).toContain('/#/acme/energy?from=2026-11-19&to=2026-11-19');
+});
+
+test('a mail that the server did not take comes again with its Message-ID, and never again after a restart', async () => {
+  const refusals = [new Error('busy, try later')];
+  const seen: string[] = [];
+  const at = await openMorning({
+    onMailFrom: ({ address }, _session, done) => {
+      seen.push(address);
+      done(refusals.shift() ?? null);
+    },
+  });
+  await at.work();
+  // Half past six of the next morning in Berlin.
+  await at.clock.advance(DAY_MS - 6 * HOUR_MS);
+  await at.work();
+  expect(at.server.received).toEqual([]);
+  expect(await at.ledger('morning').runs()).toMatchObject([
+    { period: '2026-11-20', state: 'waiting', lastError: { code: 'MailRefused' } },
+  ]);
+  await at.clock.advance(MINUTE_MS);
+  const restarted = () =>
+    createExports({
+      ...{ config: at.config, lake: at.lake, clock: at.clock, logger: silentLogger },
+      audit: createAudit({ dataDir: at.dataDir, actor: 'test', clock: at.clock }),
+      hold: async () => async () => undefined,
+      openLedger: ({ id }) => openFolderLedger(at.dataDir, id),
+    });
+  await restarted().work(WORKGROUP, signal);
+  await restarted().work(WORKGROUP, signal);
+  expect(at.server.received).toHaveLength(1);
+  expect(seen).toHaveLength(2);
+  expect(await at.ledger('morning').runs()).toMatchObject([{ state: 'delivered', attempts: 2 }]);
+  // A day of which nothing has come is told as unknown, and not as 0.
+  const text = textOf(at.server.received[0]!.source);
+  expect(text).toMatch(/production +unknown/);
+  expect(text).toMatch(/roof \(production\) +unknown/);
+  // By hand the same day can be sent again, as another mail.
+  await at.exports.run('morning', { corrected: true }, signal);
+  const ids = at.server.received.map(({ source }) => /^Message-ID: (.+)\r$/m.exec(source)![1]);
+  expect(new Set(ids).size).toBe(2);
+});
+
+test('names cannot change the mail, and long lists are cut with their number', () => {
+  const { workgroups } = configSchema.parse({
+    workgroups: [{ id: 'home', devices: [{ id: deviceId(1), name: '<b>&"x"\u001b[2J' }] }],
+  });
+  const devices = Array.from({ length: 40 }, (_, index) => ({
+    device: deviceId(index + 1),
+    energies: { '2026-11-19': index },
+    flags: ['gap'],
+    coverage: 0.5,
+    lastDay: null,
+  }));
+  const facts: MorningFacts = {
+    ...{
+      day: '2026-11-19',
+      workgroup: workgroups[0]!,
+      balances: [],
+      devices,
+      states: [],
+      budgets: [],
+      gaps: [],
+    },
+  };
+  const { text, html } = writeMorningMail(facts, {});
+  expect(html).toContain('&lt;b&gt;&amp;&quot;x&quot;\\u001b[2J: flagged gap');
+  expect(html + text).not.toContain('\u001b');
+  expect(text).toContain('  and 10 more\n');
+  expect(text).toContain('- and 31 more\n');
+  expect(text.match(/^- /gm)).toHaveLength(10);
+  // Less than 10 Wh is known energy.
+  expect(text).toContain('0.01 kWh');
+});
+
+test('usual is the mean of the same weekday, else of the four weeks, else unknown', () => {
+  const day = '2026-11-19';
+  const energies = (wh: (daysBefore: number) => number | null) =>
+    Object.fromEntries(Array.from({ length: 40 }, (_, index) => [addDays(day, -index), wh(index)]));
+  expect(
+    usualWh(
+      energies((before) => (before % 7 === 0 ? before : 1_000)),
+      day,
+    ),
+  ).toBe((7 + 14 + 21 + 28) / 4);
+  const twoThursdays = energies((before) => (before === 7 || before === 14 ? null : before <= 28 ? 10 : 99));
+  expect(usualWh(twoThursdays, day)).toBe(10);
+  expect(
+    usualWh(
+      energies((before) => (before <= 6 ? 5 : null)),
+      day,
+    ),
+  ).toBeNull();
+  expect(usualWh({ [day]: 5 }, day)).toBeNull();
+});
+
+test('an export that sends mails needs a mail server', () => {
+  const destination = { email: { to: ['ada@example.com'] } };
+  const config = {
+    workgroups: [{ id: 'home' }],
+    exports: [
+      { id: 'a', workgroup: 'home', report: 'daily_energy', range: 'yesterday', format: 'csv', destination },
+    ],
+  };
+  expect(configSchema.safeParse(config).error?.issues).toMatchObject([
+    { path: ['exports', 0, 'destination', 'email'], message: 'needs the mail server: configure mail' },
+  ]);
+  const mail = { host: 'mail.example.com', from: 'w@example.com' };
+  expect(configSchema.safeParse({ ...config, mail }).success).toBe(true);
+});

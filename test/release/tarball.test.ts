@@ -1,0 +1,92 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import packageFile from '../../package.json' with { type: 'json' };
+import lockFile from '../../package-lock.json' with { type: 'json' };
+import { freePort } from '../support/free-port.ts';
+import { repositoryRoot } from '../support/readme.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { PROVED_WORKGROUPS, proveService, startInstalled } from './installed-program.ts';
+
+/** A user without a name and without rights. */
+const USER = 10_001;
+/** The whole file system is read-only for a command, except for the folder that is its first argument. */
+const READ_ONLY = `mount --bind "$1" "$1" && mount -o remount,bind,ro / && cd "$1" && shift && exec "$@"`;
+
+/** Puts a command into a read-only file system, as another user. Only root can do that. */
+function asAppliance(folder: string): string[] {
+  const user = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];
+  return ['unshare', '--mount', 'sh', '-c', READ_ONLY, 'sh', folder, ...user];
+}
+
+const canBeAppliance = () =>
+  spawnSync('unshare', ['--mount', 'true']).status === 0 &&
+  spawnSync('setpriv', [`--reuid=${USER}`, '--clear-groups', process.execPath, '--version']).status === 0;
+
+/** The tarball, unpacked, with the packages of the checkout. */
+function unpack(): { folder: string; released: typeof packageFile; listing: string } {
+  const folder = tempDir();
+  const umask = process.umask(0o077);
+  const tarball = execFileSync(process.execPath, ['.ci/pack.mjs', folder], {
+    cwd: repositoryRoot,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).trim();
+  process.umask(umask);
+  const listing = execFileSync('tar', ['tvzf', tarball], { encoding: 'utf8' });
+  execFileSync('tar', ['xzf', tarball, '-C', folder]);
+  symlinkSync(join(repositoryRoot, 'node_modules'), join(folder, 'package', 'node_modules'));
+  chmodSync(folder, 0o755);
+  const released = JSON.parse(readFileSync(join(folder, 'package', 'package.json'), 'utf8'));
+  return { folder: join(folder, 'package'), released, listing };
+}
+
+test('the tarball can be read by everyone, has exact versions, and runs read-only as another user', async () => {
+  const { folder, released, listing } = unpack();
+  const files = listing.trimEnd().split('\n');
+  expect(files.filter((line) => !line.startsWith('-rw-r--r--'))).toEqual([]);
+  expect(released.version).toBe(packageFile.version);
+  expect(released.bin.wattline).toBe('dist/src/cli.js');
+  const shrinkwrap = JSON.parse(readFileSync(join(folder, 'npm-shrinkwrap.json'), 'utf8'));
+  expect(shrinkwrap.packages[''].dependencies).toEqual(released.dependencies);
+  expect(Object.keys(released.dependencies).toSorted()).toEqual(
+    [...Object.keys(packageFile.dependencies), 'node'].toSorted(),
+  );
+  const { version } = lockFile.packages['node_modules/node'];
+  expect(shrinkwrap.packages['node_modules/node']).toMatchObject({ version, integrity: expect.any(String) });
+  expect(shrinkwrap.packages['node_modules/typescript']).toBeUndefined();
+  expect(Object.values<{ dev?: boolean }>(shrinkwrap.packages).filter(({ dev }) => dev)).toEqual([]);
+
+  const cwd = tempDir();
+  const port = await freePort();
+  writeFileSync(join(cwd, 'wattline.yaml'), stringify({ http: { port }, workgroups: PROVED_WORKGROUPS }));
+  const isAppliance = canBeAppliance();
+  for (const name of isAppliance ? ['data', 'tmp'] : ['tmp']) mkdirSync(join(cwd, name));
+  if (isAppliance) for (const name of ['.', 'data', 'tmp']) chownSync(join(cwd, name), USER, USER);
+  const program = [
+    ...(isAppliance ? asAppliance(cwd) : []),
+    process.execPath,
+    join(folder, 'dist/src/cli.js'),
+  ];
+  const environment = { PATH: process.env.PATH!, TMPDIR: join(cwd, 'tmp') };
+  const url = `http://127.0.0.1:${port}`;
+  const service = startInstalled(url, [...program, 'up'], { cwd, environment });
+  await service.untilReady();
+  const [command, ...args] = [...program, 'token', 'create', 'me', '-w', 'home', '--json'];
+  const permissions = ['--permission', 'search:read', '--permission', 'data:write'];
+  const made = execFileSync(command!, [...args, ...permissions], { cwd, env: environment, encoding: 'utf8' });
+  await proveService(url, JSON.parse(made).token);
+  expect(await service.stop(), service.errorText()).toBe(0);
+  expect(readdirSync(cwd).toSorted()).toEqual(['data', 'tmp', 'wattline.yaml']);
+  expect(readdirSync(join(cwd, 'tmp'))).toEqual([]);
+});

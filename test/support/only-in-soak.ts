@@ -1,0 +1,15 @@
+/**
+ * Test files that run only in `npm run test:soak`: each starts several processes and waits for leases and time-outs of tens of seconds.
+ * CONTRIBUTING.md names the cheaper test that holds each rule in `npm test`.
+ */
+export const onlyInSoak: readonly string[] = [
+  'test/flow/bucket-cost.test.ts',
+  'test/flow/bucket-damaged.test.ts',
+  'test/flow/bucket-failures.test.ts',
+  'test/flow/bucket-fill.test.ts',
+  'test/flow/bucket-lossy.test.ts',
+  'test/flow/bucket-restored.test.ts',
+  'test/flow/hibernate-machines.test.ts',
+  'test/replica/fight.test.ts',
+  'test/service/presence-machines.test.ts',
+];
