@@ -36,7 +36,7 @@ export function csvLine(cells: readonly string[], width: number): string {
   return Array.from({ length: width }, (_, index) => csvCell(cells[index] ?? '')).join(',');
 }
 
-export function quotedNames(names: readonly string[]): string {
+export function sheetNames(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ');
 }
 
@@ -61,7 +61,7 @@ function chooseSheet(
     const chosen = sheets.find((one) => one.name === name);
     if (!chosen)
       throw new ZipError(
-        `has no sheet "${name}"; its sheets are ${quotedNames(sheets.map((one) => one.name))}`,
+        `has no sheet "${name}"; its sheets are ${sheetNames(sheets.map((one) => one.name))}`,
       );
     const width = widthOf(chosen);
     if (width === 0) throw new ZipError(`has no rows in sheet "${name}"`);

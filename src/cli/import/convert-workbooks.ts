@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WorkbookSheet } from '../../foreign-table/open-workbook.ts';
-import { csvLine, isWorkbook, quotedNames, readWorkbook } from '../../foreign-table/read-workbook.ts';
+import { csvLine, isWorkbook, readWorkbook, sheetNames } from '../../foreign-table/read-workbook.ts';
 import { ZipError } from '../../foreign-table/read-zip.ts';
 import { InputError } from '../../lib/errors.ts';
 import type { Service } from '../../service/service.ts';
@@ -60,7 +60,7 @@ async function convertWorkbook(
     const { chosen, width, names } = await readWorkbook(path, sheet);
     if (names.length > 1)
       onNote(
-        `${basename(path)}: sheet "${chosen.name}" is read; the sheets are ${quotedNames(names)}, and --sheet chooses another one`,
+        `${basename(path)}: sheet "${chosen.name}" is read; the sheets are ${sheetNames(names)}, and --sheet chooses another one`,
       );
     await writeCsv(chosen, { target, width, signal });
   } catch (error) {

@@ -3,7 +3,7 @@ import { type LocalDay, listDays } from '../words/local-days.ts';
 import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
 import { columnsOf, type DaySpan, daysOfColumn, type Grain } from '../words/periods.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
-import { columnName, dateNumber, dayAndMonth, shortMonth } from '../words/time-words.ts';
+import { columnName, dateNumber, dayAndMonth, monthTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
 import { qualityOf } from './day-quality.ts';
 
@@ -32,6 +32,8 @@ interface Frame {
   today: LocalDay;
   hrefOf?: ((column: string) => string) | undefined;
 }
+
+const IN_PART = 'only a part is measured, so the balance is not known';
 
 /** The energy of a role in a balance. */
 export const valueOfRole: Readonly<Record<BalanceRole, (balance: Balance) => number | null>> = {
@@ -163,7 +165,7 @@ function pick(details: DayDetails[string], chosen: (key: string) => boolean): Da
 function columnOf(
   key: string,
   values: Array<number | null>,
-  { grain, today, hrefOf }: Frame,
+  { period, grain, today, hrefOf }: Frame,
   details: DayDetails[string] | undefined,
   missing: number | undefined,
   daysKnown: DaysKnown | undefined,
@@ -173,12 +175,14 @@ function columnOf(
   const isFuture = key > today.slice(0, key.length) || (isToday && known.length === 0);
   const quality = details && qualityOf(Object.values(details), known.length === 0 ? 0 : (missing ?? 0));
   const isMissing = !isFuture && known.length === 0;
+  // Sources have energy, but not for the whole day, so a balance knows no sum.
+  const isPart = isMissing && Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
   const total = known.reduce((sum, value) => sum + value, 0);
   const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all;
   const notes = isFuture
     ? [isToday ? 'nothing yet' : 'has not begun']
     : isMissing
-      ? ['no data', ...(quality?.notes ?? [])]
+      ? [isPart ? IN_PART : 'no data', ...(quality?.notes ?? [])]
       : [
           `${formatEnergy(total)} (${exactEnergy(total)})`,
           ...(isToday ? ['until now'] : []),
@@ -187,7 +191,7 @@ function columnOf(
         ];
   return {
     key,
-    tick: grain === 'day' ? dayTick(key) : grain === 'month' ? shortMonth(key) : key,
+    tick: grain === 'day' ? dayTick(key) : grain === 'month' ? monthTick(key, period.from.slice(0, 7)) : key,
     name: columnName(key),
     href: hrefOf?.(key),
     values,
@@ -196,6 +200,7 @@ function columnOf(
       ? undefined
       : (quality?.mark ?? (isShort && !isMissing && !isFuture ? 'doubtful' : undefined)),
     notes,
+    ...(isPart && { isPart }),
   };
 }
 
