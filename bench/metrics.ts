@@ -167,6 +167,7 @@ function allKnown(
         stages: index < open ? stages : [],
       })),
     statusOf: (id) => statuses.get(id),
+    alertsSent: () => new Map(),
     exports: () => ids.map((id) => [{ config: { id: 'erp' }, workgroup: { id } }, exportState] as const),
   });
   return registry;

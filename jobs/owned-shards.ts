@@ -73,6 +73,8 @@ export interface OwnedShards {
   has(workgroupId: string): boolean;
   /** The number of shards that are being opened. */
   opening(): number;
+  /** True if no other worker can have the workgroup: its lease is ours, or nobody can open it. */
+  holds(workgroupId: string): boolean;
   /** The open shard. */
   find(workgroupId: string): Shard | undefined;
   owned(): Shard[];
@@ -271,6 +273,12 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       [...ownedShards].filter(([, { giveUp: reason }]) => !reason).map(([workgroupId]) => workgroupId),
     has: (workgroupId) => ownedShards.has(workgroupId),
     opening: () => [...ownedShards.values()].filter(({ state }) => state === 'opening').length,
+    holds(workgroupId) {
+      const found = ownedShards.get(workgroupId);
+      if (found) return !found.isReleased && !hasRunOut(found);
+      const waits = waiting.get(workgroupId);
+      return waits?.isFailure === true && isTried(waits);
+    },
     find(workgroupId) {
       const found = ownedShards.get(workgroupId);
       return found?.state === 'owned' && !found.giveUp ? found.shard : undefined;

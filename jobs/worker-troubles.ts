@@ -92,7 +92,8 @@ function ofStage(
   return undefined;
 }
 
-function isBehind({ stage }: StageHealth, stages: readonly StageHealth[]): boolean {
+/** True if another stage of its lane is running, so that it has to wait. */
+export function isBehind({ stage }: StageHealth, stages: readonly StageHealth[]): boolean {
   return stages.some(
     (other) =>
       other.stage !== stage &&

@@ -77,6 +77,7 @@ const commands: Readonly<Record<string, (program: Command, terminal: Terminal) =
   reload: async (...to) => (await import('./reload/reload-command.ts')).addReloadCommand(...to),
   status: async (...to) => (await import('./status/status-command.ts')).addStatusCommand(...to),
   inputs: async (...to) => (await import('./inputs/inputs-command.ts')).addInputsCommand(...to),
+  alerts: async (...to) => (await import('./alerts/alerts-command.ts')).addAlertsCommand(...to),
   doctor: async (...to) => (await import('./doctor/doctor-command.ts')).addDoctorCommand(...to),
   explain: async (...to) => (await import('./explain/explain-command.ts')).addExplainCommand(...to),
   changes: async (...to) => (await import('./changes/changes-command.ts')).addChangesCommand(...to),

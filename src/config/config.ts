@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SOCKET_PATH } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { readerNames } from '../lib/private-files.ts';
+import { alertsSchema, refuseAlertsWithoutServer } from './alert-settings.ts';
 import { exportsSchema, refuseMailsWithoutServer, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { mailSchema } from './mail-settings.ts';
@@ -126,6 +127,8 @@ const settingsSchema = z.strictObject({
   mail: mailSchema.optional(),
   /** Reports that are written to files by a schedule. */
   exports: exportsSchema,
+  /** Messages about problems, for people without a monitoring system. */
+  alerts: alertsSchema,
 });
 
 // Also runs if there are other problems, so that all problems are reported at once.
@@ -140,7 +143,8 @@ export const mainSchema = settingsSchema
     when,
   })
   .superRefine(refuseLateCommits, { when })
-  .superRefine(refuseMailsWithoutServer, { when });
+  .superRefine(refuseMailsWithoutServer, { when })
+  .superRefine(refuseAlertsWithoutServer, { when });
 
 /** Checks that the workgroups, meters and sites of exports exist. */
 export const exportsCheck = z

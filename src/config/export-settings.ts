@@ -43,7 +43,8 @@ const s3Schema = z.strictObject({
 /** Headers of the body and of retries. */
 const OWN_HEADERS = /^(content-.*|transfer-encoding|host|idempotency-key|wattline-.*)$/i;
 
-const webhookSchema = z.strictObject({
+/** A receiver of POST requests. */
+export const webhookSchema = z.strictObject({
   url: serverUrl,
   headers: z
     .record(

@@ -13,10 +13,10 @@ function hide(value: unknown, name: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hide(item, within(name, key))]));
 }
 
-/** All headers and the path of a webhook can contain credentials. */
+/** All headers, and the paths of a webhook and of a topic of ntfy, can contain credentials. */
 function within(name: string, key: string): string {
   if (name === 'headers') return 'secret';
-  return name === 'webhook' && key === 'url' ? 'webhook.url' : key;
+  return (name === 'webhook' || name === 'ntfy') && key === 'url' ? 'webhook.url' : key;
 }
 
 function hideCredentials(text: string, name: string): string {

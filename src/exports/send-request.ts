@@ -9,6 +9,8 @@ export interface SendRequest {
   headers: Record<string, string>;
   /** The file to send as body. */
   bodyPath?: string;
+  /** A short body. */
+  text?: string;
 }
 
 export interface SendAnswer {
@@ -22,19 +24,19 @@ const SILENCE_MS_MAX = 60 * SECOND_MS;
 const ANSWER_BYTES_MAX = 16_384;
 
 /**
- * Sends one request with a file as its body. Redirects are not followed, because they would send credentials to another server.
+ * Sends one request with a file or a text as its body. Redirects are not followed, because they would send credentials to another server.
  * @throws TransientError without an answer
  */
 export async function send(
-  { method, url, headers, bodyPath }: SendRequest,
+  { method, url, headers, bodyPath, text }: SendRequest,
   signal: AbortSignal,
 ): Promise<SendAnswer> {
-  const body = bodyPath === undefined ? null : createReadStream(bodyPath);
+  const body = bodyPath === undefined ? undefined : createReadStream(bodyPath);
   try {
     const answer = await request(url, {
       method,
       headers,
-      body,
+      body: body ?? text ?? null,
       signal,
       headersTimeout: SILENCE_MS_MAX,
       bodyTimeout: SILENCE_MS_MAX,

@@ -7,6 +7,8 @@ const WORKBOOK = /\.xls[xm]?$/i;
 const WORKBOOK_BYTES_MAX = 128 * 1024 * 1024;
 /** A small file can unpack to a very large one. */
 const WORKBOOK_UNPACKED_BYTES_MAX = 400 * 1024 * 1024;
+/** Cells of a sheet with those that are empty. A sheet with one cell far to the right in each row would fill the disk. */
+const WORKBOOK_CELLS_MAX = 20_000_000;
 
 /** True if the name of a file is that of a workbook. */
 export function isWorkbook(path: string): boolean {
@@ -74,11 +76,18 @@ function chooseSheet(
   throw new ZipError('has no rows');
 }
 
+/** The number of columns. @throws ZipError if all rows would have too many cells */
 function widthOf(sheet: WorkbookSheet): number {
   let width = 0;
+  let rows = 0;
   for (const cells of sheet.rows()) {
     const last = cells.findLastIndex((cell) => cell !== '');
     width = Math.max(width, last + 1);
+    if (last >= 0) rows += 1;
+    if (rows * width > WORKBOOK_CELLS_MAX)
+      throw new ZipError(
+        `has more than ${WORKBOOK_CELLS_MAX.toLocaleString('en')} cells in sheet "${sheet.name}", with those that are empty; remove columns, or split it`,
+      );
   }
   return width;
 }

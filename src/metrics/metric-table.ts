@@ -238,6 +238,12 @@ export const metricTable = {
     labels: ofWorkgroup,
     help: 'Size of the files of the newest generation.',
   },
+  wattline_alerts_sent_total: {
+    part: 'worker',
+    type: 'counter',
+    labels: ['channel', 'outcome'],
+    help: 'Attempts to send alerts, by outcome: told, refused (not tried again) or failed (tried again).',
+  },
   wattline_exports_pending: {
     part: 'worker',
     type: 'gauge',

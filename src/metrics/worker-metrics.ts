@@ -15,6 +15,8 @@ export interface WorkerView {
   shards(): readonly ShardView[];
   /** The status of a workgroup that this worker has open, or that hibernates. Undefined if it is not known. */
   statusOf(workgroupId: string, isHibernated: boolean): WorkgroupStatus | undefined;
+  /** Finished attempts to send alerts, by channel and outcome. */
+  alertsSent(): ReadonlyMap<string, ReadonlyMap<string, number>>;
   exports(): Iterable<readonly [{ config: { id: string }; workgroup: { id: string } }, ExportState]>;
 }
 
@@ -56,6 +58,8 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
       const workgroup = workgroups.get(shard.workgroupId);
       if (workgroup && isOwn(shard)) putWorkgroup(put, shard, workgroup);
     }
+    for (const [channel, outcomes] of view?.alertsSent() ?? [])
+      for (const [outcome, count] of outcomes) put('wattline_alerts_sent_total', count, { channel, outcome });
     for (const [
       {
         config,

@@ -7,6 +7,7 @@ import { openLedger } from '../exports/open-ledger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import { registerAccessRoutes } from './access-routes.ts';
+import { registerAlertRoutes } from './alert-routes.ts';
 import { createAskOwner } from './ask-owner.ts';
 import { registerBackfillRoutes } from './backfill-routes.ts';
 import type { FindStream } from './count-backlogs.ts';
@@ -54,6 +55,7 @@ export function registerOperateRoutes(app: FastifyInstance, deps: OperateDeps): 
     guard,
     runsOf: (one) => openLedger(config, one, clock).runs(),
   });
+  registerAlertRoutes(app, { guard, askOwner, audit });
   registerListingRoutes(app, { guard, lake });
   registerAccessRoutes(app, { guard, access, lake });
 }

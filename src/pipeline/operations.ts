@@ -1,4 +1,7 @@
 import { join } from 'node:path';
+import type { AlertRequest } from '../alerts/change-by-hand.ts';
+import type { AlertList, AlertPage } from '../alerts/list-alerts.ts';
+import { readWarehouseFacts, type WarehouseFacts } from '../alerts/read-warehouse-facts.ts';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import type { BackfillJobState } from '../backfill/backfill-job.ts';
@@ -40,8 +43,16 @@ import { type PublishedNow, publishNow } from './publish-now.ts';
 import { takeSnapshotIfDue, takeSnapshotNow } from './take-snapshots.ts';
 import type { BucketState } from './workgroup-bucket.ts';
 
+/** Operations of the main thread of the worker that owns the workgroup. */
+export interface OwnerOperations {
+  /** Open alerts. */
+  alertList: { args: AlertPage; result: AlertList };
+  /** Snoozes a condition, or notes that somebody has seen its alerts. */
+  alertChange: { args: AlertRequest; result: AlertList };
+}
+
 /** The operations on an open shard. A new operation needs one line here and one in `operations`. */
-export interface Operations {
+export interface Operations extends OwnerOperations {
   /** Where to continue reading, and how many messages at a time. */
   position: { args: undefined; result: { ask: Ask; messagesMax: number } };
   land: { args: { ask: Ask; answer: RawAnswer }; result: LandReply };
@@ -59,6 +70,8 @@ export interface Operations {
   /** The state in the bucket without a commit. Undefined if no bucket is configured. */
   bucketState: { args: undefined; result: BucketState | undefined };
   status: { args: undefined; result: ShardStatus };
+  /** What alerts are judged by. `known`: the days that the caller has. */
+  alertFacts: { args: { known?: string | undefined }; result: WarehouseFacts };
   /** Contradictions between data and configuration. */
   problems: { args: undefined; result: Problem[] };
   /** Lets the next roll-up compute failed series again: all, or the series of a device. */
@@ -99,6 +112,8 @@ export interface Operations {
   backfillGaps: { args: FromUpstream; result: OpenGap[] };
 }
 export type OperationName = keyof Operations;
+/** The operations of the thread of the pipeline. */
+type ShardOperationName = Exclude<OperationName, keyof OwnerOperations>;
 
 /** The stream to read. Callers from outside do not send it. */
 interface FromUpstream {
@@ -115,7 +130,7 @@ const SAFE_AGAIN = 'send the same request again, which is safe';
 /** A day of ten million readings takes a tenth of this. */
 const EXPLAIN_MS_MAX = 20 * SECOND_MS;
 
-export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
+export const operations: { readonly [Name in ShardOperationName]: Handler<Name> } = {
   position: async ({ position, stuck }) => ({
     ask: position.ask,
     messagesMax: stuck?.messagesMax ?? limits.messagesPerReadMax,
@@ -172,6 +187,15 @@ export const operations: { readonly [Name in OperationName]: Handler<Name> } = {
   rest: async ({ bucket }, idle, signal) => bucket && untilAborted(bucket.rest(idle), signal),
   bucketState: async ({ bucket }) => bucket?.state(),
   status: ({ shard }) => shard.status(),
+  alertFacts: ({ shard, assignment, clock }, { known }) =>
+    shard.read((connection) =>
+      readWarehouseFacts(connection, {
+        timezone: assignment.workgroup.timezone,
+        nowMs: clock.now(),
+        closeAfterMs: assignment.pipeline.closeAfter,
+        known,
+      }),
+    ),
   problems: ({ shard, assignment }) =>
     shard.read((connection) => findProblems(connection, assignment.workgroup)),
   retry: ({ shard }, { device }) => shard.transaction((connection) => requestRetry(connection, device)),
@@ -243,6 +267,10 @@ function sendAgain({ key }: CorrectionRequest): string {
   return key === undefined
     ? 'look at the list of corrections later, and send it again if it is missing'
     : `send the same request again with the key "${key}"; it is stored once`;
+}
+
+export function isShardOperation(name: OperationName): name is ShardOperationName {
+  return Object.hasOwn(operations, name);
 }
 
 /** Waits for shared work until it ends or the caller gives up. The work continues. */

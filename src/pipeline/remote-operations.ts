@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { alertRequestSchema } from '../alerts/change-by-hand.ts';
+import { ALERTS_LISTED_MAX } from '../alerts/list-alerts.ts';
 import { backfillRequestSchema } from '../backfill/backfill-request.ts';
 import { deviceIdSchema, nameSchema, tableNameSchema } from '../contract/messages.ts';
 import { correctionQuerySchema, correctionRequestSchema } from '../correction/correction-request.ts';
@@ -53,6 +55,11 @@ export const askable = {
   backfillList: z.undefined(),
   backfillCancel: z.strictObject({ backfillId: z.int() }),
   backfillGaps: z.strictObject({}),
+  alertList: z.strictObject({
+    offset: z.int().min(0).optional(),
+    limit: z.int().min(1).max(ALERTS_LISTED_MAX).optional(),
+  }),
+  alertChange: alertRequestSchema,
 } satisfies { readonly [Name in OperationName]?: z.ZodType<Operations[Name]['args']> };
 export type AskableName = keyof typeof askable;
 

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { TransientError } from '../lib/errors.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
 import { createLogger } from '../lib/logger.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { systemClock } from '../lib/time.ts';
@@ -7,7 +7,7 @@ import type { UnusedClaims } from '../replica/take-over-replica.ts';
 import { warehousePath } from './assignment.ts';
 import { closeAssignment, openAssignment } from './open-assignment.ts';
 import type { OpenShard } from './open-shard.ts';
-import { type Handler, type OperationName, operations } from './operations.ts';
+import { type Handler, isShardOperation, type OperationName, operations } from './operations.ts';
 import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 import { watchWarehouseFile } from './watch-warehouse-file.ts';
 
@@ -84,6 +84,8 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       if (!open) throw new TransientError('ShardNotOpen', `the warehouse of ${workgroupId} is not open here`);
       const abort = new AbortController();
       aborts.set(request.id, abort);
+      if (!isShardOperation(operation))
+        throw new TerminalError('UnknownOperation', `no worker runs for ${workgroupId}; start one`);
       const handler = operations[operation] as Handler<OperationName>;
       const lost = open.bucket?.lost();
       if (lost) throw lost;

@@ -1,7 +1,9 @@
 import { type RunningWorker, startWorker } from '../../jobs/worker.ts';
 import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import type { Access } from '../access/access.ts';
+import type { Alerts } from '../alerts/start-alerts.ts';
 import type { Audit } from '../audit/audit.ts';
+import { channelsOf } from '../config/alert-settings.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
@@ -22,12 +24,14 @@ import { acceptRemoteCalls } from './accept-remote-calls.ts';
 import { answerForShards } from './answer-for-shards.ts';
 import type { BucketProbe } from './bucket-probe.ts';
 import { createLocalIdleNotes, createSharedIdleNotes } from './idle-notes.ts';
+import { openAlerts } from './open-alerts.ts';
 import type { BucketLake } from './open-bucket-lake.ts';
 import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
 import type { StreamNews } from './stream-news.ts';
 import { tellTroubles } from './tell-troubles.ts';
 import { createUpstreams, withUpstreams } from './upstreams.ts';
+import { withAlerts } from './with-alerts.ts';
 
 /** The worker of this process. */
 export interface WorkerRole {
@@ -74,6 +78,8 @@ export async function addWorker(
     news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
 
   const started = Promise.withResolvers<RunningWorker>();
+  const alerting = Promise.withResolvers<Alerts>();
+  let alerts: Alerts | undefined;
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });
   const status = createStatusBook({ dataDir: config.dataDir, clock });
   const storeOf = (workgroupId: string) => workgroupStore(config.storage, workgroupId)!;
@@ -97,11 +103,14 @@ export async function addWorker(
   });
   /** Answers other processes of this machine, and of other machines. */
   const answers = {
-    pipeline: answerForShards(withUpstreams(pipeline, addressOf), {
-      wake: async (workgroupId) => (await started.promise).wake(workgroupId),
-      noteChange: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
-      ...(config.storage.s3 && { noteCommit: stages.noteCommit }),
-    }),
+    pipeline: answerForShards(
+      withAlerts(withUpstreams(pipeline, addressOf), () => alerting.promise),
+      {
+        wake: async (workgroupId) => (await started.promise).wake(workgroupId),
+        noteChange: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
+        ...(config.storage.s3 && { noteCommit: stages.noteCommit }),
+      },
+    ),
     // A workgroup that hibernates is opened for a request.
     canWake: async (workgroupId: string) =>
       workgroups.get(workgroupId) !== undefined && (await started.promise).canWake(workgroupId),
@@ -115,6 +124,8 @@ export async function addWorker(
   /** The statuses of workgroups that hibernate, also of those that hibernated before the start. */
   const resting = new Map<string, WorkgroupStatus>();
 
+  const isCovered = (workgroupId: string) => channelsOf(config.alerts, workgroupId).length > 0;
+
   async function hasAllOfStream(workgroupId: string): Promise<boolean> {
     const end = await news?.headOf(workgroupId);
     const { ask } = await pipeline.run(workgroupId, 'position', undefined);
@@ -123,7 +134,17 @@ export async function addWorker(
     return true;
   }
 
+  function openExporting(): ReturnType<typeof openExports> {
+    exporting ??= openExports(config, { audit, bucket, clock, logger }, workgroups);
+    exporting.catch(() => {
+      exporting = undefined;
+    });
+    return exporting;
+  }
+
   async function isAtRest(workgroupId: string): Promise<boolean> {
+    // A workgroup that hibernates is not judged, and a silent one is what people want to learn.
+    if (isCovered(workgroupId)) return false;
     const imports = await pipeline.run(workgroupId, 'importState', undefined);
     const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
     const isExporting = (await (await exporting)?.exports.hasPending(workgroupId)) ?? false;
@@ -175,11 +196,7 @@ export async function addWorker(
           // Messages that arrived while no worker ran are not published yet.
           if (!hasCaughtUp && performance.now() - startedAtMs < CATCH_UP_MS) return { more: true };
           if (workgroups.exportsOf(workgroupId).length === 0) return { more: false };
-          exporting ??= openExports(config, { audit, bucket, clock, logger }, workgroups);
-          exporting.catch(() => {
-            exporting = undefined;
-          });
-          const opened = await exporting;
+          const opened = await openExporting();
           exportStates = () => opened.exports.states();
           await opened.exports.work(workgroupId, signal);
           return { more: false };
@@ -197,11 +214,12 @@ export async function addWorker(
       },
       async closeShard(workgroupId) {
         control.close(workgroupId);
-        await stages.closeShard(workgroupId);
+        await Promise.all([alerts?.leave(workgroupId), stages.closeShard(workgroupId)]);
       },
       async assess(workgroupId) {
         const end = await news?.headOf(workgroupId);
-        const state = await idleNotes.assess(assignment(workgroupId), end);
+        const assessed = await idleNotes.assess(assignment(workgroupId), end);
+        const state = assessed === 'idle' && isCovered(workgroupId) ? 'behind' : assessed;
         const written = state === 'idle' ? readStatus(config.dataDir, workgroupId) : undefined;
         if (state !== 'behind' && !written && !status.of(workgroupId).isHibernated)
           status.note(workgroupId, { isHibernated: true });
@@ -224,6 +242,19 @@ export async function addWorker(
     },
   });
   started.resolve(worker);
+  alerts = openAlerts({
+    config,
+    workgroups,
+    holds: worker.holds,
+    health: worker.health,
+    statusOf: status.of,
+    pipeline,
+    exportStates: () => exportStates(),
+    lakeOf: async () => (await openExporting()).lake,
+    clock,
+    logger,
+  });
+  alerting.resolve(alerts);
   // A worker of several waits for workgroups of others.
   if (config.queue.backend === 'redis') pipeline.warmUp();
   news?.onAppended((workgroupId) => {
@@ -247,6 +278,7 @@ export async function addWorker(
       statusOf: (workgroupId, isHibernated) =>
         isHibernated ? resting.get(workgroupId) : status.of(workgroupId),
       exports: () => exportStates(),
+      alertsSent: () => alerts?.sent() ?? new Map(),
     },
     noteCommit: (workgroupId, sequence) => void lookAtBucket(workgroupId, sequence),
     async stop() {
@@ -256,6 +288,7 @@ export async function addWorker(
         // Work that does not end now ends with the process.
         await withTimeout(
           Promise.all([
+            alerts?.stop(),
             stages.close(),
             control.end(),
             stopRemoteCalls?.(),

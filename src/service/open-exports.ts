@@ -3,6 +3,7 @@ import type { createAudit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
 import { holdExport } from './hold-roles.ts';
 import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
 import type { Service } from './service.ts';
@@ -24,7 +25,7 @@ export async function openExports(
     bucket?: BucketLake | undefined;
   },
   workgroups?: Workgroups,
-): Promise<{ readonly exports: Exports; close: () => Promise<void> }> {
+): Promise<{ readonly exports: Exports; readonly lake: LakeReader; close: () => Promise<void> }> {
   const { lakeFolder } = await import('../pipeline/assignment.ts');
   const { hasPublished } = await import('../pipeline/has-published.ts');
   const { openLakeReader } = await import('../report/lake-reader.ts');
@@ -66,6 +67,7 @@ export async function openExports(
     exports = create(settingsNow(workgroups));
   });
   return {
+    lake,
     get exports() {
       return exports;
     },

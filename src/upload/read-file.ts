@@ -8,7 +8,15 @@ import { openReader, type Reader, unreadable } from '../import/open-reader.ts';
 import { openSource } from '../import/source-file.ts';
 import { readSheet, readText, type UploadRequest } from './read-upload.ts';
 import { RefusedFile } from './refusals.ts';
-import { type Sheet, TOO_MANY_ROWS, UPLOAD_ROWS_MAX } from './sheet.ts';
+import {
+  type Sheet,
+  TOO_MANY_CELLS,
+  TOO_MANY_COLUMNS,
+  TOO_MANY_ROWS,
+  UPLOAD_CELLS_MAX,
+  UPLOAD_COLUMNS_MAX,
+  UPLOAD_ROWS_MAX,
+} from './sheet.ts';
 import type { Upload } from './upload-rows.ts';
 
 /** Unpacked. */
@@ -63,7 +71,7 @@ async function workbookCsv(path: string): Promise<Buffer> {
   try {
     const { chosen, width } = await readWorkbook(path, undefined);
     const lines: string[] = [];
-    for (const cells of chosen.rows()) lines.push(csvLine(cells, width));
+    for (const cells of chosen.rows()) lines.push(cells.length === 0 ? '' : csvLine(cells, width));
     return Buffer.from(`${lines.join('\n')}\n`);
   } catch (error) {
     if (error instanceof ZipError) throw fileProblem(path, error.message);
@@ -84,12 +92,13 @@ async function parquetSheet(path: string): Promise<Sheet> {
   try {
     reader = await openReader(path, { threads: 1 });
     const { columns, from } = await openSource(reader, { format: 'parquet', csv: { encoding: 'utf-8' } }, []);
+    if (columns.length > UPLOAD_COLUMNS_MAX) throw fileProblem(path, TOO_MANY_COLUMNS);
+    const rowsMax = Math.min(UPLOAD_ROWS_MAX, Math.floor(UPLOAD_CELLS_MAX / columns.length));
     const cells = columns.map((_, index) => `coalesce(trim(c${index}::VARCHAR), '') AS c${index}`).join(', ');
-    const found = await reader.connection.runAndReadAll(
-      `SELECT ${cells} FROM ${from} LIMIT ${UPLOAD_ROWS_MAX + 1}`,
-    );
+    const found = await reader.connection.runAndReadAll(`SELECT ${cells} FROM ${from} LIMIT ${rowsMax + 1}`);
     const rows = found.getRows() as string[][];
-    if (rows.length > UPLOAD_ROWS_MAX) throw fileProblem(path, TOO_MANY_ROWS);
+    if (rows.length > rowsMax)
+      throw fileProblem(path, rowsMax < UPLOAD_ROWS_MAX ? TOO_MANY_CELLS : TOO_MANY_ROWS);
     return {
       columns: columns.map(({ name }) => name),
       rows: rows.map((row, index) => ({ line: index + 1, cells: row })),

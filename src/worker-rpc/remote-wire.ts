@@ -41,6 +41,8 @@ const EFFECTS: Readonly<Record<AskableName, 'reads' | 'changes'>> = {
   backfillGaps: 'reads',
   importList: 'reads',
   quarantineList: 'reads',
+  alertList: 'reads',
+  alertChange: 'changes',
 };
 
 export function isChanging(operation: AskableName): boolean {

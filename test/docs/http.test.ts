@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { alertListSchema } from '../../src/operate/alert-schemas.ts';
 import { backfillsSchema, gapsSchema } from '../../src/operate/backfill-schemas.ts';
 import { exportListSchema } from '../../src/operate/export-schemas.ts';
 import { importsSchema } from '../../src/operate/import-schema.ts';
@@ -21,6 +22,7 @@ const schemas: Readonly<Record<string, z.ZodObject>> = {
   imports: importsSchema,
   quarantine: quarantineSchema,
   exports: exportListSchema,
+  alerts: alertListSchema,
   devices: deviceListSchema,
   sites: siteListSchema,
   meters: meterListSchema,

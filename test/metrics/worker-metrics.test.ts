@@ -20,6 +20,7 @@ function setUp() {
     shards: () => [{ ...shard, stages }],
     statusOf: () => status,
     exports: () => [],
+    alertsSent: () => new Map([['ops', new Map([['told', 2]])]]),
   };
   worker.watch(view);
   return {

@@ -1,0 +1,86 @@
+import type { ConditionName } from '../config/alert-settings.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition.ts';
+import { alertConditions } from './alert-conditions.ts';
+import type { Alarm, AlertState } from './alert-state.ts';
+
+/** More alarms of a workgroup are not kept. */
+export const ALARMS_MAX = 10_000;
+const TEXT_CHARACTERS_MAX = 300;
+
+/** What the conditions have found. A condition whose facts are not known is left out. */
+export type Findings = ReadonlyMap<ConditionName, readonly AlertFinding[]>;
+
+/**
+ * The alarms after a look at the conditions: found subjects open an alarm, and others end. Alarms of conditions that are not judged stay.
+ * @param active conditions that are not off. Alarms of others are dropped
+ * @param isLasting true if a finding without an alarm has lasted long enough
+ * @returns the same state if nothing has changed
+ */
+export function advanceAlarms(
+  state: AlertState,
+  findings: Findings,
+  {
+    active,
+    isLasting,
+    nowMs,
+  }: {
+    active: readonly ConditionName[];
+    isLasting: (condition: string, subject: string) => boolean;
+    nowMs: UtcMs;
+  },
+): AlertState {
+  const bySubject = new Map(
+    [...findings].map(([name, found]) => [name as string, new Map(found.map((one) => [one.subject, one]))]),
+  );
+  const underWay = new Set(
+    Object.values(state.channels).flatMap(({ message }) =>
+      message?.kind === 'raised' ? message.subjects.map((subject) => `${message.condition} ${subject}`) : [],
+    ),
+  );
+  // A message without an answer may have arrived, so its recovery is told, too.
+  const isUnderWay = ({ condition, subject }: Alarm) => underWay.has(`${condition} ${subject}`);
+  const kept = state.alarms.flatMap((alarm): Alarm[] => {
+    if (!(active as readonly string[]).includes(alarm.condition)) return [];
+    const found = bySubject.get(alarm.condition);
+    if (!found) return [alarm];
+    if (found.delete(alarm.subject))
+      return [alarm.endedAtMs === null ? alarm : { ...alarm, endedAtMs: null }];
+    if (!isUnderWay(alarm) && endsInSilence(alarm, nowMs)) return [];
+    return [alarm.endedAtMs === null ? { ...alarm, endedAtMs: nowMs } : alarm];
+  });
+  const opened = [...bySubject].flatMap(([condition, found]) => {
+    const { isNews }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
+    const isKnown = isNews === true && !state.judged.includes(condition);
+    return [...found.values()]
+      .filter(({ subject }) => isKnown || isLasting(condition, subject))
+      .map(
+        ({ subject, text, lastsUntilMs }): Alarm => ({
+          condition,
+          subject,
+          text: text.slice(0, TEXT_CHARACTERS_MAX),
+          openedAtMs: nowMs,
+          endedAtMs: null,
+          ...(isKnown && { isKnown }),
+          ...(lastsUntilMs !== undefined && { lastsUntilMs }),
+          channels: {},
+        }),
+      );
+  });
+  const judged = active.filter((name) => state.judged.includes(name) || findings.has(name));
+  const alarms = [...kept, ...opened].slice(0, ALARMS_MAX);
+  const isSame =
+    judged.length === state.judged.length &&
+    alarms.length === state.alarms.length &&
+    alarms.every((alarm, index) => alarm === state.alarms[index]);
+  return isSame ? state : { ...state, alarms, judged };
+}
+
+/** True if nobody has to be told that it has ended. */
+function endsInSilence({ condition, isKnown, lastsUntilMs, channels }: Alarm, nowMs: UtcMs): boolean {
+  const { endsQuietly }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
+  const isOutOfSight = lastsUntilMs !== undefined && nowMs >= lastsUntilMs;
+  return (
+    isKnown === true || endsQuietly === true || isOutOfSight || !Object.values(channels).includes('told')
+  );
+}

@@ -1,0 +1,29 @@
+import type { ConditionName, ConditionSettings } from '../config/alert-settings.ts';
+import type { UtcMs } from '../lib/time.ts';
+import type { AlertFacts } from './alert-facts.ts';
+
+/** Something that a condition has found. */
+export interface AlertFinding {
+  /** See `Alarm`. */
+  subject: string;
+  /** One sentence. It does not change while the condition holds. */
+  text: string;
+  /** See `Alarm`. */
+  lastsUntilMs?: UtcMs;
+}
+
+/** A condition of the table: when it holds, and how it is told. */
+export interface AlertCondition<Name extends ConditionName> {
+  /** The begin of a message, such as "Device silent". */
+  title: string;
+  /** It needs a person soon. */
+  isUrgent?: true;
+  /** What is there when the condition is judged for the first time is not told. */
+  isNews?: true;
+  /** Its alarms end without a message. */
+  endsQuietly?: true;
+  /** Messages are at least this far apart. */
+  digestMs?: number;
+  /** @returns undefined if the facts are not known now */
+  find(facts: AlertFacts, settings: ConditionSettings<Name>): AlertFinding[] | undefined;
+}

@@ -1,0 +1,51 @@
+import type { LocalDate, UtcMs } from '../lib/time.ts';
+
+/** A day of a source of a device. */
+export interface DayFact {
+  day: LocalDate;
+  device: string;
+  source: string;
+  /** Later it is not looked at any more. */
+  seenUntilMs: UtcMs;
+}
+
+/** What the conditions of a workgroup are judged by. What is undefined is not known now, and its alarms stay as they are. */
+export interface AlertFacts {
+  nowMs: UtcMs;
+  retentionMs: number;
+  /** Names of devices for people. */
+  nameOf(device: string): string;
+  /** Stages that are due, and the time since their last success. A workgroup that cannot be opened has the stage `open`. */
+  stages?: ReadonlyArray<{ stage: string; failingMs: number; why: string }> | undefined;
+  /** Age of the last message that was read while there are newer ones. */
+  lagMs?: number | undefined;
+  gaps?:
+    | ReadonlyArray<{ gapId: number; reason: string; fromMs: UtcMs | null; toMs: UtcMs | null }>
+    | undefined;
+  /** Devices by the time since their last data. */
+  silences?: ReadonlyArray<{ device: string; silentMs: number; lastSeenMs: UtcMs }> | undefined;
+  /** Days of devices that report 0 Wh, with the number of others of the same source that have energy. */
+  idleDays?: ReadonlyArray<DayFact & { siblings: number }> | undefined;
+  /** Final days with their coverage. */
+  thinDays?: ReadonlyArray<DayFact & { coverage: number }> | undefined;
+  flaggedDays?: ReadonlyArray<DayFact & { flag: string }> | undefined;
+  restatedDays?:
+    | ReadonlyArray<DayFact & { version: number; beforeWh: number | null; afterWh: number | null }>
+    | undefined;
+  /** Messages of the last hour. */
+  lastHour?: { messages: number; quarantined: number } | undefined;
+  exports?:
+    | ReadonlyArray<{
+        id: string;
+        outdatedFiles: number;
+        /** The oldest file that is due and not delivered. */
+        undelivered?: { period: string; dueMs: UtcMs; why?: string | undefined } | undefined;
+      }>
+    | undefined;
+  /** Sites with a budget, from the first of the month to yesterday. */
+  budgets?: ReadonlyArray<{ site: string; month: string; actualWh: number; budgetWh: number }> | undefined;
+  disk?: { freeBytes: number; sizeBytes: number } | undefined;
+  inputs?:
+    | ReadonlyArray<{ input: string; address: string; disconnectedMs: number; problem?: string | undefined }>
+    | undefined;
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+
+/** A condition that holds for one subject, or held and has ended. */
+export const alarmSchema = z.object({
+  condition: z.string(),
+  /** What it is about: a device, a day of a device, a stage. Stable, so that the same problem is one alarm. */
+  subject: z.string(),
+  /** One sentence for people. */
+  text: z.string(),
+  openedAtMs: z.number(),
+  /** Null while the condition holds. An ended alarm stays until its recovery was told. */
+  endedAtMs: z.number().nullable(),
+  /** It was there when the alerts of the workgroup began, so nobody is told. */
+  isKnown: z.literal(true).optional(),
+  /** After this time it ends without a message, because it is out of sight. */
+  lastsUntilMs: z.number().optional(),
+  /** By channel: told, or refused by the receiver. Channels that are not told are left out. */
+  channels: z.record(z.string(), z.enum(['told', 'refused'])),
+  seen: z.object({ by: z.string(), atMs: z.number() }).optional(),
+});
+export type Alarm = z.output<typeof alarmSchema>;
+
+/** A message of one condition. It stays the same at each attempt, so the receiver knows it by its id. */
+export const alertMessageSchema = z.object({
+  id: z.string(),
+  kind: z.enum(['raised', 'recovered', 'test']),
+  condition: z.string(),
+  /** The alarms that it tells. */
+  subjects: z.array(z.string()),
+  title: z.string(),
+  text: z.string(),
+  isUrgent: z.boolean(),
+  atMs: z.number(),
+  attempts: z.number(),
+});
+export type AlertMessage = z.output<typeof alertMessageSchema>;
+
+const channelStateSchema = z.object({
+  /** The message that is under way, or will be tried again. */
+  message: alertMessageSchema.optional(),
+  lastSentAtMs: z.number().optional(),
+  lastError: z.object({ atMs: z.number(), message: z.string() }).optional(),
+  /** By condition with a digest: when the last one was composed. */
+  digestAtMs: z.record(z.string(), z.number()).default({}),
+});
+export type ChannelState = z.output<typeof channelStateSchema>;
+
+const snoozeSchema = z.object({
+  /** A condition, or `all`. */
+  condition: z.string(),
+  atMs: z.number(),
+  forMs: z.number(),
+  by: z.string(),
+});
+
+/** The alerts of a workgroup, as they are stored. */
+export const alertStateSchema = z.object({
+  alarms: z.array(alarmSchema),
+  channels: z.record(z.string(), channelStateSchema),
+  snoozes: z.array(snoozeSchema),
+  /** Conditions that were judged at least once. */
+  judged: z.array(z.string()),
+});
+export type AlertState = z.output<typeof alertStateSchema>;
+
+export const emptyAlertState: AlertState = { alarms: [], channels: {}, snoozes: [], judged: [] };
+
+/** True while nothing of a condition is sent. A clock that was set back by more than its duration ends a snooze. */
+export function isSnoozed({ snoozes }: AlertState, condition: string, nowMs: number): boolean {
+  return snoozes.some(
+    (one) =>
+      (one.condition === condition || one.condition === 'all') && Math.abs(nowMs - one.atMs) < one.forMs,
+  );
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import type { ConditionName } from '../config/alert-settings.ts';
+import type { UtcMs } from '../lib/time.ts';
+import { visibleText } from '../lib/visible-text.ts';
+import type { AlertCondition } from './alert-condition.ts';
+import { alertConditions, conditionNames } from './alert-conditions.ts';
+import { type Alarm, type AlertMessage, type AlertState, isSnoozed } from './alert-state.ts';
+
+/** Sentences of one message. The others are counted. */
+export const LINES_MAX = 20;
+
+/**
+ * The next message of a channel: all alarms of one condition that it was not told, or all recoveries of one. Undefined if everything is told.
+ */
+export function composeMessage(
+  state: AlertState,
+  { channelId, workgroupId, nowMs }: { channelId: string; workgroupId: string; nowMs: UtcMs },
+): AlertMessage | undefined {
+  const digests = state.channels[channelId]?.digestAtMs ?? {};
+  for (const condition of conditionNames) {
+    const { digestMs }: AlertCondition<ConditionName> = alertConditions[condition];
+    const own = state.alarms.filter((alarm) => alarm.condition === condition);
+    const raised = own.filter(
+      ({ endedAtMs, isKnown, channels }) =>
+        endedAtMs === null && !isKnown && channels[channelId] === undefined,
+    );
+    const isEarly =
+      digestMs !== undefined && Math.abs(nowMs - (digests[condition] ?? Number.NEGATIVE_INFINITY)) < digestMs;
+    const about = { workgroupId, condition, nowMs };
+    if (raised.length > 0 && !isEarly && !isSnoozed(state, condition, nowMs))
+      return messageOf('raised', raised, about);
+    const ended = own.filter(
+      ({ endedAtMs, channels }) => endedAtMs !== null && channels[channelId] === 'told',
+    );
+    if (ended.length > 0) return messageOf('recovered', ended, about);
+  }
+  return undefined;
+}
+
+function messageOf(
+  kind: 'raised' | 'recovered',
+  alarms: readonly Alarm[],
+  { workgroupId, condition, nowMs }: { workgroupId: string; condition: ConditionName; nowMs: UtcMs },
+): AlertMessage {
+  const { title, isUrgent }: AlertCondition<ConditionName> = alertConditions[condition];
+  const count = alarms.length > 1 ? ` (${alarms.length.toLocaleString('en')})` : '';
+  const lines = alarms.slice(0, LINES_MAX).map(({ text }) => visibleText(text));
+  const more = alarms.length - lines.length;
+  if (more > 0) lines.push(`and ${more.toLocaleString('en')} more; "wattline alerts list" shows them`);
+  return {
+    id: randomUUID(),
+    kind,
+    condition,
+    subjects: alarms.map(({ subject }) => subject),
+    title: `${workgroupId}: ${kind === 'recovered' ? 'over: ' : ''}${title}${count}`,
+    text: lines.join('\n'),
+    isUrgent: isUrgent === true && kind === 'raised',
+    atMs: nowMs,
+    attempts: 0,
+  };
+}
+
+/** The state after the receiver has taken or refused the message of a channel. */
+export function afterMessage(state: AlertState, channelId: string, outcome: 'told' | 'refused'): AlertState {
+  const message = state.channels[channelId]?.message;
+  if (!message) return state;
+  const subjects = new Set(message.subjects);
+  const alarms = state.alarms.flatMap((alarm): Alarm[] => {
+    if (alarm.condition !== message.condition || !subjects.has(alarm.subject)) return [alarm];
+    // One that has begun again meanwhile is told again.
+    const { [channelId]: _, ...others } = alarm.channels;
+    const channels = message.kind === 'raised' ? { ...others, [channelId]: outcome } : others;
+    const isOver = alarm.endedAtMs !== null && !Object.values(channels).includes('told');
+    return isOver ? [] : [{ ...alarm, channels }];
+  });
+  return { ...state, alarms };
+}

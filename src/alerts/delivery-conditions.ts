@@ -1,0 +1,38 @@
+import { HOUR_MS } from '../lib/time.ts';
+import { formatDuration } from '../lib/units.ts';
+import type { AlertCondition } from './alert-condition.ts';
+
+export const exportUndelivered: AlertCondition<'exportUndelivered'> = {
+  title: 'Export not delivered',
+  find: ({ exports, nowMs }, { limit }) =>
+    exports?.flatMap(({ id, undelivered }) => {
+      if (!undelivered || Math.abs(nowMs - undelivered.dueMs) < limit) return [];
+      const { period, why } = undelivered;
+      const text = `export ${id} has not delivered ${period}, which was due more than ${formatDuration(limit)} ago${why ? `: ${why}` : ''}`;
+      return [{ subject: id, text }];
+    }),
+};
+
+export const exportOutdated: AlertCondition<'exportOutdated'> = {
+  title: 'Delivered files outdated',
+  isNews: true,
+  digestMs: HOUR_MS,
+  find: ({ exports }) =>
+    exports
+      ?.filter(({ outdatedFiles }) => outdatedFiles > 0)
+      .map(({ id }) => ({
+        subject: id,
+        text: `the data of delivered files of export ${id} have changed; "wattline exports list" shows which`,
+      })),
+};
+
+export const budget: AlertCondition<'budget'> = {
+  title: 'Below the budget',
+  find: ({ budgets }, { limit }) =>
+    budgets
+      ?.filter(({ actualWh, budgetWh }) => budgetWh > 0 && actualWh < (1 - limit) * budgetWh)
+      .map(({ site, month }) => ({
+        subject: `${site} ${month}`,
+        text: `${site} is more than ${Number((limit * 100).toFixed(2))} % below its budget of ${month} up to yesterday`,
+      })),
+};

@@ -1,0 +1,81 @@
+import type { ConditionSettings } from '../config/alert-settings.ts';
+import { formatInstant } from '../lib/time.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition.ts';
+import type { AlertFacts, DayFact } from './alert-facts.ts';
+
+export const deviceSilent: AlertCondition<'deviceSilent'> = {
+  title: 'Device silent',
+  find: ({ silences, nameOf }, { limit }) =>
+    silences
+      ?.filter(({ silentMs }) => silentMs >= limit)
+      .map(({ device, lastSeenMs }) => ({
+        subject: device,
+        text: `${nameOf(device)} has sent nothing since ${formatInstant(lastSeenMs).slice(0, 16)}Z`,
+      })),
+};
+
+export const deviceIdle: AlertCondition<'deviceIdle'> = {
+  title: 'Device without energy',
+  find: (facts, { limit }) =>
+    facts.idleDays
+      ?.filter(({ siblings }) => siblings >= limit)
+      .map(({ device, source, day, siblings }) => ({
+        subject: `${device} ${source}`,
+        text: `${facts.nameOf(device)}, ${source}, reports and has 0 Wh on ${day}, while ${siblings} others have energy`,
+      })),
+};
+
+export const coverage: AlertCondition<'coverage'> = {
+  title: 'Day with missing readings',
+  isNews: true,
+  find: (facts, { limit }: ConditionSettings<'coverage'>) =>
+    facts.thinDays
+      ?.filter((one) => one.coverage < limit)
+      .map((one) =>
+        ofDay(
+          facts,
+          one,
+          `has readings for ${Math.floor(one.coverage * 100)} % of ${one.day}, which is final`,
+        ),
+      ),
+};
+
+export const dayFlagged: AlertCondition<'dayFlagged'> = {
+  title: 'Day with a doubt',
+  isNews: true,
+  find: (facts, { limit }) =>
+    facts.flaggedDays
+      ?.filter(({ flag }) => (limit as readonly string[]).includes(flag))
+      .map((one) => ofDay(facts, one, `has the flag ${one.flag} on ${one.day}`, one.flag)),
+};
+
+export const dayRestated: AlertCondition<'dayRestated'> = {
+  title: 'Final days changed',
+  isNews: true,
+  endsQuietly: true,
+  digestMs: 3_600_000,
+  find: (facts) =>
+    facts.restatedDays?.map((one) =>
+      ofDay(
+        facts,
+        one,
+        `has ${wh(one.afterWh)} on ${one.day} instead of ${wh(one.beforeWh)}`,
+        String(one.version),
+      ),
+    ),
+};
+
+const wh = (value: number | null) => (value === null ? 'no energy' : `${value.toLocaleString('en')} Wh`);
+
+function ofDay(
+  { nameOf }: AlertFacts,
+  { day, device, source, seenUntilMs }: DayFact,
+  says: string,
+  more?: string,
+): AlertFinding {
+  return {
+    subject: [day, device, source, ...(more === undefined ? [] : [more])].join(' '),
+    text: `${nameOf(device)}, ${source}, ${says}`,
+    lastsUntilMs: seenUntilMs,
+  };
+}

@@ -1,0 +1,98 @@
+import type { AlertChannel, ConditionName } from '../config/alert-settings.ts';
+import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { alertConditions, conditionNames } from './alert-conditions.ts';
+import { type AlertState, emptyAlertState, isSnoozed } from './alert-state.ts';
+
+export const alertKinds = ['webhook', 'ntfy', 'email'] as const;
+/** Open alerts of one answer. */
+export const ALERTS_LISTED_MAX = 1_000;
+
+export interface AlertPage {
+  /** Default: 0. */
+  offset?: number | undefined;
+  /** Default: 100. */
+  limit?: number | undefined;
+}
+
+export interface ListedAlert {
+  condition: string;
+  title: string;
+  subject: string;
+  text: string;
+  since: string;
+  /** It was there when the alerts began, so no channel was told. */
+  known: boolean;
+  snoozed: boolean;
+  seenBy: string | null;
+  /** Channels that were told. */
+  told: string[];
+}
+
+export interface AlertList {
+  /** The most important first, and the newest first within a condition. */
+  alerts: ListedAlert[];
+  /** All open alerts. */
+  total: number;
+  /** Without those that were seen, are snoozed, or were there before. */
+  unseen: number;
+  snoozes: Array<{ condition: string; until: string; by: string }>;
+  channels: Array<{
+    id: string;
+    kind: (typeof alertKinds)[number];
+    lastSentAt: string | null;
+    lastError: string | null;
+    /** A message is under way or will be tried again. */
+    waiting: boolean;
+  }>;
+}
+
+/** @param state undefined if nothing is judged, because there is no channel */
+export function listAlerts(
+  state: AlertState = emptyAlertState,
+  { page, channels, nowMs }: { page: AlertPage; channels: readonly AlertChannel[]; nowMs: UtcMs },
+): AlertList {
+  const { offset = 0, limit = 100 } = page;
+  const open = state.alarms
+    .filter(({ endedAtMs }) => endedAtMs === null)
+    .toSorted(
+      (a, b) =>
+        rankOf(a.condition) - rankOf(b.condition) ||
+        b.openedAtMs - a.openedAtMs ||
+        (a.subject < b.subject ? -1 : 1),
+    );
+  const isUnseen = (alarm: (typeof open)[number]) =>
+    !alarm.seen && !alarm.isKnown && !isSnoozed(state, alarm.condition, nowMs);
+  return {
+    alerts: open.slice(offset, offset + Math.min(limit, ALERTS_LISTED_MAX)).map((alarm) => ({
+      condition: alarm.condition,
+      title: alertConditions[alarm.condition as ConditionName]?.title ?? alarm.condition,
+      subject: alarm.subject,
+      text: alarm.text,
+      since: formatInstant(alarm.openedAtMs),
+      known: alarm.isKnown === true,
+      snoozed: isSnoozed(state, alarm.condition, nowMs),
+      seenBy: alarm.seen?.by ?? null,
+      told: Object.entries(alarm.channels).flatMap(([id, outcome]) => (outcome === 'told' ? [id] : [])),
+    })),
+    total: open.length,
+    unseen: open.filter(isUnseen).length,
+    snoozes: state.snoozes
+      .filter(({ atMs, forMs }) => Math.abs(nowMs - atMs) < forMs)
+      .map(({ condition, atMs, forMs, by }) => ({ condition, until: formatInstant(atMs + forMs), by })),
+    channels: channels.map((channel) => {
+      const { id } = channel;
+      const found = state.channels[id];
+      return {
+        id,
+        kind: alertKinds.find((kind) => channel[kind] !== undefined)!,
+        lastSentAt: found?.lastSentAtMs === undefined ? null : formatInstant(found.lastSentAtMs),
+        lastError: found?.lastError?.message ?? null,
+        waiting: found?.message !== undefined,
+      };
+    }),
+  };
+}
+
+function rankOf(condition: string): number {
+  return (conditionNames as string[]).indexOf(condition);
+}

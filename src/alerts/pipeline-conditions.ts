@@ -1,0 +1,88 @@
+import { formatInstant, MINUTE_MS } from '../lib/time.ts';
+import { formatDuration } from '../lib/units.ts';
+import type { AlertCondition } from './alert-condition.ts';
+
+export const stageLate: AlertCondition<'stageLate'> = {
+  title: 'Stage without success',
+  isUrgent: true,
+  find: ({ stages }, { limit }) =>
+    stages
+      ?.filter(({ failingMs }) => failingMs >= limit)
+      .map(({ stage, why }) => ({ subject: stage, text: `${stage}: ${why}` })),
+};
+
+export const behind: AlertCondition<'behind'> = {
+  title: 'Behind the stream',
+  find({ lagMs }, { limit }) {
+    if (lagMs === undefined) return undefined;
+    if (lagMs < limit) return [];
+    return [{ subject: 'stream', text: `the work is more than ${formatDuration(limit)} behind the stream` }];
+  },
+};
+
+export const dataLossAhead: AlertCondition<'dataLossAhead'> = {
+  title: 'Data loss ahead',
+  isUrgent: true,
+  find({ lagMs, retentionMs }, { limit }) {
+    if (lagMs === undefined) return undefined;
+    if (lagMs < limit * retentionMs) return [];
+    const left = formatDuration(Math.max(0, Math.round(((1 - limit) * retentionMs) / MINUTE_MS) * MINUTE_MS));
+    return [
+      {
+        subject: 'stream',
+        text: `messages are not read, and the stream keeps them for ${formatDuration(retentionMs)}: they are lost in less than ${left}`,
+      },
+    ];
+  },
+};
+
+export const gap: AlertCondition<'gap'> = {
+  title: 'Gap in the stream',
+  isUrgent: true,
+  isNews: true,
+  find: ({ gaps }) =>
+    gaps?.map(({ gapId, reason, fromMs, toMs }) => {
+      const when =
+        fromMs === null || toMs === null ? '' : ` from ${formatInstant(fromMs)} to ${formatInstant(toMs)}`;
+      return { subject: String(gapId), text: `a part of the stream${when} could not be read (${reason})` };
+    }),
+};
+
+export const quarantine: AlertCondition<'quarantine'> = {
+  title: 'Messages not used',
+  find({ lastHour }, { limit }) {
+    if (lastHour === undefined) return undefined;
+    const { messages, quarantined } = lastHour;
+    if (quarantined === 0 || quarantined <= limit * (messages + quarantined)) return [];
+    const percent = Number((limit * 100).toFixed(2));
+    return [
+      {
+        subject: 'messages',
+        text: `more than ${percent} % of the messages of the last hour could not be used`,
+      },
+    ];
+  },
+};
+
+export const disk: AlertCondition<'disk'> = {
+  title: 'Disk nearly full',
+  isUrgent: true,
+  find({ disk: found }, { limit }) {
+    if (found === undefined) return undefined;
+    if (found.freeBytes >= limit * found.sizeBytes) return [];
+    const percent = Number((limit * 100).toFixed(2));
+    return [{ subject: 'dataDir', text: `the disk of dataDir has less than ${percent} % of free space` }];
+  },
+};
+
+export const inputDisconnected: AlertCondition<'inputDisconnected'> = {
+  title: 'Input disconnected',
+  isUrgent: true,
+  find: ({ inputs }, { limit }) =>
+    inputs
+      ?.filter(({ disconnectedMs }) => disconnectedMs >= limit)
+      .map(({ input, address, problem }) => ({
+        subject: input,
+        text: `input ${input} is not connected to ${address}${problem ? `: ${problem}` : ''}`,
+      })),
+};

@@ -1,0 +1,35 @@
+import type { WorkgroupConfig } from '../config/config.ts';
+import { addDays, localDateOf, type UtcMs } from '../lib/time.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
+import { siteVariance } from '../report/site-report.ts';
+import type { AlertFacts } from './alert-facts.ts';
+
+/** Sites are few, but a configuration can have many. */
+export const BUDGET_SITES_MAX = 100;
+
+/**
+ * Compares the sites of a workgroup with their budgets, from the first of the month to yesterday. Only days with energy and a budget count. On
+ * the first of a month it is the month before.
+ * @throws errors of the lake
+ */
+export async function readBudgets(
+  lake: LakeReader,
+  workgroup: WorkgroupConfig,
+  nowMs: UtcMs,
+): Promise<NonNullable<AlertFacts['budgets']>> {
+  const generation = await lake.current(workgroup.id);
+  if (!generation) return [];
+  const today = localDateOf(nowMs, workgroup.timezone);
+  const endDay = addDays(today, -1);
+  const month = endDay.slice(0, 7);
+  const range = { startDay: `${month}-01`, endDay };
+  const sites = workgroup.sites.filter(({ meters }) => meters.length > 0).slice(0, BUDGET_SITES_MAX);
+  const found: Array<NonNullable<AlertFacts['budgets']>[number]> = [];
+  for (const site of sites) {
+    const asked = { workgroup, site, zone: workgroup.timezone, generation, ...range };
+    const read = await siteVariance(asked, { scenario: undefined, today }).read(lake);
+    const { actualWh, budgetWh } = read(range).total;
+    found.push({ site: site.name, month, actualWh, budgetWh });
+  }
+  return found;
+}

@@ -1,0 +1,97 @@
+import { channelsOf } from '../config/alert-settings.ts';
+import type { Workgroups } from '../config/workgroups.ts';
+import { TransientError } from '../lib/errors.ts';
+import { type Repeating, repeat } from '../lib/repeat.ts';
+import type { StartTimer } from '../lib/timer.ts';
+import { type AlertRequest, changeByHand } from './change-by-hand.ts';
+import { type AlertList, type AlertPage, listAlerts } from './list-alerts.ts';
+import { createWorkgroupWatch, type WorkgroupWatch, type WorkgroupWatchOptions } from './watch-workgroup.ts';
+
+export interface AlertsOptions extends Pick<WorkgroupWatchOptions, 'settings' | 'send' | 'clock' | 'logger'> {
+  workgroups: Pick<Workgroups, 'list' | 'onChange'>;
+  /** What is particular to a workgroup. */
+  open(workgroupId: string): Pick<WorkgroupWatchOptions, 'book' | 'readFacts' | 'isOwner'>;
+  startTimer: StartTimer;
+}
+
+/** The alerts of the workgroups that this worker owns. */
+export interface Alerts {
+  /** True if a channel receives the alerts of a workgroup. */
+  covers(workgroupId: string): boolean;
+  list(workgroupId: string, page: AlertPage): Promise<AlertList>;
+  /** @throws TransientError if it cannot be stored now; TerminalError if the workgroup has no channel */
+  change(workgroupId: string, request: AlertRequest): Promise<AlertList>;
+  /** To be called before the workgroup is given up. */
+  leave(workgroupId: string): Promise<void>;
+  /** Finished attempts, by channel and outcome. */
+  sent(): ReadonlyMap<string, ReadonlyMap<string, number>>;
+  stop(): Promise<void>;
+}
+
+/** Judges each covered workgroup with a timer of its own, so that none waits for another. */
+export function startAlerts(options: AlertsOptions): Alerts {
+  const { settings, workgroups, startTimer, clock } = options;
+  const counts = new Map<string, Map<string, number>>(
+    settings.channels.map(({ id }) => [
+      id,
+      new Map(['told', 'refused', 'failed'].map((outcome) => [outcome, 0])),
+    ]),
+  );
+  const watches = new Map<string, { watch: WorkgroupWatch; rounds: Repeating }>();
+  const covers = (workgroupId: string) => channelsOf(settings, workgroupId).length > 0;
+
+  function follow(): void {
+    const wanted = new Set(workgroups.list().flatMap(({ id }) => (covers(id) ? [id] : [])));
+    for (const [id, { watch, rounds }] of watches) {
+      if (wanted.has(id)) continue;
+      watches.delete(id);
+      void rounds.stop().then(watch.leave);
+    }
+    for (const workgroupId of wanted) {
+      if (watches.has(workgroupId)) continue;
+      const watch = createWorkgroupWatch({
+        ...options,
+        ...options.open(workgroupId),
+        workgroupId,
+        onSent(channelId, outcome) {
+          const own = counts.get(channelId)!;
+          own.set(outcome, own.get(outcome)! + 1);
+        },
+      });
+      watches.set(workgroupId, { watch, rounds: repeat(settings.checkEvery, startTimer, watch.round) });
+    }
+  }
+  follow();
+  const stopFollowing = workgroups.onChange(follow);
+
+  function watchOf(workgroupId: string): WorkgroupWatch {
+    const found = watches.get(workgroupId)?.watch;
+    if (found) return found;
+    throw new TransientError('NoAlerts', 'no channel of "alerts" receives the alerts of this workgroup');
+  }
+
+  return {
+    covers,
+    async list(workgroupId, page) {
+      const state = covers(workgroupId) ? await watchOf(workgroupId).state() : undefined;
+      return listAlerts(state, { page, channels: channelsOf(settings, workgroupId), nowMs: clock.now() });
+    },
+    async change(workgroupId, request) {
+      const state = await watchOf(workgroupId).change(changeByHand(request, clock.now()));
+      return listAlerts(state, { page: {}, channels: channelsOf(settings, workgroupId), nowMs: clock.now() });
+    },
+    async leave(workgroupId) {
+      await watches.get(workgroupId)?.watch.leave();
+    },
+    sent: () => counts,
+    async stop() {
+      stopFollowing();
+      await Promise.all(
+        [...watches.values()].map(async ({ watch, rounds }) => {
+          await rounds.stop();
+          await watch.leave();
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { webhookSchema } from './export-settings.ts';
+import { mailRecipients } from './mail-settings.ts';
+import { serverUrl } from './s3-settings.ts';
+import { duration } from './setting-types.ts';
+
+const CHANNELS_MAX = 20;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** How long a condition has to last before its alert. */
+const lasting = (defaultMs: number) => duration({ minMs: 0, maxMs: 7 * DAY_MS }).default(defaultMs);
+const time = (defaultMs: number) => duration({ minMs: 1_000, maxMs: 30 * DAY_MS }).default(defaultMs);
+const share = (defaultShare: number) =>
+  z.number().gt(0, 'must be above 0').max(1, 'must be at most 1, which is 100 %').default(defaultShare);
+
+/** `off`, or the limit and the time that a condition has to last. */
+const condition = <Limit extends z.ZodType>(limit: Limit, lastsMs = 0) =>
+  z.union([z.literal('off'), z.strictObject({ limit, for: lasting(lastsMs) })]).prefault({} as never);
+const plain = (lastsMs = 0) =>
+  z.union([z.literal('off'), z.strictObject({ for: lasting(lastsMs) })]).prefault({} as never);
+
+/** The flags of days that can be reported. */
+export const alertFlags = [
+  'contradicted',
+  'rebase',
+  'substituted',
+  'reset',
+  'spike',
+  'glitch',
+  'incomplete',
+] as const;
+
+const conditionsSchema = z
+  .strictObject({
+    /** Time without success of a stage of the pipeline. */
+    stageLate: condition(time(5 * MINUTE_MS)),
+    /** Age of the last message that was read, while there are newer ones. */
+    behind: condition(time(5 * MINUTE_MS), 10 * MINUTE_MS),
+    /** The same, as a share of `stream.retention`. */
+    dataLossAhead: condition(share(0.5)),
+    gap: plain(),
+    /** Time without data of a device. */
+    deviceSilent: condition(time(60 * MINUTE_MS)),
+    /** The least number of other devices with energy. */
+    deviceIdle: condition(z.number().int().min(1).max(10_000).default(2)),
+    /** Covered share of a final day. */
+    coverage: condition(share(0.9)),
+    /** Flags of days. */
+    dayFlagged: condition(
+      z
+        .array(z.enum(alertFlags, { error: `must be of ${alertFlags.join(', ')}` }))
+        .min(1)
+        .default(['contradicted', 'rebase', 'substituted']),
+    ),
+    /** Share of the messages of the last hour. */
+    quarantine: condition(share(0.01)),
+    dayRestated: plain(),
+    exportOutdated: plain(),
+    /** Time since a file was due. */
+    exportUndelivered: condition(time(60 * MINUTE_MS)),
+    /** Share of the budget that is missing, month to date. */
+    budget: condition(share(0.1)),
+    /** Free share of the disk of dataDir. */
+    disk: condition(share(0.1), 5 * MINUTE_MS),
+    /** Time without connection to a broker. */
+    inputDisconnected: condition(time(5 * MINUTE_MS)),
+  })
+  .prefault({});
+
+const ntfySchema = z.strictObject({
+  /** The address of the topic, such as "https://ntfy.sh/my-topic". */
+  url: serverUrl,
+  token: z.string().min(1).optional(),
+});
+
+const channelKinds = ['webhook', 'ntfy', 'email'] as const;
+
+const channelSchema = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must have only lower-case letters, digits, - and _, at most 64'),
+    webhook: webhookSchema.optional(),
+    ntfy: ntfySchema.optional(),
+    /** By the server of `mail`. */
+    email: z.strictObject({ to: mailRecipients }).optional(),
+    /** Only these workgroups. Default: all. */
+    workgroups: z.array(z.string()).min(1, 'must name a workgroup, or be left out').optional(),
+  })
+  .superRefine((channel, context) => {
+    if (channelKinds.filter((kind) => channel[kind] !== undefined).length !== 1)
+      context.addIssue({ code: 'custom', message: `must have one of ${channelKinds.join(', ')}` });
+  });
+
+/** Alerts without a monitoring system. Without channels nothing is judged. */
+export const alertsSchema = z
+  .strictObject({
+    channels: z
+      .array(channelSchema)
+      .max(CHANNELS_MAX)
+      .default([])
+      .superRefine((channels, context) => {
+        for (const [index, { id }] of channels.entries())
+          if (channels.findIndex((other) => other.id === id) < index)
+            context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is used twice` });
+      }),
+    /** How often the conditions are judged. */
+    checkEvery: duration({ minMs: 1_000, maxMs: 10 * MINUTE_MS }).default(30_000),
+    conditions: conditionsSchema,
+  })
+  .prefault({});
+
+export type AlertSettings = z.output<typeof alertsSchema>;
+export type AlertChannel = AlertSettings['channels'][number];
+export type ConditionName = keyof AlertSettings['conditions'];
+/** The settings of a condition that is not off. */
+export type ConditionSettings<Name extends ConditionName = ConditionName> = Exclude<
+  AlertSettings['conditions'][Name],
+  'off'
+>;
+
+/** The channels that receive the alerts of a workgroup. */
+export function channelsOf(
+  { channels }: Pick<AlertSettings, 'channels'>,
+  workgroupId: string,
+): AlertChannel[] {
+  return channels.filter(({ workgroups }) => workgroups?.includes(workgroupId) ?? true);
+}
+
+/** Checks that a channel that sends mails has a server. Also called with settings that have other problems. */
+export function refuseAlertsWithoutServer(
+  { alerts, mail }: { alerts?: { channels?: unknown } | undefined; mail?: unknown },
+  context: z.RefinementCtx,
+): void {
+  if (mail !== undefined) return;
+  const channels = alerts?.channels;
+  for (const [index, one] of (Array.isArray(channels) ? channels : []).entries())
+    if (one?.email !== undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['alerts', 'channels', index, 'email'],
+        message: 'needs the mail server: configure mail',
+      });
+}

@@ -1,0 +1,119 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { conditionNames } from '../alerts/alert-conditions.ts';
+import { SNOOZE_MS_MAX } from '../alerts/change-by-hand.ts';
+import { ALERTS_LISTED_MAX } from '../alerts/list-alerts.ts';
+import type { Audit } from '../audit/audit.ts';
+import { rejectOtherMethods } from '../http/http-server.ts';
+import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { MINUTE_MS } from '../lib/time.ts';
+import { addressSchema } from '../report/day-request.ts';
+import { errorSchema } from '../report/report-schemas.ts';
+import { alertListSchema } from './alert-schemas.ts';
+import type { AskOwner } from './ask-owner.ts';
+import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+
+const url = '/api/v1/orgs/:workgroupId/alerts';
+const BODY_BYTES_MAX = 4_096;
+const SNOOZE_MINUTES_MAX = SNOOZE_MS_MAX / MINUTE_MS;
+
+const querySchema = z.strictObject({
+  limit: countParameter(ALERTS_LISTED_MAX).meta({ description: 'The most alerts. Default: 100' }),
+  page: countParameter(ALERTS_LISTED_MAX).meta({ description: 'Default: 1' }),
+});
+const condition = z.enum([...conditionNames, 'all']).meta({ description: 'A condition, or all' });
+const snoozeSchema = z.strictObject({
+  condition,
+  minutes: z
+    .int()
+    .min(0)
+    .max(SNOOZE_MINUTES_MAX)
+    .meta({ description: 'Nothing of the condition is sent for this long; 0 ends a snooze' }),
+});
+const seenSchema = z.strictObject({
+  condition,
+  subject: z.string().max(1_024).optional().meta({ description: 'Default: all of the condition' }),
+});
+
+/** Open alerts, and what people do with them. */
+export function registerAlertRoutes(
+  app: FastifyInstance,
+  { guard, askOwner, audit }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit },
+): void {
+  const about = { tags: ['operate'], params: addressSchema };
+  const answers = { 200: alertListSchema, ...operatorErrors, 413: errorSchema, 415: errorSchema };
+  app.get(
+    url,
+    {
+      attachValidation: true,
+      schema: {
+        ...about,
+        summary: 'Alerts',
+        description:
+          'Open alerts, snoozes, and the state of the channels. Empty if no channel is configured for the workgroup.',
+        querystring: querySchema,
+        response: tagged(alertListSchema, operatorErrors),
+      },
+    },
+    async (request, reply) => {
+      const { workgroup } = guard(request, ['search:read']);
+      const { limit = 100, page = 1 } = request.query as z.output<typeof querySchema>;
+      const list = await askOwner(workgroup.id, 'alertList', { offset: (page - 1) * limit, limit });
+      return sendTagged(request, reply, list);
+    },
+  );
+  app.post(
+    `${url}/snooze`,
+    {
+      attachValidation: true,
+      bodyLimit: BODY_BYTES_MAX,
+      onRequest: async (request) => void guard(request, ['org:admin']),
+      schema: {
+        ...about,
+        summary: 'Snooze alerts',
+        description:
+          'Sends nothing of a condition for a while. What still holds at the end is sent then. Needs `org:admin`, and is in the audit log.',
+        body: snoozeSchema,
+        response: answers,
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, actor } = guard(request, ['org:admin']);
+      const { condition: of, minutes } = request.body as z.output<typeof snoozeSchema>;
+      audit.record(workgroup.id, { actor, action: 'alerts.snoozed', target: of, data: { minutes } });
+      reply.header('Cache-Control', 'no-store');
+      return askOwner(workgroup.id, 'alertChange', {
+        do: 'snooze',
+        condition: of,
+        forMs: minutes * MINUTE_MS,
+        by: actor,
+      });
+    },
+  );
+  app.post(
+    `${url}/seen`,
+    {
+      attachValidation: true,
+      bodyLimit: BODY_BYTES_MAX,
+      onRequest: async (request) => void guard(request, ['org:admin']),
+      schema: {
+        ...about,
+        summary: 'Note that alerts were seen',
+        description: 'Other people see that somebody cares. Needs `org:admin`, and is in the audit log.',
+        body: seenSchema,
+        response: answers,
+      },
+    },
+    async (request, reply) => {
+      const { workgroup, actor } = guard(request, ['org:admin']);
+      const { condition: of, subject } = request.body as z.output<typeof seenSchema>;
+      const data = subject === undefined ? {} : { subject };
+      audit.record(workgroup.id, { actor, action: 'alerts.seen', target: of, data });
+      reply.header('Cache-Control', 'no-store');
+      return askOwner(workgroup.id, 'alertChange', { do: 'see', condition: of, ...data, by: actor });
+    },
+  );
+  rejectOtherMethods(app, url, ['GET']);
+  rejectOtherMethods(app, `${url}/snooze`, ['POST']);
+  rejectOtherMethods(app, `${url}/seen`, ['POST']);
+}

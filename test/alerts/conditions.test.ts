@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { conditionNames } from '../../src/alerts/alert-conditions.ts';
+import type { ConditionName } from '../../src/config/alert-settings.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { TEST_START_MS } from '../support/test-clock.ts';
+import { openWatch, startReceiver, type WatchFixture } from './watch-fixture.ts';
+
+type Facts = WatchFixture['facts'];
+const day = { day: '2026-11-18', device: 'd1', source: 'pv', seenUntilMs: TEST_START_MS + 5 * DAY_MS };
+
+/** By condition: facts with which it holds, with which it only just does not, and a part of its sentence. */
+const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> = {
+  stageLate: {
+    holds: { stages: [{ stage: 'rollup', failingMs: 5 * MINUTE_MS, why: 'the disk is full' }] },
+    not: { stages: [{ stage: 'rollup', failingMs: 5 * MINUTE_MS - 1, why: 'the disk is full' }] },
+    says: 'rollup: the disk is full',
+  },
+  behind: { holds: { lagMs: 5 * MINUTE_MS }, not: { lagMs: 5 * MINUTE_MS - 1 }, says: 'more than 5m behind' },
+  dataLossAhead: {
+    holds: { lagMs: 12 * HOUR_MS },
+    not: { lagMs: 12 * HOUR_MS - 1 },
+    says: 'they are lost in less than 12h',
+  },
+  gap: {
+    holds: { gaps: [{ gapId: 7, reason: 'expired', fromMs: TEST_START_MS, toMs: TEST_START_MS + HOUR_MS }] },
+    not: { gaps: [] },
+    says: 'from 2026-11-20T12:00:00.000Z',
+  },
+  deviceSilent: {
+    holds: { silences: [{ device: 'd1', silentMs: HOUR_MS, lastSeenMs: TEST_START_MS - HOUR_MS }] },
+    not: { silences: [{ device: 'd1', silentMs: HOUR_MS - 1, lastSeenMs: TEST_START_MS - HOUR_MS }] },
+    says: 'd1 has sent nothing since 2026-11-20T11:00Z',
+  },
+  deviceIdle: {
+    holds: { idleDays: [{ ...day, siblings: 2 }] },
+    not: { idleDays: [{ ...day, siblings: 1 }] },
+    says: 'd1, pv, reports and has 0 Wh on 2026-11-18, while 2 others have energy',
+  },
+  coverage: {
+    holds: { thinDays: [{ ...day, coverage: 0.899 }] },
+    not: { thinDays: [{ ...day, coverage: 0.9 }] },
+    says: 'has readings for 89 % of 2026-11-18',
+  },
+  dayFlagged: {
+    holds: { flaggedDays: [{ ...day, flag: 'substituted' }] },
+    not: { flaggedDays: [{ ...day, flag: 'reset' }] },
+    says: 'd1, pv, has the flag substituted on 2026-11-18',
+  },
+  quarantine: {
+    holds: { lastHour: { messages: 9_890, quarantined: 110 } },
+    not: { lastHour: { messages: 9_900, quarantined: 100 } },
+    says: 'more than 1 % of the messages',
+  },
+  dayRestated: {
+    holds: { restatedDays: [{ ...day, version: 2, beforeWh: 1_000, afterWh: null }] },
+    not: { restatedDays: [] },
+    says: 'd1, pv, has no energy on 2026-11-18 instead of 1,000 Wh',
+  },
+  exportOutdated: {
+    holds: { exports: [{ id: 'erp', outdatedFiles: 1 }] },
+    not: { exports: [{ id: 'erp', outdatedFiles: 0 }] },
+    says: 'the data of delivered files of export erp have changed',
+  },
+  exportUndelivered: {
+    holds: {
+      exports: [
+        {
+          id: 'erp',
+          outdatedFiles: 0,
+          undelivered: { period: '2026-10', dueMs: TEST_START_MS - HOUR_MS, why: 'no answer' },
+        },
+      ],
+    },
+    not: { exports: [{ id: 'erp', outdatedFiles: 0 }] },
+    says: 'export erp has not delivered 2026-10, which was due more than 1h ago: no answer',
+  },
+  budget: {
+    holds: { budgets: [{ site: 'roof', month: '2026-11', actualWh: 899, budgetWh: 1_000 }] },
+    not: { budgets: [{ site: 'roof', month: '2026-11', actualWh: 900, budgetWh: 1_000 }] },
+    says: 'roof is more than 10 % below its budget of 2026-11',
+  },
+  disk: {
+    holds: { disk: { freeBytes: 99, sizeBytes: 1_000 } },
+    not: { disk: { freeBytes: 100, sizeBytes: 1_000 } },
+    says: 'less than 10 % of free space',
+  },
+  inputDisconnected: {
+    holds: {
+      inputs: [
+        { input: 'garage', address: 'mqtt://broker', disconnectedMs: 5 * MINUTE_MS, problem: 'ECONNREFUSED' },
+      ],
+    },
+    not: { inputs: [{ input: 'garage', address: 'mqtt://broker', disconnectedMs: 5 * MINUTE_MS - 1 }] },
+    says: 'input garage is not connected to mqtt://broker: ECONNREFUSED',
+  },
+};
+
+describe('a condition', () => {
+  test.each(conditionNames)('%s is told once when it holds, and once when it is over', async (name) => {
+    const { holds, not, says } = cases[name];
+    const receiver = await startReceiver();
+    const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+    Object.assign(facts, not);
+    await round();
+    expect(receiver.received).toHaveLength(0);
+
+    Object.assign(facts, holds);
+    for (let minute = 0; minute <= 10; minute++) {
+      await round();
+      await clock.advance(MINUTE_MS);
+    }
+    const own = () => receiver.received.filter(({ json }) => json.condition === name);
+    expect(own().map(({ json }) => json.kind)).toEqual(['raised']);
+    expect(own()[0]!.json.text).toContain(says);
+
+    Object.assign(facts, not);
+    await round();
+    await round();
+    const isQuiet = name === 'dayRestated';
+    expect(own().map(({ json }) => json.kind)).toEqual(isQuiet ? ['raised'] : ['raised', 'recovered']);
+  });
+
+  test('that is off, or whose facts are not known, tells nothing and ends nothing', async () => {
+    const receiver = await startReceiver();
+    const channels = [{ id: 'ops', webhook: { url: receiver.url } }];
+    const { facts, round } = openWatch({ channels, conditions: { quarantine: 'off' } });
+    Object.assign(facts, cases.quarantine.holds, cases.deviceSilent.holds);
+    await round();
+    delete facts.silences;
+    await round();
+    Object.assign(facts, cases.deviceSilent.holds);
+    await round();
+    expect(receiver.titles()).toEqual(['home: Device silent']);
+  });
+
+  test('has to last for its time, and what lasts shorter is not told', async () => {
+    const receiver = await startReceiver();
+    const channels = [{ id: 'ops', webhook: { url: receiver.url } }];
+    const { facts, round, clock } = openWatch({ channels, conditions: { deviceSilent: { for: '10m' } } });
+    Object.assign(facts, cases.deviceSilent.holds);
+    await round();
+    await clock.advance(9 * MINUTE_MS);
+    await round();
+    Object.assign(facts, cases.deviceSilent.not);
+    await round();
+    Object.assign(facts, cases.deviceSilent.holds);
+    await round();
+    await clock.advance(9 * MINUTE_MS);
+    // A clock that is set back does not make it longer.
+    clock.set(TEST_START_MS - DAY_MS);
+    await round();
+    expect(receiver.received).toHaveLength(0);
+    await clock.advance(MINUTE_MS);
+    await round();
+    expect(receiver.titles()).toEqual(['home: Device silent']);
+  });
+
+  test('that reports news does not tell what is there at the beginning', async () => {
+    const receiver = await startReceiver();
+    const { facts, round, watch } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+    facts.gaps = [{ gapId: 1, reason: 'expired', fromMs: null, toMs: null }];
+    await round();
+    facts.gaps = [...facts.gaps, { gapId: 2, reason: 'expired', fromMs: null, toMs: null }];
+    await round();
+    expect(receiver.received.map(({ json }) => json.count)).toEqual([1]);
+    facts.gaps = [];
+    await round();
+    expect(receiver.received.map(({ json }) => [json.kind, json.count])).toEqual([
+      ['raised', 1],
+      ['recovered', 1],
+    ]);
+    expect((await watch.state()).alarms).toEqual([]);
+  });
+});

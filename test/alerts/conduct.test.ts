@@ -1,0 +1,296 @@
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openAlertBook } from '../../src/alerts/alert-book.ts';
+import { changeByHand } from '../../src/alerts/change-by-hand.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { createFolderStore } from '../../src/storage/folder-store.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+import { openWatch, startReceiver } from './watch-fixture.ts';
+
+const silent = (...devices: string[]) =>
+  devices.map((device) => ({ device, silentMs: 2 * HOUR_MS, lastSeenMs: TEST_START_MS }));
+
+test('many devices of one condition are one message, which says how many more there are', async () => {
+  const receiver = await startReceiver();
+  const { facts, round } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  facts.silences = silent(...Array.from({ length: 3_000 }, (_, index) => `device-${index}`));
+  await round();
+  expect(receiver.received).toHaveLength(1);
+  const { title, body, count } = receiver.received[0]!.json as { title: string; body: string; count: number };
+  expect(title).toBe('home: Device silent (3,000)');
+  expect(count).toBe(3_000);
+  expect(body.split('\n')).toHaveLength(21);
+  expect(body).toContain('and 2,980 more');
+  facts.silences = [];
+  await round();
+  expect(receiver.titles()).toEqual(['home: Device silent (3,000)', 'home: over: Device silent (3,000)']);
+});
+
+test('a webhook is signed, and has a key that is the same at each attempt', async () => {
+  const receiver = await startReceiver();
+  receiver.answers.push(503);
+  const secret = 'a-long-secret';
+  const { facts, round, clock } = openWatch({
+    channels: [{ id: 'ops', webhook: { url: receiver.url, secret, headers: { 'X-Key': 'one' } } }],
+  });
+  facts.silences = silent('d1');
+  await round();
+  await round();
+  expect(receiver.received).toHaveLength(1);
+  await clock.advance(MINUTE_MS);
+  await round();
+  const [first, second] = receiver.received;
+  expect(receiver.received).toHaveLength(2);
+  expect(second!.headers['idempotency-key']).toBe(first!.headers['idempotency-key']);
+  const signature = createHmac('sha256', secret).update(second!.text).digest('hex');
+  expect(second!.headers['wattline-signature']).toBe(`sha256=${signature}`);
+  expect(second!.headers['x-key']).toBe('one');
+  await clock.advance(DAY_MS);
+  await round();
+  expect(receiver.received).toHaveLength(2);
+});
+
+test('ntfy gets the text with a title, a priority and tags', async () => {
+  const receiver = await startReceiver();
+  const { facts, round } = openWatch({
+    channels: [{ id: 'phone', ntfy: { url: `${receiver.url}/my-topic`, token: 'tk_1' } }],
+  });
+  facts.gaps = [];
+  await round();
+  facts.gaps = [{ gapId: 1, reason: 'expired', fromMs: null, toMs: null }];
+  await round();
+  const [{ path, text, headers }] = receiver.received as [(typeof receiver.received)[number]];
+  expect({ path, text }).toEqual({
+    path: '/my-topic',
+    text: 'a part of the stream could not be read (expired)',
+  });
+  expect(headers).toMatchObject({
+    title: 'home: Gap in the stream',
+    priority: 'high',
+    tags: 'warning',
+    authorization: 'Bearer tk_1',
+  });
+});
+
+test('a refused message is not tried again, does not stop later ones, and has no recovery', async () => {
+  const receiver = await startReceiver();
+  receiver.answers.push(400);
+  const { facts, round, watch } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  facts.silences = silent('d1');
+  await round();
+  facts.silences = silent('d1', 'd2');
+  await round();
+  facts.silences = [];
+  await round();
+  expect(receiver.received.map(({ json }) => [json.kind, json.body])).toEqual([
+    ['raised', 'd1 has sent nothing since 2026-11-20T12:00Z'],
+    ['raised', 'd2 has sent nothing since 2026-11-20T12:00Z'],
+    ['recovered', 'd2 has sent nothing since 2026-11-20T12:00Z'],
+  ]);
+  expect((await watch.state()).alarms).toEqual([]);
+});
+
+test('an alarm that ends before its message goes out is never told', async () => {
+  const receiver = await startReceiver();
+  const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  receiver.answers.push(503);
+  facts.disk = { freeBytes: 1, sizeBytes: 100 };
+  facts.silences = silent('d1');
+  await round();
+  // The channel waits with its first message. The disk has lasted long enough and is well again before the next attempt.
+  await clock.advance(5 * MINUTE_MS);
+  facts.disk = { freeBytes: 90, sizeBytes: 100 };
+  await round();
+  await round();
+  expect(receiver.titles()).toEqual(['home: Device silent', 'home: Device silent']);
+});
+
+test('a message without an answer is tried again, and then its recovery is told', async () => {
+  const receiver = await startReceiver();
+  receiver.answers.push(500);
+  const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  facts.silences = silent('d1');
+  await round();
+  facts.silences = [];
+  await round();
+  await clock.advance(MINUTE_MS);
+  await round();
+  expect(receiver.received.map(({ json }) => json.kind)).toEqual(['raised', 'raised', 'recovered']);
+});
+
+test('a channel that does not answer holds up neither another channel nor the judging', async () => {
+  const receiver = await startReceiver();
+  const slow = await startReceiver();
+  slow.answers.push(0);
+  const { facts, watch } = openWatch({
+    channels: [
+      { id: 'slow', webhook: { url: slow.url } },
+      { id: 'ops', webhook: { url: receiver.url } },
+    ],
+  });
+  facts.silences = silent('d1');
+  await watch.round();
+  facts.silences = silent('d1', 'd2');
+  await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1);
+  await expect
+    .poll(
+      async () => {
+        await watch.round();
+        return receiver.received.length;
+      },
+      { timeout: 60_000 },
+    )
+    .toBe(2);
+  expect(slow.received).toHaveLength(1);
+  await watch.leave();
+});
+
+test('a digest comes at most once an hour', async () => {
+  const receiver = await startReceiver();
+  const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  const restated = (version: number) => ({
+    day: '2026-11-18',
+    device: 'd1',
+    source: 'pv',
+    seenUntilMs: TEST_START_MS + 2 * DAY_MS,
+    version,
+    beforeWh: version,
+    afterWh: version + 1,
+  });
+  facts.restatedDays = [];
+  await round();
+  for (let version = 2; version <= 6; version++) {
+    facts.restatedDays = [...facts.restatedDays, restated(version)];
+    await round();
+    await clock.advance(10 * MINUTE_MS);
+  }
+  await clock.advance(10 * MINUTE_MS);
+  await round();
+  expect(receiver.received.map(({ json }) => json.count)).toEqual([1, 4]);
+});
+
+test('a snoozed condition is told at the end of the snooze if it still holds', async () => {
+  const receiver = await startReceiver();
+  const { facts, round, watch, clock } = openWatch({
+    channels: [{ id: 'ops', webhook: { url: receiver.url } }],
+  });
+  await round();
+  const snooze = { do: 'snooze', condition: 'deviceSilent', forMs: HOUR_MS, by: 'anna' } as const;
+  await watch.change(changeByHand(snooze, clock.now()));
+  facts.silences = silent('d1', 'd2');
+  await round();
+  facts.silences = silent('d2');
+  await clock.advance(HOUR_MS - 1);
+  await round();
+  expect(receiver.received).toHaveLength(0);
+  await clock.advance(1);
+  await round();
+  expect(receiver.received.map(({ json }) => json.body)).toEqual([
+    'd2 has sent nothing since 2026-11-20T12:00Z',
+  ]);
+});
+
+test('what was told before a restart is not told again, and its recovery is', async () => {
+  const receiver = await startReceiver();
+  const settings = { channels: [{ id: 'ops', webhook: { url: receiver.url } }] };
+  const first = openWatch(settings);
+  first.facts.silences = silent('d1');
+  await first.round();
+  const second = openWatch(settings, { store: first.store });
+  second.facts.silences = silent('d1');
+  await second.round();
+  expect(receiver.received).toHaveLength(1);
+  second.facts.silences = [];
+  await second.round();
+  expect(receiver.received.map(({ json }) => json.kind)).toEqual(['raised', 'recovered']);
+});
+
+test('an owner that was replaced sends nothing more, and its successor repeats nothing', async () => {
+  const receiver = await startReceiver();
+  const settings = { channels: [{ id: 'ops', webhook: { url: receiver.url } }] };
+  const old = openWatch(settings);
+  old.facts.silences = silent('d1');
+  await old.round();
+  const next = openWatch(settings, { store: old.store });
+  next.facts.silences = silent('d1');
+  await next.round();
+  // The old one does not know it yet: it still believes that it has the lease.
+  old.facts.silences = silent('d1', 'd2');
+  await old.watch.round();
+  await old.watch.settled();
+  expect(receiver.received).toHaveLength(1);
+  old.owner.isOwner = false;
+  next.facts.silences = silent('d1', 'd2');
+  await next.round();
+  expect(receiver.received.map(({ json }) => json.count)).toEqual([1, 1]);
+});
+
+test('a message under way at a handover is sent again by the successor with the same key', async () => {
+  const receiver = await startReceiver();
+  receiver.answers.push(0);
+  const settings = { channels: [{ id: 'ops', webhook: { url: receiver.url } }] };
+  const old = openWatch(settings);
+  old.facts.silences = silent('d1');
+  await old.watch.round();
+  await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1);
+  await old.watch.leave();
+  const next = openWatch(settings, { store: old.store });
+  next.facts.silences = silent('d1');
+  await next.round();
+  const keys = receiver.received.map(({ headers }) => headers['idempotency-key']);
+  expect(keys).toHaveLength(2);
+  expect(keys[1]).toBe(keys[0]);
+});
+
+test('an entry of a replaced owner is refused also if its number is free again', async () => {
+  const store = createFolderStore(join(tempDir(), 'alerts'));
+  const [old, next] = [openAlertBook(store), openAlertBook(store)];
+  const state = await old.claim();
+  await next.claim();
+  // Each entry deletes those before it.
+  await next.save(state);
+  await next.save(state);
+  expect((await old.save({ ...state, judged: ['gap'] })).kind).toBe('lost');
+  expect((await next.read()).judged).toEqual([]);
+});
+
+test('alarms are bounded', async () => {
+  const receiver = await startReceiver();
+  const { facts, round, watch } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+  facts.silences = silent(...Array.from({ length: 10_050 }, (_, index) => `device-${index}`));
+  await round();
+  expect((await watch.state()).alarms).toHaveLength(10_000);
+});
+
+test('a store that does not answer stops no message, and learns of it later', async () => {
+  const receiver = await startReceiver();
+  const clock = createTestClock();
+  const real = createFolderStore(join(tempDir(), 'alerts'));
+  let isDown = false;
+  const store = new Proxy(real, {
+    get: (target, name: keyof typeof real) =>
+      name === 'createKey' && isDown
+        ? async () => {
+            throw new (await import('../../src/lib/errors.ts')).TransientError(
+              'Down',
+              'the bucket does not answer',
+            );
+          }
+        : target[name],
+  });
+  const settings = { channels: [{ id: 'ops', webhook: { url: receiver.url } }] };
+  const { facts, round } = openWatch(settings, { store, clock });
+  await round();
+  isDown = true;
+  facts.silences = silent('d1');
+  await round();
+  expect(receiver.received).toHaveLength(1);
+  isDown = false;
+  await round();
+  const next = openWatch(settings, { store: real });
+  next.facts.silences = silent('d1');
+  await next.round();
+  expect(receiver.received).toHaveLength(1);
+});
