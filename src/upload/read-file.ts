@@ -75,7 +75,8 @@ async function workbookCsv(path: string): Promise<Buffer> {
     return Buffer.from(`${lines.join('\n')}\n`);
   } catch (error) {
     if (error instanceof ZipError) throw fileProblem(path, error.message);
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === undefined ? error : fileProblem(path, `cannot be read (${code})`);
   }
 }
 

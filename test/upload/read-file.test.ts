@@ -110,8 +110,8 @@ test('a workbook is read below its title, with local times, and wrong rows are n
   ).toMatchObject({ rows: [{ meter: 'GRID-1', energyWh: 310_000 }] });
 });
 
-test('the error for a missing file names it', async () => {
-  await expect(read(join(tempDir(), 'a.csv'))).rejects.toThrow(
-    /a.csv has a problem:\n.*cannot be read \(ENOENT\)/,
+test.each(['a.csv', 'a.xlsx'])('the error for a missing %s names it', async (name) => {
+  await expect(read(join(tempDir(), name))).rejects.toThrow(
+    new RegExp(`${name} has a problem:\\n.*cannot be read \\(ENOENT\\)`),
   );
 });
