@@ -31,6 +31,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'foreign-table'],
   },
   { name: 'mail', paths: ['src/mail/'], mayUse: [...foundation, 'config'] },
+  {
+    name: 'home-assistant',
+    paths: ['src/home-assistant/'],
+    mayUse: [...foundation, 'config'],
+  },
   { name: 'audit', paths: ['src/audit/'], mayUse: foundation },
   { name: 'redis', paths: ['src/redis/'], mayUse: foundation },
   { name: 'storage', paths: ['src/storage/'], mayUse: foundation },
