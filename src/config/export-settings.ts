@@ -65,6 +65,15 @@ const emailSchema = z.strictObject({
   attach: z.boolean().default(true),
 });
 
+const homeAssistantSchema = z.strictObject({
+  /** The address of its page, such as `http://homeassistant.local:8123`. */
+  url: serverUrl.refine((text) => URL.canParse(text) && new URL(text).search + new URL(text).hash === '', {
+    error: 'must be the address of the page of Home Assistant, such as "http://homeassistant.local:8123"',
+  }),
+  /** A long-lived access token of an administrator. */
+  token: z.string().regex(/^[\x21-\x7e]+$/, 'must be a long-lived access token'),
+});
+
 const destinationSchema = z
   .strictObject({
     /** Relative paths start at the folder of the configuration. */
@@ -73,13 +82,18 @@ const destinationSchema = z
     webhook: webhookSchema.optional(),
     /** A mail about the last day of the period. It needs `mail`. */
     email: emailSchema.optional(),
+    /** Daily energy as external statistics. */
+    homeAssistant: homeAssistantSchema.optional(),
   })
   .superRefine((destination, context) => {
     if (Object.values(destination).filter(Boolean).length !== 1)
-      context.addIssue({ code: 'custom', message: 'must be one of folder, s3, webhook and email' });
+      context.addIssue({
+        code: 'custom',
+        message: 'must be one of folder, s3, webhook, email and homeAssistant',
+      });
   });
 
-export const destinationKinds = ['folder', 's3', 'webhook', 'email'] as const;
+export const destinationKinds = ['folder', 's3', 'webhook', 'email', 'homeAssistant'] as const;
 
 export function destinationKind(destination: ExportConfig['destination']): (typeof destinationKinds)[number] {
   return destinationKinds.find((kind) => destination[kind] !== undefined)!;
@@ -128,6 +142,8 @@ const exportSchema = z
     }
     if (settingsOfReports.site.includes(one.report) && one.report !== 'balance' && one.site === undefined)
       refuse('site', `must name the site of ${one.report}`);
+    if (one.destination.homeAssistant && one.report !== 'daily_energy')
+      refuse('report', 'must be daily_energy for Home Assistant');
     if (one.timezone && !one.schedule) refuse('timezone', 'is the zone of the schedule, which is missing');
   });
 

@@ -65,15 +65,21 @@ export async function connectHomeAssistant(
         if (answer.id !== asked || answer.type !== 'result') continue;
         if (answer.success) return answer.result;
         const { code = 'unknown', message = '' } = answer.error ?? {};
-        const advice = code === 'unauthorized' ? '; the token must be that of an administrator' : '';
         throw new TerminalError(
           'HomeAssistantRefused',
-          `Home Assistant at ${host} refuses ${type} (${visibleText(`${code}: ${message}`).slice(0, REFUSAL_CHARACTERS_MAX)})${advice}`,
+          `Home Assistant at ${host} refuses ${type} (${visibleText(`${code}: ${message}`).slice(0, REFUSAL_CHARACTERS_MAX)})${adviceOn(code)}`,
         );
       }
     },
     close: answers.close,
   };
+}
+
+function adviceOn(code: string | number): string {
+  if (code === 'unauthorized') return '; the token must be that of an administrator';
+  if (code === 'unknown_command' || code === 'invalid_format')
+    return '; this version may be too old for it: update Home Assistant';
+  return '';
 }
 
 type Answer = ReturnType<typeof answerSchema.parse>;

@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest';
-import { createAudit } from '../../src/audit/audit.ts';
 import { configSchema } from '../../src/config/config.ts';
-import { createExports } from '../../src/exports/create-exports.ts';
-import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import type { MorningFacts } from '../../src/exports/morning-facts.ts';
 import { writeMorningMail } from '../../src/exports/morning-mail.ts';
 import { usualWh } from '../../src/exports/usual-energy.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
@@ -47,15 +43,8 @@ test('a mail that the server did not take comes again with its Message-ID, and n
     { period: '2026-11-20', state: 'waiting', lastError: { code: 'MailRefused' } },
   ]);
   await at.clock.advance(MINUTE_MS);
-  const restarted = () =>
-    createExports({
-      ...{ config: at.config, lake: at.lake, clock: at.clock, logger: silentLogger },
-      audit: createAudit({ dataDir: at.dataDir, actor: 'test', clock: at.clock }),
-      hold: async () => async () => undefined,
-      openLedger: ({ id }) => openFolderLedger(at.dataDir, id),
-    });
-  await restarted().work(WORKGROUP, signal);
-  await restarted().work(WORKGROUP, signal);
+  await at.restart().work(WORKGROUP, signal);
+  await at.restart().work(WORKGROUP, signal);
   expect(at.server.received).toHaveLength(1);
   expect(seen).toHaveLength(2);
   expect(await at.ledger('morning').runs()).toMatchObject([{ state: 'delivered', attempts: 2 }]);

@@ -24,6 +24,8 @@ export interface ExportFixture extends Fixture {
   config: Config;
   lake: LakeReader;
   exports: Exports;
+  /** The exports of a new process with the same data folder. */
+  restart(): Exports;
   ledger(id?: string): ExportLedger;
   /** One turn of the job. */
   work(): Promise<void>;
@@ -64,15 +66,17 @@ export async function openExportFixture(
   });
   onTestFinished(() => lake.close());
   const audit = createAudit({ dataDir, actor: 'test', clock });
-  const created = createExports({
-    config,
-    lake,
-    audit,
-    clock,
-    logger: silentLogger,
-    hold: (exportId) => holdExport(dataDir, exportId, clock),
-    openLedger: ({ id }) => openFolderLedger(dataDir, id),
-  });
+  const restart = () =>
+    createExports({
+      config,
+      lake,
+      audit,
+      clock,
+      logger: silentLogger,
+      hold: (exportId) => holdExport(dataDir, exportId, clock),
+      openLedger: ({ id }) => openFolderLedger(dataDir, id),
+    });
+  const created = restart();
   return {
     ...fixture,
     dataDir,
@@ -80,6 +84,7 @@ export async function openExportFixture(
     config,
     lake,
     exports: created,
+    restart,
     ledger: (id = 'export1') => openFolderLedger(dataDir, id),
     work: () => created.work(WORKGROUP, new AbortController().signal),
   };

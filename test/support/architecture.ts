@@ -126,6 +126,7 @@ export const parts: readonly Part[] = [
       ...foundation,
       'config',
       'mail',
+      'home-assistant',
       'audit',
       'storage',
       'warehouse',

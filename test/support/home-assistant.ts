@@ -16,10 +16,14 @@ export interface HomeAssistantServer {
   url: string;
   token: string;
   statistics: Map<string, StoredStatistic>;
-  /** What was imported: sums by start, by statistic. */
-  imported: Map<string, { metadata: Metadata; sums: Map<string, number> }>;
+  /** What was imported: rows by start, by statistic. */
+  imported: Map<string, { metadata: Metadata; rows: Map<string, { state?: number; sum?: number }> }>;
   /** The commands that came, in order. */
   commands: Array<{ type: string } & Record<string, unknown>>;
+  /** A command that this version does not know. */
+  unknown?: string;
+  /** What it answers instead of the rows of statistics. */
+  rows?: unknown;
   /** Called before a command is answered. It can end the connection. */
   onCommand?: (command: { type: string }, socket: WebSocket) => void;
 }
@@ -115,7 +119,8 @@ export async function startHomeAssistant(): Promise<HomeAssistantServer> {
       lastId = id!;
       at.commands.push({ type, ...fields });
       at.onCommand?.({ type }, socket);
-      if (!Object.hasOwn(commands, type)) return refuse('unknown_command', 'Unknown command.');
+      if (!Object.hasOwn(commands, type) || type === at.unknown)
+        return refuse('unknown_command', 'Unknown command.');
       const parsed = commands[type as keyof typeof commands].safeParse(fields);
       if (!parsed.success) return refuse('invalid_format', z.prettifyError(parsed.error));
       const answer = answerTo(at, type as keyof typeof commands, parsed.data);
@@ -149,7 +154,7 @@ function answerTo(
         })),
       };
     case 'recorder/statistics_during_period':
-      return { result: rowsOf(at, asked as Asked<typeof type>) };
+      return { result: at.rows ?? rowsOf(at, asked as Asked<typeof type>) };
     case 'recorder/import_statistics':
       return importInto(at, asked as Asked<typeof type>);
     default:
@@ -165,6 +170,11 @@ function rowsOf(at: HomeAssistantServer, asked: Asked<'recorder/statistics_durin
   const untilMs = asked.end_time === undefined ? Number.POSITIVE_INFINITY : Date.parse(asked.end_time);
   const found: Record<string, unknown[]> = {};
   for (const id of asked.statistic_ids) {
+    const rowsOfImport = [...(at.imported.get(id)?.rows ?? [])].map(([start, row]) => ({
+      ...{ start: Date.parse(start), end: Date.parse(start) + HOUR_MS },
+      ...row,
+    }));
+    if (rowsOfImport.length > 0) found[id] = rowsOfImport.toSorted((a, b) => a.start - b.start);
     const statistic = at.statistics.get(id);
     if (!statistic) continue;
     const { unit, kind, startMs, values } = statistic;
@@ -196,9 +206,8 @@ function importInto(at: HomeAssistantServer, { metadata, stats }: Asked<'recorde
     return {
       refusal: 'Invalid timestamp: timestamps must be from the top of the hour (minutes and seconds = 0)',
     };
-  const known = at.imported.get(statistic_id) ?? { metadata, sums: new Map<string, number>() };
-  for (const { start, sum } of stats)
-    if (sum !== undefined) known.sums.set(new Date(start).toISOString(), sum);
+  const known = at.imported.get(statistic_id) ?? { metadata, rows: new Map() };
+  for (const { start, state, sum } of stats) known.rows.set(new Date(start).toISOString(), { state, sum });
   at.imported.set(statistic_id, { ...known, metadata });
   return { result: null };
 }

@@ -36,9 +36,16 @@ export function listedExports(exports: Exports, nowMs: UtcMs): Promise<ListedExp
 }
 
 /** Without secrets. */
-function destinationInWords({ folder, s3, webhook, email }: ExportConfig['destination']): string {
+function destinationInWords({
+  folder,
+  s3,
+  webhook,
+  email,
+  homeAssistant,
+}: ExportConfig['destination']): string {
   if (folder !== undefined) return folder;
   if (email) return `mail to ${email.to.join(', ')}`;
+  if (homeAssistant) return `Home Assistant at ${new URL(homeAssistant.url).host}`;
   return s3 ? `s3://${s3.bucket}/${s3.prefix}` : `webhook at ${new URL(webhook!.url).host}`;
 }
 

@@ -167,5 +167,11 @@ function RunNote({ run: { outdated, lastError, state, nextAttemptAt, attempts } 
   return null;
 }
 
-const destinations = { folder: 'a folder', s3: 'S3', webhook: 'a webhook', email: 'email' } as const;
+const destinations = {
+  folder: 'a folder',
+  s3: 'S3',
+  webhook: 'a webhook',
+  email: 'email',
+  homeAssistant: 'Home Assistant',
+} as const;
 const words = (name: string) => name.replaceAll(/[_-]/g, ' ');

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+
+/** Home Assistant stores 255 characters of an id. A device has 36, and the fixed parts have 20. */
+const ID_PART_CHARACTERS_MAX = 64;
+
+/**
+ * The id of the daily energy of a device, or of one of its sources, in Home Assistant. It allows `a` to `z`, digits and single `_` there. A name
+ * that has others gets a hash, so ids of different names differ.
+ */
+export function energyStatisticId(
+  workgroupId: string,
+  device: string,
+  source: string | null,
+): `wattline:${string}` {
+  const parts = [
+    idPart(workgroupId),
+    device.replaceAll('-', '_'),
+    ...(source === null ? [] : [idPart(source)]),
+  ];
+  return `wattline:${parts.join('_')}_energy`;
+}
+
+function idPart(text: string): string {
+  const kept = text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .slice(0, ID_PART_CHARACTERS_MAX)
+    .replaceAll(/^_|_$/g, '');
+  if (kept === text) return kept;
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
+  return kept === '' ? hash : `${kept}_${hash}`;
+}
