@@ -5,6 +5,7 @@ import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, steadyClockOf, systemClock } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
+import { assessShards } from './assess-shards.ts';
 import { balanceShards } from './balance-shards.ts';
 import { createDueJobs } from './due-jobs.ts';
 import type { JobOutcome } from './job-queue.ts';
@@ -14,34 +15,10 @@ import { createOwnedShards } from './owned-shards.ts';
 import { openBackend } from './queue-backend.ts';
 import { createShardDemand } from './shard-demand.ts';
 import { createShardRoom } from './shard-room.ts';
-import type { Job, StageName, StageRun, Stages } from './stages.ts';
+import type { Job, StageName } from './stages.ts';
 import { type Shard, startShard } from './start-shard.ts';
+import type { ClosedShardState, WorkerDependencies } from './worker-dependencies.ts';
 import { describeWorker, type WorkerHealth } from './worker-health.ts';
-
-/** What the stages work on. */
-export interface WorkerDependencies {
-  /**
-   * A stage that throws the code `StaleOwner` has lost its shard to another worker. With `ShardNotOpen` or `PipelineEnded` the shard is opened again.
-   */
-  stages: Stages;
-  /** Opens the shard and takes it over. Called before any stage of the workgroup. */
-  openShard(workgroupId: string): Promise<void>;
-  /** Closes the shard, after its running stages. Also for a shard that could not be opened. */
-  closeShard(workgroupId: string): Promise<void>;
-  /** True if news of the stream of the workgroup reaches `noteNews`. Otherwise the stream is polled, and the shard stays open. */
-  hasNews(workgroupId: string): boolean;
-  /**
-   * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `idle`: it has nothing to do.
-   * `new`: it has no message and no warehouse. It stays closed, also for jobs.
-   */
-  assess(workgroupId: string): Promise<'behind' | 'idle' | 'new'>;
-  /** True if an idle shard has everything of its stream, and the lake everything of the shard. */
-  mayHibernate(workgroupId: string): Promise<boolean>;
-  /** Called when an idle shard was closed, before another worker can open it. */
-  onHibernated(workgroupId: string): Promise<void>;
-  /** Called after each run of a stage. */
-  onStageEnded?: (run: StageRun) => void;
-}
 
 export interface RunningWorker {
   readonly workerId: string;
@@ -80,8 +57,6 @@ const GIVE_UP_MS = 12 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 /** After this time a worker counts as started. Shards that are still queued are opened by a request at once. */
 const STARTING_MS_MAX = 8 * SECOND_MS;
-/** Streams whose heads are compared at the same time. */
-const ASSESSED_AT_ONCE = 16;
 /** Many workgroups can be released one after another. */
 const ROUND_MS_MIN = 100;
 /** A worker that has its share of the shards lets others be first. */
@@ -214,22 +189,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   }
 
   /** The states of these workgroups, without those that are open or wanted. */
-  async function assessClosed(workgroupIds: readonly string[]) {
+  async function assessClosed(workgroupIds: readonly string[]): Promise<Map<string, ClosedShardState>> {
     const closed = workgroupIds.filter(
       (id) => !ownedShards.has(id) && !awake.has(id) && !demand.isWanted(id),
     );
-    const states = new Map<string, 'behind' | 'idle' | 'new'>();
-    await inParallel(closed, async (workgroupId) => {
-      try {
-        const hasNews = dependencies.hasNews(workgroupId);
-        states.set(workgroupId, hasNews ? await dependencies.assess(workgroupId) : 'behind');
-      } catch (error) {
-        // Opening it tells the reason.
-        logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'shard.not-assessed');
-        states.set(workgroupId, 'behind');
-      }
-    });
-    return states;
+    return assessShards(closed, { ...dependencies, logger });
   }
 
   const schedules = () => {
@@ -397,12 +361,4 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 /** Waits until the time is over or the signal aborts. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(Math.max(0, ms), undefined, { signal }).catch(() => undefined);
-}
-
-async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const waiting = [...items];
-  const lane = async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: ASSESSED_AT_ONCE }, lane));
 }

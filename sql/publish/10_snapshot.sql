@@ -1,6 +1,6 @@
 -- 10 Snapshot: the state of the warehouse, and what has changed in it.
 --
--- Reads   shard, batch, quarantine, checkpoint, dirty_partition, daily_energy.
+-- Reads   shard, batch, quarantine, checkpoint, dirty_partition, daily_energy, series, device_state.
 -- Writes  nothing.
 -- Why     Everything that is published is read in one transaction, so that the datasets of the lake fit together.
 
@@ -22,4 +22,12 @@ SELECT DISTINCT dataset, partition FROM dirty_partition ORDER BY ALL;
 
 -- name: find_day_range
 -- Returns the first and the last local day with energy.
-SELECT min(day)::VARCHAR AS first_day, max(day)::VARCHAR AS last_day FROM daily_energy
+SELECT min(day)::VARCHAR AS first_day, max(day)::VARCHAR AS last_day FROM daily_energy;
+
+-- name: find_declared_inputs
+-- Returns everything in the warehouse that the declared datasets depend on: sources with energy, devices with messages, and the days with energy. Sets are
+-- returned as a count and a fingerprint.
+SELECT
+  (SELECT concat(count(*), ' ', bit_xor(hash(device, source))) FROM (SELECT DISTINCT device, source FROM series)) AS sources,
+  (SELECT concat(count(*), ' ', bit_xor(hash(device))) FROM device_state) AS devices,
+  (SELECT concat(min(day), ' ', max(day)) FROM daily_energy) AS days

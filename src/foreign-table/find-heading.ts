@@ -21,6 +21,8 @@ export interface HeadingOptions {
 const LINES_MAX = 80;
 /** The heading and its titles lie within so many characters. */
 const CHARACTERS_MAX = 1024 * 1024;
+/** Rows with more cells are no headings. Looking at their cells would take seconds. */
+const HEADING_CELLS_MAX = 5_000;
 /** A heading names more than this share of the columns. Title lines that are padded with empty cells name fewer. */
 const NAMED_MIN = 0.5;
 const numberPattern = /^[+-]?[\d.,' ]*\d[\d.,]*([eE][+-]?\d+)?$/;
@@ -117,5 +119,5 @@ function firstRows(text: string, delimiter: string): CsvRow[] {
     .slice(0, LINES_MAX)
     .join('\n');
   const parsed = parseCsv(head, { delimiter, isLoose: true });
-  return parsed.kind === 'rows' ? parsed.rows : [];
+  return parsed.kind === 'rows' ? parsed.rows.filter(({ cells }) => cells.length <= HEADING_CELLS_MAX) : [];
 }

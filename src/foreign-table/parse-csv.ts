@@ -20,6 +20,9 @@ export interface CsvFormat {
   fromLine?: number;
   /** How many rows to read at most. Default: all. */
   rowsMax?: number;
+  /** How many cells to read at most, and rows with more or fewer cells than the first one. Beyond it is a problem. Default: all. */
+  cellsMax?: number;
+  oddRowsMax?: number;
   /** Accepts quotes inside of a cell, and keeps empty lines as rows. */
   isLoose?: boolean;
 }
@@ -29,13 +32,34 @@ export type ParsedCsv = { kind: 'rows'; rows: CsvRow[] } | { kind: 'problem'; li
 /** Reads the rows of a CSV text. Rows may have different numbers of cells. */
 export function parseCsv(
   text: string,
-  { delimiter, fromLine = 1, rowsMax = Number.POSITIVE_INFINITY, isLoose = false }: CsvFormat,
+  { delimiter, fromLine = 1, rowsMax = Number.POSITIVE_INFINITY, isLoose = false, ...most }: CsvFormat,
 ): ParsedCsv {
+  const { cellsMax = Number.POSITIVE_INFINITY, oddRowsMax = Number.POSITIVE_INFINITY } = most;
+  let linesAbove = fromLine - 1;
+  let width: number | undefined;
+  let cellCount = 0;
+  let oddRows = 0;
+  /** Counts rows while they are read, because the reader needs much time and memory for odd ones. */
+  const rowOf = (record: string[], { lines }: { lines: number }): CsvRow => {
+    width ??= record.length;
+    cellCount += record.length;
+    if (record.length !== width) oddRows += 1;
+    if (cellCount > cellsMax)
+      throw new TooMuch(lines, `more than ${cellsMax.toLocaleString('en')} cells; split it`);
+    if (oddRows > oddRowsMax)
+      throw new TooMuch(
+        lines,
+        `more than ${oddRowsMax.toLocaleString('en')} rows have another number of cells`,
+      );
+    const row = { line: lines, linesAbove, cells: record.map((cell) => cell.trim()) };
+    linesAbove = lines;
+    return row;
+  };
   try {
-    const records = parse(text, {
+    const rows: unknown = parse(text, {
       delimiter,
       bom: true,
-      info: true,
+      on_record: (record: string[], info) => rowOf(record, info) as never,
       from_line: fromLine,
       relax_column_count: true,
       relax_quotes: isLoose,
@@ -43,18 +67,22 @@ export function parseCsv(
       ...(Number.isFinite(rowsMax) && { to: rowsMax }),
       // With a tab as delimiter trimming would remove empty cells.
       trim: delimiter !== '\t',
-    }) as unknown as Array<{ record: string[]; info: { lines: number } }>;
-    let linesAbove = fromLine - 1;
-    const rows = records.map(({ record, info }) => {
-      const row = { line: info.lines, linesAbove, cells: record.map((cell) => cell.trim()) };
-      linesAbove = info.lines;
-      return row;
     });
-    return { kind: 'rows', rows };
+    return { kind: 'rows', rows: rows as CsvRow[] };
   } catch (error) {
+    if (error instanceof TooMuch) return { kind: 'problem', line: error.line, message: error.message };
     if (!(error instanceof CsvError)) throw error;
     const line = typeof error.lines === 'number' ? error.lines : 0;
     return { kind: 'problem', line, message: error.message.replace(/ at line.*$/, '') };
+  }
+}
+
+class TooMuch extends Error {
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
   }
 }
 

@@ -45,7 +45,11 @@ export function textOf(xml: string): string {
 }
 
 function withoutPhonetics(xml: string): string {
-  return xml.includes('rPh') ? xml.replace(/<(?:\w+:)?rPh\b[\s\S]*?<\/(?:\w+:)?rPh>/g, '') : xml;
+  if (!xml.includes('rPh')) return xml;
+  const last = [...xml.matchAll(/<\/?(?:\w+:)?rPh\b/g)].at(-1);
+  // Without an end, the search for it from each beginning would square the time.
+  if (!last?.[0].startsWith('</')) return xml;
+  return xml.replace(/<(?:\w+:)?rPh\b[\s\S]*?<\/(?:\w+:)?rPh>/g, '');
 }
 
 /** The decoded value of an attribute of an opening tag. */
@@ -82,8 +86,9 @@ const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', a
 
 function decodeXml(text: string): string {
   if (!text.includes('&') && !text.includes('_x') && !text.includes('<![CDATA[')) return text;
-  return text
-    .replace(/<!\[CDATA\[([\s\S]*?)\]\]>/g, '$1')
+  const isClosed = text.lastIndexOf('<![CDATA[') < text.lastIndexOf(']]>');
+  const plain = isClosed ? text.replace(/<!\[CDATA\[([\s\S]*?)\]\]>/g, '$1') : text;
+  return plain
     .replace(/_x([0-9A-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
     .replace(/&(?:#x([0-9A-Fa-f]{1,6})|#(\d{1,7})|(\w+));/g, (all, hex, decimal, name) => {
       const code = hex ? Number.parseInt(hex, 16) : decimal ? Number(decimal) : undefined;

@@ -27,10 +27,8 @@ export const datasets = {
 
 export type DatasetName = keyof typeof datasets;
 
-/** Small datasets that are written as a whole after each change. */
-export const wholeDatasets = [
-  'gap',
-  'correction',
+/** Small datasets whose rows follow from the configuration, the devices and the range of days. Only they read the temporary tables of `declareData`. */
+export const declaredDatasets = [
   'device',
   'workgroup',
   'device_source',
@@ -38,10 +36,19 @@ export const wholeDatasets = [
   'peak_power',
   'absent_role',
   'local_day',
+  'meter',
+  'site_member',
+] as const satisfies readonly DatasetName[];
+
+/** Small datasets whose rows follow from other data. */
+export const computedDatasets = [
+  'gap',
+  'correction',
   'series',
   'quality_flag',
   'device_state',
-  'meter',
-  'site_member',
   'budget',
 ] as const satisfies readonly DatasetName[];
+
+/** Small datasets that are written as a whole after each change. */
+export const wholeDatasets = [...declaredDatasets, ...computedDatasets] as const;

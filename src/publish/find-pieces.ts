@@ -5,7 +5,7 @@ import { loadSql } from '../warehouse/load-sql.ts';
 import { query, queryText } from '../warehouse/query.ts';
 import { type DeclaredStreams, readStageProgress } from '../warehouse/stage-progress.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
-import { datasets, wholeDatasets } from './datasets.ts';
+import { computedDatasets, datasets, wholeDatasets } from './datasets.ts';
 import { findByDay } from './day-pieces.ts';
 import { folderValue } from './lake-layout.ts';
 import { isOver, type Period, type PeriodKind, periodBounds, periodOf, widen } from './lake-period.ts';
@@ -37,12 +37,15 @@ export async function readState(
   };
 }
 
-/** All differences between the warehouse and the newest generation. Everything if there is no generation. */
+/**
+ * All differences between the warehouse and the newest generation. Everything if there is no generation.
+ * @param options.isDeclared the generation has the declared datasets as they are now
+ */
 export async function findPieces(
   connection: DuckDBConnection,
   head: Commit | undefined,
   state: WarehouseState,
-  nowMs: UtcMs,
+  { isDeclared, nowMs }: { isDeclared: boolean; nowMs: UtcMs },
 ): Promise<Piece[]> {
   const dirty = await query<{ dataset: string; partition: string }>(connection, 'publish/find_dirty');
   const marks = {
@@ -72,7 +75,7 @@ export async function findPieces(
     ...(await findByMonth(connection, 'daily_energy_version', head, marks.daily_energy_version)),
     ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
     ...(await findQuarantine(connection, head, state, marks.quarantine.size > 0)),
-    ...(await findWhole(connection, head)),
+    ...(await findWhole(connection, head, isDeclared)),
   ];
 }
 
@@ -212,8 +215,13 @@ async function findQuarantine(
 }
 
 /** Fingerprints of all small datasets in one statement, because most have not changed. */
-async function findWhole(connection: DuckDBConnection, head: Commit | undefined): Promise<Piece[]> {
-  const looks = wholeDatasets.map(
+async function findWhole(
+  connection: DuckDBConnection,
+  head: Commit | undefined,
+  isDeclared: boolean,
+): Promise<Piece[]> {
+  const wanted = isDeclared ? computedDatasets : wholeDatasets;
+  const looks = wanted.map(
     (dataset) =>
       `SELECT '${dataset}' AS dataset, count(*)::DOUBLE AS row_count, coalesce(bit_xor(hash(whole)), 0)::VARCHAR AS fingerprint FROM (${loadSql(datasets[dataset].select)}) AS whole`,
   );

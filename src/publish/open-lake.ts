@@ -27,6 +27,8 @@ export interface OpenLake {
   readonly retained: Retained;
   /** The folders for people. */
   readonly trees: Trees;
+  /** What the declared datasets of the newest generation depend on, see `declaredInputs`. Undefined if this process has not published. */
+  publishedInputs: string | undefined;
   /** When retention has last searched the folders for files of crashes. */
   searchedAtMs: UtcMs | undefined;
   /** The identity of the warehouse file. */
@@ -92,6 +94,7 @@ async function prepare(shard: PublishShard, paths: LakePaths, clock: Clock): Pro
     paths,
     head,
     retained: createRetained(),
+    publishedInputs: undefined,
     searchedAtMs: undefined,
     trees: { renewedAtMs: undefined, known: new Map() },
     warehouseInode: statSync(shard.path, { throwIfNoEntry: false })?.ino,

@@ -1,14 +1,11 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
-import { type DeclaredDevices, declareDevices } from '../warehouse/declared-devices.ts';
-import { type DeclaredMeters, declareMeters } from '../warehouse/declared-meters.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { query } from '../warehouse/query.ts';
-import type { DeclaredStreams } from '../warehouse/stage-progress.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import { datasets } from './datasets.ts';
-import { type DeclaredZone, declareDays } from './declared-days.ts';
+import { type Declared, declareData, declaredInputs } from './declared-data.ts';
 import { findPieces, readState, type WarehouseState } from './find-pieces.ts';
 import { createCommit, isPublishConflict } from './lake-commit.ts';
 import { discardFiles, type StagedFile, settleFile, stageFile, syncFolders } from './lake-file.ts';
@@ -18,9 +15,6 @@ import type { Piece } from './lake-piece.ts';
 import { adoptCommit, forgetLake, openLake } from './open-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
 import { renewCurrent } from './renew-current.ts';
-
-/** The configuration of the published data. */
-type Declared = DeclaredDevices & DeclaredMeters & DeclaredStreams & DeclaredZone;
 
 export interface PublishOptions {
   /** The folder of all lakes. Each workgroup has its own below it. */
@@ -53,13 +47,14 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
   const lake = await openLake(shard, options);
   const { head } = lake;
 
-  const { state, commit } = await shard
+  const { state, inputs, commit } = await shard
     .transaction(
       (connection) =>
         commitChanges(connection, {
           shard,
           paths: lake.paths,
           head,
+          publishedInputs: lake.publishedInputs,
           declared: options.declared ?? { devices: [] },
           nowMs: clock.now(),
           signal: options.signal,
@@ -71,6 +66,7 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
       throw error;
     });
   if (commit) adoptCommit(lake, commit);
+  lake.publishedInputs = inputs;
   // After readers can see it. Without changes they see everything already.
   await shard.transaction(
     (connection) =>
@@ -111,22 +107,23 @@ interface Publication {
   shard: PublishShard;
   paths: LakePaths;
   head: Commit | undefined;
+  publishedInputs: string | undefined;
   declared: Declared;
   nowMs: number;
   signal: AbortSignal | undefined;
 }
 
-/** @returns the position of the warehouse, and the new commit; undefined without anything new */
+/** @returns the position of the warehouse, what the declared datasets depend on, and the new commit; undefined without anything new */
 async function commitChanges(
   connection: DuckDBConnection,
   publication: Publication,
-): Promise<{ state: WarehouseState; commit: Commit | undefined }> {
-  const { shard, paths, head, nowMs } = publication;
-  await declareDevices(connection, publication.declared);
-  await declareMeters(connection, publication.declared);
-  await declareDays(connection, publication.declared);
-  const state = await readState(connection, publication.declared);
-  const pieces = await findPieces(connection, head, state, nowMs);
+): Promise<{ state: WarehouseState; inputs: string; commit: Commit | undefined }> {
+  const { shard, paths, head, declared, nowMs } = publication;
+  const inputs = await declaredInputs(connection, declared);
+  const isDeclared = head !== undefined && inputs === publication.publishedInputs;
+  if (!isDeclared) await declareData(connection, declared);
+  const state = await readState(connection, declared);
+  const pieces = await findPieces(connection, head, state, { isDeclared, nowMs });
   const staged: StagedFile[] = [];
   let committing = false;
   try {
@@ -141,7 +138,7 @@ async function commitChanges(
       await storePublication(connection, 'published', commit);
     }
     if (pieces.length > 0) await query(connection, 'publish/forget_dirty');
-    return { state, commit };
+    return { state, inputs, commit };
   } catch (error) {
     // Files that a commit may name stay after a failure.
     if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);

@@ -89,7 +89,7 @@ const defaults = {
   threads: 2,
   memoryMegabytes: 1024,
   queriesMax: 2,
-  waitingMax: 64,
+  waitingMax: 128,
   queryMsMax: 30_000,
 } as const;
 
@@ -120,7 +120,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
   ): Promise<Result> {
     // Before a connection is taken, because fetching can take longer than a query.
     using _held = await files?.generation.hold(files.files, signal);
-    return await pool.run(work, signal);
+    return await pool.run(work, signal, files?.generation.commit.workgroupId);
   }
 
   return {

@@ -1,5 +1,6 @@
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { StreamError } from '../contract/stream-errors.ts';
+import { createFairSlots } from '../lib/fair-slots.ts';
 import { sqlString } from '../lib/sql-text.ts';
 
 export interface QueryPoolOptions {
@@ -7,9 +8,9 @@ export interface QueryPoolOptions {
   folders: readonly string[];
   threads: number;
   memoryMegabytes: number;
-  /** The most concurrent queries. More would share the cores and delay file reads of the process. */
+  /** The most concurrent queries of an owner; one more can run for another. More would share the cores and delay file reads of the process. */
   queriesMax: number;
-  /** The most waiting queries. */
+  /** The most waiting queries. An owner has at most as many as there are places left. */
   waitingMax: number;
   queryMsMax: number;
 }
@@ -17,10 +18,14 @@ export interface QueryPoolOptions {
 /** An in-memory DuckDB that reads files, with a bounded number of concurrent queries. */
 export interface QueryPool {
   /**
-   * Runs `work` with a connection of its own, when one is free.
+   * Runs `work` with a connection of its own, when one is free. Owners take turns.
    * @throws StreamError StorageUnavailable if too many queries wait, or if it takes too long; then the query is stopped
    */
-  run<Result>(work: (connection: DuckDBConnection) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  run<Result>(
+    work: (connection: DuckDBConnection) => Promise<Result>,
+    signal?: AbortSignal,
+    owner?: string,
+  ): Promise<Result>;
   /** Waits for running queries, then closes. */
   close(): Promise<void>;
 }
@@ -35,35 +40,28 @@ export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPoo
     autoload_known_extensions: 'false',
   });
   const free: DuckDBConnection[] = [];
-  for (let index = 0; index < options.queriesMax; index++) free.push(await instance.connect());
+  for (let index = 0; index <= options.queriesMax; index++) free.push(await instance.connect());
   await restrict(free[0]!, options.folders);
-  const waiting: Array<(connection: DuckDBConnection) => void> = [];
-  const running = new Set<Promise<unknown>>();
-
-  function take(): Promise<DuckDBConnection> {
-    const connection = free.pop();
-    if (connection) return Promise.resolve(connection);
-    if (waiting.length >= options.waitingMax)
-      throw new StreamError(
+  const slots = createFairSlots({
+    ownMax: options.queriesMax,
+    waitingMax: options.waitingMax,
+    refused: () =>
+      new StreamError(
         'StorageUnavailable',
         'too many reports are being computed; ask again in a moment',
         {},
         RETRY_AFTER_SECONDS,
-      );
-    return new Promise((resolve) => waiting.push(resolve));
-  }
-
-  function giveBack(connection: DuckDBConnection): void {
-    const next = waiting.shift();
-    if (next) next(connection);
-    else free.push(connection);
-  }
+      ),
+  });
+  const running = new Set<Promise<unknown>>();
 
   async function runOn<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
     signal: AbortSignal | undefined,
+    owner: string,
   ): Promise<Result> {
-    const connection = await take();
+    const giveBack = await slots.take(owner);
+    const connection = free.pop()!;
     const limit = AbortSignal.timeout(options.queryMsMax);
     const stop = signal ? AbortSignal.any([limit, signal]) : limit;
     const interrupt = () => connection.interrupt();
@@ -81,13 +79,14 @@ export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPoo
       );
     } finally {
       stop.removeEventListener('abort', interrupt);
-      giveBack(connection);
+      free.push(connection);
+      giveBack();
     }
   }
 
   return {
-    run(work, signal) {
-      const query = runOn(work, signal);
+    run(work, signal, owner = '') {
+      const query = runOn(work, signal, owner);
       running.add(query);
       const forget = () => running.delete(query);
       query.then(forget, forget);

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { OFFSET_MAX, type Offset } from '../contract/offset.ts';
 import { StreamError } from '../contract/stream-errors.ts';
+import { hasShare } from '../lib/fair-slots.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { LIVE_ORIGIN } from '../warehouse/checkpoint.ts';
 import type { LakeReader } from './lake-reader.ts';
 
 /** A request waits at most this long for its offset. */
 export const AFTER_MS_MAX = 30 * SECOND_MS;
-/** The most requests of a process that wait. Each has a connection. */
+/** The most requests of a process that wait. Each has a connection. A workgroup has at most as many as there are places left. */
 const WAITING_MAX = 500;
 const LOOK_MS = 200;
 const RETRY_AFTER_SECONDS = 5;
@@ -27,7 +28,8 @@ export const afterShape = {
     }),
 };
 
-let waiting = 0;
+let waitingCount = 0;
+const waiting = new Map<string, number>();
 
 /**
  * Waits until a generation contains the message at an offset, in days and intervals too.
@@ -40,9 +42,11 @@ export async function waitForOffset(
   after: Offset,
   { withinMs = AFTER_MS_MAX, isGone }: { withinMs?: number; isGone: () => boolean },
 ): Promise<void> {
-  if (waiting >= WAITING_MAX)
+  const own = waiting.get(workgroupId) ?? 0;
+  if (!hasShare(own, waitingCount, WAITING_MAX))
     throw unavailable('too many requests wait for their messages; ask again in a moment');
-  waiting += 1;
+  waitingCount += 1;
+  waiting.set(workgroupId, own + 1);
   try {
     const endMs = performance.now() + withinMs;
     /** The first batch that is known to have the message. */
@@ -59,7 +63,10 @@ export async function waitForOffset(
       await sleep(LOOK_MS);
     }
   } finally {
-    waiting -= 1;
+    waitingCount -= 1;
+    const left = waiting.get(workgroupId)! - 1;
+    if (left > 0) waiting.set(workgroupId, left);
+    else waiting.delete(workgroupId);
   }
 }
 

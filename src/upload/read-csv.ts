@@ -2,7 +2,14 @@ import { findHeading } from '../foreign-table/find-heading.ts';
 import { parseCsv } from '../foreign-table/parse-csv.ts';
 import { clipText } from '../lib/clip-text.ts';
 import type { LineProblem } from './refusals.ts';
-import { type Sheet, TOO_MANY_ROWS, UPLOAD_ROWS_MAX } from './sheet.ts';
+import {
+  type Sheet,
+  TOO_MANY_COLUMNS,
+  TOO_MANY_ROWS,
+  UPLOAD_CELLS_MAX,
+  UPLOAD_COLUMNS_MAX,
+  UPLOAD_ROWS_MAX,
+} from './sheet.ts';
 
 export type ReadSheet = { kind: 'sheet'; sheet: Sheet } | { kind: 'refused'; problems: LineProblem[] };
 
@@ -13,22 +20,36 @@ export interface CsvOptions {
   isHeading(cells: readonly string[]): boolean;
 }
 
+/** A row of 1,000 long cells. The heading is looked for with each delimiter, which takes seconds for a line of 2 MB. */
+const UPLOAD_LINE_CHARACTERS_MAX = 64 * 1024;
+/** Rows with another number of cells than the heading. They are counted, and the first ones are listed. */
+const ODD_ROWS_MAX = 10_000;
+
 const EMPTY = 'is empty; its first line must name the columns';
 
 /** Reads CSV with a heading. If no row names the expected columns, the errors say what the nearest heading lacks. */
 export function readSheetCsv(text: string, options: CsvOptions): ReadSheet {
   if (text.trim() === '') return refusedSheet(0, EMPTY);
+  const longLine = findLongLine(text);
+  if (longLine !== undefined)
+    return refusedSheet(
+      longLine,
+      `has more than ${UPLOAD_LINE_CHARACTERS_MAX.toLocaleString('en')} characters; is this a CSV file?`,
+    );
   const heading = findHeading(text, options) ?? { delimiter: options.delimiter ?? ',', skipLines: 0 };
   const parsed = parseCsv(text, {
     delimiter: heading.delimiter,
     fromLine: heading.skipLines + 1,
     // One more than the heading and all rows, because reading a file of many more would take too much memory.
     rowsMax: UPLOAD_ROWS_MAX + 2,
+    cellsMax: UPLOAD_CELLS_MAX,
+    oddRowsMax: ODD_ROWS_MAX,
   });
   if (parsed.kind === 'problem') return refusedSheet(parsed.line, `is no CSV: ${clipText(parsed.message)}`);
   const [head, ...below] = parsed.rows.filter(({ cells }) => cells.some((cell) => cell !== ''));
   if (!head) return refusedSheet(0, EMPTY);
   const columns = head.cells;
+  if (columns.length > UPLOAD_COLUMNS_MAX) return refusedSheet(head.line, TOO_MANY_COLUMNS);
   if (below.length > UPLOAD_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
   const odd = below.filter(({ cells }) => cells.length !== columns.length);
   if (odd.length === 0) return { kind: 'sheet', sheet: { columns, rows: below } };
@@ -38,6 +59,18 @@ export function readSheetCsv(text: string, options: CsvOptions): ReadSheet {
     message: `has ${cells.length} cells, and ${named}`,
   }));
   return { kind: 'refused', problems };
+}
+
+/** The first line that is too long, from 1 on. */
+function findLongLine(text: string): number | undefined {
+  let line = 1;
+  let start = 0;
+  for (const { index } of text.matchAll(/\r\n|\n|\r/g)) {
+    if (index - start > UPLOAD_LINE_CHARACTERS_MAX) return line;
+    line += 1;
+    start = index + 1;
+  }
+  return text.length - start > UPLOAD_LINE_CHARACTERS_MAX ? line : undefined;
 }
 
 export function refusedSheet(line: number, message: string): ReadSheet {

@@ -2,7 +2,15 @@ import { clipText } from '../lib/clip-text.ts';
 import type { ReadSheet } from './read-csv.ts';
 import { refusedSheet } from './read-csv.ts';
 import type { LineProblem } from './refusals.ts';
-import { type SheetRow, TOO_MANY_ROWS, UPLOAD_ROWS_MAX } from './sheet.ts';
+import {
+  type SheetRow,
+  TOO_MANY_CELLS,
+  TOO_MANY_COLUMNS,
+  TOO_MANY_ROWS,
+  UPLOAD_CELLS_MAX,
+  UPLOAD_COLUMNS_MAX,
+  UPLOAD_ROWS_MAX,
+} from './sheet.ts';
 
 /** An array is read at once, in memory. */
 const ARRAY_LENGTH_MAX = 32 * 1024 * 1024;
@@ -59,23 +67,27 @@ function sheetOf(items: readonly Item[]): ReadSheet {
   if (items.length === 0) return refusedSheet(0, 'is empty');
   const places = new Map<string, number>();
   const problems: LineProblem[] = [];
-  const rows = items.map(({ line, item }): SheetRow => {
+  const rows: SheetRow[] = [];
+  for (const { line, item } of items) {
     const cells: string[] = [];
+    rows.push({ line, cells });
     if (typeof item !== 'object' || item === null || Array.isArray(item)) {
       problems.push({ line, message: 'is not an object' });
-      return { line, cells };
+      continue;
     }
     for (const [name, value] of Object.entries(item)) {
       if (typeof value === 'object' && value !== null)
         problems.push({ line, message: `"${clipText(name)}" is neither text nor a number` });
       const place = places.get(name) ?? places.size;
+      // Each object can add columns, and each row gets a cell of each column.
+      if (place >= UPLOAD_COLUMNS_MAX) return refusedSheet(line, TOO_MANY_COLUMNS);
       places.set(name, place);
       cells[place] = value === null || value === undefined ? '' : String(value).trim();
     }
-    return { line, cells };
-  });
+  }
   if (problems.length > 0) return { kind: 'refused', problems };
   const columns = [...places.keys()];
+  if (columns.length * rows.length > UPLOAD_CELLS_MAX) return refusedSheet(0, TOO_MANY_CELLS);
   return {
     kind: 'sheet',
     sheet: {

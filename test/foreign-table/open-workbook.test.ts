@@ -80,3 +80,13 @@ test('the limit of unpacked bytes is for all files together', () => {
   expect(() => archive.read('b')).toThrow('unpacks to more bytes than are allowed');
   expect(archive.read('c')).toBeUndefined();
 });
+
+test.each([
+  ['<rPh sb="0">', 'reading aids'],
+  ['<![CDATA[', 'plain texts'],
+])('%s without an end is read in a time that its length does not square', (opening) => {
+  const inner = opening.repeat(200_000);
+  // Squared it takes minutes, which is longer than a test may take.
+  const [row] = rowsOf(workbookOf({ Data: `<row><c t="inlineStr"><is><t>${inner}</t></is></c></row>` }));
+  expect(row).toEqual([inner]);
+});

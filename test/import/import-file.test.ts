@@ -133,11 +133,11 @@ describe('a file that was stopped', () => {
     await expect(importing).rejects.toThrow(/operation was aborted/);
   }
 
-  test.each([0, 1, 2_048, 6_000, 12_000])(
+  test.each([0, 1, 2_048, 6_000])(
     'after %i rows is gone on with: nothing twice, nothing missing',
     async (rows) => {
       const shard = await openTestShard();
-      const path = fileOfRows(15_000);
+      const path = fileOfRows(9_000);
       await stopAt(shard, path, rows);
       expect(await messagesIn(shard)).toEqual([]);
       const stored = await count(shard, 'message');
@@ -145,19 +145,19 @@ describe('a file that was stopped', () => {
 
       const again = await openTestShard({ path: shard.path });
       const outcome = await importInto(again, path, mapping, { batchRows: BATCH_ROWS });
-      expect(outcome).toMatchObject({ kind: 'landed', resumed: stored > 0, counts: { rowsLanded: 15_000 } });
+      expect(outcome).toMatchObject({ kind: 'landed', resumed: stored > 0, counts: { rowsLanded: 9_000 } });
       const messages = await messagesIn(again);
       expect(messages.map(({ data }) => data.total)).toEqual(
-        Array.from({ length: 15_000 }, (_, index) => 1_000 + index),
+        Array.from({ length: 9_000 }, (_, index) => 1_000 + index),
       );
-      expect(await entries(again)).toEqual([{ state: 'landed', read: 15_000, landed: 15_000 }]);
+      expect(await entries(again)).toEqual([{ state: 'landed', read: 9_000, landed: 9_000 }]);
     },
   );
 
   test('is given up when another file begins', async () => {
     const shard = await openTestShard();
-    const stopped = fileOfRows(15_000);
-    await stopAt(shard, stopped, 8_000);
+    const stopped = fileOfRows(9_000);
+    await stopAt(shard, stopped, 5_000);
     expect(await count(shard, 'message')).toBeGreaterThan(0);
     expect((await shard.status()).imports).toMatchObject([{ path: stopped, state: 'landing' }]);
     await importInto(shard, fileOfRows(10, 20_000), mapping);
@@ -166,9 +166,9 @@ describe('a file that was stopped', () => {
     expect((await shard.status()).imports).toMatchObject([{ path: stopped, state: 'dropped' }]);
     await importInto(shard, stopped, mapping);
     expect((await shard.status()).imports).toEqual([]);
-    expect(await messagesIn(shard)).toHaveLength(15_010);
+    expect(await messagesIn(shard)).toHaveLength(9_010);
     await rollUpSite(shard, site);
-    expect(await count(shard, 'reading')).toBe(15_010);
+    expect(await count(shard, 'reading')).toBe(9_010);
   });
 });
 

@@ -64,6 +64,14 @@ test('an XLSX workbook is previewed and imported once', async () => {
   expect(await refused('--sheet', 'Sheet1')).toContain(
     'has no sheet "Sheet1"; its sheets are "Hidden", "Cover", "Data", "Notes"',
   );
+  // A small file, of which each row becomes 16,384 cells.
+  writeFileSync(
+    join(cwd, 'report.xlsx'),
+    workbookOf({ Wide: '<row><c r="XFD1"><v>1</v></c></row>'.repeat(1_300) }),
+  );
+  expect(await refused()).toContain(
+    'has more than 20,000,000 cells in sheet "Wide", with those that are empty',
+  );
   writeFileSync(join(cwd, 'report.xlsx'), Buffer.from('d0cf11e0a1b11ae1', 'hex'));
   expect(await refused()).toContain('is an old .xls file, or is protected by a password');
   writeFileSync(join(cwd, 'report.xlsx'), report().subarray(0, 900));

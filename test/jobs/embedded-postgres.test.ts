@@ -50,7 +50,7 @@ test('tidying bounds the log and lets the room of removed rows be used again', a
   const tableBytes = () => one(`SELECT pg_relation_size('bullmq.event') AS bytes`);
   const churn = async () => {
     await pool.query(
-      `INSERT INTO bullmq.event (queue, event, created_at_ms) SELECT 'w', 'added', i FROM generate_series(1, 20000) i`,
+      `INSERT INTO bullmq.event (queue, event, created_at_ms) SELECT 'w', 'added', i FROM generate_series(1, 4000) i`,
     );
     await pool.query('DELETE FROM bullmq.event');
     await pool.query('SELECT pg_switch_wal()');

@@ -1,13 +1,15 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { waitForOffset } from '../../src/report/wait-for-offset.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
 import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support.ts';
 import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openReport, workgroupConfig } from './support.ts';
 
@@ -104,4 +106,21 @@ test('every report refuses what is no offset', async () => {
         'after: must be an offset, such as the lastOffset of the answer to a sender',
       ]);
     }
+});
+
+test('a workgroup whose requests wait leaves places for those of others', { timeout: 60_000 }, async () => {
+  const lake = await openLakeReader({ lakeDir: tempDir() });
+  onTestFinished(() => lake.close());
+  let isGone = false;
+  const wait = (workgroupId: string, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        waitForOffset(lake, workgroupId, 5n, { isGone: () => isGone }).catch((error: Error) => error.message),
+      ),
+    );
+  const greedy = wait('greedy', 600);
+  const calm = wait('calm', 100);
+  isGone = true;
+  const count = (messages: unknown[]) => messages.filter((one) => one === 'the caller has gone').length;
+  expect([count(await greedy), count(await calm)]).toEqual([250, 100]);
 });

@@ -266,6 +266,22 @@ test('a few queries run at a time, a few wait, and more are refused', async () =
   await run(work);
 });
 
+test('a query of another workgroup runs beside one that takes all places of its own', async () => {
+  const { run } = await pool({ queriesMax: 1, waitingMax: 2 });
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const work = (name: string) => async () => {
+    begun.push(name);
+    await gate.promise;
+  };
+  const held = [run(work('one'), undefined, 'greedy'), run(work('two'), undefined, 'greedy')];
+  expect(await run((connection) => rows(connection, 'SELECT 1'), undefined, 'calm')).toEqual([[1]]);
+  expect(begun).toEqual(['one']);
+  gate.resolve();
+  await Promise.all(held);
+  expect(begun).toEqual(['one', 'two']);
+});
+
 test('the query of a client that disconnects is cancelled', async () => {
   // The server is real; the report is one that takes long.
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });

@@ -1,6 +1,9 @@
+/** True in `npm run test:soak`. */
+export const isSoak = process.env.WATTLINE_SOAK === '1';
+
 /** How often a test goes round: `usual` times in `npm test`, `soak` times in `npm run test:soak`, which proves more and takes longer. */
 export function rounds(usual: number, soak: number): number {
-  return process.env.WATTLINE_SOAK === '1' ? soak : usual;
+  return isSoak ? soak : usual;
 }
 
 /** What of a list a test looks at: every `step`th item in `npm test`, all in `npm run test:soak`. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseCsv } from '../../src/foreign-table/parse-csv.ts';
 import { readBudgets, readMeters, refusalOf } from './support.ts';
 
 const header = 'meter_code,interval_start,interval_end,energy_kwh';
@@ -95,5 +96,41 @@ test('days of hours are rounded on their running sum, so that they add up to all
     ['2026-06-01', 0],
     ['2026-06-02', 1],
     ['2026-06-03', 0],
+  ]);
+});
+
+test('a line that is too long is refused before its cells are read', () => {
+  const refused = ['2:: has more than 65,536 characters; is this a CSV file?'];
+  for (const filler of [',', 'x', '"', ';'])
+    expect(refusalOf(() => readMeters(text(header, filler.repeat(2_000_000))))).toEqual(refused);
+});
+
+test('rows with another number of cells than the heading are read up to a number', () => {
+  const file = `${header}\n${'1\n'.repeat(600_000)}`;
+  expect(refusalOf(() => readMeters(file))).toEqual([
+    '10002:: is no CSV: more than 10,000 rows have another number of cells',
+  ]);
+});
+
+test('the cells of a file are limited, also those that its rows do not have', () => {
+  const file = 'a,b\n'.repeat(6);
+  expect(parseCsv(file, { delimiter: ',', cellsMax: 12 })).toMatchObject({ kind: 'rows' });
+  expect(parseCsv(file, { delimiter: ',', cellsMax: 11 })).toEqual({
+    kind: 'problem',
+    line: 6,
+    message: 'more than 11 cells; split it',
+  });
+  const namesOf = (count: number) => Array.from({ length: count }, (_, at) => `"c${at}":1`);
+  const json = (...objects: string[]) =>
+    refusalOf(() => readMeters(`[${objects.join(',')}]`, { format: 'json' }));
+  expect(json(...namesOf(100_000).map((name) => `{${name}}`))).toEqual([
+    '1001:: has more than 1,000 columns; keep those that are read',
+  ]);
+  expect(json(`{${namesOf(1_000).join(',')}}${',{}'.repeat(10_000)}`)).toEqual([
+    '0:: has more than 10,000,000 cells; split it',
+  ]);
+  const columns = Array.from({ length: 1_001 }, (_, at) => `c${at}`).join(',');
+  expect(refusalOf(() => readMeters(text(columns, columns)))).toEqual([
+    '1:: has more than 1,000 columns; keep those that are read',
   ]);
 });

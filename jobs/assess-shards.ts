@@ -1,0 +1,32 @@
+import { errorMessage } from '../src/lib/errors.ts';
+import type { Logger } from '../src/lib/logger.ts';
+import type { ClosedShardState, WorkerDependencies } from './worker-dependencies.ts';
+
+/** Streams whose heads are compared at the same time. */
+const ASSESSED_AT_ONCE = 16;
+
+/** The states of closed shards. Without news of its stream a shard counts as behind, and so does one whose state cannot be found out. */
+export async function assessShards(
+  workgroupIds: readonly string[],
+  { hasNews, assess, logger }: Pick<WorkerDependencies, 'hasNews' | 'assess'> & { logger: Logger },
+): Promise<Map<string, ClosedShardState>> {
+  const states = new Map<string, ClosedShardState>();
+  await inParallel(workgroupIds, async (workgroupId) => {
+    try {
+      states.set(workgroupId, hasNews(workgroupId) ? await assess(workgroupId) : 'behind');
+    } catch (error) {
+      // Opening it tells the reason.
+      logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'shard.not-assessed');
+      states.set(workgroupId, 'behind');
+    }
+  });
+  return states;
+}
+
+async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const lane = async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: ASSESSED_AT_ONCE }, lane));
+}

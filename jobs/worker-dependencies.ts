@@ -1,0 +1,29 @@
+import type { StageRun, Stages } from './stages.ts';
+
+/**
+ * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `idle`: it has nothing to do.
+ * `new`: it has no message and no warehouse. It stays closed, also for jobs.
+ */
+export type ClosedShardState = 'behind' | 'idle' | 'new';
+
+/** What the stages work on. */
+export interface WorkerDependencies {
+  /**
+   * A stage that throws the code `StaleOwner` has lost its shard to another worker. With `ShardNotOpen` or `PipelineEnded` the shard is opened again.
+   */
+  stages: Stages;
+  /** Opens the shard and takes it over. Called before any stage of the workgroup. */
+  openShard(workgroupId: string): Promise<void>;
+  /** Closes the shard, after its running stages. Also for a shard that could not be opened. */
+  closeShard(workgroupId: string): Promise<void>;
+  /** True if news of the stream of the workgroup reaches `noteNews`. Otherwise the stream is polled, and the shard stays open. */
+  hasNews(workgroupId: string): boolean;
+  /** The state of a closed shard. */
+  assess(workgroupId: string): Promise<ClosedShardState>;
+  /** True if an idle shard has everything of its stream, and the lake everything of the shard. */
+  mayHibernate(workgroupId: string): Promise<boolean>;
+  /** Called when an idle shard was closed, before another worker can open it. */
+  onHibernated(workgroupId: string): Promise<void>;
+  /** Called after each run of a stage. */
+  onStageEnded?: (run: StageRun) => void;
+}
