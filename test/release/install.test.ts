@@ -99,7 +99,8 @@ test.skipIf(!isSoak || imageMissing)(
       stdio: ['ignore', 'pipe', 'pipe'],
     }).trim();
     const buildah = (...args: string[]) => execFileSync('buildah', args, { encoding: 'utf8' }).trim();
-    const container = buildah('from', `oci-archive:${archive}`);
+    execFileSync('gunzip', [archive]);
+    const container = buildah('from', `docker-archive:${archive.replace(/\.gz$/, '')}`);
     onTestFinished(() => void buildah('rm', container));
     const { config } = JSON.parse(buildah('inspect', container)).Docker;
     expect(config).toMatchObject({
