@@ -4,9 +4,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, releasePackages, root } from './release-packages.mjs';
 
-/** Licences (SPDX) that ask for nothing but a notice. */
+/** Licences (SPDX) that ask for at most a notice. */
 const ALLOWED = new Set([
   'MIT',
+  'MIT-0',
   'ISC',
   '0BSD',
   'BSD-2-Clause',

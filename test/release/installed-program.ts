@@ -6,6 +6,7 @@ const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /** A service of a package that runs. */
 export interface InstalledService {
+  readonly processId: number;
   /** Waits until it answers. @throws Error with its last words if it ends by itself */
   untilReady(): Promise<void>;
   /** Asks it to end. The process kills itself if that takes 20 s, so code 0 means that it was faster. */
@@ -35,6 +36,7 @@ export function startInstalled(
     await ended;
   });
   return {
+    processId: child.pid!,
     async untilReady() {
       await until(`${url} is ready`, async () => {
         if (child.exitCode !== null) throw new Error(`it has ended by itself (${child.exitCode}): ${errors}`);

@@ -17,6 +17,7 @@ import { freePort } from '../support/free-port.ts';
 import { repositoryRoot } from '../support/readme.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { PROVED_WORKGROUPS, proveService, startInstalled } from './installed-program.ts';
+import { packTarball } from './pack-tarball.ts';
 
 /** A user without a name and without rights. */
 const USER = 10_001;
@@ -36,13 +37,7 @@ const canBeAppliance = () =>
 /** The tarball, unpacked, with the packages of the checkout. */
 function unpack(): { folder: string; released: typeof packageFile; listing: string } {
   const folder = tempDir();
-  const umask = process.umask(0o077);
-  const tarball = execFileSync(process.execPath, ['.ci/pack.mjs', folder], {
-    cwd: repositoryRoot,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  }).trim();
-  process.umask(umask);
+  const tarball = packTarball(folder);
   const listing = execFileSync('tar', ['tvzf', tarball], { encoding: 'utf8' });
   execFileSync('tar', ['xzf', tarball, '-C', folder]);
   symlinkSync(join(repositoryRoot, 'node_modules'), join(folder, 'package', 'node_modules'));

@@ -1,0 +1,2 @@
+#!/usr/bin/node
+import('/opt/wattline/dist/src/cli.js');
