@@ -73,6 +73,8 @@ export default defineConfig({
         test: {
           name: 'page',
           include: inBrowser,
+          // One process has one connection to the browser.
+          isolate: false,
           globalSetup: 'test/web/support/serve-page.ts',
           // Nothing waits for that long if the processor is free.
           expect: { poll: { timeout: 120_000 } },

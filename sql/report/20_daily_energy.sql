@@ -86,6 +86,45 @@ FROM (
 )
 GROUP BY period
 
+-- name: energy_by_device
+-- Selects the energy of devices by period. $period_digits: number of characters of a day that name its period, 10, 7 or 4. name: as JSON text.
+-- report/answer_top reads it as "energy".
+SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(device::VARCHAR)::VARCHAR AS name, energy_wh,
+  is_mixed, is_undeclared, is_incomplete
+FROM device_day
+
+-- name: energy_by_source
+-- The same of sources, which have no such flags.
+SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(concat(device, '.', source))::VARCHAR AS name, energy_wh,
+  false AS is_mixed, false AS is_undeclared, false AS is_incomplete
+FROM chosen
+
+-- name: answer_top
+-- Returns one row for each period with energy, like answer_by_device: the $top names with most energy in the range, largest first, and the sum of all
+-- others as "others". Reads energy.
+, ranked AS (
+  SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC, name) AS place
+  FROM energy
+  WHERE energy_wh IS NOT NULL
+  GROUP BY name
+),
+member AS (
+  SELECT period, CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name, least(place, $top::BIGINT + 1) AS member_place,
+    sum(energy_wh)::BIGINT AS member_wh,
+    count(*) FILTER (is_mixed) AS mixed, count(*) FILTER (is_undeclared) AS undeclared, count(*) FILTER (is_incomplete) AS incomplete
+  FROM energy
+  LEFT JOIN ranked USING (name)
+  GROUP BY ALL
+)
+SELECT
+  period AS day,
+  encode(string_agg(concat(member_name, ':', member_wh), ',' ORDER BY member_place) FILTER (member_wh IS NOT NULL)) AS members,
+  sum(mixed)::DOUBLE AS mixed,
+  sum(undeclared)::DOUBLE AS undeclared,
+  sum(incomplete)::DOUBLE AS incomplete
+FROM member
+GROUP BY period
+
 -- name: answer_quality
 -- Returns the quality of devices by day as parts of JSON text, in order: one row for each kind of day (`kind`, most frequent first), then one row for
 -- each device (`device`): "<device>":[index of the kind of each day, null without a day]. $days: the days of the range.

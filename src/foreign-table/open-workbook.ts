@@ -5,12 +5,13 @@ import { attributeOf, elementsOf, firstTextOf, textOf } from './sheet-xml.ts';
 export interface WorkbookSheet {
   name: string;
   isHidden: boolean;
-  /** The rows, in order. A cell that is not there is ''. @throws ZipError */
+  /** The rows, in order, from the first row of the sheet on. A cell that is not there is ''. @throws ZipError */
   rows(): Generator<string[]>;
 }
 
 const FIRST_COLUMN_CODE = 64;
 const COLUMNS_MAX = 16_384;
+const ROWS_MAX = 1_048_576;
 
 /**
  * The sheets of an XLSX workbook (ECMA-376). Numbers keep the digits of the file, with a point. Cells with the format of a date become
@@ -40,7 +41,14 @@ export function openWorkbook(archive: ZipArchive): WorkbookSheet[] {
       const xml = partOf(archive, path);
       if (xml === undefined) throw new ZipError(`is damaged: it has no ${path}`);
       shared ??= { texts: sharedTexts(archive), dates: dateStyles(archive) };
-      for (const { inner } of elementsOf(xml, 'row')) yield cellsOf(inner, { ...shared, is1904 });
+      let row = 0;
+      for (const { tag: rowTag, inner } of elementsOf(xml, 'row')) {
+        // Empty rows are not in the file. The number of a row is that of its line in messages.
+        const number = Math.min(ROWS_MAX, Number(attributeOf(rowTag, 'r') ?? row + 1));
+        for (; row + 1 < number; row++) yield [];
+        row += 1;
+        yield cellsOf(inner, { ...shared, is1904 });
+      }
     },
   }));
 }

@@ -1,4 +1,6 @@
+import { commonTable } from '../balance/balance-sql.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
+import type { SqlParameters } from '../warehouse/query.ts';
 import { type DayQuery, type DayReport, daysFrom, filesOfDays } from './day-report.ts';
 import type { Generation } from './lake-reader.ts';
 
@@ -8,7 +10,11 @@ const frame = () => () => ({ before: '{', after: '}' });
 /** Wh by day and series, as integers. */
 export const dailyEnergy: DayReport = {
   files,
-  select: ({ bySource }) => loadSql(bySource ? 'report/answer_by_source' : 'report/answer_by_device'),
+  select: (query) =>
+    query.top === undefined
+      ? loadSql(query.bySource ? 'report/answer_by_source' : 'report/answer_by_device')
+      : topSql(query),
+  parameters: (query) => topParameters(query, 'YYYY-MM-DD'.length),
   frame,
   // About 250 MB.
   seriesMax: 5_000_000,
@@ -24,6 +30,16 @@ export const dailyEnergyDetails: DayReport = {
   seriesMax: 1_000_000,
 };
 
+/** The largest series, and the sum of the others. */
+function topSql({ bySource }: DayQuery): string {
+  const energy = loadSql(bySource ? 'report/energy_by_source' : 'report/energy_by_device');
+  return `, ${commonTable('energy', energy)}\n${loadSql('report/answer_top')}`;
+}
+
+function topParameters({ top }: DayQuery, digits: number): SqlParameters {
+  return top === undefined ? {} : { top, period_digits: digits };
+}
+
 /** The number of characters of a day that name its period. */
 export const periodDigits = { month: 7, year: 4 } as const;
 export type EnergyPeriod = keyof typeof periodDigits;
@@ -33,9 +49,11 @@ export function periodEnergy(period: EnergyPeriod): DayReport {
   const digits = periodDigits[period];
   return {
     ...dailyEnergy,
-    select: ({ bySource }) =>
-      loadSql(bySource ? 'report/answer_periods_by_source' : 'report/answer_periods_by_device'),
-    parameters: () => ({ period_digits: digits }),
+    select: (query) =>
+      query.top === undefined
+        ? loadSql(query.bySource ? 'report/answer_periods_by_source' : 'report/answer_periods_by_device')
+        : topSql(query),
+    parameters: (query) => ({ ...topParameters(query, digits), period_digits: digits }),
     periods: ({ startDay, endDay }) => [
       ...new Set(daysFrom(startDay, endDay).map((day) => day.slice(0, digits))),
     ],

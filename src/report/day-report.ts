@@ -19,6 +19,8 @@ export interface DayQuery {
   /** The days of the answer, if they are days of another zone. They lie in the days above. */
   shown?: ShownDays;
   bySource: boolean;
+  /** Only so many series with most energy, and the sum of the others; undefined: all. */
+  top?: number;
   /** True if net registers have two roles, so a device can count one part of them. */
   splits: boolean;
   /** Only these devices, sorted; undefined: all. */

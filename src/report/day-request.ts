@@ -76,12 +76,28 @@ export const resolutionShape = {
     .optional()
     .meta({ description: 'Period of a key. Months and years contain only days of the range. Default: day' }),
 };
+export const TOP_MAX = 100;
+export const topShape = {
+  top: z
+    .string(once)
+    .regex(/^\d{1,3}$/, { error: `must be a number from 1 to ${TOP_MAX}` })
+    .transform(Number)
+    .refine((value) => value >= 1 && value <= TOP_MAX, { error: `must be a number from 1 to ${TOP_MAX}` })
+    .optional()
+    .meta({
+      description: `Only this many devices or sources, those with most energy in the range, largest first, and the sum of the others as \`others\`. At most ${TOP_MAX}, and only in JSON`,
+      example: 8,
+    }),
+};
 /** The parameter of reports that are also answered by the days of other zones. */
 export const zoneShape = { timezone: zoneParameter };
 export interface ResolutionParameters {
   resolution?: (typeof resolutions)[number];
 }
-export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>> & { timezone?: string | undefined };
+export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>> & {
+  timezone?: string | undefined;
+  top?: number | undefined;
+};
 
 /**
  * The request with defaults, limited to what the caller can see.
@@ -92,7 +108,7 @@ export function dayQuery(
   authorization: Authorization,
   { workgroup, nowMs, daysMax }: { workgroup: WorkgroupConfig; nowMs: UtcMs; daysMax: number },
 ): DayQuery {
-  const { groupBy, timezone } = parameters;
+  const { groupBy, timezone, top } = parameters;
   const ownZone = workgroup.timezone;
   const zone = timezone ?? ownZone;
   const shown = { ...rangeOrYesterday(parameters, { zone, nowMs, daysMax }), zone };
@@ -100,6 +116,7 @@ export function dayQuery(
   return {
     ...(zone === ownZone ? shown : { ...ownDaysOf(shown, ownZone), shown }),
     bySource: groupBy === 'source',
+    ...(top !== undefined && { top }),
     splits: hasSplits(workgroup),
     devices: devices?.sort(),
   };

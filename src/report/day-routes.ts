@@ -18,15 +18,18 @@ import {
   type DayParameters,
   dayQuery,
   dayQuerySchema,
+  invalid,
   type ResolutionParameters,
   requireKnownDevices,
   resolutionShape,
+  topShape,
   zoneShape,
 } from './day-request.ts';
 import type { SelectEnergyRows } from './energy-rows.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import type { Guard } from './report-guard.ts';
 import { taggedAnswers } from './report-schemas.ts';
+import { formatOf } from './row-format.ts';
 import { sendParts } from './send-parts.ts';
 
 export interface DayRoute {
@@ -70,7 +73,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         tags: ['report'],
         params: addressSchema,
         querystring: dayQuerySchema(daysMax).extend({
-          ...(route.periods && resolutionShape),
+          ...(route.periods && { ...resolutionShape, ...topShape }),
           ...(route.hasZones && zoneShape),
         }),
         response: taggedAnswers(route.answer),
@@ -83,6 +86,8 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
       const { report, rows } = (resolution !== 'day' && route.periods?.[resolution]) || route;
       const query = dayQuery(parameters, authorization, { workgroup, nowMs: clock.now(), daysMax });
 
+      if (query.top !== undefined && formatOf(request) !== 'json')
+        throw invalid('top', 'is only for JSON; rows have all devices and sources');
       const shown = shownDays(query);
       const generation = await lake.current(workgroup.id);
       await requireKnownDevices('devices', query.devices, { lake, generation, workgroup });

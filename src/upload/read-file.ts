@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { csvLine, isWorkbook, readWorkbook } from '../foreign-table/read-workbook.ts';
+import { ZipError } from '../foreign-table/read-zip.ts';
 import { type Compression, fileKind } from '../import/file-kind.ts';
 import { openReader, type Reader, unreadable } from '../import/open-reader.ts';
 import { openSource } from '../import/source-file.ts';
@@ -21,12 +23,13 @@ import type { Upload } from './upload-rows.ts';
 const BYTES_MAX = 128 * 1024 * 1024;
 
 /**
- * Reads a whole file: CSV, NDJSON or JSON, also packed, or Parquet.
+ * Reads a whole file: CSV, NDJSON or JSON, also packed, Parquet, or the first visible sheet with rows of an XLSX workbook.
  * @throws RefusedFile with all problems of the file, InputError if it cannot be read
  */
 export async function readUploadFile(path: string, request: Omit<UploadRequest, 'name'>): Promise<Upload> {
   const { format, compression } = fileKind(path);
   const named = { ...request, name: basename(path) };
+  if (isWorkbook(path)) return readText(await workbookCsv(path), 'csv', csvRequest(named));
   switch (format) {
     case 'parquet':
       return readSheet(await parquetSheet(path), named);
@@ -35,7 +38,7 @@ export async function readUploadFile(path: string, request: Omit<UploadRequest, 
     case 'ndjson':
       return readText(textBytes(path, compression), 'json', named);
     case undefined:
-      throw fileProblem(path, 'has a name that ends neither in .csv, .ndjson, .json nor .parquet');
+      throw fileProblem(path, 'has a name that ends neither in .csv, .ndjson, .json, .parquet nor .xlsx');
     default:
       return format satisfies never;
   }
@@ -61,6 +64,28 @@ function textBytes(path: string, compression: Compression): Buffer {
       /^(Z_|ZSTD_)/.test(code ?? '') ? `is damaged or cut off: ${message}` : `cannot be read (${code})`,
     );
   }
+}
+
+/** A sheet as CSV with a line for each row, so that messages name its rows. */
+async function workbookCsv(path: string): Promise<Buffer> {
+  try {
+    const { chosen, width } = await readWorkbook(path, undefined);
+    const lines: string[] = [];
+    for (const cells of chosen.rows()) lines.push(cells.length === 0 ? '' : csvLine(cells, width));
+    return Buffer.from(`${lines.join('\n')}\n`);
+  } catch (error) {
+    if (error instanceof ZipError) throw fileProblem(path, error.message);
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === undefined ? error : fileProblem(path, `cannot be read (${code})`);
+  }
+}
+
+/** Numbers of a workbook have a point. Texts in it can have a comma. */
+function csvRequest(request: UploadRequest): UploadRequest {
+  return {
+    ...request,
+    options: { ...request.options, delimiter: ',', decimal: request.options.decimal ?? '.' },
+  };
 }
 
 async function parquetSheet(path: string): Promise<Sheet> {

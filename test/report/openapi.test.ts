@@ -41,7 +41,12 @@ test('the OpenAPI description has the endpoints, their parameters and their answ
       ['devices', 'query', false],
       ['format', 'query', false],
       ['after', 'query', false],
-      ...(path === reports[0] ? [['resolution', 'query', false]] : []),
+      ...(path === reports[0]
+        ? [
+            ['resolution', 'query', false],
+            ['top', 'query', false],
+          ]
+        : []),
       ...(path === reports[2] ? [['timezone', 'query', false]] : []),
       ['workgroupId', 'path', true],
     ]);

@@ -105,27 +105,27 @@ test('a parameter that takes one value is refused with two, and lists take sever
 test.each([
   [
     'daily-energy?startdate=2026-05-01',
-    'startdate: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
+    'startdate: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after, resolution and top',
   ],
   [
     'daily-energy?start_date=2026-05-01',
-    'start_date: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
+    'start_date: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after, resolution and top',
   ],
   [
     'daily-energy?start=2026-05-01',
-    'start: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
+    'start: is not a known parameter; is it startDate? This request takes startDate, endDate, groupBy, devices, format, after, resolution and top',
   ],
   [
     'daily-energy?device=1',
-    'device: is not a known parameter; is it devices? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
+    'device: is not a known parameter; is it devices? This request takes startDate, endDate, groupBy, devices, format, after, resolution and top',
   ],
   [
     'daily-energy?from=2026-05-01&timezone=x',
-    'from, timezone: are not known parameters; this request takes startDate, endDate, groupBy, devices, format, after and resolution',
+    'from, timezone: are not known parameters; this request takes startDate, endDate, groupBy, devices, format, after, resolution and top',
   ],
   [
     'daily-energy?EndDate=2026-05-01&from=x',
-    'EndDate, from: are not known parameters; is endDate meant? This request takes startDate, endDate, groupBy, devices, format, after and resolution',
+    'EndDate, from: are not known parameters; is endDate meant? This request takes startDate, endDate, groupBy, devices, format, after, resolution and top',
   ],
   [
     `meter-data?${range}&zone=Etc/UTC`,

@@ -5,6 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { readUploadFile } from '../../src/upload/read-file.ts';
 import type { UploadOptions } from '../../src/upload/upload-options.ts';
+import { workbookOf } from '../foreign-table/zip-files.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { meters } from './support.ts';
 
@@ -73,15 +74,44 @@ test('errors of a Parquet file name the number of the row', async () => {
 });
 
 test.each([
-  { name: 'a.xlsx', content: 'PK', expected: /neither in .csv, .ndjson, .json nor .parquet/ },
+  { name: 'a.ods', content: 'PK', expected: /neither in .csv, .ndjson, .json, .parquet nor .xlsx/ },
+  { name: 'a.xlsx', content: 'PK', expected: /a.xlsx has a problem:\n/ },
   { name: 'a.csv.gz', content: gzipSync(csv).subarray(0, 40), expected: /damaged or cut off/ },
   { name: 'a.parquet', content: csv, expected: /a.parquet has a problem:\n/ },
 ])('$name that is none is refused', async ({ name, content, expected }) => {
   await expect(read(fileOf(name, content))).rejects.toThrow(expected);
 });
 
-test('the error for a missing file names it', async () => {
-  await expect(read(join(tempDir(), 'a.csv'))).rejects.toThrow(
-    /a.csv has a problem:\n.*cannot be read \(ENOENT\)/,
+test('a workbook is read below its title, with local times, and wrong rows are named', async () => {
+  const text = (value: string) => `<c t="inlineStr"><is><t>${value}</t></is></c>`;
+  // Days since 1899-12-30: 2026-05-17 13:00 and 13:15.
+  const at = (minutes: number) => `<c s="2"><v>${46_159 + (13 * 60 + minutes) / 1_440}</v></c>`;
+  const workbook = (energy: string) =>
+    workbookOf({
+      Readings: `<row r="1">${text('Street')}</row><row r="3">${['meter_code', 'interval_start', 'interval_end', 'energy_kwh'].map(text).join('')}</row><row r="5">${text('GRID-1')}${at(0)}${at(15)}<c><v>${energy}</v></c></row>`,
+    });
+  const options = { timezone: 'Europe/Berlin' };
+  expect(await read(fileOf('may.xlsx', workbook('1.125')), options)).toMatchObject({
+    kind: 'meter_intervals',
+    rows: [{ meter: 'GRID-1', line: 5, start, end: start + 900_000, energyWh: 1_125 }],
+  });
+  await expect(read(fileOf('may.xlsx', workbook('-1')), options)).rejects.toThrow(
+    /may.xlsx has a problem:\n {2}line 5, column "energy_kwh": -1 is negative/,
+  );
+  const budget = workbookOf({
+    Plan: `<row r="1">${['meter_code', 'period', 'energy_kwh'].map(text).join('')}</row><row r="2">${text('GRID-1')}${text('2026-05')}<c><v>310</v></c></row>`,
+  });
+  expect(
+    await readUploadFile(fileOf('plan.xlsx', budget), {
+      topic: 'budget',
+      meters,
+      options: { scenario: 'P50' },
+    }),
+  ).toMatchObject({ rows: [{ meter: 'GRID-1', energyWh: 310_000 }] });
+});
+
+test.each(['a.csv', 'a.xlsx'])('the error for a missing %s names it', async (name) => {
+  await expect(read(join(tempDir(), name))).rejects.toThrow(
+    new RegExp(`${name} has a problem:\\n.*cannot be read \\(ENOENT\\)`),
   );
 });

@@ -23,6 +23,7 @@ import { namerOf } from '../../src/web/facts/series.ts';
 import { comparableOf, stack, totalOf } from '../../src/web/pictures/bar-data.ts';
 import { closeScale, niceScale } from '../../src/web/pictures/nice-scale.ts';
 import { shiftDay } from '../../src/web/words/local-days.ts';
+import { monthTick } from '../../src/web/words/time-words.ts';
 
 const roof = '0b0e7c1e-0000-4000-8000-000000000001';
 const shed = '0b0e7c1e-0000-4000-8000-000000000002';
@@ -168,6 +169,29 @@ test('a balance stands on both sides, a role that a site does not have is left o
     [-7, -10],
   ]);
   expect(comparableOf(columns[0]!, series)).toBe(10);
+});
+
+test('a day of which a part is measured has no balance, and is not said to have no data', () => {
+  const empty = { productionWh: null, consumptionWh: null, parts: [], missing: ['production'], computed: [] };
+  const balance = { ...empty, days: null, completeDays: null } as unknown as Balances[string];
+  const details = { '2026-11-20': { a: value(5, { flags: ['partial'] }) } };
+  const days = frame('2026-11-19', '2026-11-20');
+  const { columns } = balanceColumns({ '2026-11-19': balance, '2026-11-20': balance }, details, days);
+  expect(columns.map(({ state, isPart }) => [state, isPart ?? false])).toEqual([
+    ['before', false],
+    ['missing', true],
+  ]);
+  expect(columns[1]!.notes[0]).toBe('only a part is measured, so the balance is not known');
+});
+
+test('the axis of months has the year at its beginning and in each January', () => {
+  const months = ['2025-11', '2025-12', '2026-01', '2026-02'];
+  expect(months.map((month) => /\d{4}/.test(monthTick(month, '2025-11')))).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
 });
 
 describe('the overview', () => {

@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const open = () => openPage({ baseURL: service.url });
+const open = (options = {}) => openPage({ baseURL: service.url, ...options });
 const goTo = (page: Page, view: string) => signIn(page, `${WORKGROUP}/${view}`, service.token);
 
 testPage('a year of 400 devices is one picture that can be read, scrolled and followed', async () => {
@@ -109,7 +109,7 @@ testPage('no answer of any page is above a megabyte with 400 devices and three y
   const { yesterday } = served();
   for (const [view, shown] of [
     ['overview', '.overview .heat path'],
-    [`energy?from=${firstDay}&to=${yesterday}`, '.column, main .empty'],
+    [`energy?show=devices&from=${firstDay}&to=${yesterday}`, '.column'],
     [`quality?by=source&from=${addDays(yesterday, -91)}&to=${yesterday}`, '.heat path'],
     ['quality', '.heat path'],
     ['devices', '.day-spark'],
@@ -122,6 +122,20 @@ testPage('no answer of any page is above a megabyte with 400 devices and three y
   const large = (await Promise.all(sizes)).filter(([, bytes]) => bytes > ANSWER_BYTES_MAX);
   expect(large).toEqual([]);
   expect(complaints).toEqual([]);
+});
+
+testPage('on a phone long tables are pages of ten blocks, and nothing is scrolled sideways', async () => {
+  const { page } = await open({ viewport: { width: 390, height: 844 } });
+  await goTo(page, `energy?show=devices&from=${firstDay}&to=${served().yesterday}`);
+  const rows = page.locator('.table-block tbody tr');
+  await rows.first().waitFor();
+  expect(await rows.count()).toBe(10);
+  await page.getByText('1 – 10 of').waitFor();
+  const { height } = (await page.locator('.table-block').boundingBox())!;
+  expect(height).toBeLessThan(4_000);
+  await goTo(page, 'devices');
+  await expect.poll(() => rows.count()).toBe(10);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
 });
 
 testPage('a page says that the service is gone, and goes on by itself when it is back', async () => {

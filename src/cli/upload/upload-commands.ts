@@ -33,7 +33,7 @@ export function addMeterDataCommand(program: Command, terminal: Terminal): void 
   const group = program.command('meter-data').description('upload and list readings of meters');
   const put = group
     .command('put')
-    .description('upload readings: CSV (also .gz, .zst), NDJSON, JSON or Parquet');
+    .description('upload readings: CSV (also .gz, .zst), NDJSON, JSON, Parquet or XLSX');
   addPutOptions(put)
     .option('--timezone <zone>', 'the zone of times without an offset, such as Europe/Berlin')
     .option(
@@ -51,7 +51,7 @@ export function addBudgetCommand(program: Command, terminal: Terminal): void {
     .description('upload and list budgets: the expected energy of meters');
   const put = group
     .command('put')
-    .description('upload budgets: CSV (also .gz, .zst), NDJSON, JSON or Parquet');
+    .description('upload budgets: CSV (also .gz, .zst), NDJSON, JSON, Parquet or XLSX');
   addPutOptions(put)
     .option('--scenario <name>', 'P50, P90, contract, reforecast or any name, if no column names it')
     .option('--year <year>', 'the year of months without a year')

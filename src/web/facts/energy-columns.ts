@@ -3,7 +3,7 @@ import { type LocalDay, listDays } from '../words/local-days.ts';
 import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
 import { columnsOf, type DaySpan, daysOfColumn, type Grain } from '../words/periods.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
-import { columnName, dateNumber, dayAndMonth, shortMonth } from '../words/time-words.ts';
+import { columnName, dateNumber, dayAndMonth, monthTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
 import { qualityOf } from './day-quality.ts';
 
@@ -21,6 +21,10 @@ interface DaysKnown {
 
 /** At most this many series have a colour of their own; the others are one series. */
 const COLOURS = 8;
+/** The series of an answer with `top` that is the sum of the others. */
+const OTHERS = 'others';
+/** The series that a large answer needs: those with a colour of their own. */
+export const TOP_SERIES = COLOURS - 1;
 
 interface Frame {
   period: DaySpan;
@@ -28,6 +32,8 @@ interface Frame {
   today: LocalDay;
   hrefOf?: ((column: string) => string) | undefined;
 }
+
+const IN_PART = 'only a part is measured, so the balance is not known';
 
 /** The energy of a role in a balance. */
 export const valueOfRole: Readonly<Record<BalanceRole, (balance: Balance) => number | null>> = {
@@ -111,8 +117,11 @@ export function seriesColumns(
     return { known, all: all.length };
   };
   const largestFirst = [...totals].sort(([, a], [, b]) => b - a).map(([key]) => key);
-  const own = largestFirst.length > COLOURS ? largestFirst.slice(0, COLOURS - 1) : largestFirst;
-  const others = largestFirst.slice(own.length);
+  // The service has added up the others of a large answer.
+  const named = largestFirst.filter((key) => key !== OTHERS);
+  const isOwn = largestFirst.length <= COLOURS && named.length === largestFirst.length;
+  const own = isOwn ? named : named.slice(0, COLOURS - 1);
+  const others = largestFirst.filter((key) => !own.includes(key));
   const columns = columnsOf(frame.period, frame.grain).map((column) => {
     const sum = sums.get(column);
     const otherSums = others.flatMap((key) => sum?.get(key) ?? []);
@@ -128,7 +137,14 @@ export function seriesColumns(
     series: [
       ...own.map((key, index) => ({ key, name: nameOf(key), tone: String(index + 1), side: 1 as const })),
       ...(others.length > 0
-        ? [{ key: 'others', name: `${others.length} others`, tone: 'others', side: 1 as const }]
+        ? [
+            {
+              key: OTHERS,
+              name: others.includes(OTHERS) ? 'all others' : `${others.length} others`,
+              tone: 'others',
+              side: 1 as const,
+            },
+          ]
         : []),
     ],
     columns: withBeginning(columns),
@@ -149,7 +165,7 @@ function pick(details: DayDetails[string], chosen: (key: string) => boolean): Da
 function columnOf(
   key: string,
   values: Array<number | null>,
-  { grain, today, hrefOf }: Frame,
+  { period, grain, today, hrefOf }: Frame,
   details: DayDetails[string] | undefined,
   missing: number | undefined,
   daysKnown: DaysKnown | undefined,
@@ -159,12 +175,14 @@ function columnOf(
   const isFuture = key > today.slice(0, key.length) || (isToday && known.length === 0);
   const quality = details && qualityOf(Object.values(details), known.length === 0 ? 0 : (missing ?? 0));
   const isMissing = !isFuture && known.length === 0;
+  // Sources have energy, but not for the whole day, so a balance knows no sum.
+  const isPart = isMissing && Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
   const total = known.reduce((sum, value) => sum + value, 0);
   const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all;
   const notes = isFuture
     ? [isToday ? 'nothing yet' : 'has not begun']
     : isMissing
-      ? ['no data', ...(quality?.notes ?? [])]
+      ? [isPart ? IN_PART : 'no data', ...(quality?.notes ?? [])]
       : [
           `${formatEnergy(total)} (${exactEnergy(total)})`,
           ...(isToday ? ['until now'] : []),
@@ -173,7 +191,7 @@ function columnOf(
         ];
   return {
     key,
-    tick: grain === 'day' ? dayTick(key) : grain === 'month' ? shortMonth(key) : key,
+    tick: grain === 'day' ? dayTick(key) : grain === 'month' ? monthTick(key, period.from.slice(0, 7)) : key,
     name: columnName(key),
     href: hrefOf?.(key),
     values,
@@ -182,6 +200,7 @@ function columnOf(
       ? undefined
       : (quality?.mark ?? (isShort && !isMissing && !isFuture ? 'doubtful' : undefined)),
     notes,
+    ...(isPart && { isPart }),
   };
 }
 

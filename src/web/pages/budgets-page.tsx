@@ -76,7 +76,7 @@ function SiteTable(props: {
         {plural(names.length, 'site')} in {periodName(period)}. The sums are those of days that have both,
         actual energy and a budget.
       </p>
-      <section class="table-scroll" aria-label="Sites">
+      <section class="table-block" aria-label="Sites">
         <table>
           <caption class="visually-hidden">Sites</caption>
           <thead>
@@ -129,14 +129,16 @@ function SiteRow(props: { name: string; isChosen: boolean; period: DaySpan; href
           {name}
         </a>
       </th>
-      <td class="number">
+      <td class="number" data-title="Actual">
         <EnergyAmount wh={isCompared ? total.actualWh : null} />
       </td>
-      <td class="number">
+      <td class="number" data-title="Budget">
         <EnergyAmount wh={isCompared ? total.budgetWh : null} />
       </td>
-      <td class="number">{isCompared ? signedPercent(total.variancePercent) : '–'}</td>
-      <td>
+      <td class="number" data-title="Difference">
+        {isCompared ? signedPercent(total.variancePercent) : '–'}
+      </td>
+      <td data-title="Days compared">
         {failure && !answer
           ? failure.message
           : !total

@@ -11,7 +11,7 @@ import {
 import { PageWorkContext } from '../facts/page-work.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Choice } from '../parts/choice.tsx';
-import { DataTable } from '../parts/data-table.tsx';
+import { DataTable, usePageRows } from '../parts/data-table.tsx';
 import { DeviceStateText } from '../parts/device-state-text.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { PageLinks, pageOf } from '../parts/page-links.tsx';
@@ -25,7 +25,6 @@ import { timeAgo } from '../words/time-words.ts';
 import { DeviceCard } from './device-card.tsx';
 
 const DAYS = 30;
-const ROWS_OF_PAGE = 50;
 const filters: readonly DeviceFilter[] = ['all', 'silent', 'quiet', 'online', 'heard', 'asleep', 'unknown'];
 const filterNames: Readonly<Record<DeviceFilter, string>> = {
   all: 'All',
@@ -107,7 +106,7 @@ function DeviceTable(props: {
 }) {
   const { rows, all, query } = props;
   const { workgroup, today } = useContext(PageWorkContext);
-  const { shown, page, pages } = pageOf(rows, query.page, ROWS_OF_PAGE);
+  const { shown, page, pages } = pageOf(rows, query.page, usePageRows());
   const [from, to] = [shiftDay(today, 1 - DAYS), today];
   const days = listDays(from, to);
   const details = useAnswer<DayDetails>(

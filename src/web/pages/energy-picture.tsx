@@ -1,7 +1,13 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { Balances, DailyEnergy, DayDetails, DeviceStatuses } from '../facts/answers.ts';
-import { balanceColumns, type EnergyColumns, seriesColumns, withReference } from '../facts/energy-columns.ts';
+import {
+  balanceColumns,
+  type EnergyColumns,
+  seriesColumns,
+  TOP_SERIES,
+  withReference,
+} from '../facts/energy-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { namerOf, seriesOf } from '../facts/series.ts';
 import { type Answered, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
@@ -52,6 +58,8 @@ export function EnergyPicture(props: PictureProps) {
   const known = show === 'meters' ? meters.length : Object.keys(statuses ?? {}).length;
   const values = device && ofDevices(show) ? 0 : known * countDays(period.from, period.to);
   const isTooMuch = values > VALUES_MAX;
+  // The service adds up what has no colour of its own.
+  const mayAddUp = show === 'devices' || show === 'sources';
   // Without flags an answer is a third of the size.
   const isLarge = values > DETAILS_MAX;
   const balancePath = (of: DaySpan) =>
@@ -59,11 +67,12 @@ export function EnergyPicture(props: PictureProps) {
   const path = (of: DaySpan) => {
     // A balance has no flags of its own. Those of the sources are shown, if all of them are part of it.
     if (isBalance && (site !== undefined || grain !== 'day' || isLarge)) return undefined;
-    if (!isBalance && isTooMuch) return undefined;
+    if (!isBalance && isTooMuch && !mayAddUp) return undefined;
     if (show === 'meters') return `meter-data?${daysQuery(of)}`;
     const report = grain === 'day' && !isLarge ? 'daily-energy/details' : 'daily-energy';
     const only = device && !isBalance ? `&devices=${device}` : '';
-    return `${report}?${daysQuery(of)}${show === 'devices' ? '' : '&groupBy=source'}${only}`;
+    const top = isTooMuch && mayAddUp ? `&top=${TOP_SERIES}` : '';
+    return `${report}?${daysQuery(of)}${show === 'devices' ? '' : '&groupBy=source'}${only}${top}`;
   };
   const energy = useAnswer<DailyEnergy | DayDetails>(path(period), SLOW_MS);
   const otherEnergy = useAnswer<DailyEnergy | DayDetails>(other && !isBalance && path(other), SLOW_MS);
@@ -90,7 +99,7 @@ export function EnergyPicture(props: PictureProps) {
       show === 'meters' ? (code: string) => meterNames.get(code) ?? code : namerOf(seriesOf(days), statuses);
     return seriesColumns(days, chosen, nameOf, frame);
   };
-  if (isTooMuch && !isBalance)
+  if (isTooMuch && !isBalance && !mayAddUp)
     return (
       <Empty title="These are too many values for one picture">
         {countText(known)} {show === 'meters' ? 'meters' : 'devices'} have {countText(values)} daily values in

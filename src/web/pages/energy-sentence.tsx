@@ -21,8 +21,10 @@ export function energySentence(facts: {
   const { show, period, other, grain, columns, compared, today } = facts;
   const begun = columns.columns.filter((column) => !isEmpty(column));
   const [first] = begun;
-  const missing = begun.filter(({ state }) => state === 'missing').length;
-  const partly = begun.filter(({ state, values }) => state !== 'missing' && values.includes(null)).length;
+  const missing = begun.filter(({ state, isPart }) => state === 'missing' && !isPart).length;
+  const partly = begun.filter(
+    ({ state, isPart, values }) => isPart || (state !== 'missing' && values.includes(null)),
+  ).length;
   const doubtful = begun.filter(({ mark }) => mark === 'bad' || mark === 'doubtful').length;
   const isRunning = period.to >= today;
   return (

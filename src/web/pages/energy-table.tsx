@@ -39,7 +39,7 @@ export function EnergyTable(props: {
       : []),
     {
       title: 'Quality',
-      cell: ({ notes, state }) => (state === 'missing' ? 'no data' : notes.slice(1).join(', ')),
+      cell: ({ notes, state }) => (state === 'missing' ? notes[0] : notes.slice(1).join(', ')),
     },
   ];
   return (

@@ -125,7 +125,12 @@ function Overview(props: {
           Nothing was measured in the last {most} days. Send readings to this workgroup, or import what you
           have. The page shows them within seconds.
         </Empty>
-        {attention.length > 0 && <AttentionList attention={attention} />}
+        {attention.length > 0 && (
+          <section class="card" aria-labelledby="attention">
+            <h2 id="attention">Needs attention</h2>
+            <AttentionList attention={attention} />
+          </section>
+        )}
       </>
     );
   const frame = {

@@ -37,6 +37,9 @@ export function OverviewTiles(props: {
   const chosen = (key: string) => main === undefined || roles.get(key) === main;
   const mainWh = (day: string) => sumOfDay(details, day, chosen);
   const ended = comparedWithUsual(mainWh, yesterday);
+  const isPart = Object.entries(details[yesterday] ?? {}).some(
+    ([key, { flags }]) => chosen(key) && flags.includes('partial'),
+  );
   const name = main === undefined ? 'All sources' : mainNames[main];
   const balance = balances?.[yesterday];
   const used = balances && comparedWithUsual((day) => balances[day]?.consumptionWh, yesterday);
@@ -56,7 +59,7 @@ export function OverviewTiles(props: {
   return (
     <div class="tiles area-tiles">
       <Tile title="Yesterday" href={linkTo(workgroup.id, 'day', { day: yesterday })}>
-        <MainNumber label={name} compared={ended} />
+        <MainNumber label={name} compared={ended} isPart={isPart} />
         {main !== 'consumption' && used && used.wh !== null && (
           <MainNumber label="Used" compared={used} isSmall />
         )}
@@ -144,7 +147,14 @@ function Tile({ title, href, children }: { title: string; href?: string; childre
   );
 }
 
-function MainNumber({ label, compared, isSmall }: { label: string; compared: Compared; isSmall?: boolean }) {
+function MainNumber(props: {
+  label: string;
+  compared: Compared;
+  isSmall?: boolean;
+  /** True if the number is that of a part of the day. */
+  isPart?: boolean;
+}) {
+  const { label, compared, isSmall, isPart } = props;
   const { wh, usualWh } = compared;
   const change = wh !== null && usualWh !== undefined ? formatChange(wh, usualWh) : undefined;
   return (
@@ -157,9 +167,11 @@ function MainNumber({ label, compared, isSmall }: { label: string; compared: Com
         <p class="muted">
           {wh === null
             ? 'No data, which is not zero.'
-            : change
-              ? `${change} on a usual day`
-              : 'Too few days to say what is usual.'}
+            : isPart
+              ? 'Only a part of the day is measured.'
+              : change
+                ? `${change} on a usual day`
+                : 'Too few days to say what is usual.'}
         </p>
       )}
     </>

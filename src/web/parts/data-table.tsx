@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { csvText } from '../words/csv-text.ts';
 import { countText } from '../words/number-words.ts';
+import { useMedia } from './use-media.ts';
 
 export interface TableColumn<Row> {
   title: string;
@@ -13,8 +14,16 @@ export interface TableColumn<Row> {
 }
 
 const PAGE_ROWS = 50;
+/** On a phone each row is a block of lines. */
+const PHONE_ROWS = 10;
+const PHONE = '(max-width: 720px)';
 
-/** A table in pages of 50 rows. The first column names the row. */
+/** The rows of one page of a table. */
+export function usePageRows(): number {
+  return useMedia(PHONE) ? PHONE_ROWS : PAGE_ROWS;
+}
+
+/** A table in pages of 50 rows, or 10 on a phone. The first column names the row. */
 export function DataTable<Row>(props: {
   caption: string;
   columns: ReadonlyArray<TableColumn<Row>>;
@@ -25,7 +34,8 @@ export function DataTable<Row>(props: {
 }) {
   const { caption, columns, rows, keyOf, file } = props;
   const [page, setPage] = useState(0);
-  const pages = Math.max(1, Math.ceil(rows.length / PAGE_ROWS));
+  const pageRows = usePageRows();
+  const pages = Math.max(1, Math.ceil(rows.length / pageRows));
   const at = Math.min(page, pages - 1);
   const [first, ...rest] = columns;
   const sideOf = (column: TableColumn<Row>) => (column.isNumber ? 'number' : undefined);
@@ -45,13 +55,13 @@ export function DataTable<Row>(props: {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(at * PAGE_ROWS, (at + 1) * PAGE_ROWS).map((row) => (
+            {rows.slice(at * pageRows, (at + 1) * pageRows).map((row) => (
               <tr key={keyOf(row)}>
                 <th scope="row" class={sideOf(first!)}>
                   {first!.cell(row)}
                 </th>
                 {rest.map((column) => (
-                  <td key={column.title} class={sideOf(column)}>
+                  <td key={column.title} class={sideOf(column)} data-title={column.title}>
                     {column.cell(row)}
                   </td>
                 ))}
@@ -63,7 +73,7 @@ export function DataTable<Row>(props: {
               <tr>
                 <th scope="row">Sum</th>
                 {rest.map((column) => (
-                  <td key={column.title} class={sideOf(column)}>
+                  <td key={column.title} class={sideOf(column)} data-title={column.title}>
                     {column.sum}
                   </td>
                 ))}
@@ -79,7 +89,7 @@ export function DataTable<Row>(props: {
               Before
             </button>
             <span class="muted">
-              {countText(at * PAGE_ROWS + 1)} – {countText(Math.min(rows.length, (at + 1) * PAGE_ROWS))} of{' '}
+              {countText(at * pageRows + 1)} – {countText(Math.min(rows.length, (at + 1) * pageRows))} of{' '}
               {countText(rows.length)}
             </span>
             <button

@@ -23,6 +23,8 @@ export interface BarColumn {
   /** For each series Wh, or null if it is not known. */
   values: ReadonlyArray<number | null>;
   state: ColumnState;
+  /** True if it is missing, though some of its sources have energy. */
+  isPart?: boolean;
   mark?: ColumnMark | undefined;
   /** In words, for the line above the picture and for screen readers. */
   notes: readonly string[];
@@ -40,7 +42,7 @@ export interface Bar {
 export function withBeginning(columns: readonly BarColumn[]): BarColumn[] {
   // A mark shows that there were readings, though the column has no sum.
   const first = columns.findIndex(
-    ({ values, mark }) => mark !== undefined || values.some((wh) => wh !== null),
+    ({ values, mark, isPart }) => mark !== undefined || isPart || values.some((wh) => wh !== null),
   );
   return columns.map((column, index) =>
     index < first && column.state === 'missing'

@@ -46,7 +46,15 @@ export function columnName(column: string): string {
   return format({ month: 'long', year: 'numeric', timeZone: 'UTC' }).format(msOf(`${column}-01`));
 }
 
-export function shortMonth(month: string): string {
+/** The label of a month on an axis: the first one, and each January, have the year. */
+export function monthTick(month: string, first: string): string {
+  const hasYear = month === first || month.endsWith('-01');
+  return hasYear
+    ? format({ month: 'short', year: 'numeric', timeZone: 'UTC' }).format(msOf(`${month}-01`))
+    : shortMonth(month);
+}
+
+function shortMonth(month: string): string {
   return format({ month: 'short', timeZone: 'UTC' }).format(msOf(`${month}-01`));
 }
 

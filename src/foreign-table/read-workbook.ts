@@ -1,0 +1,99 @@
+import { readFile, stat } from 'node:fs/promises';
+import { openWorkbook, type WorkbookSheet } from './open-workbook.ts';
+import { openZip, ZipError } from './read-zip.ts';
+
+const WORKBOOK = /\.xls[xm]?$/i;
+/** A workbook is in memory as a whole. */
+const WORKBOOK_BYTES_MAX = 128 * 1024 * 1024;
+/** A small file can unpack to a very large one. */
+const WORKBOOK_UNPACKED_BYTES_MAX = 400 * 1024 * 1024;
+/** Cells of a sheet with those that are empty. A sheet with one cell far to the right in each row would fill the disk. */
+const WORKBOOK_CELLS_MAX = 20_000_000;
+
+/** True if the name of a file is that of a workbook. */
+export function isWorkbook(path: string): boolean {
+  return WORKBOOK.test(path);
+}
+
+export interface ReadWorkbook {
+  chosen: WorkbookSheet;
+  /** The number of its columns. */
+  width: number;
+  /** The names of all sheets. */
+  names: string[];
+}
+
+/**
+ * Opens a sheet of an XLSX file.
+ * @param sheet its name; undefined: the first visible one with rows
+ * @throws ZipError if it is no workbook, is too large, or has no such sheet
+ */
+export async function readWorkbook(path: string, sheet: string | undefined): Promise<ReadWorkbook> {
+  const sheets = openWorkbook(openZip(await readBytes(path), WORKBOOK_UNPACKED_BYTES_MAX));
+  return { ...chooseSheet(sheets, sheet), names: sheets.map(({ name }) => name) };
+}
+
+/** A row of a sheet as a line of CSV, without its end. */
+export function csvLine(cells: readonly string[], width: number): string {
+  return Array.from({ length: width }, (_, index) => csvCell(cells[index] ?? '')).join(',');
+}
+
+export function sheetNames(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  const { size } = await stat(path);
+  if (size > WORKBOOK_BYTES_MAX)
+    throw new ZipError(`is larger than ${WORKBOOK_BYTES_MAX / 1024 / 1024} MiB; save the sheet as CSV`);
+  const bytes = await readFile(path);
+  if (bytes.length >= 4 && bytes.readUInt32BE(0) === 0xd0_cf_11_e0)
+    throw new ZipError(
+      'is an old .xls file, or is protected by a password; save it as .xlsx without a password',
+    );
+  return bytes;
+}
+
+/** The sheet, and its number of columns. */
+function chooseSheet(
+  sheets: readonly WorkbookSheet[],
+  name: string | undefined,
+): { chosen: WorkbookSheet; width: number } {
+  if (name !== undefined) {
+    const chosen = sheets.find((one) => one.name === name);
+    if (!chosen)
+      throw new ZipError(
+        `has no sheet "${name}"; its sheets are ${sheetNames(sheets.map((one) => one.name))}`,
+      );
+    const width = widthOf(chosen);
+    if (width === 0) throw new ZipError(`has no rows in sheet "${name}"`);
+    return { chosen, width };
+  }
+  for (const chosen of sheets.filter(({ isHidden }) => !isHidden)) {
+    const width = widthOf(chosen);
+    if (width > 0) return { chosen, width };
+  }
+  throw new ZipError('has no rows');
+}
+
+/** The number of columns. @throws ZipError if all rows would have too many cells */
+function widthOf(sheet: WorkbookSheet): number {
+  let width = 0;
+  let rows = 0;
+  for (const cells of sheet.rows()) {
+    const last = cells.findLastIndex((cell) => cell !== '');
+    width = Math.max(width, last + 1);
+    if (last >= 0) rows += 1;
+    if (rows * width > WORKBOOK_CELLS_MAX)
+      throw new ZipError(
+        `has more than ${WORKBOOK_CELLS_MAX.toLocaleString('en')} cells in sheet "${sheet.name}", with those that are empty; remove columns, or split it`,
+      );
+  }
+  return width;
+}
+
+/** A cell in one line. Headings of sheets often have several. */
+function csvCell(text: string): string {
+  const flat = text.replace(/\s*[\r\n]+\s*/g, ' ');
+  return /[",;\t|]/.test(flat) ? `"${flat.replaceAll('"', '""')}"` : flat;
+}
