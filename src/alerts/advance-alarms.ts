@@ -80,7 +80,5 @@ export function advanceAlarms(
 function endsInSilence({ condition, lastsUntilMs, channels }: Alarm, nowMs: UtcMs): boolean {
   const { endsQuietly }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
   const isOutOfSight = lastsUntilMs !== undefined && nowMs >= lastsUntilMs;
-  return (
-    isKnown === true || endsQuietly === true || isOutOfSight || !Object.values(channels).includes('told')
-  );
+  return endsQuietly === true || isOutOfSight || !Object.values(channels).includes('told');
 }
