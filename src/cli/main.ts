@@ -96,6 +96,7 @@ const commands: Readonly<Record<string, (program: Command, terminal: Terminal) =
   replay: async (...to) => (await import('./replay/replay-command.ts')).addReplayCommand(...to),
   conformance: async (...to) =>
     (await import('./conformance/conformance-command.ts')).addConformanceCommand(...to),
+  mcp: async (...to) => (await import('./mcp/mcp-command.ts')).addMcpCommand(...to),
   demo: async (...to) => (await import('./demo/demo-command.ts')).addDemoCommand(...to),
   version: async (...to) => (await import('./version/version-command.ts')).addVersionCommand(...to),
 };

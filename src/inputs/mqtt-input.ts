@@ -31,6 +31,8 @@ const WAITING_MESSAGES_MAX = 10_000;
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 /** Refused payloads of one input that are kept in a minute. The others are only counted. */
 const REFUSED_A_MINUTE_MAX = 100;
+/** Characters of a topic that the state of an input shows. A topic can have 65,535 bytes. */
+const TOPIC_CHARACTERS_MAX = 200;
 /** Series whose last arrival is remembered. */
 const SERIES_KEPT_MAX = 10_000;
 const RETRY_MS_MIN = SECOND_MS;
@@ -141,11 +143,12 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
   }
 
   function noteOutcomes({ topic, isRetained }: Waiting, outcomes: readonly Outcome[]): void {
+    const about = topic.slice(0, TOPIC_CHARACTERS_MAX);
     if (isRetained) meter.count('retained');
-    else if (outcomes.length === 0) meter.ignored(`no rule is about the topic ${topic}`);
+    else if (outcomes.length === 0) meter.ignored(`no rule is about the topic ${about}`);
     for (const outcome of outcomes) {
-      if (outcome.kind === 'ignored') meter.ignored(`${topic}: ${outcome.reason}`);
-      if (outcome.kind === 'refused') meter.refused(topic, outcome.reason);
+      if (outcome.kind === 'ignored') meter.ignored(`${about}: ${outcome.reason}`);
+      if (outcome.kind === 'refused') meter.refused(about, outcome.reason);
     }
   }
 

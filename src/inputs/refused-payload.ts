@@ -1,10 +1,10 @@
-import { isUtf8 } from 'node:buffer';
 import { type AuditItem, INPUT_REFUSED } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
 import type { UtcMs } from '../lib/time.ts';
 
 /** Characters of a payload that are kept. */
 const PAYLOAD_CHARACTERS_MAX = 2_000;
+const UTF8_BYTES_MAX = 4;
 
 /**
  * The entry for a payload that cannot be used. It is stored in the log, and the worker that lands it puts it into the quarantine.
@@ -15,8 +15,6 @@ export function refusedPayload(
   reason: string,
   receivedAtMs: UtcMs,
 ): AuditItem {
-  const buffer = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  const text = isUtf8(buffer) ? buffer.toString('utf8') : buffer.toString('base64');
   return {
     actor: `input ${input}`,
     action: INPUT_REFUSED,
@@ -24,10 +22,21 @@ export function refusedPayload(
     event_time: receivedAtMs,
     data: {
       reason: clip(reason, limits.textCharactersMax),
-      payload: clip(text, PAYLOAD_CHARACTERS_MAX),
+      payload: clip(beginningOf(payload), PAYLOAD_CHARACTERS_MAX),
       bytes: payload.length,
     },
   };
+}
+
+/** Enough of a payload for the characters that are kept. A broker can send 256 MiB. */
+function beginningOf(payload: Uint8Array): string {
+  const bytes = payload.subarray(0, PAYLOAD_CHARACTERS_MAX * UTF8_BYTES_MAX);
+  try {
+    // A stream may end within a character.
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+  } catch {
+    return Buffer.from(bytes).toString('base64');
+  }
 }
 
 function clip(text: string, charactersMax: number): string {

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { registerCorrectionRoutes } from '../correction/correction-routes.ts';
 import { withRequestKey } from '../correction/with-request-key.ts';
 import type { Health } from '../http/health-routes.ts';
+import { registerMcpRoutes } from '../mcp/mcp-routes.ts';
 import { answerCorrections } from '../operate/answer-corrections.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { hasPublished } from '../pipeline/has-published.ts';
@@ -38,6 +39,7 @@ export async function addReport(
     clock,
     logger,
   });
+  registerMcpRoutes(app, { origins: config.http.corsOrigins, logger });
   registerCorrectionRoutes(app, {
     correct: (workgroupId, args) => control.ask(workgroupId, 'correct', withRequestKey(args)),
     list: (workgroupId, query) => control.ask(workgroupId, 'corrections', query),

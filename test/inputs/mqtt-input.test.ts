@@ -140,6 +140,33 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     else expect(meter.state().retained).toBe(0);
   });
 
+  test('refuses hostile messages one by one, and stores the readings between them (MQTT 3.1.1)', async () => {
+    const { id, start, connected, meter, data, messages } = setUp({ version: '3.1.1' });
+    start();
+    await connected();
+    const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
+    await broker.publish([
+      [`${id}/${'x'.repeat(60_000)}/plain`, '1'],
+      [`${id}/x/plain`, Buffer.alloc(8 * 1024 * 1024, 'ä')],
+      [`${id}/x/plain`, Buffer.alloc(1_000, 0xff)],
+      [`${id}/x/plain`, deep],
+      [`${id}/x/json`, `{"wh":${deep}}`],
+      [`${id}/x/json`, '{"wh":1,"t":1e308}'],
+      [`${id}/../plain`, '1e999'],
+      [`${id}/../plain`, '7'],
+    ]);
+    await until('all are handled', () => meter.state().stored === 1 && meter.state().refused === 7);
+    expect((await data()).filter(Boolean)).toContainEqual({ power: 7 });
+    const kept = (await messages()).filter((message) => 'action' in message);
+    expect(kept.map(({ data }) => [data?.bytes, String(data?.payload).length])).toEqual(
+      expect.arrayContaining([
+        [8 * 1024 * 1024, 2_000],
+        [1_000, 1_336],
+      ]),
+    );
+    expect(Math.max(...kept.map(({ target }) => String(target).length))).toBe(4_096);
+  });
+
   test('stores a message once that the broker delivers again, if it has its own time', async () => {
     const gate = await startAckGate(broker.port);
     onTestFinished(gate.close);

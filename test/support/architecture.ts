@@ -17,6 +17,7 @@ const httpHomes = [
   'src/upload/upload-routes.ts',
   'src/correction/correction-routes.ts',
   'src/metrics/',
+  'src/mcp/',
 ];
 export const parts: readonly Part[] = [
   { name: 'lib', paths: ['src/lib/'], mayUse: [] },
@@ -30,6 +31,11 @@ export const parts: readonly Part[] = [
     mayUse: [...foundation, 'foreign-table'],
   },
   { name: 'mail', paths: ['src/mail/'], mayUse: [...foundation, 'config'] },
+  {
+    name: 'home-assistant',
+    paths: ['src/home-assistant/'],
+    mayUse: [...foundation, 'config'],
+  },
   { name: 'audit', paths: ['src/audit/'], mayUse: foundation },
   { name: 'redis', paths: ['src/redis/'], mayUse: foundation },
   { name: 'storage', paths: ['src/storage/'], mayUse: foundation },
@@ -183,6 +189,7 @@ export const parts: readonly Part[] = [
       'alerts',
     ],
   },
+  { name: 'mcp', paths: ['src/mcp/'], mayUse: [...foundation, 'access', 'http', 'report-client'] },
   {
     name: 'metrics',
     paths: ['src/metrics/'],

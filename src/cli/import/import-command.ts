@@ -2,23 +2,18 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { tableNameSchema } from '../../contract/messages.ts';
-import type { Reason } from '../../import/guess-reasons.ts';
-import type { Mapping } from '../../import/import-mapping.ts';
-import { InputError, TerminalError } from '../../lib/errors.ts';
-import { MINUTE_MS } from '../../lib/time.ts';
-import type { WarehouseOwner } from '../../service/find-owner.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
 import { commandLineError } from '../command-line-error.ts';
 import { runTask } from '../run-service.ts';
-import { printData, printNote } from '../terminal/output.ts';
-import type { ImportNews } from './import-news.ts';
-import type { ImportedFile } from './import-run.ts';
+import { printNote } from '../terminal/output.ts';
+import { checkFiles, dryRunFiles, importAll } from './import-files.ts';
+import { addHomeAssistantImport } from './import-home-assistant.ts';
 
 interface ImportCommandOptions {
   workgroup?: string;
-  table: string;
+  table?: string;
   mapping?: string;
   dryRun?: boolean;
   sheet?: string;
@@ -30,7 +25,7 @@ export function addImportCommand(program: Command, terminal: Terminal): void {
     .description('import files of other systems: CSV, NDJSON, JSON arrays (also .gz, .zst), XLSX or Parquet')
     .argument('<files...>', 'files, or patterns such as "export/*.csv"')
     .option(...WORKGROUP_OPTION)
-    .requiredOption('-t, --table <name>', 'the table of the messages, which energy streams read')
+    .option('-t, --table <name>', 'the table of the messages, which energy streams read')
     .option(
       '-m, --mapping <file>',
       'a YAML file with the meaning of the columns (default: guessed and printed)',
@@ -41,6 +36,8 @@ export function addImportCommand(program: Command, terminal: Terminal): void {
     .action((files: string[], options: ImportCommandOptions) =>
       runTask(command, terminal, (config, service) => runCommand(command, config, service, files, options)),
     );
+  command.helpCommand(false);
+  addHomeAssistantImport(command, terminal);
 }
 
 async function runCommand(
@@ -52,6 +49,7 @@ async function runCommand(
 ): Promise<void> {
   const { terminal } = service;
   const { findFiles } = await import('./mapping-files.ts');
+  if (options.table === undefined) throw commandLineError('--table', 'is needed: the table of the messages');
   const workgroup = chooseWorkgroup(config, options.workgroup);
   const table = tableNameSchema.safeParse(options.table);
   if (!table.success) throw commandLineError('--table', table.error.issues[0]!.message);
@@ -59,7 +57,7 @@ async function runCommand(
   const { withoutWorkbooks } = await import('./convert-workbooks.ts');
   const onNote = (note: string) => printNote(command, terminal, note);
   await withoutWorkbooks(found, { service, sheet: options.sheet, onNote }, (files) =>
-    importFiles(command, config, service, files, { workgroup, options }),
+    importFiles(command, config, service, files, { workgroup, options: { ...options, table: table.data } }),
   );
 }
 
@@ -68,7 +66,7 @@ async function importFiles(
   config: Config,
   service: Service,
   files: readonly string[],
-  { workgroup, options }: { workgroup: WorkgroupConfig; options: ImportCommandOptions },
+  { workgroup, options }: { workgroup: WorkgroupConfig; options: ImportCommandOptions & { table: string } },
 ): Promise<void> {
   const { terminal } = service;
   const { guessFor, mappingText, readMapping } = await import('./mapping-files.ts');
@@ -81,159 +79,8 @@ async function importFiles(
   }
   const request = { workgroup, table: options.table, mapping, threads: config.pipeline.threads };
   await checkFiles(files, request, service);
-  if (options.dryRun) await dryRun(command, service, files, request, isGuess ? reasons : undefined);
+  if (options.dryRun) await dryRunFiles(command, service, files, request, isGuess ? reasons : undefined);
   else await importAll(command, config, service, files, request);
-}
-
-interface Request {
-  workgroup: WorkgroupConfig;
-  table: string;
-  mapping: Mapping;
-  threads: number;
-}
-
-/** Prints the mapping as a file, with the resulting rows as comments. */
-async function dryRun(
-  command: Command,
-  { terminal, clock, signal }: Service,
-  files: readonly string[],
-  request: Request,
-  reasons: readonly Reason[] | undefined,
-): Promise<void> {
-  const { checkWhole } = await import('../../import/content-hash.ts');
-  const { previewFile } = await import('../../import/preview-file.ts');
-  const { addStats } = await import('../../import/field-stats.ts');
-  const { describePreview } = await import('./import-view.ts');
-  const { mappingText } = await import('./mapping-files.ts');
-  const { describeNews, newsOfPreview } = await import('./import-news.ts');
-  const previews: Array<Awaited<ReturnType<typeof previewFile>> & { path: string }> = [];
-  for (const path of files) {
-    await checkWhole(path, signal);
-    const preview = await previewFile({ ...request, path, storeTimeMs: clock.now() }, signal);
-    previews.push({ path, ...preview });
-  }
-  const stats = addStats(previews.map(({ fields }) => fields));
-  const news = newsOfPreview(request.table, stats, request.workgroup);
-  const data = { mapping: request.mapping, ...(reasons && { reasons }), files: previews, ...news };
-  printData(command, terminal, data, (columnsMax) => {
-    const heading = reasons
-      ? '# This mapping is a guess. Save it as a file, correct it, and name it with --mapping.\n'
-      : '';
-    const rows = previews.map((one) => describePreview(one.path, one)).join('\n');
-    const told = `${rows.trimEnd()}\n${describeNews(news, columnsMax)}`.trimEnd();
-    return `${heading}${mappingText(request.mapping, reasons)}\n${told.replace(/^(?=.)/gm, '# ').replace(/^$/gm, '#')}\n`;
-  });
-  for (const warning of news.warnings) printNote(command, terminal, `WARNING: ${warning}`);
-}
-
-async function importAll(
-  command: Command,
-  config: Config,
-  service: Service,
-  files: readonly string[],
-  request: Request,
-): Promise<void> {
-  const { terminal, signal } = service;
-  const { workgroup, table, mapping } = request;
-  const { findOwner } = await import('../../service/find-owner.ts');
-  const { runImport } = await import('./import-run.ts');
-  const { createProgressView, describeFile } = await import('./import-view.ts');
-  const { describeNews } = await import('./import-news.ts');
-  const view = createProgressView(terminal, () => performance.now());
-  const done: Parameters<typeof describeFile>[0][] = [];
-  const startMs = performance.now();
-  const owner = await findOwner(config, workgroup, service);
-  let news: ImportNews | undefined;
-  try {
-    await runImport({ owner, files, table, mapping, signal, onProgress: view.show }, (file) => {
-      view.clear();
-      done.push(file);
-    });
-    news = await newsOf(owner, done, request, service);
-  } finally {
-    view.clear();
-    const seconds = Math.round((performance.now() - startMs) / 100) / 10;
-    printData(command, terminal, { files: done, seconds, ...news }, (columnsMax) => {
-      const files = done.map(describeFile).join('');
-      return news ? `${files}${describeNews(news, columnsMax)}` : files;
-    });
-    await owner.close();
-  }
-  for (const warning of news?.warnings ?? []) printNote(command, terminal, `WARNING: ${warning}`);
-  const unusable = done.filter(
-    ({ outcome }) => outcome.kind === 'nothing-usable' && outcome.counts.rowsRejected > 0,
-  );
-  if (unusable.length > 0) {
-    throw new TerminalError(
-      'NothingUsable',
-      `no row of ${unusable.map(({ path }) => path).join(', ')} can be used; see --dry-run and --mapping`,
-    );
-  }
-}
-
-/** Rows of a file that are examined to suggest energy streams. */
-const SUGGESTION_ROWS = 100_000;
-/** Ten million rows take some seconds, after the other work of the service. */
-const SUMMARY_MS_MAX = 10 * MINUTE_MS;
-
-/** The effect of the imported files. @returns undefined if there is none */
-async function newsOf(
-  owner: WarehouseOwner,
-  done: readonly ImportedFile[],
-  request: Request,
-  { clock, signal }: Service,
-): Promise<ImportNews | undefined> {
-  const { workgroup, table } = request;
-  const counted = done.filter(({ outcome }) => outcome.kind !== 'nothing-usable');
-  const importIds = counted.flatMap(({ outcome }) => ('importId' in outcome ? [outcome.importId] : []));
-  if (importIds.length === 0) return undefined;
-  const { newsOfImport } = await import('./import-news.ts');
-  const summary = await owner.ask(
-    'importSummary',
-    { importIds, table },
-    { signal, withinMs: SUMMARY_MS_MAX },
-  );
-  const isRead = summary.fields.some(({ streams }) => streams.length > 0);
-  if (isRead) return newsOfImport(summary, workgroup, []);
-  const { previewFile } = await import('../../import/preview-file.ts');
-  const [{ path }] = counted as [ImportedFile];
-  const rows = { ...request, path, storeTimeMs: clock.now(), rowsMax: SUGGESTION_ROWS };
-  return newsOfImport(summary, workgroup, (await previewFile(rows, signal)).fields);
-}
-
-/** @throws InputError with all conflicts between files and mapping */
-async function checkFiles(files: readonly string[], request: Request, { clock }: Service): Promise<void> {
-  const { openImport } = await import('../../import/open-import.ts');
-  const { createNameTable } = await import('../../decode/name-table.ts');
-  const problems: InputError[] = [];
-  for (const path of files) {
-    try {
-      const options = {
-        ...request,
-        path,
-        names: createNameTable(),
-        baseOffset: 0n,
-        storeTimeMs: clock.now(),
-      };
-      (await openImport(options)).close();
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      problems.push(error);
-    }
-  }
-  const [first] = problems;
-  if (problems.length > 1) {
-    throw new InputError(
-      'the import',
-      problems.flatMap((error) =>
-        error.problems.map((one) => ({
-          ...one,
-          path: `${error.message.split(' has ')[0]} ${one.path}`.trim(),
-        })),
-      ),
-    );
-  }
-  if (first) throw first;
 }
 
 const help = `

@@ -1,0 +1,168 @@
+import type { Command } from 'commander';
+import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import type { Reason } from '../../import/guess-reasons.ts';
+import type { Mapping } from '../../import/import-mapping.ts';
+import { InputError, TerminalError } from '../../lib/errors.ts';
+import { MINUTE_MS } from '../../lib/time.ts';
+import type { WarehouseOwner } from '../../service/find-owner.ts';
+import type { Service } from '../../service/service.ts';
+import { printData, printNote } from '../terminal/output.ts';
+import type { ImportNews } from './import-news.ts';
+import type { ImportedFile } from './import-run.ts';
+
+export interface ImportFilesRequest {
+  workgroup: WorkgroupConfig;
+  table: string;
+  mapping: Mapping;
+  threads: number;
+}
+
+/** Prints the mapping as a file, with the resulting rows as comments. */
+export async function dryRunFiles(
+  command: Command,
+  { terminal, clock, signal }: Service,
+  files: readonly string[],
+  request: ImportFilesRequest,
+  reasons: readonly Reason[] | undefined,
+): Promise<void> {
+  const { checkWhole } = await import('../../import/content-hash.ts');
+  const { previewFile } = await import('../../import/preview-file.ts');
+  const { addStats } = await import('../../import/field-stats.ts');
+  const { describePreview } = await import('./import-view.ts');
+  const { mappingText } = await import('./mapping-files.ts');
+  const { describeNews, newsOfPreview } = await import('./import-news.ts');
+  const previews: Array<Awaited<ReturnType<typeof previewFile>> & { path: string }> = [];
+  for (const path of files) {
+    await checkWhole(path, signal);
+    const preview = await previewFile({ ...request, path, storeTimeMs: clock.now() }, signal);
+    previews.push({ path, ...preview });
+  }
+  const stats = addStats(previews.map(({ fields }) => fields));
+  const news = newsOfPreview(request.table, stats, request.workgroup);
+  const data = { mapping: request.mapping, ...(reasons && { reasons }), files: previews, ...news };
+  printData(command, terminal, data, (columnsMax) => {
+    const heading = reasons
+      ? '# This mapping is a guess. Save it as a file, correct it, and name it with --mapping.\n'
+      : '';
+    const rows = previews.map((one) => describePreview(one.path, one)).join('\n');
+    const told = `${rows.trimEnd()}\n${describeNews(news, columnsMax)}`.trimEnd();
+    return `${heading}${mappingText(request.mapping, reasons)}\n${told.replace(/^(?=.)/gm, '# ').replace(/^$/gm, '#')}\n`;
+  });
+  for (const warning of news.warnings) printNote(command, terminal, `WARNING: ${warning}`);
+}
+
+/** Imports files, and prints what has become of them. @throws TerminalError if no row of a file can be used */
+export async function importAll(
+  command: Command,
+  config: Config,
+  service: Service,
+  files: readonly string[],
+  request: ImportFilesRequest,
+): Promise<void> {
+  const { terminal, signal } = service;
+  const { workgroup, table, mapping } = request;
+  const { findOwner } = await import('../../service/find-owner.ts');
+  const { runImport } = await import('./import-run.ts');
+  const { createProgressView, describeFile } = await import('./import-view.ts');
+  const { describeNews } = await import('./import-news.ts');
+  const view = createProgressView(terminal, () => performance.now());
+  const done: Parameters<typeof describeFile>[0][] = [];
+  const startMs = performance.now();
+  const owner = await findOwner(config, workgroup, service);
+  let news: ImportNews | undefined;
+  try {
+    await runImport({ owner, files, table, mapping, signal, onProgress: view.show }, (file) => {
+      view.clear();
+      done.push(file);
+    });
+    news = await newsOf(owner, done, request, service);
+  } finally {
+    view.clear();
+    const seconds = Math.round((performance.now() - startMs) / 100) / 10;
+    printData(command, terminal, { files: done, seconds, ...news }, (columnsMax) => {
+      const files = done.map(describeFile).join('');
+      return news ? `${files}${describeNews(news, columnsMax)}` : files;
+    });
+    await owner.close();
+  }
+  for (const warning of news?.warnings ?? []) printNote(command, terminal, `WARNING: ${warning}`);
+  const unusable = done.filter(
+    ({ outcome }) => outcome.kind === 'nothing-usable' && outcome.counts.rowsRejected > 0,
+  );
+  if (unusable.length > 0) {
+    throw new TerminalError(
+      'NothingUsable',
+      `no row of ${unusable.map(({ path }) => path).join(', ')} can be used; see --dry-run and --mapping`,
+    );
+  }
+}
+
+/** Rows of a file that are examined to suggest energy streams. */
+const SUGGESTION_ROWS = 100_000;
+/** Ten million rows take some seconds, after the other work of the service. */
+const SUMMARY_MS_MAX = 10 * MINUTE_MS;
+
+/** The effect of the imported files. @returns undefined if there is none */
+async function newsOf(
+  owner: WarehouseOwner,
+  done: readonly ImportedFile[],
+  request: ImportFilesRequest,
+  { clock, signal }: Service,
+): Promise<ImportNews | undefined> {
+  const { workgroup, table } = request;
+  const counted = done.filter(({ outcome }) => outcome.kind !== 'nothing-usable');
+  const importIds = counted.flatMap(({ outcome }) => ('importId' in outcome ? [outcome.importId] : []));
+  if (importIds.length === 0) return undefined;
+  const { newsOfImport } = await import('./import-news.ts');
+  const summary = await owner.ask(
+    'importSummary',
+    { importIds, table },
+    { signal, withinMs: SUMMARY_MS_MAX },
+  );
+  const isRead = summary.fields.some(({ streams }) => streams.length > 0);
+  if (isRead) return newsOfImport(summary, workgroup, []);
+  const { previewFile } = await import('../../import/preview-file.ts');
+  const [{ path }] = counted as [ImportedFile];
+  const rows = { ...request, path, storeTimeMs: clock.now(), rowsMax: SUGGESTION_ROWS };
+  return newsOfImport(summary, workgroup, (await previewFile(rows, signal)).fields);
+}
+
+/** @throws InputError with all conflicts between files and mapping */
+/** Checks that the columns of files fit the mapping. @throws InputError with the problems of all files */
+export async function checkFiles(
+  files: readonly string[],
+  request: ImportFilesRequest,
+  { clock }: Service,
+): Promise<void> {
+  const { openImport } = await import('../../import/open-import.ts');
+  const { createNameTable } = await import('../../decode/name-table.ts');
+  const problems: InputError[] = [];
+  for (const path of files) {
+    try {
+      const options = {
+        ...request,
+        path,
+        names: createNameTable(),
+        baseOffset: 0n,
+        storeTimeMs: clock.now(),
+      };
+      (await openImport(options)).close();
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      problems.push(error);
+    }
+  }
+  const [first] = problems;
+  if (problems.length > 1) {
+    throw new InputError(
+      'the import',
+      problems.flatMap((error) =>
+        error.problems.map((one) => ({
+          ...one,
+          path: `${error.message.split(' has ')[0]} ${one.path}`.trim(),
+        })),
+      ),
+    );
+  }
+  if (first) throw first;
+}

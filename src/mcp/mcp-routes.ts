@@ -1,0 +1,112 @@
+import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { grantOrThrow } from '../access/authentication.ts';
+import { bearerToken } from '../access/bearer.ts';
+import { StreamError } from '../contract/stream-errors.ts';
+import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createMcpServer } from './create-mcp-server.ts';
+
+/** A question to a tool is far smaller. */
+export const MCP_BODY_BYTES_MAX = 64 * 1024;
+const ANSWER_MS = 60_000;
+const URL_OF_TOOLS = '/mcp';
+
+/**
+ * `POST /mcp`: the tools over HTTP, for the token of the request. Nothing is kept between requests. Each tool asks the routes of the reports in this
+ * process with the same token, so permissions, rate limit and bounds are theirs, and a revoked token ends with the next request.
+ * @param origins pages that may call it; a request of another page is refused, which also stops DNS rebinding
+ */
+export function registerMcpRoutes(
+  app: FastifyInstance,
+  { origins, logger }: { origins: readonly string[]; logger: Logger },
+): void {
+  const handler = createMcpHandler(
+    ({ authInfo, requestInfo }) =>
+      createMcpServer({
+        url: 'http://127.0.0.1',
+        token: authInfo!.token,
+        backoff: { attemptsMax: 1 },
+        fetch: (url, init) => inject(app, url, init, requestInfo?.headers.get(ADDRESS_HEADER) ?? undefined),
+      }),
+    {
+      keepAliveMs: 0,
+      // A subscription would outlive its token.
+      maxSubscriptions: 0,
+      onerror: (error) => logger.debug({ err: error }, 'mcp.refused'),
+    },
+  );
+  app.addHook('onClose', () => handler.close());
+
+  app.post(
+    URL_OF_TOOLS,
+    {
+      schema: { hide: true },
+      bodyLimit: MCP_BODY_BYTES_MAX,
+      // Before the body is read.
+      onRequest: async (request) => {
+        const { origin } = request.headers;
+        if (origin !== undefined && !origins.includes(origin))
+          throw new StreamError(
+            'WorkgroupForbidden',
+            'pages of this origin may not call the tools; http.corsOrigins lists the ones that may',
+          );
+        grantOrThrow(authenticationOf(request));
+      },
+    },
+    async (request, reply) => {
+      if (typeof request.body !== 'object' || request.body === null || Array.isArray(request.body))
+        throw new StreamError('InvalidRequest', 'the body must be one JSON-RPC message');
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      const answer = await handler.fetch(webRequest(request, gone.signal), {
+        authInfo: { token: bearerToken(request.headers.authorization)!, clientId: 'token', scopes: [] },
+        parsedBody: request.body,
+      });
+      const type = answer.headers.get('content-type');
+      if (type !== null) reply.type(type);
+      return reply
+        .code(answer.status)
+        .header('Cache-Control', 'no-store')
+        .send(await answer.text());
+    },
+  );
+  rejectOtherMethods(app, URL_OF_TOOLS, ['POST']);
+}
+
+/** Set by this process only: the address of the caller, for the rate limit. */
+const ADDRESS_HEADER = 'x-wattline-caller';
+
+function webRequest({ headers, ip }: FastifyRequest, signal: AbortSignal): Request {
+  const passed = Object.entries(headers).filter(
+    ([name, value]) => typeof value === 'string' && /^(?:accept|content-type|mcp-.*)$/.test(name),
+  ) as Array<[string, string]>;
+  return new Request(`http://127.0.0.1${URL_OF_TOOLS}`, {
+    method: 'POST',
+    headers: [...passed, [ADDRESS_HEADER, ip]],
+    signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
+  });
+}
+
+/** Asks a route of this process, as a request from outside would. */
+async function inject(
+  app: FastifyInstance,
+  url: string,
+  { headers, signal }: RequestInit,
+  remoteAddress: string | undefined,
+): Promise<Response> {
+  const { pathname, search } = new URL(url);
+  const {
+    statusCode,
+    headers: given,
+    rawPayload,
+  } = await app.inject({
+    method: 'GET',
+    url: pathname + search,
+    headers: headers as Record<string, string>,
+    ...(remoteAddress !== undefined && { remoteAddress }),
+    ...(signal && { signal }),
+  });
+  const texts = Object.entries(given).map(([name, value]): [string, string] => [name, String(value)]);
+  return new Response(Uint8Array.from(rawPayload), { status: statusCode, headers: texts });
+}
