@@ -1,4 +1,4 @@
-// Makes the image of a release without a daemon, from Debian packages and npm alone, and prints the path of its archive (OCI):
+// Makes the image of a release without a daemon, from Debian packages and npm alone, and prints the path of its archive:
 //   node .ci/build-image.mjs wattline-<version>.tgz [folder]
 // It needs the commands mmdebstrap and buildah, and root. The settings of the image are those of the last stage of ops/image/Dockerfile.
 import { spawnSync } from 'node:child_process';
@@ -67,7 +67,7 @@ function buildImage(folder) {
     .replaceAll(/^COPY --from=\w+ (--chown=\S+ )?\/(\w+)\/ \/$/gm, 'COPY $1$2/ /');
   writeFileSync(join(context, 'Dockerfile'), settings);
   const name = `wattline:${version}`;
-  const archive = join(folder, `wattline-${version}.oci.tar`);
+  const archive = join(folder, `wattline-${version}.image.tar`);
   const label = `org.opencontainers.image.version=${version}`;
   run('buildah', [
     'build',
@@ -82,8 +82,10 @@ function buildImage(folder) {
     context,
   ]);
   rmSync(archive, { force: true });
-  run('buildah', ['push', name, `oci-archive:${archive}:${name}`]);
-  return archive;
+  // The format of Docker, because that of OCI has no health check.
+  run('buildah', ['push', name, `docker-archive:${archive}:${name}`]);
+  run('gzip', ['--force', archive]);
+  return `${archive}.gz`;
 }
 
 function run(command, args, cwd = root) {

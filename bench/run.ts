@@ -1,6 +1,7 @@
 // Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench -- decode land
 // Options belong to the one that is named: npm run bench -- truth --worst 20
 import { InputError } from '../src/lib/errors.ts';
+import { benchAlerts } from './alerts.ts';
 import { benchBackfill } from './backfill.ts';
 import { benchBucket } from './bucket.ts';
 import { benchBucketCommit } from './bucket-commit.ts';
@@ -55,6 +56,7 @@ const benches: Readonly<Record<string, Bench>> = {
   year: benchYear,
   latency: benchLatency,
   metrics: benchMetrics,
+  alerts: benchAlerts,
   bucket: benchBucket,
   'bucket-commit': benchBucketCommit,
   soak: (print) => benchSoak(print),

@@ -77,10 +77,8 @@ export function advanceAlarms(
 }
 
 /** True if nobody has to be told that it has ended. */
-function endsInSilence({ condition, isKnown, lastsUntilMs, channels }: Alarm, nowMs: UtcMs): boolean {
+function endsInSilence({ condition, lastsUntilMs, channels }: Alarm, nowMs: UtcMs): boolean {
   const { endsQuietly }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
   const isOutOfSight = lastsUntilMs !== undefined && nowMs >= lastsUntilMs;
-  return (
-    isKnown === true || endsQuietly === true || isOutOfSight || !Object.values(channels).includes('told')
-  );
+  return endsQuietly === true || isOutOfSight || !Object.values(channels).includes('told');
 }

@@ -31,7 +31,8 @@ export function changeByHand(request: AlertRequest, nowMs: UtcMs): (state: Alert
     case 'snooze':
       return (state) => {
         const others = state.snoozes.filter(
-          (one) => one.condition !== condition && Math.abs(nowMs - one.atMs) < one.forMs,
+          (one) =>
+            one.condition !== condition && condition !== 'all' && Math.abs(nowMs - one.atMs) < one.forMs,
         );
         const { forMs } = request;
         const own = forMs > 0 ? [{ condition, atMs: nowMs, forMs, by }] : [];

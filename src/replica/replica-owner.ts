@@ -1,6 +1,7 @@
 import { bundledFiles, bundledStore } from '../backup/bundled-store.ts';
 import type { RestorableCommit } from '../backup/stored-commits.ts';
 import { StaleOwnerError } from '../lib/errors.ts';
+import { createInTurn } from '../lib/in-turn.ts';
 import { type Clock, DAY_MS, elapsedOf, HOUR_MS } from '../lib/time.ts';
 import type { Bundle } from '../publish/commit-schema.ts';
 import { commitText } from '../publish/lake-commit.ts';
@@ -94,7 +95,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
   // A new replica has nothing to delete.
   let collectedAtMs = claim.collectedAtMs ?? clock.now();
   let lost: StaleOwnerError | undefined;
-  let last: Promise<unknown> = Promise.resolve();
+  const turns = createInTurn();
   await record('replicated', claim);
 
   function instant() {
@@ -102,12 +103,10 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
   }
 
   function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = last.then(() => {
+    return turns(async () => {
       if (lost) throw lost;
       return work();
     });
-    last = result.catch(() => undefined);
-    return result;
   }
 
   function stop(by: ReplicaCommit): never {

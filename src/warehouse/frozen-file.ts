@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TransientError } from '../lib/errors.ts';
+import { createInTurn } from '../lib/in-turn.ts';
 import { sqlString } from '../lib/sql-text.ts';
 
 /**
@@ -45,7 +46,7 @@ const NO_CHECKPOINT = '1TB';
  */
 export function createFrozenReads({ connect, file, walLimit, alone }: FrozenReadsOptions): FrozenReads {
   const stopped = new AbortController();
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createInTurn();
 
   async function read<Result>(work: (file: FrozenFile) => Promise<Result>): Promise<Result> {
     stopped.signal.throwIfAborted();
@@ -69,12 +70,6 @@ export function createFrozenReads({ connect, file, walLimit, alone }: FrozenRead
     }
   }
 
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = last.then(work);
-    last = result.catch(() => undefined);
-    return result;
-  }
-
   return {
     read: (work) => inTurn(() => read(work)),
     between: (work) =>
@@ -87,7 +82,7 @@ export function createFrozenReads({ connect, file, walLimit, alone }: FrozenRead
       ),
     async stop(reason) {
       stopped.abort(reason);
-      await last;
+      await inTurn(async () => undefined);
     },
   };
 }

@@ -11,6 +11,8 @@ export interface InstalledService {
   untilReady(): Promise<void>;
   /** Asks it to end. The process kills itself if that takes 20 s, so code 0 means that it was faster. */
   stop(): Promise<number | null>;
+  /** Its exit code. */
+  readonly ended: Promise<number | null>;
   errorText(): string;
 }
 
@@ -50,6 +52,7 @@ export function startInstalled(
       child.kill('SIGTERM');
       return ended;
     },
+    ended,
     errorText: () => errors,
   };
 }

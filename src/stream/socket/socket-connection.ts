@@ -1,5 +1,6 @@
 import type { Authorization } from '../../access/authorize.ts';
 import type { Grant } from '../../access/grant.ts';
+import type { InTurn } from '../../lib/in-turn.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { FrameSource } from './socket-frames.ts';
 
@@ -30,6 +31,10 @@ export interface SocketConnection {
   sendFrame(head: Uint8Array, messages: Uint8Array, acknowledged: (() => void) | undefined): void;
   /** True if all sent data has been handed to the operating system. */
   isClear(): boolean;
+  /**
+   * Runs calls one after another. Subscriptions read and send in it, because a frame that is read while the connection is full would be thrown away.
+   */
+  inTurn: InTurn;
   /** Calls the listener whenever the connection has become clear. Returns a function that removes the listener. */
   onClear(listener: () => void): () => void;
   disconnect(): void;

@@ -7,7 +7,13 @@ import { readBodyHeader } from '../../decode/read-body-header.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
-import { openCursor, positionError, type ReadCursor, type ReadStart } from '../log/read-cursor.ts';
+import {
+  openCursor,
+  positionError,
+  type ReadCursor,
+  type ReadStart,
+  type Unreadable,
+} from '../log/read-cursor.ts';
 import type { ReadFilter } from '../log/stream-log.ts';
 import type { ConnectionContext, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
@@ -119,17 +125,26 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       });
     });
 
-  /** Reads a frame and pins the cursor to an offset, because the client gets its start before the first frame. */
-  const readFrame = (from: ReadCursor) => async (at: Offset | 'oldest') => {
-    const offset = at === 'oldest' ? (await log.bounds()).earliest : at;
-    const frame = await frames.read({ from: offset, limit, filter: filterNow() });
-    if (frame.kind === 'batch') from.moveTo(offset);
-    return frame;
-  };
+  /** Reads, and pins the cursor to an offset, because the client gets its start before the first frame. */
+  const pinning =
+    <Batch extends { kind: 'batch' }>(
+      from: ReadCursor,
+      readAt: (offset: Offset) => Promise<Batch | Unreadable>,
+    ) =>
+    async (at: Offset | 'oldest') => {
+      const offset = at === 'oldest' ? (await log.bounds()).earliest : at;
+      const outcome = await readAt(offset);
+      if (outcome.kind === 'batch') from.moveTo(offset);
+      return outcome;
+    };
+  const readFrame = (offset: Offset) => frames.read({ from: offset, limit, filter: filterNow() });
+  /** Finds out if the log has the offset, and reads no message. */
+  const lookAt = (offset: Offset) =>
+    log.read({ from: offset, limit: 1, filter: {}, bytesMax: 0, oneAtLeast: false });
   const read = async (from: ReadCursor): Promise<FrameOutcome> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await from.read(readFrame(from), false);
+        return await from.read(pinning(from, readFrame), false);
       } catch (error) {
         if (ended || attempt === READ_ATTEMPTS_MAX) throw error;
         await wait(pause(READ_AGAIN_MS));
@@ -156,20 +171,29 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     startIdleTimer();
   };
 
+  /** Reads a frame and sends it if it has news. @returns undefined if nothing may be sent now; then nothing was read */
+  const sendNext = async (
+    from: ReadCursor,
+  ): Promise<{ frame: FrameOutcome; hasMoved: boolean } | undefined> => {
+    // Another subscription of this connection may have sent a frame meanwhile.
+    if (ended || !flowControl.isOpen) return undefined;
+    const frame = await read(from);
+    const hasMoved = frame.kind === 'batch' && frame.nextOffset !== from.position;
+    if (ended || frame.kind !== 'batch') return { frame, hasMoved };
+    if (frame.count > 0 || isIdle || frame.bounds.epoch !== epoch) send(frame);
+    // No await comes between `send` and this line, so a stop reports the position after the frame.
+    from.moveTo(frame.nextOffset);
+    return { frame, hasMoved };
+  };
+
   const sendFrames = async (from: ReadCursor) => {
     while (!ended) {
       if (!(await flowControl.wait())) return stop('consumer_too_slow');
-      const frame = await read(from);
+      const next = await connection.inTurn(() => sendNext(from));
       if (ended) return;
+      if (next === undefined) continue;
+      const { frame, hasMoved } = next;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
-      if (frame.count > 0 || isIdle || frame.bounds.epoch !== epoch) {
-        // Another subscription of this connection may have sent a frame meanwhile.
-        if (!flowControl.isOpen) continue;
-        send(frame);
-      }
-      const hasMoved = frame.nextOffset !== from.position;
-      // No await comes between `send` and this line, so a stop reports the position after the frame.
-      from.moveTo(frame.nextOffset);
       // Other work gets a turn, also if the log wakes its readers without a new message.
       if (!frame.upToDate || !hasMoved) await nextTurn();
       if (frame.upToDate && !isIdle) await wait(from.waitForMore);
@@ -178,9 +202,9 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
 
   const begin = async (start: ReadStart): Promise<SubscribeAnswer> => {
     cursor = await openCursor(log, start, options);
-    const frame = await cursor.read(readFrame(cursor), true);
-    if (frame.kind !== 'batch') throw positionError(frame);
-    ({ epoch } = frame.bounds);
+    const found = await cursor.read(pinning(cursor, lookAt), true);
+    if (found.kind !== 'batch') throw positionError(found);
+    ({ epoch } = found.bounds);
     sentPosition = position();
     const { clamped } = cursor;
     return { requestId, nextOffset: String(sentPosition), epoch, ...(clamped && { clamped }) };

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { socketEvents } from '../../contract/socket-events.ts';
+import { createInTurn } from '../../lib/in-turn.ts';
 import type { SocketConnection } from './socket-connection.ts';
 import { type EnginePacket, joinInPacket } from './socket-packet.ts';
 
@@ -20,7 +21,12 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
   const listeners = new Set<() => void>();
   let unanswered = 0;
   const onReady = () => {
-    for (const listener of [...listeners]) listener();
+    const [first, ...others] = listeners;
+    if (first === undefined) return;
+    // The first one can fill the connection again. Next time it comes last, so each subscription gets its part.
+    listeners.delete(first);
+    listeners.add(first);
+    for (const listener of [first, ...others]) listener();
   };
   conn.transport.on('ready', onReady);
   conn.on('upgrade', (transport: EventEmitter) => {
@@ -63,6 +69,7 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
       conn.off('packetCreate', join);
     },
     isClear: () => conn.transport.writable,
+    inTurn: createInTurn(),
     onClear(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

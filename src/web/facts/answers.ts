@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ListedCorrection } from '../../correction/list-corrections.ts';
+import type { alertListSchema } from '../../operate/alert-schemas.ts';
 import type { backfillPlanSchema, backfillsSchema, gapsSchema } from '../../operate/backfill-schemas.ts';
 import type { exportListSchema } from '../../operate/export-schemas.ts';
 import type { importsSchema } from '../../operate/import-schema.ts';
@@ -52,6 +53,7 @@ export type PlannedBackfill = z.output<typeof backfillPlanSchema>;
 export type Imports = z.output<typeof importsSchema>;
 export type QuarantineAnswer = z.output<typeof quarantineSchema>;
 export type RetryAnswer = z.output<typeof retrySchema>;
+export type AlertsAnswer = z.output<typeof alertListSchema>;
 export type ExportList = z.output<typeof exportListSchema>;
 export type PipelineStatus = StatusAnswer;
 export interface CorrectionAnswer {

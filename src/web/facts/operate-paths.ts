@@ -4,5 +4,7 @@ export const operatePaths = {
   startBackfill: 'backfills',
   backfill: (id: number) => `backfills/${id}`,
   retryQuarantine: 'quarantine/retry',
+  seeAlerts: 'alerts/seen',
+  snoozeAlerts: 'alerts/snooze',
   runExport: (id: string) => `exports/${encodeURIComponent(id)}/run`,
 } as const;

@@ -6,6 +6,7 @@ import { Shown } from '../parts/states.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
 import { sentence } from '../words/message-words.ts';
 import { StateSign } from './overview-state.tsx';
+import { PipelineAlerts } from './pipeline-alerts.tsx';
 import { PipelineBackfills } from './pipeline-backfills.tsx';
 import { PipelineChain } from './pipeline-chain.tsx';
 import { PipelineGaps } from './pipeline-gaps.tsx';
@@ -39,6 +40,7 @@ export function PipelinePage() {
           </>
         )}
       </Shown>
+      <PipelineAlerts />
       <PipelineGaps />
       <PipelineBackfills />
       <PipelineQuarantine />

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { encodeMessages } from '../../../src/contract/encode-messages.ts';
+import { socketEvents } from '../../../src/contract/socket-events.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { HOUR_MS, systemClock } from '../../../src/lib/time.ts';
+import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
+import { telemetryBatch, wideTelemetry } from '../../support/messages.ts';
+import { openRawWith } from '../../support/raw-socket.ts';
+import { connectTo } from '../../support/socket-client.ts';
+import { startStreamService } from '../../support/stream-service.ts';
+import { until } from '../../support/until.ts';
+
+/** A service that counts the reads of its log. */
+async function setUp() {
+  const reads: number[] = [];
+  const clock = systemClock;
+  const service = await startStreamService({
+    clock,
+    openLog: () => {
+      const log = createMemoryLog({ clock, retentionMs: HOUR_MS, bytesMax: 1e9, logger: silentLogger });
+      return {
+        ...log,
+        read: (asked) => {
+          if (asked.bytesMax > 0) reads.push(asked.bytesMax);
+          return log.read(asked);
+        },
+      };
+    },
+  });
+  const token = await service.token();
+  return { ...service, log: await service.stream.logOf('acme'), token, reads };
+}
+
+test('many subscriptions of a client that reads nothing cost as many reads as one', async () => {
+  const { log, baseUrl, token, socket, reads } = await setUp();
+  const { firstOffset } = await log.append(encodeMessages(wideTelemetry(60_000), 'solar'));
+  const reader = await openRawWith(baseUrl, token);
+  reader.pause();
+  for (let number = 0; number < 30; number++) {
+    // No two of them can share a frame.
+    const payload = { requestId: randomUUID(), offset: String(firstOffset + BigInt(number)) };
+    reader.send(`42${JSON.stringify([socketEvents.subscribe, payload])}`);
+  }
+  await until('all have subscribed', () => socket.counts().subscriptions === 30);
+  let count: number;
+  do {
+    count = reads.length;
+    await sleep(300);
+  } while (reads.length !== count);
+  // The buffers of the connection take some frames of 1 MiB.
+  expect(count).toBeLessThan(20);
+  expect(count).toBeGreaterThan(0);
+});
+
+test('subscriptions of one connection take turns, and each gets everything', async () => {
+  const { log, token, ...service } = await setUp();
+  const { firstOffset } = await log.append(telemetryBatch(200));
+  const client = await connectTo(service, { auth: { token, workgroupId: 'acme' } });
+  const order: string[] = [];
+  const readers = [0, 1, 2, 3].map((number) => {
+    const offset = String(firstOffset + BigInt(number));
+    const reader = client.subscribe({ requestId: randomUUID(), offset, limit: 5 });
+    return { ...reader, number };
+  });
+  client.socket.on(socketEvents.data, () => {
+    for (const { frames, requestId } of readers)
+      for (let seen = order.filter((id) => id === requestId).length; seen < frames.length; seen++)
+        order.push(requestId);
+  });
+  for (const { number, until: wait, messages } of readers) {
+    await wait(({ length }) => length === 200 - number);
+    expect(messages.map(({ msg_id }) => msg_id)).toEqual(
+      Array.from({ length: 200 - number }, (_, index) => index + number),
+    );
+  }
+  const [first, , , last] = readers;
+  expect(order.indexOf(last!.requestId)).toBeLessThan(order.lastIndexOf(first!.requestId));
+  expect(order.indexOf(first!.requestId)).toBeLessThan(order.lastIndexOf(last!.requestId));
+});
