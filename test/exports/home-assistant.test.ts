@@ -132,7 +132,7 @@ test('a refused token or command says what to do, is tried again, and is never s
   expect(await at.ledger().runs()).toMatchObject([{ state: 'delivered', attempts: 3 }]);
 });
 
-test('a server that talks nonsense, too much or not at all fails the delivery, and the run waits', async () => {
+test('a server that talks nonsense or too much fails the delivery, one that says nothing can be left, and the run waits', async () => {
   const stop = new AbortController();
   const greetings: Array<(send: (text: string) => void) => void> = [
     (send) => send('<html>'),
