@@ -5,13 +5,17 @@ import { SNOOZE_MS_MAX } from '../alerts/change-by-hand.ts';
 import { ALERTS_LISTED_MAX } from '../alerts/list-alerts.ts';
 import type { Audit } from '../audit/audit.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
-import { sendTagged, tagged } from '../http/send-tagged.ts';
+import { tagged } from '../http/send-tagged.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
+import type { LakeReader } from '../report/lake-reader.ts';
 import { errorSchema } from '../report/report-schemas.ts';
+import { formatShape } from '../report/row-format.ts';
+import { alertRows } from './alert-rows.ts';
 import { alertListSchema } from './alert-schemas.ts';
 import type { AskOwner } from './ask-owner.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { sendList } from './send-list.ts';
 
 const url = '/api/v1/orgs/:workgroupId/alerts';
 const BODY_BYTES_MAX = 4_096;
@@ -20,6 +24,7 @@ const SNOOZE_MINUTES_MAX = SNOOZE_MS_MAX / MINUTE_MS;
 const querySchema = z.strictObject({
   limit: countParameter(ALERTS_LISTED_MAX).meta({ description: 'The most alerts. Default: 100' }),
   page: countParameter(ALERTS_LISTED_MAX).meta({ description: 'Default: 1' }),
+  ...formatShape,
 });
 const condition = z.enum([...conditionNames, 'all']).meta({ description: 'A condition, or all' });
 const snoozeSchema = z.strictObject({
@@ -38,7 +43,12 @@ const seenSchema = z.strictObject({
 /** Open alerts, and what people do with them. */
 export function registerAlertRoutes(
   app: FastifyInstance,
-  { guard, askOwner, audit }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit },
+  {
+    guard,
+    askOwner,
+    audit,
+    lake,
+  }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
 ): void {
   const about = { tags: ['operate'], params: addressSchema };
   const answers = { 200: alertListSchema, ...operatorErrors, 413: errorSchema, 415: errorSchema };
@@ -59,7 +69,7 @@ export function registerAlertRoutes(
       const { workgroup } = guard(request, ['search:read']);
       const { limit = 100, page = 1 } = request.query as z.output<typeof querySchema>;
       const list = await askOwner(workgroup.id, 'alertList', { offset: (page - 1) * limit, limit });
-      return sendTagged(request, reply, list);
+      return sendList(request, reply, lake, list, alertRows(list));
     },
   );
   app.post(

@@ -55,7 +55,7 @@ export function registerOperateRoutes(app: FastifyInstance, deps: OperateDeps): 
     guard,
     runsOf: (one) => openLedger(config, one, clock).runs(),
   });
-  registerAlertRoutes(app, { guard, askOwner, audit });
+  registerAlertRoutes(app, { guard, askOwner, audit, lake });
   registerListingRoutes(app, { guard, lake });
   registerAccessRoutes(app, { guard, access, lake });
 }

@@ -5,7 +5,7 @@ const { text, day, share, instant, number } = columnKinds;
 /** The columns of lists: devices, gaps, backfills, imports, exports, tokens, corrections and others. */
 export const listColumns = {
   state: text('State', 'State of the device, backfill, import, export or token', 10),
-  since: instant('Since (UTC)', 'When the state changed'),
+  since: instant('Since (UTC)', 'When the state changed, or the alert began'),
   reason: text('Reason', 'Reason of the state, the gap or the quarantine', 20),
   last_seen: instant('Last seen (UTC)', 'Minute in which its newest data was stored'),
   role: text('Role', 'Role of the source; empty if none is declared', 18),
@@ -24,7 +24,7 @@ export const listColumns = {
   to_time: instant('To (UTC)', 'End; of a gap the store time at which reading continued'),
   detected_at: instant('Detected (UTC)', 'When the gap was found'),
   available: text('Available', 'What the upstream still has: all, part, nothing or unknown', 12),
-  note: text('Note', 'What is missing, and why', 60),
+  note: text('Note', 'More about it in words, such as what is missing and why', 60),
   item: text('Item', 'message: a whole message; reading: one value', 10),
   items: number('Items', 'Number of messages or readings'),
   devices: number('Devices', 'Number of devices, if the messages name any'),
@@ -75,7 +75,7 @@ export const listColumns = {
   outdated_since: instant('Outdated (UTC)', 'Since when its data differ from the delivered file'),
   outdated_days: number('Outdated days', 'Days that have changed since then'),
   token: text('Token', 'Id of the token, never the token itself', 38),
-  subject: text('Subject', 'For whom the token was issued', 24),
+  subject: text('Subject', 'For whom a token was issued, or what an alert is about', 24),
   permissions: { sql: 'VARCHAR[]', title: 'Permissions', about: 'Its permissions here', width: 30 },
   device_groups: {
     sql: 'VARCHAR[]',
@@ -91,4 +91,14 @@ export const listColumns = {
   changed_days: number('Changed days', 'Number of days that it changed'),
   undoes: number('Undoes', 'Number of the correction that it undoes'),
   undone_by: number('Undone by', 'Number of the correction that undoes it; empty while it is in force'),
+  condition: text('Condition', 'Condition of the alert', 18),
+  known: { sql: 'BOOLEAN', title: 'Known', about: 'True if it was there when the alerts began', width: 9 },
+  snoozed: {
+    sql: 'BOOLEAN',
+    title: 'Snoozed',
+    about: 'True while nothing of the condition is sent',
+    width: 9,
+  },
+  seen_by: text('Seen by', 'Who has seen the alert', 24),
+  told: { sql: 'VARCHAR[]', title: 'Told', about: 'Channels that were told', width: 20 },
 } as const satisfies Record<string, ColumnType>;
