@@ -52,6 +52,7 @@ export default defineConfig({
     maxWorkers: Number(process.env.WATTLINE_TEST_WORKERS ?? availableParallelism() + 1),
     // `.ci/run` reads which files failed.
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
+    setupFiles: ['test/support/usual-umask.ts'],
     globalSetup: ['test/support/build-program.ts', 'test/support/stop-test-servers.ts'],
     sequence: { sequencer: LongestFirst },
     // A machine that does other work, too, can be ten times as slow. A test that hangs is still found.

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { zodProblems } from '../../src/config/zod-problems.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
-import { readmeBlocks } from '../support/readme.ts';
+import { blocksOf } from '../support/readme.ts';
 import { DEVICE } from './support.ts';
 
 const least = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };
@@ -47,8 +47,10 @@ test.each([
 });
 
 describe('a mapping', () => {
-  test('is shown in the README as it may be', () => {
-    const shown = readmeBlocks('yml').map((text) => mappingSchema.parse(parse(text)));
+  test('is shown in the documentation as it may be', () => {
+    const shown = blocksOf('docs/import-and-backfill.md', 'yml').map((text) =>
+      mappingSchema.parse(parse(text)),
+    );
     expect(shown).toMatchObject([{ fields: { Pac: 'power_w' }, decimal: ',' }]);
   });
 
