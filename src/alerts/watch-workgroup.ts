@@ -1,6 +1,7 @@
 import type { AlertSettings, ConditionName, ConditionSettings } from '../config/alert-settings.ts';
 import { channelsOf } from '../config/alert-settings.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
+import { createInTurn } from '../lib/in-turn.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, DAY_MS, elapsedOf, HOUR_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
@@ -62,11 +63,11 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
   let isLeaving = false;
   let state: AlertState | undefined;
   let isUnreachable = false;
-  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = createInTurn();
 
   /** Changes of the state run one after another. @returns the stored state; undefined if this worker has lost the workgroup */
   function update(change: (state: AlertState) => AlertState): Promise<AlertState | undefined> {
-    const next = turn.then(async () => {
+    return inTurn(async () => {
       if (!isOwner()) state = undefined;
       else state ??= withoutOldChannels(await book.claim());
       if (!state) return undefined;
@@ -92,8 +93,6 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
           return saved satisfies never;
       }
     });
-    turn = next.catch(() => undefined);
-    return next;
   }
 
   function withoutOldChannels(stored: AlertState): AlertState {
@@ -237,7 +236,7 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
     },
     async leave() {
       isLeaving = true;
-      const work = Promise.all([...sending.values(), turn]);
+      const work = Promise.all([...sending.values(), inTurn(async () => undefined)]);
       if ((await withTimeout(work, LEAVE_MS)) === 'late') leaving.abort();
       await withTimeout(work, LEAVE_MS);
       state = undefined;
