@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { socketEvents } from '../../../src/contract/socket-events.ts';
+import { limits } from '../../../src/contract/wire-limits.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../../src/lib/time.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
@@ -52,6 +53,15 @@ test('many subscriptions of a client that reads nothing cost as many reads as on
   // The buffers of the connection take some frames of 1 MiB.
   expect(count).toBeLessThan(20);
   expect(count).toBeGreaterThan(0);
+
+  // Each is sent four frames without an acknowledgement. No read is thrown away.
+  let frames = 0;
+  reader.on('message', (_data, isBinary) => {
+    if (isBinary) frames++;
+  });
+  reader.resume();
+  await until('all frames came', () => frames === 30 * limits.framesUnacknowledgedMax);
+  expect(reads).toHaveLength(frames);
 });
 
 test('subscriptions of one connection take turns, and each gets everything', async () => {
