@@ -12,4 +12,5 @@ export const onlyInSoak: readonly string[] = [
   'test/flow/hibernate-machines.test.ts',
   'test/replica/fight.test.ts',
   'test/service/presence-machines.test.ts',
+  'test/stream/log/redis-log-takeover.test.ts',
 ];
