@@ -6,9 +6,11 @@ export const stageLate: AlertCondition<'stageLate'> = {
   title: 'Stage without success',
   isUrgent: true,
   find: ({ stages }, { limit }) =>
-    stages
-      ?.filter(({ failingMs }) => failingMs >= limit)
-      .map(({ stage, why }) => ({ subject: stage, text: `${stage}: ${why}` })),
+    stages?.flatMap(({ stage, failingMs, why, isAtWork, hasSucceeded }) => {
+      if (failingMs < limit && hasSucceeded) return [];
+      const isUnclear = failingMs < limit || isAtWork;
+      return [{ subject: stage, text: `${stage}: ${why}`, ...(isUnclear && { isUnclear: true as const }) }];
+    }),
 };
 
 export const behind: AlertCondition<'behind'> = {
@@ -79,10 +81,10 @@ export const inputDisconnected: AlertCondition<'inputDisconnected'> = {
   title: 'Input disconnected',
   isUrgent: true,
   find: ({ inputs }, { limit }) =>
-    inputs
-      ?.filter(({ disconnectedMs }) => disconnectedMs >= limit)
-      .map(({ input, address, problem }) => ({
-        subject: input,
-        text: `input ${input} is not connected to ${address}${problem ? `: ${problem}` : ''}`,
-      })),
+    inputs?.flatMap(({ input, address, disconnectedMs, problem }) => {
+      if (disconnectedMs === null) return [];
+      const text = `input ${input} is not connected to ${address}${problem ? `: ${problem}` : ''}`;
+      // Every start begins without a connection.
+      return [{ subject: input, text, ...(disconnectedMs < limit && { isUnclear: true as const }) }];
+    }),
 };
