@@ -30,6 +30,8 @@ export interface AlertFacts {
   stages?: readonly StageFact[] | undefined;
   /** Age of the last message that was read while there are newer ones. */
   lagMs?: number | undefined;
+  /** True if nothing was read since the start, so that the lag can be larger. */
+  mayLagMore?: boolean | undefined;
   gaps?:
     | ReadonlyArray<{ gapId: number; reason: string; fromMs: UtcMs | null; toMs: UtcMs | null }>
     | undefined;

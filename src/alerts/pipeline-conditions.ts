@@ -1,6 +1,7 @@
 import { formatInstant, MINUTE_MS } from '../lib/time.ts';
 import { formatDuration } from '../lib/units.ts';
-import type { AlertCondition } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition.ts';
+import type { AlertFacts } from './alert-facts.ts';
 
 export const stageLate: AlertCondition<'stageLate'> = {
   title: 'Stage without success',
@@ -15,28 +16,26 @@ export const stageLate: AlertCondition<'stageLate'> = {
 
 export const behind: AlertCondition<'behind'> = {
   title: 'Behind the stream',
-  find({ lagMs }, { limit }) {
-    if (lagMs === undefined) return undefined;
-    if (lagMs < limit) return [];
-    return [{ subject: 'stream', text: `the work is more than ${formatDuration(limit)} behind the stream` }];
-  },
+  find: (facts, { limit }) =>
+    ofLag(facts, limit, `the work is more than ${formatDuration(limit)} behind the stream`),
 };
 
 export const dataLossAhead: AlertCondition<'dataLossAhead'> = {
   title: 'Data loss ahead',
   isUrgent: true,
-  find({ lagMs, retentionMs }, { limit }) {
-    if (lagMs === undefined) return undefined;
-    if (lagMs < limit * retentionMs) return [];
+  find(facts, { limit }) {
+    const { retentionMs } = facts;
     const left = formatDuration(Math.max(0, Math.round(((1 - limit) * retentionMs) / MINUTE_MS) * MINUTE_MS));
-    return [
-      {
-        subject: 'stream',
-        text: `messages are not read, and the stream keeps them for ${formatDuration(retentionMs)}: they are lost in less than ${left}`,
-      },
-    ];
+    const text = `messages are not read, and the stream keeps them for ${formatDuration(retentionMs)}: they are lost in less than ${left}`;
+    return ofLag(facts, limit * retentionMs, text);
   },
 };
+
+function ofLag({ lagMs, mayLagMore }: AlertFacts, limitMs: number, text: string): AlertFinding[] | undefined {
+  if (lagMs === undefined) return undefined;
+  if (lagMs >= limitMs) return [{ subject: 'stream', text }];
+  return mayLagMore ? [{ subject: 'stream', text, isUnclear: true }] : [];
+}
 
 export const gap: AlertCondition<'gap'> = {
   title: 'Gap in the stream',

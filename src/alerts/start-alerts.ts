@@ -59,7 +59,10 @@ export function startAlerts(options: AlertsOptions): Alerts {
           own.set(outcome, own.get(outcome)! + 1);
         },
       });
-      watches.set(workgroupId, { watch, rounds: repeat(() => workgroups.alerts().checkEvery, startTimer, watch.round) });
+      watches.set(workgroupId, {
+        watch,
+        rounds: repeat(() => workgroups.alerts().checkEvery, startTimer, watch.round),
+      });
     }
   }
   follow();

@@ -93,6 +93,7 @@ export function createFactsReader(sources: AlertSources, workgroupId: string): (
       nameOf: (device) => names.get(device) ?? device,
       stages: shard && stageFacts(shard, nowMs),
       lagMs: lagOf(status, nowMs),
+      mayLagMore: status?.poll.lastSuccessAtMs === undefined,
       gaps: warehouse?.gaps,
       lastHour: warehouse?.lastHour,
       silences: hasEverything(status) ? seen : undefined,

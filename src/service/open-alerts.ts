@@ -11,8 +11,7 @@ import type { Service } from './service.ts';
  * @param sources.holds see `RunningWorker.holds`
  */
 export function openAlerts(
-  sources: AlertSources &
-    Pick<Service, 'logger'> & { config: Config; holds(workgroupId: string): boolean },
+  sources: AlertSources & Pick<Service, 'logger'> & { config: Config; holds(workgroupId: string): boolean },
 ): Alerts {
   const { config, workgroups, clock, logger } = sources;
   return startAlerts({

@@ -24,8 +24,7 @@ export function stageFacts(
       stage,
       failingMs: nowMs - (lastSuccessAtMs ?? openedAtMs) - everyMs,
       why: lastError && failures > 0 ? lastError.message : 'it has not succeeded; see "wattline status"',
-      isAtWork:
-        failures === 0 && one.state !== 'stuck' && (runningSinceMs !== null || isBehind(one, stages)),
+      isAtWork: failures === 0 && one.state !== 'stuck' && (runningSinceMs !== null || isBehind(one, stages)),
       hasSucceeded: failures === 0 && lastSuccessAtMs !== null,
     };
   });

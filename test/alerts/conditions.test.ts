@@ -197,6 +197,11 @@ describe('a condition', () => {
     Object.assign(facts, cases.stageLate.not, cases.inputDisconnected.not);
     await round();
     await round();
-    expect(kinds()).toEqual(['inputDisconnected raised', 'inputDisconnected recovered', 'stageLate raised', 'stageLate recovered']);
+    expect(kinds()).toEqual([
+      'inputDisconnected raised',
+      'inputDisconnected recovered',
+      'stageLate raised',
+      'stageLate recovered',
+    ]);
   });
 });
