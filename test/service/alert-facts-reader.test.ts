@@ -172,6 +172,7 @@ test('the disk of dataDir and the inputs of all processes of the machine are rea
     connection,
     sinceMs: TEST_START_MS - MINUTE_MS,
     problem: 'ECONNREFUSED',
+    losses: [],
     ...counts,
   });
   const stop = await startProcessServer({
