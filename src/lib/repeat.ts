@@ -11,7 +11,11 @@ export interface Repeating {
  * @param everyMs a function is asked before each delay
  * @param action must not throw
  */
-export function repeat(everyMs: number | (() => number), startTimer: StartTimer, action: () => Promise<void>): Repeating {
+export function repeat(
+  everyMs: number | (() => number),
+  startTimer: StartTimer,
+  action: () => Promise<void>,
+): Repeating {
   let stopped = false;
   let running: Promise<void> = Promise.resolve();
   const schedule = () =>
