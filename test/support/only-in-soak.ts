@@ -18,4 +18,5 @@ export const onlyInSoak: readonly string[] = [
   'test/replica/fight.test.ts',
   'test/service/presence-machines.test.ts',
   'test/service/two-workers.test.ts',
+  'test/stream/log/redis-log-takeover.test.ts',
 ];
