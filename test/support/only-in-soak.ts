@@ -4,6 +4,7 @@
  */
 export const onlyInSoak: readonly string[] = [
   'test/alerts/every-condition.test.ts',
+  'test/alerts/handover.test.ts',
   'test/flow/bucket-cost.test.ts',
   'test/flow/bucket-damaged.test.ts',
   'test/flow/bucket-failures.test.ts',
