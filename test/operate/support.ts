@@ -1,8 +1,9 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { atEnd } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { createUpProcess } from '../support/up-process.ts';
@@ -15,7 +16,7 @@ export async function openService(input: ConfigInput) {
   const cwd = tempDir();
   const service = await createUpProcess(cwd, { logLevel: 'silent', ...input });
   await service.start();
-  onTestFinished(async () => void (await service.stop()));
+  atEnd(() => service.stop());
   const access = await createAccess({
     dataDir: service.config.dataDir,
     ...service.config.access,
