@@ -54,7 +54,7 @@ const changes = [
   ['Europe/Paris', '2026-10-24', '2026-10-26', [96, 100, 96]],
 ] as const;
 
-// Without the soak the shortest and the longest of the odd days: of a quarter in between the rest follows.
+// Without the soak the two odd ones. Days of 25 hours are in the plant of other tests.
 describe.each(isSoak ? changes : [changes[0], changes[2]])(
   'the profiles of %s from %s to %s',
   (timezone, startDate, endDate, intervals) => {
