@@ -7,6 +7,7 @@ export const onlyInSoak: readonly string[] = [
   'test/flow/bucket-damaged.test.ts',
   'test/flow/bucket-failures.test.ts',
   'test/flow/bucket-fill.test.ts',
+  'test/flow/bucket-handover.test.ts',
   'test/flow/bucket-lossy.test.ts',
   'test/flow/bucket-restored.test.ts',
   'test/flow/hibernate-machines.test.ts',
