@@ -106,9 +106,11 @@ async function repeat(
     // The owner before works until its successor is prepared, so one message could be published by it.
     const sending = setInterval(() => void send(at.stream, 1).catch(() => undefined), SECOND_MS);
     await send(at.stream, 1);
-    await until('the next owner has published', async () => (await publishedCount(next)) > 1, WAIT_MS).finally(
-      () => clearInterval(sending),
-    );
+    await until(
+      'the next owner has published',
+      async () => (await publishedCount(next)) > 1,
+      WAIT_MS,
+    ).finally(() => clearInterval(sending));
     const wholeMs = performance.now() - endedAtMs;
     const publishedAtMs = Date.now();
     measured.push(wholeMs);
