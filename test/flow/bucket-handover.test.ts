@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 
-import { expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { assignmentOf, lakeRoot, warehousePath } from '../../src/pipeline/assignment.ts';
@@ -40,7 +41,7 @@ async function growWarehouse(of: ServiceProcess): Promise<void> {
 }
 
 /** An owner with a large warehouse, and another machine that is ready. */
-async function twoMachines({ create, untilStored }: BucketServices) {
+async function twoMachines({ create, untilStored, redis }: BucketServices) {
   const [first, second] = [await create(), await create()];
   await first.start();
   await sendReadings(first, readings(0, 100));
@@ -51,6 +52,9 @@ async function twoMachines({ create, untilStored }: BucketServices) {
   await sendReadings(first, readings(100, 150));
   await untilStored(150);
   await second.start();
+  const client = new Redis(redis.url);
+  onTestFinished(() => client.disconnect());
+  await until('both are workers', async () => (await client.zcard('wattline:workers')) === 2);
   return { first, second };
 }
 
