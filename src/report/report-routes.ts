@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Access } from '../access/access.ts';
 import type { Gate } from '../access/admit.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -26,6 +27,7 @@ import { registerSiteRoutes } from './site-routes.ts';
 import { registerWorkgroupRoute } from './workgroup-route.ts';
 
 export interface ReportDeps extends Pick<Gate, 'audit'> {
+  access: Pick<Access, 'recheck'>;
   lake: LakeReader;
   explain: AskForExplanation;
   workgroups: Pick<Workgroups, 'get'>;
@@ -45,6 +47,7 @@ const dayRoutes: readonly DayRoute[] = [
       month: { report: periodEnergy('month'), rows: periodEnergyRows('month') },
       year: { report: periodEnergy('year'), rows: periodEnergyRows('year') },
     },
+    hasTop: true,
     daysMax: DAYS_MAX,
     answer: dailyEnergySchema,
     event: 'report.daily-energy',
@@ -66,6 +69,7 @@ const dayRoutes: readonly DayRoute[] = [
       'Energy in Wh of each 15 minutes of each day, by device or by device and source, from the field from which the day was read: the intervals of a day add up to its daily energy exactly. With `timezone`, the days are those of another zone, and the intervals are the same.',
     report: intervalEnergy,
     rows: intervalEnergyRows,
+    hasTop: true,
     hasZones: true,
     daysMax: PROFILE_DAYS_MAX,
     answer: intervalEnergySchema,

@@ -21,12 +21,12 @@ import { type EnergySite, rollUpSite } from './support.ts';
 const START_MS = Date.UTC(2026, 2, 26, 20);
 const site: EnergySite = { timezone: 'Europe/Paris', streams: everyRule };
 
-test('any order of arrival, any repetition and any split into batches gives the same rows', {
+test('any order of arrival, any repetition, any split into batches and any number of threads gives the same rows', {
   timeout: 600_000,
 }, async () => {
   const check: Check = async (streams) => {
     const messages = messagesOf(streams);
-    const wanted = await rolledUp(site, [messages]);
+    const wanted = await rolledUp(site, [messages], [], 1);
     const parts = Array.from({ length: PARTS }, (_, part) =>
       messages.filter((one) => one.part === part || one.againPart === part),
     );
