@@ -59,7 +59,7 @@ export async function benchReport(print: (line: string) => void): Promise<Report
       done();
     });
     const explain = async () => ({ kind: 'not-running' }) as const;
-    registerReportRoutes(app, { lake, explain, workgroups, clock, logger: silentLogger });
+    registerReportRoutes(app, { access, lake, explain, workgroups, clock, logger: silentLogger });
     const base = await app.listen({ host: '127.0.0.1', port: 0 });
     const bare = await openBare(lakeDir);
     const figures: ReportFigure[] = [];

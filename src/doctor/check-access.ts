@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts';
 import { errorCode } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { listProcessFiles } from '../worker-rpc/process-file.ts';
-import { endFacts } from './check-upstreams.ts';
+import { endFacts } from './end-facts.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
 /** The most tokens that are named. */

@@ -1,4 +1,3 @@
-import { connect as connectTls } from 'node:tls';
 import { decodeJwt } from 'jose';
 import { askAvailability } from '../backfill/availability.ts';
 import { createInterpreter } from '../client/interpret.ts';
@@ -6,42 +5,25 @@ import { createRestSource } from '../client/rest-source.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { createNameTable } from '../decode/name-table.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
-import { type Clock, DAY_MS, formatInstant, SECOND_MS } from '../lib/time.ts';
-import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
-
-/** The most upstreams that are asked. */
-export const UPSTREAMS_ASKED_MAX = 50;
-/** Certificates and tokens that end within this time are a warning. */
-const ENDS_SOON_MS = 14 * DAY_MS;
-/** Shorter than the time of a check, so that one silent upstream does not hide the others. */
-const ANSWER_MS = 6 * SECOND_MS;
+import { type Clock, SECOND_MS } from '../lib/time.ts';
+import { ANSWER_MS, askEach } from './ask-each.ts';
+import { endFacts } from './end-facts.ts';
+import { type Check, type Fact, ok, problem } from './run-checks.ts';
 
 type Upstream = NonNullable<WorkgroupConfig['upstream']>;
 
-/** The upstreams of workgroups: reachable, with a valid token and a certificate that does not end soon. */
+/** The upstreams of workgroups: reachable, with a valid token. */
 export function checkUpstreams({ workgroups }: Pick<Config, 'workgroups'>, clock: Clock): Check[] {
   const all = workgroups.flatMap(({ id, upstream }) => (upstream ? [{ id, upstream }] : []));
   if (all.length === 0) return [];
-  return [
-    {
-      name: 'upstream',
-      async run(signal) {
-        const asked = all.slice(0, UPSTREAMS_ASKED_MAX);
-        const facts = await Promise.all(asked.map(({ id, upstream }) => ask(id, upstream, clock, signal)));
-        const left = all.length - asked.length;
-        return [...facts.flat(), ...(left > 0 ? [ok(`${left} more upstreams were not asked`)] : [])];
-      },
-    },
-    {
-      name: 'certificates',
-      run: () => Promise.all(originsOf(all).map((origin) => certificateFact(origin, clock.now()))),
-    },
-  ];
-}
-
-function originsOf(all: ReadonlyArray<{ upstream: Upstream }>): string[] {
-  const origins = new Set(all.map(({ upstream }) => new URL(upstream.url).origin));
-  return [...origins].filter((origin) => origin.startsWith('https:')).slice(0, UPSTREAMS_ASKED_MAX);
+  const options = {
+    kind: 'upstreams',
+    nameOf: ({ id, upstream }: (typeof all)[number]) =>
+      `${new URL(upstream.url).host}, for workgroup "${id}"`,
+    next: 'check upstream.url and the network',
+    ask: ({ id, upstream }: (typeof all)[number], signal: AbortSignal) => ask(id, upstream, clock, signal),
+  };
+  return [{ name: 'upstream', run: (signal) => askEach(all, options, signal) }];
 }
 
 /** Reads one message. */
@@ -88,44 +70,5 @@ function tokenFacts(id: string, token: string | undefined, nowMs: number): Fact[
   if (expires === undefined) return [];
   return endFacts(`the token of the upstream of workgroup "${id}"`, expires * SECOND_MS, nowMs, {
     next: 'ask the operator of the upstream for a new token, and write it into upstream.token',
-  });
-}
-
-/** A fact about something that ends. Nothing is said of what ends later than soon. */
-export function endFacts(what: string, endsAtMs: number, nowMs: number, { next }: { next: string }): Fact[] {
-  const when = formatInstant(endsAtMs);
-  if (endsAtMs <= nowMs) return [problem(`${what} ended at ${when}`, next)];
-  if (endsAtMs - nowMs < ENDS_SOON_MS) return [warning(`${what} ends at ${when}`, next)];
-  return [];
-}
-
-/** Reads the certificate without trusting it. A certificate that is not trusted is found by the request. */
-async function certificateFact(origin: string, nowMs: number): Promise<Fact> {
-  const { hostname, port, host } = new URL(origin);
-  const name = hostname.replace(/^\[|\]$/g, '');
-  return new Promise((resolve) => {
-    const socket = connectTls({
-      host: name,
-      port: Number(port || 443),
-      servername: /[a-z]/i.test(name) && !name.includes(':') ? name : '',
-      rejectUnauthorized: false,
-      timeout: ANSWER_MS,
-    });
-    const end = (fact: Fact) => {
-      socket.destroy();
-      resolve(fact);
-    };
-    socket.once('secureConnect', () => {
-      const endsAtMs = Date.parse(socket.getPeerCertificate().valid_to);
-      const next = 'let its operator renew it';
-      const [soon] = endFacts(`the certificate of ${host}`, endsAtMs, nowMs, { next });
-      end(soon ?? ok(`the certificate of ${host} is valid until ${formatInstant(endsAtMs)}`));
-    });
-    socket.once('timeout', () =>
-      end(problem(`${host} shows no certificate within ${ANSWER_MS / SECOND_MS} s`)),
-    );
-    socket.once('error', (error) =>
-      end(problem(`the certificate of ${host} cannot be read: ${error.message}`)),
-    );
   });
 }

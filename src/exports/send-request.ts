@@ -4,7 +4,7 @@ import { errorMessage, TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
 export interface SendRequest {
-  method: 'PUT' | 'POST' | 'HEAD';
+  method: 'GET' | 'PUT' | 'POST' | 'HEAD';
   url: string;
   headers: Record<string, string>;
   /** The file to send as body. */

@@ -14,7 +14,8 @@ export interface HealthAsker {
   /** False behind a proxy, because it may let everyone in. Names of workgroups and devices are then left out. */
   maySeeNames: boolean;
 }
-export type HealthCheck = (asker: HealthAsker) => HealthState | Promise<HealthState>;
+/** Undefined if there is nothing to say. */
+export type HealthCheck = (asker: HealthAsker) => HealthState | undefined | Promise<HealthState>;
 
 export interface Health {
   /** Adds a check to GET /health. False means that only a restart helps. */
@@ -38,9 +39,10 @@ export function registerHealth(app: FastifyInstance): Health {
     const route = { config: { rateLimited: false }, schema: { hide: true } };
     app.get(url, route, async (request, reply) => {
       const asker = { maySeeNames: !isForwarded(request) };
-      const states = await Promise.all(
-        [...checks].map(async ([name, check]) => [name, await look(check, asker)] as const),
+      const looked = await Promise.all(
+        [...checks].map(async ([name, check]) => ({ name, state: await look(check, asker) })),
       );
+      const states = looked.flatMap(({ name, state }) => (state ? [[name, state] as const] : []));
       const ok = states.every(([, state]) => state.ok);
       if (!ok) reply.header('Retry-After', String(RETRY_AFTER_SECONDS));
       return reply
@@ -56,7 +58,7 @@ export function registerHealth(app: FastifyInstance): Health {
   };
 }
 
-async function look(check: HealthCheck, asker: HealthAsker): Promise<HealthState> {
+async function look(check: HealthCheck, asker: HealthAsker): Promise<HealthState | undefined> {
   try {
     const state = await withTimeout(Promise.resolve(check(asker)), CHECK_MS);
     return state === 'late' ? late : state;

@@ -13,6 +13,10 @@ export interface InputState {
   problem?: string | undefined;
   /** Since when the connection has this state. */
   sinceMs: UtcMs;
+  /** Since when it is not connected or cannot store messages. Undefined if it works. */
+  troubledSinceMs?: UtcMs | undefined;
+  /** The newest ends of the connection, of the last minutes. */
+  losses: Array<{ atMs: UtcMs; reason: string }>;
   lastMessageAtMs?: UtcMs | undefined;
   /** Messages or lines of the last minute. */
   perMinute: number;
@@ -44,6 +48,9 @@ export interface InputMeter {
   state(): InputState;
 }
 
+/** Ends of a connection are remembered for this long. */
+export const LOSSES_MS = 5 * MINUTE_MS;
+const LOSSES_KEPT_MAX = 100;
 /** The last minute has this many parts, so that its sum is never far off. */
 const PARTS = 12;
 
@@ -57,12 +64,16 @@ export function createInputMeter(
     connection: of.connection,
     sinceMs: clock.now(),
   };
-  let storing: string | undefined;
+  let storing: { text: string; sinceMs: UtcMs } | undefined;
+  let losses: InputState['losses'] = [];
   let lastMessageAtMs: UtcMs | undefined;
   let lastIgnored: string | undefined;
   let lastRefused: InputState['lastRefused'];
   /** Messages of the newest parts of time, by the number of the part. */
   const parts = new Map<number, number>();
+  const isDown = (state: InputState['connection']) => state === 'connecting' || state === 'disconnected';
+  const recent = (all: InputState['losses']) =>
+    all.filter(({ atMs }) => Math.abs(clock.now() - atMs) < LOSSES_MS);
   const partNow = () => Math.floor((elapsedOf(clock) * PARTS) / MINUTE_MS);
   const forgetOld = () => {
     for (const part of parts.keys()) if (part <= partNow() - PARTS) parts.delete(part);
@@ -88,21 +99,29 @@ export function createInputMeter(
       lastRefused = { atMs: clock.now(), about, reason };
     },
     connection(state, problem) {
-      const sinceMs = state === connection.connection ? connection.sinceMs : clock.now();
+      const nowMs = clock.now();
+      if (connection.connection === 'connected' && state === 'disconnected')
+        losses = [...recent(losses), { atMs: nowMs, reason: problem ?? 'the connection has ended' }].slice(
+          -LOSSES_KEPT_MAX,
+        );
+      const wasDown = isDown(connection.connection) && isDown(state);
+      const sinceMs = state === connection.connection || wasDown ? connection.sinceMs : nowMs;
       connection = { connection: state, problem, sinceMs };
     },
     problem(text) {
-      storing = text;
+      storing = text === undefined ? undefined : { text, sinceMs: storing?.sinceMs ?? clock.now() };
     },
     state() {
       forgetOld();
       const perMinute = [...parts.values()].reduce((sum, count) => sum + count, 0);
-      const problem = storing ?? connection.problem;
+      const problem = storing?.text ?? connection.problem;
       return {
         ...of,
         ...connection,
         ...counts,
         problem,
+        troubledSinceMs: isDown(connection.connection) ? connection.sinceMs : storing?.sinceMs,
+        losses: recent(losses),
         perMinute,
         lastMessageAtMs,
         lastIgnored,

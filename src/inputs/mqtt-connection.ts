@@ -1,8 +1,10 @@
-import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
+import { connect, type IPublishPacket, type MqttClient } from 'mqtt';
 import type { MqttInput } from '../config/input-settings.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
+import { brokerRefusal, subscriptionRefusal } from './broker-refusal.ts';
+import { clientOptions } from './client-options.ts';
 
 /** A message of a broker. */
 export interface BrokerMessage {
@@ -39,8 +41,6 @@ const UNACKNOWLEDGED_MAX = 2_000;
 const SESSION_MS = 7 * DAY_MS;
 /** A broker of MQTT 5 does not send larger ones. */
 const PACKET_BYTES_MAX = 2 * 1024 * 1024;
-const CONNECT_MS = 15 * SECOND_MS;
-const KEEP_ALIVE_SECONDS = 30;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = MINUTE_MS;
 const CLOSE_MS = 2 * SECOND_MS;
@@ -106,7 +106,15 @@ function openOnce(
   { settings, clientId, filters, startTimer }: Omit<Parameters<typeof keepConnected>[0], 'events'>,
   events: BrokerEvents,
 ): MqttClient {
-  const client = connect(settings.url, clientOptions(settings, clientId));
+  const client = connect(settings.url, {
+    ...clientOptions(settings, clientId, {
+      sessionExpiryInterval: SESSION_MS / SECOND_MS,
+      receiveMaximum: UNACKNOWLEDGED_MAX,
+      maximumPacketSize: PACKET_BYTES_MAX,
+    }),
+    clean: false,
+    resubscribe: false,
+  });
   let reason: string | undefined;
   let isOver = false;
   let stopRequests = () => {};
@@ -137,11 +145,8 @@ function openOnce(
     );
     client.subscribe(subscriptions, (error, granted = []) => {
       if (isOver) return;
-      const refused = granted.find(({ qos }) => qos >= 128);
-      if (error || refused)
-        return end(
-          `the broker refuses the subscription${refused ? ` to ${refused.topic}` : ''}; allow the user to read these topics`,
-        );
+      const refusal = subscriptionRefusal(error, granted);
+      if (refusal !== undefined) return end(refusal);
       events.connected();
       stopRequests = sendRequests(client, settings.request, startTimer);
     });
@@ -150,39 +155,13 @@ function openOnce(
     if (reasonCode === SESSION_TAKEN_OVER)
       reason = `another client uses the session "${clientId}"; stop it, or set clientId`;
   });
-  client.on('error', (error) => end(refusalWords(error, settings)));
+  client.on('error', (error) => end(brokerRefusal(error, settings)));
   client.on('close', over);
   return client;
 }
 
 const notYet = new Error('the message is not stored yet');
 const SESSION_TAKEN_OVER = 0x8e;
-
-function clientOptions(settings: MqttInput, clientId: string): IClientOptions {
-  const { username, password, ca, clientCertificate, clientKey, version } = settings;
-  return {
-    clientId,
-    clean: false,
-    reconnectPeriod: 0,
-    resubscribe: false,
-    connectTimeout: CONNECT_MS,
-    keepalive: KEEP_ALIVE_SECONDS,
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(ca !== undefined && { ca }),
-    ...(clientCertificate !== undefined && { cert: clientCertificate, key: clientKey! }),
-    ...(version === 5
-      ? {
-          protocolVersion: 5,
-          properties: {
-            sessionExpiryInterval: SESSION_MS / SECOND_MS,
-            receiveMaximum: UNACKNOWLEDGED_MAX,
-            maximumPacketSize: PACKET_BYTES_MAX,
-          },
-        }
-      : { protocolVersion: 4 }),
-  };
-}
 
 function messageOf(
   { topic, payload, qos, retain, dup, messageId }: IPublishPacket,
@@ -215,23 +194,4 @@ function sendRequests(client: MqttClient, request: MqttInput['request'], startTi
   };
   send();
   return () => stopTimer();
-}
-
-/** The reason codes of a refused connection, of MQTT 3.1.1 and of MQTT 5. */
-const refusedUser = new Set([4, 5, 0x86, 0x87]);
-const refusedVersion = new Set([1, 0x84]);
-
-function refusalWords(error: Error & { code?: unknown }, { username, version }: MqttInput): string {
-  const { code } = error;
-  if (typeof code === 'number' && refusedUser.has(code))
-    return username === undefined
-      ? 'the broker wants a user and a password; set username and password'
-      : `the broker refuses the user "${username}" or its password; correct username and password`;
-  if (typeof code === 'number' && refusedVersion.has(code))
-    return `the broker does not know this version of MQTT; set version: ${version === 5 ? '"3.1.1"' : 5}`;
-  if (typeof code === 'string' && /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code))
-    return `the certificate of the broker is not trusted (${code}); set ca to the authority that has signed it`;
-  return typeof code === 'string' && !error.message.includes(code)
-    ? `${errorMessage(error)} (${code})`
-    : errorMessage(error);
 }

@@ -49,6 +49,11 @@ const otherFailure: Failure = {
 export function mailFailure(settings: MailSettings, error: unknown): TransientError {
   const server = `the mail server ${settings.host}:${settings.port}`;
   const message = error instanceof Error ? error.message : '';
+  if (/certificate has expired/i.test(message))
+    return new TransientError(
+      'MailServerUntrusted',
+      `the certificate of ${server} has ended; let its operator renew it`,
+    );
   if (/certificate|altnames/i.test(message))
     return new TransientError(
       'MailServerUntrusted',

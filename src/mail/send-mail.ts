@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { createTransport, type SMTPTransportOptions } from 'nodemailer';
+import { createTransport } from 'nodemailer';
 import { addressOf, type MailSettings, mailRecipients } from '../config/mail-settings.ts';
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { visibleText } from '../lib/visible-text.ts';
 import { mailFailure } from './mail-failure.ts';
+import { transportOptions } from './transport-options.ts';
 
 export interface Mail {
   /** Addresses without names. */
@@ -22,7 +23,6 @@ export interface SentMail {
   refused: string[];
 }
 
-const STEP_MS_MAX = 20 * SECOND_MS;
 const SEND_MS_MAX = 2 * MINUTE_MS;
 const MAIL_BYTES_MAX = 10 * 1024 ** 2;
 const SUBJECT_CHARACTERS_MAX = 200;
@@ -37,7 +37,7 @@ export async function sendMail(settings: MailSettings, mail: Mail, signal: Abort
   signal.throwIfAborted();
   const { to, subject, text, html, attachment, key } = mail;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
-  const transport = createTransport(optionsOf(settings));
+  const transport = createTransport(transportOptions(settings));
   try {
     const { rejected } = await transport.sendMail({
       from: settings.from,
@@ -67,25 +67,6 @@ export async function sendMail(settings: MailSettings, mail: Mail, signal: Abort
   } finally {
     transport.close();
   }
-}
-
-function optionsOf({ host, port, tls, ca, user, password }: MailSettings): SMTPTransportOptions {
-  return {
-    host,
-    port,
-    secure: tls === 'tls',
-    requireTLS: tls === 'starttls',
-    ignoreTLS: tls === 'none',
-    // Explicit, because a variable of the environment can change the default.
-    tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
-    ...(user !== undefined && { auth: { user, pass: password } }),
-    dnsTimeout: STEP_MS_MAX,
-    connectionTimeout: STEP_MS_MAX,
-    greetingTimeout: STEP_MS_MAX,
-    socketTimeout: STEP_MS_MAX,
-    // It would have the dialogue with the server.
-    logger: false,
-  };
 }
 
 /** The Message-ID of a mail. It says nothing about its content. */

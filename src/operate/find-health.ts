@@ -46,7 +46,7 @@ function finding(
 
 function workerFindings({ state, updatedAtMs, troubles }: WorkgroupState): StatusFinding[] {
   const lasting = troubles.map(({ stage, message, sinceMs }) =>
-    finding('bad', stage === 'export' ? 'export' : 'stage', message, { sinceMs }),
+    finding('bad', stage === 'export' || stage === 'input' ? stage : 'stage', message, { sinceMs }),
   );
   if (state === 'never run')
     return [

@@ -15,6 +15,7 @@ export const findingSubjects = [
   'import',
   'export',
   'device',
+  'input',
 ] as const;
 
 const instant = z.iso.datetime().nullable();
@@ -44,7 +45,7 @@ export const statusSchema = z
     timezone: z.string(),
     state: z.enum(workgroupStates).meta({
       description:
-        'running; hibernated: closed because there is nothing to do; failing: a stage fails or data cannot be opened; stopped: its worker has ended, or has not written for half a minute; never run',
+        'running; hibernated: closed because there is nothing to do; failing: a stage fails, data cannot be opened, or an MQTT broker is not connected; stopped: its worker has ended, or has not written for half a minute; never run',
     }),
     health: z.enum(healths).meta({ description: 'The worst of all findings' }),
     reason: z.string().meta({ description: 'The worst finding in words, or that all is well' }),

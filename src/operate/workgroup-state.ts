@@ -21,6 +21,7 @@ import type { ShardStatus } from '../warehouse/shard-status.ts';
 import { findLocalWorkers, hasEnded, type LocalWorkers } from '../worker-rpc/local-workers.ts';
 import type { RemoteControl } from '../worker-rpc/remote-control.ts';
 import { countBacklogs, type FindStream } from './count-backlogs.ts';
+import { inputTroubles } from './input-troubles.ts';
 import {
   heldBySomebody,
   type KnownImport,
@@ -71,15 +72,19 @@ export async function readWorkgroupStates(
   options: { withEffects: boolean },
 ): Promise<WorkgroupState[]> {
   const states: WorkgroupState[] = [];
+  const ofInputs = await inputTroubles(source.config, chosen, source.clock);
   // One after another, because each may open a warehouse.
-  for (const workgroup of chosen) states.push(await readState(source, workgroup, options));
+  for (const workgroup of chosen) {
+    const inputs = ofInputs.filter(({ workgroupId }) => workgroupId === workgroup.id);
+    states.push(await readState(source, workgroup, { ...options, inputs }));
+  }
   return withBacklogs(states, source);
 }
 
 async function readState(
   source: StateSource,
   workgroup: WorkgroupConfig,
-  { withEffects }: { withEffects: boolean },
+  { withEffects, inputs }: { withEffects: boolean; inputs: readonly Trouble[] },
 ): Promise<WorkgroupState> {
   const { config, clock } = source;
   const { id: workgroupId } = workgroup;
@@ -94,7 +99,8 @@ async function readState(
     ? { imports: heldBySomebody(elsewhere.status.imports ?? []), newestImports: [] }
     : await readImports(source, workgroup, status, withEffects);
   const nowMs = clock.now();
-  const storage = [
+  const lasting = [
+    ...inputs,
     ...storageTroubles(config, workgroupId, nowMs),
     ...(elsewhere ? [] : workerTroubles(config, workers, workgroupId, nowMs)),
   ];
@@ -104,7 +110,7 @@ async function readState(
   const problem = [unreadable ?? [], unlisted ?? []].flat();
   if (!status) {
     const none = { ...emptyStatus(workgroupId, 0), ...facts, exports, problems: warnings };
-    return { ...none, troubles: [...storage, ...problem], state: 'never run' };
+    return { ...none, troubles: [...lasting, ...problem], state: 'never run' };
   }
   const isHibernated = status.isHibernated === true && (elsewhere !== undefined || workers.kind === 'living');
   const isWritten = isFresh(status, nowMs) && (elsewhere?.status !== undefined || isWrittenByLiving);
@@ -112,7 +118,7 @@ async function readState(
   // The last state of a stopped worker is not current.
   const own = isRunning ? (status.troubles ?? []) : [];
   // A stopped process has written that everything is well.
-  const troubles = [...storage, ...own, ...(own.length > 0 ? [] : problem)];
+  const troubles = [...lasting, ...own, ...(own.length > 0 ? [] : problem)];
   const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
   return {
     ...status,

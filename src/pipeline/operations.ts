@@ -197,12 +197,14 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
       }),
     ),
   problems: ({ shard, assignment }) =>
-    shard.read((connection) => findProblems(connection, assignment.workgroup)),
+    shard.withAllThreads(() => shard.read((connection) => findProblems(connection, assignment.workgroup))),
   retry: ({ shard }, { device }) => shard.transaction((connection) => requestRetry(connection, device)),
   explain: ({ shard, assignment: { workgroup }, clock }, args) =>
-    shard.read((connection) =>
-      interruptAfter(connection, EXPLAIN_MS_MAX, () =>
-        explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+    shard.withAllThreads(() =>
+      shard.read((connection) =>
+        interruptAfter(connection, EXPLAIN_MS_MAX, () =>
+          explainDay(connection, args, { workgroup, nowMs: clock.now() }),
+        ),
       ),
     ),
   importStart: async ({ imports, snapshots }, request) => {
@@ -221,7 +223,9 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
   importsNewest: ({ shard, assignment, clock }) =>
     shard.read((connection) => newestImports(connection, assignment.workgroup, clock.now())),
   importSummary: ({ shard, assignment }, args) =>
-    shard.read((connection) => summarizeImports(connection, args, assignment.workgroup)),
+    shard.withAllThreads(() =>
+      shard.read((connection) => summarizeImports(connection, args, assignment.workgroup)),
+    ),
   importList: ({ shard }, page) => shard.read((connection) => listImports(connection, page)),
   quarantineList: ({ shard }, asked) => shard.read((connection) => listQuarantine(connection, asked)),
   async upload(open, request) {

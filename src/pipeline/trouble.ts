@@ -5,9 +5,19 @@ import { visibleText } from '../lib/visible-text.ts';
 export interface Trouble {
   /** Undefined if it affects all workgroups of the worker. */
   workgroupId?: string | undefined;
-  /** `open`: the data cannot be opened. `queue`: the worker itself. `store`: messages cannot be stored. */
-  stage: 'poll' | 'rollup' | 'publish' | 'maintain' | 'commit' | 'export' | 'open' | 'queue' | 'store';
-  state: 'failing' | 'late' | 'stuck' | 'unscheduled' | 'not-open' | 'unreachable';
+  /** `open`: the data cannot be opened. `queue`: the worker itself. `store`: messages cannot be stored. `input`: a broker. */
+  stage:
+    | 'poll'
+    | 'rollup'
+    | 'publish'
+    | 'maintain'
+    | 'commit'
+    | 'export'
+    | 'open'
+    | 'queue'
+    | 'store'
+    | 'input';
+  state: 'failing' | 'late' | 'stuck' | 'unscheduled' | 'not-open' | 'unreachable' | 'disconnected';
   sinceMs: UtcMs;
   /** The problem and what to do, in one line. */
   message: string;
@@ -23,6 +33,7 @@ const stageWords: Readonly<Record<Trouble['stage'], string>> = {
   open: 'opening the data',
   queue: 'the queue',
   store: 'storing messages',
+  input: 'receiving messages (inputs)',
 };
 
 /** One line: the workgroup, the stage, and the problem. */

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
-import { query } from '../warehouse/query.ts';
+import { query, queryNamedLiterally } from '../warehouse/query.ts';
 import type { Commit } from './commit-schema.ts';
 import { isOver, type Period, periodKind, periodOf, widen } from './lake-period.ts';
 import { filesByPeriod, type Piece, window } from './lake-piece.ts';
@@ -31,7 +31,7 @@ export async function findByDay(
 ): Promise<Piece[]> {
   const statements = dayDatasets[dataset];
   const sizeOf = async (period: Period) =>
-    (await query<Size>(connection, statements.count, window(period)))[0]!;
+    (await queryNamedLiterally<Size>(connection, statements.count, window(period)))[0]!;
   let days: Iterable<Period> = marked;
   if (!head) {
     const found = await query<{ day_start_ms: number }>(connection, statements.days);

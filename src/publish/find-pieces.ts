@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
-import { query, queryText } from '../warehouse/query.ts';
+import { query, queryNamedLiterally, queryText } from '../warehouse/query.ts';
 import { type DeclaredStreams, readStageProgress } from '../warehouse/stage-progress.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import { computedDatasets, datasets, wholeDatasets } from './datasets.ts';
@@ -100,7 +100,7 @@ async function findMessages(
 ): Promise<Piece[]> {
   const marks = { after_batch_id: BigInt(head?.batchId ?? -1), through_batch_id: state.batchId };
   if (marks.after_batch_id === marks.through_batch_id) return [];
-  const parts = await query<MessagePart>(connection, 'publish/count_messages', {
+  const parts = await queryNamedLiterally<MessagePart>(connection, 'publish/count_messages', {
     ...marks,
     rows_max: MESSAGES_A_FILE_MAX,
   });
@@ -167,7 +167,7 @@ async function findByMonth(
   const pieces: Piece[] = [];
   for (const month of [...months].sort()) {
     const parameters = statements.parameters(month);
-    const [size] = await query<{ row_count: number; energy_wh?: number }>(
+    const [size] = await queryNamedLiterally<{ row_count: number; energy_wh?: number }>(
       connection,
       statements.count,
       parameters,

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { hashFile, syncPath } from '../lib/durable-files.ts';
 import { TransientError } from '../lib/errors.ts';
-import { query, queryText, type SqlParameters } from '../warehouse/query.ts';
+import { queryLiterally, queryNamedLiterally, type SqlParameters } from '../warehouse/query.ts';
 import type { LakeFile } from './commit-schema.ts';
 import { datasets } from './datasets.ts';
 import { filePath, type LakePaths, uniqueName } from './lake-layout.ts';
@@ -37,13 +37,20 @@ export async function stageFile(
 ): Promise<StagedFile> {
   const name = `${uniqueName(sequence)}.parquet`;
   const staged = join(paths.staging, name);
-  await queryText(connection, `COPY (${select}\n) TO $path (${PARQUET})`, { ...parameters, path: staged });
-  const [found] = await query<{ row_count: number; bytes: number }>(connection, 'publish/verify_file', {
+  await queryLiterally(connection, `COPY (${select}\n) TO $path (${PARQUET})`, {
+    ...parameters,
     path: staged,
   });
+  const [found] = await queryNamedLiterally<{ row_count: number; bytes: number }>(
+    connection,
+    'publish/verify_file',
+    {
+      path: staged,
+    },
+  );
   if (found!.row_count !== wanted.rows) throw mismatch(wanted, 'rows', wanted.rows, found!.row_count);
   if (datasets[wanted.dataset].energy && wanted.energyWh !== undefined) {
-    const [energy] = await query<{ energy_wh: number }>(connection, 'publish/sum_file_energy', {
+    const [energy] = await queryNamedLiterally<{ energy_wh: number }>(connection, 'publish/sum_file_energy', {
       path: staged,
     });
     if (!isSameEnergy(energy!.energy_wh, wanted.energyWh))

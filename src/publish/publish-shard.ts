@@ -14,4 +14,6 @@ export interface PublishShard {
     work: (connection: DuckDBConnection) => Promise<T>,
     options?: { isQuiet?: boolean },
   ): Promise<T>;
+  /** See `Shard.withAllThreads`. */
+  withAllThreads<T>(work: () => Promise<T>): Promise<T>;
 }

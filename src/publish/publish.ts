@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
-import { query } from '../warehouse/query.ts';
+import { query, queryNamedLiterally } from '../warehouse/query.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import { datasets } from './datasets.ts';
 import { type Declared, declareData, declaredInputs } from './declared-data.ts';
@@ -47,7 +47,7 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
   const lake = await openLake(shard, options);
   const { head } = lake;
 
-  const { state, inputs, commit } = await shard
+  const { inputs, commit } = await shard
     .transaction(
       (connection) =>
         commitChanges(connection, {
@@ -67,12 +67,6 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
     });
   if (commit) adoptCommit(lake, commit);
   lake.publishedInputs = inputs;
-  // After readers can see it. Without changes they see everything already.
-  await shard.transaction(
-    (connection) =>
-      query(connection, 'publish/store_progress', { batch_id: state.rolledUpBatchId, now_ms: clock.now() }),
-    { isQuiet: true },
-  );
   const result = commit ? resultOf(commit, head) : { kind: 'unchanged' as const, sequence: head?.sequence };
   if (result.kind === 'published') {
     const { batchId, ...facts } = result;
@@ -103,6 +97,9 @@ function resultOf(commit: Commit, head: Commit | undefined): PublishResult {
   };
 }
 
+/** From this many rows on, a publication uses all threads of DuckDB. */
+const MANY_ROWS = 100_000;
+
 interface Publication {
   shard: PublishShard;
   paths: LakePaths;
@@ -113,11 +110,11 @@ interface Publication {
   signal: AbortSignal | undefined;
 }
 
-/** @returns the position of the warehouse, what the declared datasets depend on, and the new commit; undefined without anything new */
+/** @returns what the declared datasets depend on, and the new commit; undefined without anything new */
 async function commitChanges(
   connection: DuckDBConnection,
   publication: Publication,
-): Promise<{ state: WarehouseState; inputs: string; commit: Commit | undefined }> {
+): Promise<{ inputs: string; commit: Commit | undefined }> {
   const { shard, paths, head, declared, nowMs } = publication;
   const inputs = await declaredInputs(connection, declared);
   const isDeclared = head !== undefined && inputs === publication.publishedInputs;
@@ -127,7 +124,9 @@ async function commitChanges(
   const staged: StagedFile[] = [];
   let committing = false;
   try {
-    const replaced = await replaceFiles(connection, publication, pieces, staged);
+    const replace = () => replaceFiles(connection, publication, pieces, staged);
+    const rows = pieces.reduce((sum, piece) => sum + piece.rows, 0);
+    const replaced = await (rows >= MANY_ROWS ? shard.withAllThreads(replace) : replace());
     const files = replaced ?? (completesHead(head, state) ? head?.files : undefined);
     let commit: Commit | undefined;
     if (files) {
@@ -138,7 +137,10 @@ async function commitChanges(
       await storePublication(connection, 'published', commit);
     }
     if (pieces.length > 0) await query(connection, 'publish/forget_dirty');
-    return { state, inputs, commit };
+    // After readers can see it. Without changes they see everything already.
+    const progress = { batch_id: state.rolledUpBatchId, now_ms: nowMs };
+    await queryNamedLiterally(connection, 'publish/store_progress', progress);
+    return { inputs, commit };
   } catch (error) {
     // Files that a commit may name stay after a failure.
     if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);

@@ -112,7 +112,17 @@ export interface ServiceStatus {
   reason: string;
   findings: Array<{
     severity: 'bad' | 'attention' | 'note';
-    about: 'worker' | 'stage' | 'lag' | 'gap' | 'quarantine' | 'problem' | 'import' | 'export' | 'device';
+    about:
+      | 'worker'
+      | 'stage'
+      | 'lag'
+      | 'gap'
+      | 'quarantine'
+      | 'problem'
+      | 'import'
+      | 'export'
+      | 'device'
+      | 'input';
     message: string;
     since: string | null;
     path: string | null;

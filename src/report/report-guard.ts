@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
+import type { Access } from '../access/access.ts';
 import { admit, type Gate } from '../access/admit.ts';
 import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { authenticationOf } from '../http/http-server.ts';
 import type { LakeReader } from './lake-reader.ts';
-import { waitForOffset } from './wait-for-offset.ts';
+import { requireCaller, waitForOffset } from './wait-for-offset.ts';
 
 /** Checks the token of a request before its parameters, so an unauthorized caller gets no details. */
 export type Guard = (
@@ -16,17 +17,22 @@ export type Guard = (
  * The routes have `attachValidation`, so that the token is checked before the parameters. A request with `after` waits until its message is published.
  */
 export function createGuard(
-  { audit, lake }: Pick<Gate, 'audit'> & { lake: LakeReader },
+  { access, audit, lake }: Pick<Gate, 'audit'> & { access: Pick<Access, 'recheck'>; lake: LakeReader },
   workgroups: Pick<Workgroups, 'get'>,
 ): Guard {
   const gate = { audit, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
   return async (request) => {
     const { workgroupId } = request.params as { workgroupId: string };
-    const authorization = admit(gate, authenticationOf(request), workgroupId, ['search:read']);
+    const { grant, ...authorization } = admit(gate, authenticationOf(request), workgroupId, ['search:read']);
     if (request.validationError) throw request.validationError;
     const { after } = request.query as { after?: string };
     if (after !== undefined)
-      await waitForOffset(lake, workgroupId, BigInt(after), { isGone: () => request.raw.socket.destroyed });
+      await waitForOffset(lake, workgroupId, BigInt(after), {
+        require: () => {
+          requireCaller(request.raw.socket);
+          access.recheck(grant);
+        },
+      });
     return { workgroup: workgroups.get(workgroupId)!, authorization };
   };
 }

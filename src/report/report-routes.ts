@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Access } from '../access/access.ts';
 import type { Gate } from '../access/admit.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -26,6 +27,7 @@ import { registerSiteRoutes } from './site-routes.ts';
 import { registerWorkgroupRoute } from './workgroup-route.ts';
 
 export interface ReportDeps extends Pick<Gate, 'audit'> {
+  access: Pick<Access, 'recheck'>;
   lake: LakeReader;
   explain: AskForExplanation;
   workgroups: Pick<Workgroups, 'get'>;

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { OFFSET_MAX, type Offset } from '../contract/offset.ts';
@@ -33,14 +34,14 @@ const waiting = new Map<string, number>();
 
 /**
  * Waits until a generation contains the message at an offset, in days and intervals too.
- * @param options.isGone true if nobody waits for the answer any more
+ * @param options.require throws if the answer is not wanted or not allowed any more; called several times a second
  * @throws StreamError StorageUnavailable if that takes too long
  */
 export async function waitForOffset(
   lake: Pick<LakeReader, 'current'>,
   workgroupId: string,
   after: Offset,
-  { withinMs = AFTER_MS_MAX, isGone }: { withinMs?: number; isGone: () => boolean },
+  { withinMs = AFTER_MS_MAX, require }: { withinMs?: number; require: () => void },
 ): Promise<void> {
   const own = waiting.get(workgroupId) ?? 0;
   if (!hasShare(own, waitingCount, WAITING_MAX))
@@ -58,7 +59,7 @@ export async function waitForOffset(
         batchId ??= BigInt(commit.batchId);
         if (BigInt(commit.rolledUpBatchId) >= batchId) return;
       }
-      if (isGone()) throw unavailable('the caller has gone');
+      require();
       if (performance.now() >= endMs) throw late(after, withinMs, batchId !== undefined);
       await sleep(LOOK_MS);
     }
@@ -68,6 +69,11 @@ export async function waitForOffset(
     if (left > 0) waiting.set(workgroupId, left);
     else waiting.delete(workgroupId);
   }
+}
+
+/** @throws StreamError if the caller has closed its connection */
+export function requireCaller({ destroyed }: Pick<Socket, 'destroyed'>): void {
+  if (destroyed) throw unavailable('the caller has gone');
 }
 
 function late(after: Offset, withinMs: number, isPublished: boolean): StreamError {

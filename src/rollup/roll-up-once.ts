@@ -61,13 +61,17 @@ export class TrialRolledBack extends Error {}
  * @throws TrialRolledBack at the end of a trial
  */
 export function rollUpOnce(shard: Shard, options: RollUpOptions, attempt: Attempt): Promise<RollUpResult> {
-  return shard.transaction((connection) => runChapters(connection, options, attempt), {
+  return shard.transaction((connection) => runChapters(shard, connection, options, attempt), {
     isQuiet: true,
     keep: hasFewTemporaryRows,
   });
 }
 
+/** From this many messages on, a call uses all threads of DuckDB. */
+const MANY_MESSAGES = 20_000;
+
 async function runChapters(
+  shard: Shard,
   connection: DuckDBConnection,
   options: RollUpOptions,
   attempt: Attempt,
@@ -88,7 +92,11 @@ async function runChapters(
   const retries = hasSetAside && !onlyPending && (await releaseRetried(context)) > 0;
   const work = { ...planned, retries };
   const isIdle = !onlyPending && !hasNew && restated === undefined && !retries;
-  const changed = isIdle ? nothingChanged : await computeChanges(context, options, attempt, work);
+  const compute = () => computeChanges(context, options, attempt, work);
+  // Changed settings and waiting devices touch readings of any time.
+  const isMuch =
+    restated !== undefined || onlyPending || retries || (pending.messages ?? 0n) >= MANY_MESSAGES;
+  const changed = isIdle ? nothingChanged : await (isMuch ? shard.withAllThreads(compute) : compute());
   await storeProgress(context, work, runAll);
   await closeDays(context, options, { isWaiting: changed.isWaiting, closedBefore: attempt.closedBefore });
   if (attempt.omitSeries) throw new TrialRolledBack();

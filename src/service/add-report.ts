@@ -21,7 +21,7 @@ export async function addReport(
   config: Config,
   parts: RoleParts & { ownUrl: () => string | undefined },
 ): Promise<() => Promise<void>> {
-  const { accessAudit: audit, workgroups, control, bucket, logger, clock } = parts;
+  const { access, accessAudit: audit, workgroups, control, bucket, logger, clock } = parts;
   const lake = await openLakeReader({
     ...(bucket
       ? { source: bucket.source }
@@ -32,6 +32,7 @@ export async function addReport(
     threads: config.pipeline.threads,
   });
   registerReportRoutes(app, {
+    access,
     lake,
     explain: (workgroupId, args, signal) => control.ask(workgroupId, 'explain', args, { signal }),
     audit,

@@ -11,6 +11,7 @@ import { registerStreamRoutes } from '../stream/rest/stream-routes.ts';
 import { registerStreamSocket } from '../stream/socket/stream-socket.ts';
 import { createStream } from '../stream/stream.ts';
 import { claimTasks } from './claim-tasks.ts';
+import { inputsState } from './inputs-state.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import type { RoleParts } from './role-parts.ts';
 import { newsOfStream, type StreamNews } from './stream-news.ts';
@@ -78,6 +79,9 @@ export async function addStream(
     startTimer: startSystemTimer,
     logger,
   });
+  // A broker that is away is no reason to send requests elsewhere, or to restart.
+  for (const add of [health.addReadiness, health.addLiveness])
+    add('inputs', ({ maySeeNames }) => inputsState(inputs.states(), clock.now(), maySeeNames));
   registerLineRoutes(app, { stream, groupsOf, audit, inputs, clock, logger });
   const upkeep = startBackgroundTasks({
     stream,

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { UtcMs } from '../lib/time.ts';
-import { query } from './query.ts';
+import { query, queryNamedLiterally } from './query.ts';
 
 /**
  * Stores the transitions of devices, and the time of the last message of each, from the messages that have landed since the last call. Stored
@@ -14,8 +14,14 @@ export async function noteDeviceStatus(connection: DuckDBConnection, nowMs: UtcM
   );
   const { after_batch_id, through_batch_id } = pending!;
   if (after_batch_id === through_batch_id) return;
-  await query(connection, 'device-status/store_transitions', { after_batch_id, through_batch_id });
-  await query(connection, 'device-status/mark_days', { after_batch_id });
-  await query(connection, 'device-status/update_states', { after_batch_id, through_batch_id });
-  await query(connection, 'device-status/store_progress', { batch_id: through_batch_id, now_ms: nowMs });
+  await queryNamedLiterally(connection, 'device-status/store_transitions', {
+    after_batch_id,
+    through_batch_id,
+  });
+  await queryNamedLiterally(connection, 'device-status/mark_days', { after_batch_id });
+  await queryNamedLiterally(connection, 'device-status/update_states', { after_batch_id, through_batch_id });
+  await queryNamedLiterally(connection, 'device-status/store_progress', {
+    batch_id: through_batch_id,
+    now_ms: nowMs,
+  });
 }

@@ -41,6 +41,15 @@ export async function queryLiterally<Row extends Record<string, DuckDBValue>>(
   return readRows(connection, sql, withLiterals(sql, parameters));
 }
 
+/** Like `queryLiterally`, for a statement of `sql/`. For those that every publication runs. */
+export function queryNamedLiterally<Row extends Record<string, DuckDBValue>>(
+  connection: DuckDBConnection,
+  name: string,
+  parameters: SqlParameters = {},
+): Promise<Row[]> {
+  return queryLiterally(connection, loadSql(name), parameters);
+}
+
 async function readRows<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,
   sql: string,
@@ -60,8 +69,8 @@ async function readRows<Row extends Record<string, DuckDBValue>>(
   );
 }
 
-/** Words that need no escaping: names of days, zones and kinds. */
-const PLAIN_WORD = /^[\w .,:+/-]{0,80}$/;
+/** Words that need no escaping: names of days, zones, kinds and files. */
+const PLAIN_WORD = /^[\w .,:+/-]{0,250}$/;
 
 function withLiterals(sql: string, parameters: SqlParameters): { text: string; parameters: SqlParameters } {
   const left = { ...parameters };

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { DAY_MS, localDateOf, type UtcMs } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
-import { query } from './query.ts';
+import { query, queryNamedLiterally } from './query.ts';
 
 const FLAGGED_DAYS = 31;
 
@@ -77,14 +77,24 @@ export async function readShardStatus(
     'land/count_quarantine_reasons',
   );
   const sinceDay = localDateOf(nowMs - FLAGGED_DAYS * DAY_MS, 'Etc/UTC');
-  const flags = await query<{ flag: string; days: number }>(connection, 'land/count_flagged_days', {
-    since_day: sinceDay,
+  const flags = await queryNamedLiterally<{ flag: string; days: number }>(
+    connection,
+    'land/count_flagged_days',
+    {
+      since_day: sinceDay,
+    },
+  );
+  const [recent] = await queryNamedLiterally<RecentRow>(connection, 'land/count_recent', {
+    now_ms: BigInt(nowMs),
   });
-  const [recent] = await query<RecentRow>(connection, 'land/count_recent', { now_ms: BigInt(nowMs) });
   const setAside = await query<SetAsideRow>(connection, 'rollup/list_set_aside');
-  const states = await query<{ state: string; devices: number }>(connection, 'device-status/count_states', {
-    asleep_from_ms: BigInt(nowMs - DAY_MS),
-  });
+  const states = await queryNamedLiterally<{ state: string; devices: number }>(
+    connection,
+    'device-status/count_states',
+    {
+      asleep_from_ms: BigInt(nowMs - DAY_MS),
+    },
+  );
   const checkpoints = await readCheckpoints(connection);
   const count = (column: string) => Number(counts?.[column] ?? 0);
   const bytes = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -29,6 +29,7 @@ export interface ShardOptions {
   path: string;
   workgroupId: string;
   memoryMegabytes: number;
+  /** The threads of `withAllThreads`. All other work has one. */
   threads: number;
   /** Names of tables, sources and fields. Default: 100,000. */
   namesMax?: number;
@@ -105,6 +106,11 @@ export interface Shard {
    */
   readFrozen: FrozenReads['read'];
   status(): Promise<ShardStatus>;
+  /**
+   * Lets DuckDB use all its threads while `work` runs. Otherwise it has one, because it divides also a small statement among its threads, and they
+   * cost more CPU time than the statement.
+   */
+  withAllThreads<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Changes the memory that DuckDB may use for this file. */
   limitMemory(megabytes: number): Promise<void>;
   /** Gives memory that DuckDB has freed back to the operating system. Allocators would keep it for later. */
@@ -137,7 +143,8 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     throw warehouseFailure(error, path);
   });
   const isNew = !existsSync(path);
-  const file = await openDatabase(options).catch(async (error: unknown) => {
+  const openFile = () => openDatabase({ ...options, threads: 1 });
+  const file = await openFile().catch(async (error: unknown) => {
     // The beginning of a file that did not fit on the disk is no warehouse, and would be refused for ever.
     if (isNew && errorCode(error) === 'DiskFull') await rm(path, { force: true });
     throw error;
@@ -156,7 +163,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     path,
     workgroupId,
     logger,
-    open: () => openDatabase(options),
+    open: openFile,
     onLost: () => kept.retire(),
     onReopen: () => {
       landing.retire();
@@ -198,6 +205,21 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   let transactions = 0;
   const setMemoryLimit = () =>
     read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(memoryMegabytes)}MiB'`));
+  /** Calls of `withAllThreads` that run. */
+  let threadUsers = 0;
+  let settingThreads: Promise<unknown> = Promise.resolve();
+
+  /** Sets the number of threads that the running calls need, one call after the other. */
+  function setThreads(): Promise<unknown> {
+    if (options.threads === 1) return settingThreads;
+    const set = () =>
+      read((connection) =>
+        connection.run(`SET GLOBAL threads = ${threadUsers > 0 ? Math.floor(options.threads) : 1}`),
+      );
+    // The work does not depend on it. A lost warehouse is reported by the work itself.
+    settingThreads = settingThreads.then(set).catch(() => undefined);
+    return settingThreads;
+  }
 
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
@@ -287,6 +309,16 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       } catch (error) {
         database.note(error);
         throw knownFailure(error, path) ?? error;
+      }
+    },
+    async withAllThreads(work) {
+      threadUsers++;
+      await (threadUsers === 1 ? setThreads() : settingThreads);
+      try {
+        return await work();
+      } finally {
+        threadUsers--;
+        if (threadUsers === 0) await setThreads();
       }
     },
     async limitMemory(megabytes) {

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
-import { query } from './query.ts';
+import { queryNamedLiterally } from './query.ts';
 
 /** The configured energy streams. Without any, there is nothing to roll up. */
 export type DeclaredStreams = Partial<Pick<WorkgroupConfig, 'energyStreams'>>;
@@ -10,7 +10,7 @@ export async function readStageProgress(
   connection: DuckDBConnection,
   { energyStreams = [] }: DeclaredStreams,
 ): Promise<{ rolledUpBatchId: number; publishedBatchId: number }> {
-  const [row] = await query<{ rolled_up_batch_id: bigint; published_batch_id: bigint }>(
+  const [row] = await queryNamedLiterally<{ rolled_up_batch_id: bigint; published_batch_id: bigint }>(
     connection,
     'land/find_taken_in',
     { streams: energyStreams.length },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { ASKED_MAX, askEach } from '../../src/doctor/ask-each.ts';
 import { clockFact, zoneFact } from '../../src/doctor/check-clock.ts';
 import { type FileSystemFacts, spaceFacts } from '../../src/doctor/check-data-folder.ts';
-import { endFacts } from '../../src/doctor/check-upstreams.ts';
+import { endFacts } from '../../src/doctor/end-facts.ts';
 import { type Check, ok, runChecks } from '../../src/doctor/run-checks.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/lib/time.ts';
 
@@ -28,6 +29,31 @@ test('a check that hangs and one that fails are problems, and the others are ans
     { check: 'last', state: 'ok', found: 'fine, too' },
   ]);
   expect(aborted).toBeInstanceOf(Error);
+});
+
+test('a server that is silent or fails hides no other, and only the first ones are asked', async () => {
+  const given = new AbortController().signal;
+  const servers = ['silent', 'broken', ...Array.from({ length: ASKED_MAX }, (_, index) => `number ${index}`)];
+  const options = {
+    kind: 'servers',
+    nameOf: (server: string) => server,
+    next: 'look at it',
+    async ask(server: string, signal: AbortSignal) {
+      if (server === 'broken') throw new Error('refused');
+      if (server !== 'silent') return [ok(server)];
+      return new Promise<never>((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+      );
+    },
+  };
+  const facts = await askEach(servers, options, given, 20);
+  expect(facts.slice(0, 3)).toEqual([
+    { state: 'problem', found: 'silent: no answer within 0.02 s', next: 'look at it' },
+    { state: 'problem', found: 'broken: refused', next: undefined },
+    { state: 'ok', found: 'number 0' },
+  ]);
+  expect(facts.at(-1)).toEqual({ state: 'ok', found: '2 more servers were not asked' });
+  expect(facts).toHaveLength(ASKED_MAX + 1);
 });
 
 describe('the disk of the data folder', () => {

@@ -5,7 +5,13 @@ import { bodyOf } from './s3-server.ts';
 
 export interface WebhookServer {
   url: string;
-  received: Array<{ headers: IncomingHttpHeaders; body: Buffer; status: number }>;
+  received: Array<{
+    method: string;
+    path: string;
+    headers: IncomingHttpHeaders;
+    body: Buffer;
+    status: number;
+  }>;
   /** What it answers with, in turn; then 204. */
   answers: number[];
 }
@@ -16,7 +22,7 @@ export async function startWebhookServer(): Promise<WebhookServer> {
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     const status = answers.shift() ?? 204;
-    received.push({ headers: request.headers, body, status });
+    received.push({ method: request.method!, path: request.url!, headers: request.headers, body, status });
     response.writeHead(status, { Location: 'http://127.0.0.1:1/elsewhere' }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -12,8 +12,9 @@ import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { startAckGate } from '../support/ack-gate.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
 import { readToTail } from '../support/redis-log.ts';
-import { testCertificate } from '../support/test-certificate.ts';
+import { testCertificate, testCertificateKey } from '../support/test-certificate.ts';
 import { until } from '../support/until.ts';
+import { startWebSocketGateway } from '../support/web-socket-gateway.ts';
 
 let broker: TestBroker;
 beforeAll(async () => {
@@ -275,6 +276,28 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     const broken = setUp({ url: tlsUrl!, more: { clientCertificate: 'no PEM', clientKey: 'no PEM' } });
     broken.start();
     await until('the problem shows', () => broken.meter.state().problem !== undefined);
+  });
+
+  test.each(['mqtts', 'wss'])('shows its certificate to those who ask for one (%s)', async (protocol) => {
+    const own = await startBroker(undefined, { tls: true });
+    onTestFinished(own.stop);
+    const url = protocol === 'mqtts' ? own.clientTlsUrl! : await startWebSocketGateway(own.port);
+    const stranger = setUp({ url, more: { ca: testCertificate } });
+    stranger.start();
+    await until('the problem shows', () => stranger.meter.state().problem !== undefined);
+    expect(stranger.meter.state().problem).toMatch(
+      /^the broker wants a certificate of its clients \(.*\); set clientCertificate and clientKey$/,
+    );
+    const clientCertificate = testCertificate;
+    const known = setUp({
+      url,
+      more: { ca: testCertificate, clientCertificate, clientKey: testCertificateKey },
+    });
+    known.start();
+    await known.connected();
+    await own.publish([[`${known.id}/x/plain`, '1']]);
+    await until('it is stored', () => known.meter.state().stored === 1);
+    expect(await known.data()).toEqual([{ power: 1 }]);
   });
 
   test('sends its request regularly', async () => {

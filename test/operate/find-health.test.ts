@@ -90,6 +90,12 @@ test.each<[what: string, state: Partial<WorkgroupState>, health: string, reason:
   expect(found.findings.map((one) => one.about)).toEqual(about);
 });
 
+test('a broker that is not connected is bad, and is about inputs', () => {
+  const away = { ...trouble, stage: 'input' as const, message: 'input "house" is not connected' };
+  const { health, reason, findings } = findHealth({ ...well, troubles: [away] });
+  expect([health, reason, findings.map(({ about }) => about)]).toEqual(['bad', away.message, ['input']]);
+});
+
 test('the worst finding comes first, and one that lasts is not told twice', () => {
   const { findings } = findHealth({
     ...well,

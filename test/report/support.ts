@@ -93,6 +93,7 @@ export async function serveReports({
   await registerOpenApi(app, { version: '0.0.0' });
   await registerPage(app, undefined);
   registerReportRoutes(app, {
+    access,
     lake,
     explain: (id, args, signal) => createControl(dataDir).ask(id, 'explain', args, { signal }),
     workgroups: createWorkgroups({ workgroups: [workgroup] }),

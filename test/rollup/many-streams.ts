@@ -55,12 +55,15 @@ export async function rolledUp(
   site: EnergySite,
   parts: readonly (readonly CaseReading[])[],
   nowsMs: readonly UtcMs[] = [],
+  threads = 2,
 ): Promise<Shard> {
-  const shard = await openTestShard({ threads: 2 });
-  for (const [index, part] of parts.entries()) {
-    if (part.length > 0) await landReadings(shard, part);
-    await rollUpSite(shard, site, nowsMs[index]);
-  }
+  const shard = await openTestShard({ threads });
+  await shard.withAllThreads(async () => {
+    for (const [index, part] of parts.entries()) {
+      if (part.length > 0) await landReadings(shard, part);
+      await rollUpSite(shard, site, nowsMs[index]);
+    }
+  });
   return shard;
 }
 

@@ -41,13 +41,13 @@ const JUDGED = {
   break: 'SELECT device, b.* FROM series_break b JOIN series USING (series_id)',
 };
 
-test('any order of arrival, repetition and split into batches gives the same rows, by a full index and by judging everything too, and again none are changed', {
+test('any order of arrival, repetition, split into batches and number of threads gives the same rows, by a full index and by judging everything too, and again none are changed', {
   timeout: 600_000,
 }, async () => {
   const check: Check = async (streams) => {
     const messages = messagesOf(streams);
     const parts = inParts(messages);
-    const whole = await rolledUp(site, [messages]);
+    const whole = await rolledUp(site, [messages], [], 1);
     const split = await rolledUp(site, parts);
     const problems = [await differences(streams, whole, split)];
     // Registers are computed by pairs of readings where they only grow.

@@ -2,13 +2,19 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse as parseYaml } from 'yaml';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
-import type { ConfigInput } from '../../src/config/config.ts';
+import { type Config, type ConfigInput, configSchema } from '../../src/config/config.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
 import type { InputState } from '../../src/inputs/input-meter.ts';
+import { systemClock } from '../../src/lib/time.ts';
+import { inputTroubles } from '../../src/operate/input-troubles.ts';
 import { type AckGate, startAckGate } from '../support/ack-gate.ts';
+import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
+import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
 
@@ -150,6 +156,49 @@ describe.skipIf(brokerMissing)('MQTT with a running service', () => {
     ];
     for (const text of texts) expect(text).not.toContain(PASSWORD);
     expect(texts.join()).not.toContain(WRONG_PASSWORD);
+  });
+
+  test('it makes the status fail after half a minute, and leaves the machine in service', async () => {
+    const file = join(cwd, 'wattline.yaml');
+    const configured = readFileSync(file, 'utf8');
+    const { workgroups } = configSchema.parse(parseYaml(configured));
+    const config = { dataDir: service.config.dataDir, stream: { log: 'lmdb' } } as Config;
+    const later = { ...systemClock, now: () => Date.now() + 31_000 };
+    const found = (chosen = workgroups) => inputTroubles(config, chosen, later);
+    const wrong = {
+      workgroupId: 'home',
+      stage: 'input',
+      state: 'disconnected',
+      message: expect.stringMatching(
+        /^input "wrong" .* is not connected since .*: the broker refuses the user/,
+      ),
+    };
+    expect(await found()).toMatchObject([wrong]);
+    const [home] = workgroups;
+    const added = { ...home!.inputs!.mqtt[0]!, id: 'added' };
+    const mqtt = [...home!.inputs!.mqtt, added];
+    expect(await found([{ ...home!, inputs: { ...home!.inputs!, mqtt } }])).toMatchObject([
+      wrong,
+      {
+        message: expect.stringMatching(
+          /^input "added" .* the running service does not have it; run "wattline reload"$/,
+        ),
+      },
+    ]);
+    const ready = await fetch(`${service.url}/ready`);
+    const { checks } = (await ready.json()) as { checks: Record<string, unknown> };
+    expect([ready.status, checks.inputs]).toMatchObject([200, { ok: true, detail: { inputs: 2 } }]);
+  });
+
+  test.skipIf(fakeTimeLibrary === undefined)('its exit code is 4', async () => {
+    const time = createFakeTime(tempDir());
+    time.set(40);
+    const { code, stdout, stderr } = await runCli(['status'], { cwd, environment: time.environment });
+    const line =
+      /^failing: workgroup home, receiving messages \(inputs\): input "wrong" .* is not connected/m;
+    expect([code, stdout]).toEqual([4, expect.stringMatching(line)]);
+    expect(stderr).toContain('workgroup home, receiving messages (inputs): input "wrong"');
+    expect(stdout + stderr).not.toContain(WRONG_PASSWORD);
   });
 
   test('wattline inputs try shows how a message is read, or why it is not', async () => {

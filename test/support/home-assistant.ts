@@ -15,6 +15,8 @@ export interface StoredStatistic {
 export interface HomeAssistantServer {
   url: string;
   token: string;
+  /** Whether the token is that of an administrator. */
+  isAdministrator: boolean;
   statistics: Map<string, StoredStatistic>;
   /** What was imported: rows by start, by statistic. */
   imported: Map<string, { metadata: Metadata; rows: Map<string, { state?: number; sum?: number }> }>;
@@ -46,6 +48,7 @@ const metadataSchema = z.strictObject({
 export type Metadata = z.output<typeof metadataSchema>;
 const number = z.number();
 const commands = {
+  'auth/current_user': z.strictObject({}),
   'recorder/list_statistic_ids': z.strictObject({ statistic_type: z.enum(['sum', 'mean']).optional() }),
   'recorder/statistics_during_period': z.strictObject({
     start_time: z.string(),
@@ -93,6 +96,7 @@ export async function startHomeAssistant(): Promise<HomeAssistantServer> {
   const at: HomeAssistantServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     token: 'a-long-lived-access-token',
+    isAdministrator: true,
     statistics: new Map(),
     imported: new Map(),
     commands: [],
@@ -139,6 +143,8 @@ function answerTo(
   asked: unknown,
 ): { result: unknown } | { refusal: string } {
   switch (type) {
+    case 'auth/current_user':
+      return { result: { id: 'a1b2', name: 'Ada', is_owner: false, is_admin: at.isAdministrator } };
     case 'recorder/list_statistic_ids':
       return {
         result: [...at.statistics].map(([statistic_id, { unit, kind, name }]) => ({

@@ -14,6 +14,8 @@ export interface TestBroker {
   readonly url: string;
   /** Undefined if it does not listen with TLS. */
   readonly tlsUrl: string | undefined;
+  /** Asks its clients for the certificate of the tests. Undefined if it does not listen with TLS. */
+  readonly clientTlsUrl: string | undefined;
   /** Ends the broker, and starts it again with what it has stored. */
   restart(whileDown?: () => Promise<void>): Promise<void>;
   /** Publishes messages with QoS 1, in their order, and waits until the broker has them. */
@@ -62,7 +64,7 @@ export const brokerMissing: string | undefined =
 
 /**
  * @param users passwords by user; anybody may come in without them
- * @param options.tls also listens with the certificate of the tests
+ * @param options.tls also listens with the certificate of the tests, once for all clients and once for those with a certificate
  */
 export async function startBroker(
   users?: Readonly<Record<string, string>>,
@@ -71,7 +73,7 @@ export async function startBroker(
   const programs = findPrograms()!;
   const folder = await mkdtemp(join(tmpdir(), 'wattline-mosquitto-'));
   const port = await freePort();
-  const tlsPort = tls ? await freePort() : undefined;
+  const tlsPorts = tls ? [await freePort(), await freePort()] : [];
   const settings = join(folder, 'mosquitto.conf');
   const passwords = join(folder, 'passwords');
   mkdirSync(join(folder, 'data'));
@@ -84,13 +86,12 @@ export async function startBroker(
     // Started by root, it would become another user that cannot read the folder.
     'user root',
     ...(users === undefined ? [] : [`password_file ${passwords}`]),
-    ...(tlsPort === undefined
-      ? []
-      : [
-          `listener ${tlsPort} 127.0.0.1`,
-          `certfile ${join(folder, 'cert.pem')}`,
-          `keyfile ${join(folder, 'key.pem')}`,
-        ]),
+    ...tlsPorts.flatMap((tlsPort, index) => [
+      `listener ${tlsPort} 127.0.0.1`,
+      `certfile ${join(folder, 'cert.pem')}`,
+      `keyfile ${join(folder, 'key.pem')}`,
+      ...(index === 0 ? [] : ['require_certificate true', `cafile ${join(folder, 'cert.pem')}`]),
+    ]),
   ];
   writeFileSync(join(folder, 'cert.pem'), testCertificate);
   writeFileSync(join(folder, 'key.pem'), testCertificateKey);
@@ -130,7 +131,8 @@ export async function startBroker(
   return {
     port,
     url,
-    tlsUrl: tlsPort === undefined ? undefined : `mqtts://127.0.0.1:${tlsPort}`,
+    tlsUrl: tls ? `mqtts://127.0.0.1:${tlsPorts[0]}` : undefined,
+    clientTlsUrl: tls ? `mqtts://127.0.0.1:${tlsPorts[1]}` : undefined,
     async restart(whileDown) {
       await end();
       await whileDown?.();

@@ -15,6 +15,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
 import { loadMigrations } from '../../src/warehouse/load-sql.ts';
+import type { Shard } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, NOW_MS } from './batches.ts';
 import { landedOffsets, openTestShard, rowsOf } from './support.ts';
@@ -315,3 +316,34 @@ async function openElsewhere(path: string): Promise<unknown> {
   await once(child, 'exit');
   return JSON.parse(line);
 }
+
+describe('threads', () => {
+  const threadsOf = async (shard: Shard) =>
+    Number((await rowsOf(shard, "SELECT current_setting('threads') AS threads"))[0]!.threads);
+
+  test('much work has all of them until the last call has ended or failed, and other work has one', async () => {
+    const shard = await openTestShard({ threads: 3 });
+    expect(await threadsOf(shard)).toBe(1);
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+    const held = shard.withAllThreads(() => isHeld);
+    expect(await shard.withAllThreads(() => threadsOf(shard))).toBe(3);
+    await expect(shard.withAllThreads(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await threadsOf(shard)).toBe(3);
+    release();
+    await held;
+    expect(await threadsOf(shard)).toBe(1);
+  });
+
+  test('calls that end and begin in the same moment leave the right number', async () => {
+    const shard = await openTestShard({ threads: 2 });
+    const found = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        shard
+          .withAllThreads(() => threadsOf(shard))
+          .then((first) => shard.withAllThreads(async () => [first, await threadsOf(shard)])),
+      ),
+    );
+    expect(found.flat()).toEqual(Array.from({ length: 8 }, () => 2));
+    expect(await threadsOf(shard)).toBe(1);
+  });
+});

@@ -6,10 +6,15 @@ import { configWarnings } from '../../config/config-warnings.ts';
 import { findSecretFiles, findSecrets, readSecrets } from '../../config/find-secrets.ts';
 import { hideSecrets } from '../../config/hide-secrets.ts';
 import { checkAccess, checkSecrets } from '../../doctor/check-access.ts';
+import { checkAlerts } from '../../doctor/check-alerts.ts';
 import { checkBuckets } from '../../doctor/check-buckets.ts';
+import { checkCertificates } from '../../doctor/check-certificates.ts';
 import { checkClock, type TimeServer } from '../../doctor/check-clock.ts';
 import { checkConfiguration, refusedConfiguration } from '../../doctor/check-configuration.ts';
 import { checkDataFolder } from '../../doctor/check-data-folder.ts';
+import { checkExports } from '../../doctor/check-exports.ts';
+import { checkInputs } from '../../doctor/check-inputs.ts';
+import { checkMail } from '../../doctor/check-mail.ts';
 import { checkPorts } from '../../doctor/check-ports.ts';
 import { checkRedis } from '../../doctor/check-redis.ts';
 import { checkProcesses, checkWorkgroups } from '../../doctor/check-service.ts';
@@ -113,6 +118,11 @@ async function examine(command: Command, terminal: Terminal): Promise<Examined> 
     checkClock(timeServers(config, streamUrl(await asking)), systemClock, process.versions.tz),
     checkPorts(config, ownUrls),
     ...checkUpstreams(config, systemClock),
+    ...checkInputs(config, systemClock),
+    ...checkMail(config, systemClock),
+    ...checkAlerts(config),
+    ...checkExports(config),
+    ...checkCertificates(config, systemClock),
     checkAccess(config, systemClock),
     checkSecrets(config, findSecretFiles({ path, cwd })),
     checkVersions(processes),
@@ -188,11 +198,13 @@ function describe(findings: readonly DoctorFinding[]): string {
 
 const help = `
 Prints one line for each thing that was looked at: "ok", "warning" or "problem", what was found, and what to do next. It looks at the
-configuration, the data folder, Redis, the buckets, the clock, the ports, the upstreams and their certificates, the keys and tokens, files with
-secrets, versions, the processes of this machine, and the state of all workgroups. A check that gets no answer for 10 s is a problem, and the
-others continue. Run it on the machine and as the user of the service.
+configuration, the data folder, Redis, the buckets, the clock, the ports, the upstreams, the MQTT brokers, the mail server, the receivers of alerts,
+the destinations of exports, the certificates of all these, the keys and tokens, files with secrets, versions, the processes of this machine, and the
+state of all workgroups. A check that gets no answer for 10 s is a problem, and the others continue. Run it on the machine and as the user of the
+service.
 
-It changes nothing: it writes a small file into the data folder and a small object into each bucket, and removes them.
+It changes nothing: it writes a small file into the data folder and a small object into the buckets of storage and backup, and removes them. It signs
+in at brokers, mail servers and Home Assistant, and sends neither a message nor a file.
 
 The exit code is 4 if there is a problem, and 0 if there are only warnings.
 

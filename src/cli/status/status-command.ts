@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
+import { inputProblem } from '../../inputs/input-problem.ts';
 import { TransientError } from '../../lib/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { formatInstant, systemClock, type UtcMs } from '../../lib/time.ts';
@@ -53,8 +54,11 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
       }
       const processes = await askConfigStates(config.dataDir);
       for (const note of describeConfigStates(processes)) printNote(command, terminal, note);
-      for (const input of await askInputStates(config.dataDir))
+      for (const input of await askInputStates(config.dataDir)) {
+        // A lasting problem is a trouble of its workgroup, below.
+        if (inputProblem(input, systemClock.now())) continue;
         for (const note of describeInputProblem(input)) printNote(command, terminal, note);
+      }
       const { openControl } = await import('../../service/open-control.ts');
       const control = openControl(config, { logger: silentLogger });
       const asking = { control, ownUrl: streamUrl(processes) };
@@ -190,7 +194,8 @@ has ended, or has not written for half a minute, and "hibernated" if its warehou
 schedule opens it. By is how the stream was last read: over REST, or over a socket (upstream.transport).
 
 A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage fails if it has failed for minutes, is due
-without success, or is not called. Data that cannot be opened are listed too. The exit code is then 4. A line that begins with "problem" names a
+without success, or is not called. Data that cannot be opened are listed too, and MQTT brokers that have not been connected for half a minute, or that
+the running service does not know. The exit code is then 4. A line that begins with "problem" names a
 setting, the problem, and what to change. The worker looks for problems in the data every pipeline.maintainEvery. The command works with and
 without a running worker.
 
@@ -198,7 +203,7 @@ With storage.s3, Machine is where the workgroup was last opened, and "In bucket"
 machine that does not have the workgroup asks its worker. A line that begins with "copying" shows that a machine has taken a workgroup over, and still
 copies the files of its lake in the background.
 
-A note that begins with "input" names an MQTT broker that cannot be used, and why. "wattline inputs" lists all inputs.
+A note that begins with "input" names an MQTT broker that cannot be used at this moment, and why. "wattline inputs" lists all inputs.
 
 Unfinished imports are listed with what to do. The three newest imports of the last week are listed with their readings and their energy, or
 with a warning if they gave no energy.

@@ -1,0 +1,55 @@
+import type { AlertChannel } from '../config/alert-settings.ts';
+import type { Config } from '../config/config.ts';
+import { askEach } from './ask-each.ts';
+import { askReceiver, statusOf } from './ask-receiver.ts';
+import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
+
+/** The webhooks and topics of ntfy that receive alerts. Nothing is sent to them. */
+export function checkAlerts({ alerts }: Pick<Config, 'alerts'>): Check[] {
+  const channels = alerts.channels.filter(({ webhook, ntfy }) => webhook ?? ntfy);
+  if (channels.length === 0) return [];
+  const next = 'check the address and the network';
+  return [
+    {
+      name: 'alerts',
+      run: (signal) => askEach(channels, { kind: 'channels', nameOf, next, ask }, signal),
+    },
+  ];
+}
+
+function nameOf({ id }: AlertChannel): string {
+  return `channel "${id}"`;
+}
+
+async function ask(channel: AlertChannel, signal: AbortSignal): Promise<Fact[]> {
+  const about = nameOf(channel);
+  const tryIt = `wattline alerts test ${channel.id}`;
+  if (channel.ntfy) return askNtfy(channel.ntfy, { about, tryIt }, signal);
+  return channel.webhook ? askReceiver(channel.webhook, { about, tryIt }, signal) : [];
+}
+
+/** ntfy says whether a token may read a topic. A token that may only write is refused there, and can be right. */
+async function askNtfy(
+  { url, token }: NonNullable<AlertChannel['ntfy']>,
+  { about, tryIt }: { about: string; tryIt: string },
+  signal: AbortSignal,
+): Promise<Fact[]> {
+  const asked = new URL(url);
+  asked.pathname = `${asked.pathname.replace(/\/+$/, '')}/auth`;
+  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const answer = await statusOf({ method: 'GET', url: asked.href, headers }, about, signal);
+  if (typeof answer !== 'number') return [answer];
+  const said = `ntfy at ${asked.host} answers for ${about} (HTTP ${answer})`;
+  const shows = `"${tryIt}" shows whether it takes messages`;
+  if (answer === 200) return [ok(`${said}; ${shows}`)];
+  if (answer === 401)
+    return [
+      problem(
+        said,
+        token === undefined ? 'set ntfy.token' : 'the token is wrong or has ended: correct ntfy.token',
+      ),
+    ];
+  if (answer === 403)
+    return [warning(said, `the topic cannot be read; a token that may only write is enough: ${shows}`)];
+  return [warning(said, `it does not answer as ntfy does: check the address; ${shows}`)];
+}

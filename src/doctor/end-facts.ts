@@ -1,0 +1,13 @@
+import { DAY_MS, formatInstant } from '../lib/time.ts';
+import { type Fact, problem, warning } from './run-checks.ts';
+
+/** Certificates and tokens that end within this time are a warning. */
+const ENDS_SOON_MS = 14 * DAY_MS;
+
+/** A fact about something that ends. Nothing is said of what ends later than soon. */
+export function endFacts(what: string, endsAtMs: number, nowMs: number, { next }: { next: string }): Fact[] {
+  const when = formatInstant(endsAtMs);
+  if (endsAtMs <= nowMs) return [problem(`${what} ended at ${when}`, next)];
+  if (endsAtMs - nowMs < ENDS_SOON_MS) return [warning(`${what} ends at ${when}`, next)];
+  return [];
+}

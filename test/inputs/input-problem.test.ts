@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { createInputMeter } from '../../src/inputs/input-meter.ts';
+import { inputProblem } from '../../src/inputs/input-problem.ts';
+import { SECOND_MS } from '../../src/lib/time.ts';
+import { inputsState } from '../../src/service/inputs-state.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+function setUp() {
+  const clock = createTestClock();
+  const meter = createInputMeter(
+    {
+      ...{ workgroupId: 'home', input: 'house', kind: 'mqtt' },
+      ...{ address: 'mqtt://127.0.0.1:1', connection: 'connecting' },
+    },
+    clock,
+  );
+  const problem = () => inputProblem(meter.state(), clock.now())?.message;
+  const ready = (maySeeNames: boolean) => inputsState([meter.state()], clock.now(), maySeeNames);
+  return { clock, meter, problem, ready };
+}
+
+test('an input that is not connected is a problem after 30 s, however often it tries, until it is connected', async () => {
+  const { clock, meter, problem, ready } = setUp();
+  for (let second = 0; second < 29; second++) {
+    await clock.advance(SECOND_MS);
+    meter.connection('disconnected', 'connect ECONNREFUSED');
+    expect(problem()).toBeUndefined();
+  }
+  await clock.advance(SECOND_MS);
+  const said =
+    'input "house" (mqtt://127.0.0.1:1) is not connected since 2026-11-20T12:00:00.000Z: connect ECONNREFUSED; "wattline doctor" looks for the reason';
+  expect(problem()).toBe(said);
+  // The machine still takes requests.
+  expect(ready(true)).toEqual({
+    ok: true,
+    detail: { inputs: 1, troubles: 1, problems: [`workgroup home: ${said}`] },
+  });
+  expect(ready(false)).toEqual({ ok: true, detail: { inputs: 1, troubles: 1 } });
+  meter.connection('connected');
+  expect(problem()).toBeUndefined();
+  expect(ready(true)).toEqual({ ok: true, detail: { inputs: 1, troubles: 0 } });
+});
+
+test('a connection that ends again and again is a problem, also while it is connected', async () => {
+  const { clock, meter, problem } = setUp();
+  const loseIt = async () => {
+    meter.connection('connected');
+    await clock.advance(20 * SECOND_MS);
+    meter.connection('disconnected', 'another client uses the session');
+    await clock.advance(SECOND_MS);
+    meter.connection('connected');
+  };
+  await loseIt();
+  await loseIt();
+  expect(problem()).toBeUndefined();
+  await loseIt();
+  expect(problem()).toBe(
+    'input "house" (mqtt://127.0.0.1:1) has lost its connection 3 times in 5 minutes: another client uses the session; "wattline doctor" looks for the reason',
+  );
+  await clock.advance(300 * SECOND_MS);
+  expect(problem()).toBeUndefined();
+});
+
+test('an input that is connected and cannot store messages is a problem after 30 s', async () => {
+  const { clock, meter, problem } = setUp();
+  meter.connection('connected');
+  meter.problem('messages cannot be stored: the disk is full');
+  await clock.advance(29 * SECOND_MS);
+  expect(problem()).toBeUndefined();
+  await clock.advance(SECOND_MS);
+  meter.problem('messages cannot be stored: the disk is full');
+  expect(problem()).toMatch(/^input "house" .* has a problem since .*: messages cannot be stored: the disk/);
+  meter.problem(undefined);
+  expect(problem()).toBeUndefined();
+});
+
+test('a process without inputs says nothing of them', () => {
+  expect(inputsState([], 0, true)).toBeUndefined();
+});
