@@ -89,24 +89,31 @@ test('tables and fields without messages are named, with the most similar ones t
   expect(Object.keys(await problemsOf({ energyStreams }, [], shard))).toEqual(['energyStreams.1.table']);
 });
 
-test('a stream of which every reading is rejected says why: an unknown unit, text, or less than nothing', async () => {
-  const streams = [
-    { ...total, table: 'units', unitField: 'unit' },
-    { ...total, table: 'texts' },
-    { ...total, table: 'debts' },
-  ];
-  const rejected: Array<CaseReading['data']> = [{ total: 5, unit: 'KWH' }, { total: 'five' }, { total: -5 }];
-  const readings = streams.flatMap(({ table }, index) => everySixHours(3, () => rejected[index]!, { table }));
-  expect(await problemsOf({ energyStreams: streams }, readings)).toEqual({
-    'energyStreams.0.unitField': expect.stringMatching(
-      /\(unknown_unit\): unit contains "KWH".*set unit, which is now Wh/,
-    ),
-    'energyStreams.1.field': expect.stringMatching(
-      /all 3 readings of texts.total are rejected \(not_a_number\): .*"five"/,
-    ),
-    'energyStreams.2.field': expect.stringMatching(/\(negative\): .* write register: net/),
-  });
-});
+test.each([
+  [
+    'an unknown unit',
+    { unitField: 'unit' },
+    { total: 5, unit: 'KWH' },
+    'unitField',
+    /\(unknown_unit\): unit contains "KWH".*set unit, which is now Wh/,
+  ],
+  [
+    'text',
+    {},
+    { total: 'five' },
+    'field',
+    /all 3 readings of solar.total are rejected \(not_a_number\): .*"five"/,
+  ],
+  ['less than nothing', {}, { total: -5 }, 'field', /\(negative\): .* write register: net/],
+])(
+  'a stream of which every reading is rejected says why: %s',
+  async (_what, settings, data, path, message) => {
+    const readings = everySixHours(3, () => data);
+    expect(await problemsOf({ energyStreams: [{ ...total, ...settings }] }, readings)).toEqual({
+      [`energyStreams.0.${path}`]: expect.stringMatching(message),
+    });
+  },
+);
 
 test('a device whose readings are all rejected is reported, although other devices work', async () => {
   const bad = everySixHours(2, () => ({ total: -1 }), { device: OTHER, source: 'roof' });

@@ -11,7 +11,7 @@ import { planCommit } from '../../src/publish/lake-guard.ts';
 import { fileKey, filePath, newNonce } from '../../src/publish/lake-layout.ts';
 import { retainLake } from '../../src/publish/retain-lake.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -135,7 +135,7 @@ test.each(['half of the links', 'all links and a plan', 'the commit'])(
 );
 
 test('killed at any moment, a migration loses and doubles nothing', async () => {
-  const hours = rounds(12, 30);
+  const hours = isSoak ? 30 : 12;
   const dataDir = await oldLake(hours);
   for (let kill = 0; kill < rounds(2, 9); kill++) {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'migrate-forever.ts'), dataDir], {

@@ -214,7 +214,7 @@ test('after the first hour the lake grows only by one generation an hour, also w
   const options = { lakeDir, clock, logger: silentLogger };
   const counts = new Map<number, number>();
   // In the soak a publication every minute, and views every six minutes, so there are six new files of messages for each view.
-  const [everyMinutes, minutes] = [rounds(5, 1), rounds(130, 250)];
+  const [everyMinutes, minutes] = [rounds(2, 1), rounds(130, 250)];
   for (let minute = everyMinutes; minute <= minutes; minute += everyMinutes) {
     clock.set(startMs + minute * MINUTE_MS);
     await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: minute }]);
