@@ -22,13 +22,8 @@ const results = process.env.WATTLINE_TEST_RESULTS;
  */
 const alone = [
   'test/client/socket-dialects.test.ts',
-  'test/clients/**/*.test.ts',
   'test/decode/fuzz.test.ts',
-  'test/flow/**/*.test.ts',
-  'test/operate/**/*.test.ts',
   'test/pipeline/**/*.test.ts',
-  'test/replica/**/*.test.ts',
-  'test/service/**/*.test.ts',
   'test/stream/rest/reliability.test.ts',
   'test/stream/rest/routes-*.test.ts',
   'test/stream/socket/socket-million.test.ts',
@@ -42,7 +37,18 @@ const left = process.env.WATTLINE_SOAK === '1' ? [] : [...onlyInSoak];
 /** Tests of the web page in a browser. They share one service. */
 const inBrowser = ['test/web/**/*.page.test.ts'];
 
+/** Threads that our code starts in a test are those of the built program. */
+const builtThreads = {
+  name: 'built-threads',
+  enforce: 'pre' as const,
+  resolveId: (source: string) =>
+    source.endsWith('/sibling-module.ts')
+      ? join(import.meta.dirname, 'test/support/built-sibling-module.ts')
+      : undefined,
+};
+
 export default defineConfig({
+  plugins: [builtThreads],
   test: {
     pool: 'forks',
     // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue, which has little to do in tests.

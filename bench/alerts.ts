@@ -40,7 +40,7 @@ export async function benchAlerts(print: (line: string) => void): Promise<Ratio[
     });
     const watch = createWorkgroupWatch({
       workgroupId: 'bench',
-      settings,
+      settings: () => settings,
       book: openAlertBook(createFolderStore(join(folder, 'alerts'))),
       isOwner: () => true,
       send: async () => ({ kind: 'told' }),
@@ -48,7 +48,7 @@ export async function benchAlerts(print: (line: string) => void): Promise<Ratio[
       logger: silentLogger,
       async readFacts() {
         const query = {
-          timezone: 'Etc/UTC',
+          workgroup: { timezone: 'Etc/UTC', devices: [] },
           nowMs: Date.now(),
           closeAfterMs: 2 * DAY_MS,
           known: known?.token,

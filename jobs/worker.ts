@@ -267,7 +267,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   });
 
   // A changed workgroup is computed again with its new settings, also if it hibernated.
-  const stopFollowing = workgroups.onChange(({ added, changed, removed }) => {
+  const stopFollowing = workgroups.onChange(({ added, changed, removed, alerts }) => {
     for (const { id } of removed) {
       demand.drop(id);
       ownedShards.giveUp(id, 'removed');
@@ -276,7 +276,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ownedShards.giveUp(one.after.id, 'reconfigured');
       demand.want(one.after.id);
     }
-    void wantBehind(added.map(({ id }) => id));
+    // A workgroup that hibernates can be one that alerts cover now.
+    void wantBehind(alerts ? idsNow() : added.map(({ id }) => id));
     void dueJobs.review();
   });
 

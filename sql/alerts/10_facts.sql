@@ -1,14 +1,25 @@
 -- 10 Facts: what the conditions of alerts are judged by.
 --
--- Reads   device_state, gap, batch, budget, daily_energy, daily_energy_history, quality_flag.
+-- Reads   device_state, message, batch, progress, gap, budget, daily_energy, daily_energy_history, quality_flag.
 -- Writes  nothing. At most $rows_max rows of each statement; energy in Wh, instants in ms since 1970.
 -- Why     An owner of a plant must learn of a problem without looking.
 
 -- name: list_last_seen
--- Returns the devices that have sent data, with the minute of their newest data.
-SELECT device::VARCHAR AS device, last_seen_ms::DOUBLE AS last_seen_ms FROM device_state
-WHERE last_seen_ms IS NOT NULL
-ORDER BY device
+-- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a publication, so newer batches are read, too:
+-- after a pause of the service a device is not silent before its messages are published.
+WITH newer AS (
+  SELECT m.device, max(m.store_time_ms) // 60000 * 60000 AS last_seen_ms
+  FROM message m
+  JOIN batch b USING (batch_id)
+  WHERE m.kind = 0 AND b.origin = 'stream'
+    AND m.batch_id > coalesce((SELECT batch_id FROM progress WHERE stage = 'device_status'), -1)
+  GROUP BY m.device
+)
+SELECT s.device::VARCHAR AS device, greatest(s.last_seen_ms, n.last_seen_ms)::DOUBLE AS last_seen_ms
+FROM device_state s
+LEFT JOIN newer n USING (device)
+WHERE s.last_seen_ms IS NOT NULL
+ORDER BY s.device
 LIMIT $rows_max::BIGINT;
 
 -- name: list_open_gaps
@@ -31,18 +42,40 @@ FROM (
   WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 3600000
 );
 
+-- name: list_sources
+-- Returns the devices and sources of $day.
+SELECT device::VARCHAR AS device, source FROM daily_energy WHERE day = $day::DATE
+ORDER BY device, source
+LIMIT $rows_max::BIGINT;
+
 -- name: list_idle_days
--- Returns the devices and sources that report on $day (coverage of at least $coverage_min) and have 0 Wh, with the number of other devices that have
--- energy of the same source (siblings). They are at least the share $share_min of the others.
-WITH of_day AS (
-  SELECT day, device, source, energy_wh, coverage FROM daily_energy WHERE day = $day::DATE
+-- Returns the devices and sources that report on $day (coverage of at least $coverage_min) and have 0 Wh, with the number of other devices that are like
+-- them and have energy (siblings). They are at least the share $share_min of the others. $roles: JSON array of { device, source, role }. Sources that
+-- produce are alike, and sources of one name without a role. Other roles can rest for a day: a battery, a meter at the grid, a consumer.
+WITH role AS (
+  SELECT unnest(from_json($roles, '[{"device": "UUID", "source": "VARCHAR", "role": "VARCHAR"}]'), recursive := true)
 ),
-by_source AS (
-  SELECT source, count(*) AS devices, count(*) FILTER (energy_wh > 0) AS producing FROM of_day GROUP BY source
+of_day AS (
+  SELECT d.day, d.device, d.source, d.energy_wh, d.coverage, coalesce('role ' || r.role, 'source ' || d.source) AS kind
+  FROM daily_energy d
+  LEFT JOIN role r ON r.device = d.device AND r.source = d.source
+  WHERE d.day = $day::DATE AND coalesce(r.role, 'production') = 'production'
+),
+by_device AS (
+  SELECT kind, device, coalesce(max(energy_wh), 0) > 0 AS produces FROM of_day GROUP BY kind, device
+),
+by_kind AS (
+  SELECT kind, count(*) AS devices, count(*) FILTER (produces) AS producing FROM by_device GROUP BY kind
+),
+idle AS (
+  SELECT day, device, source, devices - 1 AS others, producing - produces::INTEGER AS siblings
+  FROM of_day
+  JOIN by_device USING (kind, device)
+  JOIN by_kind USING (kind)
+  WHERE energy_wh = 0 AND coverage >= $coverage_min::DOUBLE
 )
-SELECT day::VARCHAR AS day, device::VARCHAR AS device, source, producing::DOUBLE AS siblings
-FROM of_day JOIN by_source USING (source)
-WHERE energy_wh = 0 AND coverage >= $coverage_min::DOUBLE AND producing > 0 AND producing >= $share_min::DOUBLE * (devices - 1)
+SELECT day::VARCHAR AS day, device::VARCHAR AS device, source, siblings::DOUBLE AS siblings FROM idle
+WHERE siblings > 0 AND siblings >= $share_min::DOUBLE * others
 ORDER BY device, source
 LIMIT $rows_max::BIGINT;
 

@@ -44,6 +44,8 @@ export function advanceAlarms(
     if (!(active as readonly string[]).includes(alarm.condition)) return [];
     const found = bySubject.get(alarm.condition);
     if (!found) return [alarm];
+    const own = found.get(alarm.subject);
+    if (own?.isUnclear) return [alarm];
     if (found.delete(alarm.subject))
       return [alarm.endedAtMs === null ? alarm : { ...alarm, endedAtMs: null }];
     if (!isUnderWay(alarm) && endsInSilence(alarm, nowMs)) return [];
@@ -53,7 +55,7 @@ export function advanceAlarms(
     const { isNews }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
     const isKnown = isNews === true && !state.judged.includes(condition);
     return [...found.values()]
-      .filter(({ subject }) => isKnown || isLasting(condition, subject))
+      .filter(({ subject, isUnclear }) => !isUnclear && (isKnown || isLasting(condition, subject)))
       .map(
         ({ subject, text, lastsUntilMs }): Alarm => ({
           condition,

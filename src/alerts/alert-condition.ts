@@ -10,6 +10,8 @@ export interface AlertFinding {
   text: string;
   /** See `Alarm`. */
   lastsUntilMs?: UtcMs;
+  /** It neither holds nor is over, as right after a start: an alarm of the subject stays, and none begins. */
+  isUnclear?: true;
 }
 
 /** A condition of the table: when it holds, and how it is told. */

@@ -9,16 +9,29 @@ export interface DayFact {
   seenUntilMs: UtcMs;
 }
 
+export interface StageFact {
+  stage: string;
+  /** The time without success since it was due. */
+  failingMs: number;
+  why: string;
+  /** It runs, or waits for another stage, and has not failed before. So it is not late. */
+  isAtWork: boolean;
+  /** Its last run has succeeded. False also before its first run after a start. */
+  hasSucceeded: boolean;
+}
+
 /** What the conditions of a workgroup are judged by. What is undefined is not known now, and its alarms stay as they are. */
 export interface AlertFacts {
   nowMs: UtcMs;
   retentionMs: number;
   /** Names of devices for people. */
   nameOf(device: string): string;
-  /** Stages that are due, and the time since their last success. A workgroup that cannot be opened has the stage `open`. */
-  stages?: ReadonlyArray<{ stage: string; failingMs: number; why: string }> | undefined;
+  /** The stages. A workgroup that cannot be opened has the stage `open`. */
+  stages?: readonly StageFact[] | undefined;
   /** Age of the last message that was read while there are newer ones. */
   lagMs?: number | undefined;
+  /** True if nothing was read since the start, so that the lag can be larger. */
+  mayLagMore?: boolean | undefined;
   gaps?:
     | ReadonlyArray<{ gapId: number; reason: string; fromMs: UtcMs | null; toMs: UtcMs | null }>
     | undefined;
@@ -46,6 +59,12 @@ export interface AlertFacts {
   budgets?: ReadonlyArray<{ site: string; month: string; actualWh: number; budgetWh: number }> | undefined;
   disk?: { freeBytes: number; sizeBytes: number } | undefined;
   inputs?:
-    | ReadonlyArray<{ input: string; address: string; disconnectedMs: number; problem?: string | undefined }>
+    | ReadonlyArray<{
+        input: string;
+        address: string;
+        /** Null if it is connected. */
+        disconnectedMs: number | null;
+        problem?: string | undefined;
+      }>
     | undefined;
 }

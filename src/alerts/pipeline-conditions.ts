@@ -1,40 +1,41 @@
 import { formatInstant, MINUTE_MS } from '../lib/time.ts';
 import { formatDuration } from '../lib/units.ts';
-import type { AlertCondition } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition.ts';
+import type { AlertFacts } from './alert-facts.ts';
 
 export const stageLate: AlertCondition<'stageLate'> = {
   title: 'Stage without success',
   isUrgent: true,
   find: ({ stages }, { limit }) =>
-    stages
-      ?.filter(({ failingMs }) => failingMs >= limit)
-      .map(({ stage, why }) => ({ subject: stage, text: `${stage}: ${why}` })),
+    stages?.flatMap(({ stage, failingMs, why, isAtWork, hasSucceeded }) => {
+      if (failingMs < limit && hasSucceeded) return [];
+      const isUnclear = failingMs < limit || isAtWork;
+      return [{ subject: stage, text: `${stage}: ${why}`, ...(isUnclear && { isUnclear: true as const }) }];
+    }),
 };
 
 export const behind: AlertCondition<'behind'> = {
   title: 'Behind the stream',
-  find({ lagMs }, { limit }) {
-    if (lagMs === undefined) return undefined;
-    if (lagMs < limit) return [];
-    return [{ subject: 'stream', text: `the work is more than ${formatDuration(limit)} behind the stream` }];
-  },
+  find: (facts, { limit }) =>
+    ofLag(facts, limit, `the work is more than ${formatDuration(limit)} behind the stream`),
 };
 
 export const dataLossAhead: AlertCondition<'dataLossAhead'> = {
   title: 'Data loss ahead',
   isUrgent: true,
-  find({ lagMs, retentionMs }, { limit }) {
-    if (lagMs === undefined) return undefined;
-    if (lagMs < limit * retentionMs) return [];
+  find(facts, { limit }) {
+    const { retentionMs } = facts;
     const left = formatDuration(Math.max(0, Math.round(((1 - limit) * retentionMs) / MINUTE_MS) * MINUTE_MS));
-    return [
-      {
-        subject: 'stream',
-        text: `messages are not read, and the stream keeps them for ${formatDuration(retentionMs)}: they are lost in less than ${left}`,
-      },
-    ];
+    const text = `messages are not read, and the stream keeps them for ${formatDuration(retentionMs)}: they are lost in less than ${left}`;
+    return ofLag(facts, limit * retentionMs, text);
   },
 };
+
+function ofLag({ lagMs, mayLagMore }: AlertFacts, limitMs: number, text: string): AlertFinding[] | undefined {
+  if (lagMs === undefined) return undefined;
+  if (lagMs >= limitMs) return [{ subject: 'stream', text }];
+  return mayLagMore ? [{ subject: 'stream', text, isUnclear: true }] : [];
+}
 
 export const gap: AlertCondition<'gap'> = {
   title: 'Gap in the stream',
@@ -79,10 +80,10 @@ export const inputDisconnected: AlertCondition<'inputDisconnected'> = {
   title: 'Input disconnected',
   isUrgent: true,
   find: ({ inputs }, { limit }) =>
-    inputs
-      ?.filter(({ disconnectedMs }) => disconnectedMs >= limit)
-      .map(({ input, address, problem }) => ({
-        subject: input,
-        text: `input ${input} is not connected to ${address}${problem ? `: ${problem}` : ''}`,
-      })),
+    inputs?.flatMap(({ input, address, disconnectedMs, problem }) => {
+      if (disconnectedMs === null) return [];
+      const text = `input ${input} is not connected to ${address}${problem ? `: ${problem}` : ''}`;
+      // Every start begins without a connection.
+      return [{ subject: input, text, ...(disconnectedMs < limit && { isUnclear: true as const }) }];
+    }),
 };

@@ -1,10 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { addDays, DAY_MS, localDateOf, type UtcMs } from '../lib/time.ts';
+import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
+import { createRoleResolver, type RoleSettings, type SourceKey } from '../roles/resolve-roles.ts';
+import { includesDay } from '../roles/role-dates.ts';
 import { query } from '../warehouse/query.ts';
 import type { AlertFacts, DayFact } from './alert-facts.ts';
 
 export interface WarehouseFactsQuery {
-  timezone: string;
+  workgroup: RoleSettings & { timezone: string };
   nowMs: UtcMs;
   closeAfterMs: number;
   /** What `read` returned before. Days are not read again if nothing has changed since. */
@@ -34,9 +36,9 @@ type DayRow = { day: string; device: string; source: string };
 /** Reads what the conditions need, with bounded rows. Cheap while no day has changed. */
 export async function readWarehouseFacts(
   connection: DuckDBConnection,
-  { timezone, nowMs, closeAfterMs, known }: WarehouseFactsQuery,
+  { workgroup, nowMs, closeAfterMs, known }: WarehouseFactsQuery,
 ): Promise<WarehouseFacts> {
-  const today = localDateOf(nowMs, timezone);
+  const today = localDateOf(nowMs, workgroup.timezone);
   const seen = await query<{ device: string; last_seen_ms: number }>(connection, 'alerts/list_last_seen', {
     rows_max: BigInt(ROWS_MAX),
   });
@@ -65,18 +67,27 @@ export async function readWarehouseFacts(
     lastHour: { messages, quarantined },
     hasBudgets: budgets > 0,
     daysToken,
-    ...(daysToken !== known && { days: await readDays(connection, { today, nowMs, closeAfterMs }) }),
+    ...(daysToken !== known && {
+      days: await readDays(connection, { workgroup, today, nowMs, closeAfterMs }),
+    }),
   };
 }
 
 async function readDays(
   connection: DuckDBConnection,
-  { today, nowMs, closeAfterMs }: { today: string; nowMs: UtcMs; closeAfterMs: number },
+  {
+    workgroup,
+    today,
+    nowMs,
+    closeAfterMs,
+  }: Pick<WarehouseFactsQuery, 'workgroup' | 'nowMs' | 'closeAfterMs'> & { today: LocalDate },
 ): Promise<NonNullable<WarehouseFacts['days']>> {
   const rows_max = BigInt(ROWS_MAX);
   const closeDays = Math.ceil(closeAfterMs / DAY_MS);
+  const yesterday = addDays(today, -1);
   const idle = await query<DayRow & { siblings: number }>(connection, 'alerts/list_idle_days', {
-    day: addDays(today, -1),
+    day: yesterday,
+    roles: JSON.stringify(await rolesOn(connection, yesterday, workgroup)),
     coverage_min: IDLE_COVERAGE_MIN,
     share_min: SIBLINGS_SHARE,
     rows_max,
@@ -110,4 +121,22 @@ async function readDays(
       afterWh: row.after_wh,
     })),
   };
+}
+
+/** The roles of the sources of a day. */
+async function rolesOn(
+  connection: DuckDBConnection,
+  day: LocalDate,
+  workgroup: RoleSettings,
+): Promise<Array<SourceKey & { role: string }>> {
+  if ((workgroup.roles ?? []).length === 0) return [];
+  const sources = await query<{ device: string; source: string }>(connection, 'alerts/list_sources', {
+    day,
+    rows_max: BigInt(ROWS_MAX),
+  });
+  const { spansOf } = createRoleResolver(workgroup);
+  return sources.flatMap(({ device, source }) => {
+    const role = spansOf({ device, source }).find((span) => includesDay(span, day))?.role;
+    return role === undefined ? [] : [{ device, source, role }];
+  });
 }

@@ -7,12 +7,14 @@ import { type AlertRequest, changeByHand } from './change-by-hand.ts';
 import { type AlertList, type AlertPage, listAlerts } from './list-alerts.ts';
 import { createWorkgroupWatch, type WorkgroupWatch, type WorkgroupWatchOptions } from './watch-workgroup.ts';
 
-export interface AlertsOptions extends Pick<WorkgroupWatchOptions, 'settings' | 'send' | 'clock' | 'logger'> {
-  workgroups: Pick<Workgroups, 'list' | 'onChange'>;
+export interface AlertsOptions extends Pick<WorkgroupWatchOptions, 'send' | 'clock' | 'logger'> {
+  workgroups: Pick<Workgroups, 'list' | 'alerts' | 'onChange'>;
   /** What is particular to a workgroup. */
   open(workgroupId: string): Pick<WorkgroupWatchOptions, 'book' | 'readFacts' | 'isOwner'>;
   startTimer: StartTimer;
 }
+
+const outcomes = ['told', 'refused', 'failed'] as const;
 
 /** The alerts of the workgroups that this worker owns. */
 export interface Alerts {
@@ -30,17 +32,15 @@ export interface Alerts {
 
 /** Judges each covered workgroup with a timer of its own, so that none waits for another. */
 export function startAlerts(options: AlertsOptions): Alerts {
-  const { settings, workgroups, startTimer, clock } = options;
-  const counts = new Map<string, Map<string, number>>(
-    settings.channels.map(({ id }) => [
-      id,
-      new Map(['told', 'refused', 'failed'].map((outcome) => [outcome, 0])),
-    ]),
-  );
+  const { workgroups, startTimer, clock } = options;
+  const counts = new Map<string, Map<string, number>>();
   const watches = new Map<string, { watch: WorkgroupWatch; rounds: Repeating }>();
-  const covers = (workgroupId: string) => channelsOf(settings, workgroupId).length > 0;
+  const ownChannels = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId);
+  const covers = (workgroupId: string) => ownChannels(workgroupId).length > 0;
 
   function follow(): void {
+    for (const { id } of workgroups.alerts().channels)
+      if (!counts.has(id)) counts.set(id, new Map(outcomes.map((outcome) => [outcome, 0])));
     const wanted = new Set(workgroups.list().flatMap(({ id }) => (covers(id) ? [id] : [])));
     for (const [id, { watch, rounds }] of watches) {
       if (wanted.has(id)) continue;
@@ -53,12 +53,16 @@ export function startAlerts(options: AlertsOptions): Alerts {
         ...options,
         ...options.open(workgroupId),
         workgroupId,
+        settings: workgroups.alerts,
         onSent(channelId, outcome) {
           const own = counts.get(channelId)!;
           own.set(outcome, own.get(outcome)! + 1);
         },
       });
-      watches.set(workgroupId, { watch, rounds: repeat(settings.checkEvery, startTimer, watch.round) });
+      watches.set(workgroupId, {
+        watch,
+        rounds: repeat(() => workgroups.alerts().checkEvery, startTimer, watch.round),
+      });
     }
   }
   follow();
@@ -74,11 +78,11 @@ export function startAlerts(options: AlertsOptions): Alerts {
     covers,
     async list(workgroupId, page) {
       const state = covers(workgroupId) ? await watchOf(workgroupId).state() : undefined;
-      return listAlerts(state, { page, channels: channelsOf(settings, workgroupId), nowMs: clock.now() });
+      return listAlerts(state, { page, channels: ownChannels(workgroupId), nowMs: clock.now() });
     },
     async change(workgroupId, request) {
       const state = await watchOf(workgroupId).change(changeByHand(request, clock.now()));
-      return listAlerts(state, { page: {}, channels: channelsOf(settings, workgroupId), nowMs: clock.now() });
+      return listAlerts(state, { page: {}, channels: ownChannels(workgroupId), nowMs: clock.now() });
     },
     async leave(workgroupId) {
       await watches.get(workgroupId)?.watch.leave();

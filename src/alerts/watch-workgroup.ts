@@ -16,7 +16,8 @@ import type { SendAlert } from './send-alert.ts';
 
 export interface WorkgroupWatchOptions {
   workgroupId: string;
-  settings: AlertSettings;
+  /** As of now. They can change between two calls. */
+  settings(): AlertSettings;
   book: AlertBook;
   readFacts(): Promise<AlertFacts>;
   /** False once another worker may have the workgroup. Nothing is stored or sent then. */
@@ -52,9 +53,8 @@ const MESSAGE_MS_MAX = DAY_MS;
 const ROUND_MESSAGES_MAX = 2 * conditionNames.length;
 
 export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupWatch {
-  const { workgroupId, settings, book, isOwner, send, onSent, clock, logger } = options;
-  const channels = channelsOf(settings, workgroupId);
-  const active = conditionNames.filter((name) => settings.conditions[name] !== 'off');
+  const { workgroupId, book, isOwner, send, onSent, clock, logger } = options;
+  let { settings, channels, active } = settingsNow();
   /** Since when findings without an alarm have lasted, by the time that has passed. */
   let pending = new Map<string, number>();
   const retryAtMs = new Map<string, number>();
@@ -64,6 +64,15 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
   let state: AlertState | undefined;
   let isUnreachable = false;
   const inTurn = createInTurn();
+
+  function settingsNow() {
+    const settings = options.settings();
+    return {
+      settings,
+      channels: channelsOf(settings, workgroupId),
+      active: conditionNames.filter((name) => settings.conditions[name] !== 'off'),
+    };
+  }
 
   /** Changes of the state run one after another. @returns the stored state; undefined if this worker has lost the workgroup */
   function update(change: (state: AlertState) => AlertState): Promise<AlertState | undefined> {
@@ -121,8 +130,9 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
     const nowMs = elapsedOf(clock);
     const next = new Map<string, number>();
     for (const [condition, found] of findings)
-      for (const { subject } of found) {
+      for (const { subject, isUnclear } of found) {
         const key = `${condition} ${subject}`;
+        if (isUnclear && !pending.has(key)) continue;
         next.set(key, pending.get(key) ?? nowMs);
       }
     for (const [key, sinceMs] of pending)
@@ -136,9 +146,10 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
     return one !== 'off' && sinceMs !== undefined && elapsedOf(clock) - sinceMs >= one.for;
   }
 
-  async function tell(channel: (typeof channels)[number]): Promise<void> {
+  async function tell(channelId: string): Promise<void> {
     for (let count = 0; count < ROUND_MESSAGES_MAX && !isLeaving; count++) {
-      if (elapsedOf(clock) < (retryAtMs.get(channel.id) ?? 0)) return;
+      const channel = channels.find(({ id }) => id === channelId);
+      if (!channel || elapsedOf(clock) < (retryAtMs.get(channel.id) ?? 0)) return;
       // Storing the attempt is the fence: an owner that was replaced ends here.
       const begun = await update((current) => beginAttempt(current, channel.id));
       const message = begun?.channels[channel.id]?.message;
@@ -156,6 +167,8 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
       if (outcome.kind === 'told') logger.info({ ...about, alarms: message.subjects.length }, 'alerts.sent');
       else logger.warn({ ...about, error: outcome.why }, `alerts.${outcome.kind}`);
       onSent?.(channel.id, outcome.kind);
+      // It was removed meanwhile.
+      if (!channels.some(({ id }) => id === channelId)) return;
       await update((current) => endAttempt(current, channel.id, outcome));
       if (outcome.kind !== 'failed') continue;
       const waitMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** (message.attempts - 1));
@@ -202,6 +215,10 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
           if (!isLeaving) state = undefined;
           return;
         }
+        if (options.settings() !== settings) {
+          ({ settings, channels, active } = settingsNow());
+          await update(withoutOldChannels);
+        }
         const findings = judge(await options.readFacts());
         notePending(findings);
         const nowMs = clock.now();
@@ -209,17 +226,14 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
           advanceAlarms(current, findings, { active, isLasting, nowMs }),
         );
         if (!updated || isLeaving) return;
-        for (const channel of channels) {
-          if (sending.has(channel.id)) continue;
+        for (const { id: channel } of channels) {
+          if (sending.has(channel)) continue;
           const work = tell(channel)
             .catch((error: unknown) => {
-              logger.warn(
-                { workgroup: workgroupId, channel: channel.id, error: errorMessage(error) },
-                'alerts.failed',
-              );
+              logger.warn({ workgroup: workgroupId, channel, error: errorMessage(error) }, 'alerts.failed');
             })
-            .finally(() => sending.delete(channel.id));
-          sending.set(channel.id, work);
+            .finally(() => sending.delete(channel));
+          sending.set(channel, work);
         }
       } catch (error) {
         logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'alerts.not-judged');

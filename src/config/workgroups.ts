@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type AlertSettings, alertsSchema } from './alert-settings.ts';
 import type { Config, WorkgroupConfig } from './config.ts';
 import type { ExportConfig } from './export-settings.ts';
 
@@ -10,6 +11,8 @@ export interface Workgroups {
   list(): readonly WorkgroupConfig[];
   /** The exports of a workgroup. Empty for an unknown workgroup. */
   exportsOf(id: string): readonly ExportConfig[];
+  /** The settings of alerts, for all workgroups. The same object is returned until they change. */
+  alerts(): AlertSettings;
   /**
    * Calls the listener after each change. `get` and `list` already return the new workgroups then.
    * @returns removes the listener
@@ -23,6 +26,8 @@ export interface WorkgroupsChange {
   /** Workgroups with other settings or other exports. */
   changed: ReadonlyArray<{ before: WorkgroupConfig; after: WorkgroupConfig }>;
   removed: readonly WorkgroupConfig[];
+  /** True if the settings of alerts have changed. */
+  alerts: boolean;
 }
 
 export interface ReloadableWorkgroups extends Workgroups {
@@ -30,7 +35,7 @@ export interface ReloadableWorkgroups extends Workgroups {
   replace(settings: WorkgroupSettings): WorkgroupsChange;
 }
 
-export type WorkgroupSettings = Pick<Config, 'workgroups'> & Partial<Pick<Config, 'exports'>>;
+export type WorkgroupSettings = Pick<Config, 'workgroups'> & Partial<Pick<Config, 'exports' | 'alerts'>>;
 
 /** The workgroups of a configuration. They stay the same until `replace` is called. */
 export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgroups {
@@ -41,15 +46,21 @@ export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgro
     get: (id) => current.byId.get(id),
     list: () => current.list,
     exportsOf: (id) => current.exports.get(id) ?? [],
+    alerts: () => current.alerts,
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     replace(next) {
       const before = current;
-      current = indexOf({ ...next, workgroups: next.workgroups.map((one) => keepSame(before, one)) });
+      current = indexOf({
+        ...next,
+        workgroups: next.workgroups.map((one) => keepSame(before, one)),
+        ...(isDeepStrictEqual(before.alerts, next.alerts) && { alerts: before.alerts }),
+      });
       const change = changeBetween(before, current);
-      if (change.added.length + change.changed.length + change.removed.length === 0) return change;
+      if (change.added.length + change.changed.length + change.removed.length === 0 && !change.alerts)
+        return change;
       const errors: unknown[] = [];
       for (const listener of [...listeners]) {
         try {
@@ -76,13 +87,17 @@ interface Index {
   list: readonly WorkgroupConfig[];
   byId: ReadonlyMap<string, WorkgroupConfig>;
   exports: ReadonlyMap<string, readonly ExportConfig[]>;
+  alerts: AlertSettings;
 }
 
-function indexOf({ workgroups, exports = [] }: WorkgroupSettings): Index {
+const noAlerts = alertsSchema.parse(undefined);
+
+function indexOf({ workgroups, exports = [], alerts = noAlerts }: WorkgroupSettings): Index {
   return {
     list: workgroups,
     byId: new Map(workgroups.map((one) => [one.id, one])),
     exports: Map.groupBy(exports, ({ workgroup }) => workgroup),
+    alerts,
   };
 }
 
@@ -102,5 +117,6 @@ function changeBetween(before: Index, after: Index): WorkgroupsChange {
       return isSame ? [] : [{ before: old, after: one }];
     }),
     removed: before.list.filter(({ id }) => !after.byId.has(id)),
+    alerts: before.alerts !== after.alerts,
   };
 }

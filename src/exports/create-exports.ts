@@ -115,11 +115,11 @@ export function createExports(options: ExportsOptions): Exports {
     });
   }
 
-  /** Reads all runs, so only if something can have changed: there was work, or a person has run it. */
+  /** Reads all runs, so only if something can have changed: there was work, or a person has run it, or may deliver an outdated file again. */
   async function noteState(open: OpenExport, hasWorked: boolean): Promise<void> {
     const known = states.get(open);
     const left = (await open.ledger.pending()).length;
-    if (hasWorked || !known || left !== known.pending + known.failed)
+    if (hasWorked || !known || known.outdated > 0 || left !== known.pending + known.failed)
       states.set(open, await exportState(open.config.id, open.ledger));
   }
 

@@ -8,13 +8,18 @@ export interface Repeating {
 
 /**
  * Repeats an action. The delay begins at the end of each run.
+ * @param everyMs a function is asked before each delay
  * @param action must not throw
  */
-export function repeat(everyMs: number, startTimer: StartTimer, action: () => Promise<void>): Repeating {
+export function repeat(
+  everyMs: number | (() => number),
+  startTimer: StartTimer,
+  action: () => Promise<void>,
+): Repeating {
   let stopped = false;
   let running: Promise<void> = Promise.resolve();
   const schedule = () =>
-    startTimer(everyMs, () => {
+    startTimer(typeof everyMs === 'number' ? everyMs : everyMs(), () => {
       running = action().then(() => {
         if (!stopped) stopTimer = schedule();
       });

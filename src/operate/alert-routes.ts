@@ -9,16 +9,15 @@ import { tagged } from '../http/send-tagged.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
-import { errorSchema } from '../report/report-schemas.ts';
 import { formatShape } from '../report/row-format.ts';
 import { alertRows } from './alert-rows.ts';
 import { alertListSchema } from './alert-schemas.ts';
 import type { AskOwner } from './ask-owner.ts';
+import { registerAction } from './operator-action.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { sendList } from './send-list.ts';
 
 const url = '/api/v1/orgs/:workgroupId/alerts';
-const BODY_BYTES_MAX = 4_096;
 const SNOOZE_MINUTES_MAX = SNOOZE_MS_MAX / MINUTE_MS;
 
 const querySchema = z.strictObject({
@@ -43,21 +42,16 @@ const seenSchema = z.strictObject({
 /** Open alerts, and what people do with them. */
 export function registerAlertRoutes(
   app: FastifyInstance,
-  {
-    guard,
-    askOwner,
-    audit,
-    lake,
-  }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
+  deps: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
 ): void {
-  const about = { tags: ['operate'], params: addressSchema };
-  const answers = { 200: alertListSchema, ...operatorErrors, 413: errorSchema, 415: errorSchema };
+  const { guard, askOwner, lake } = deps;
   app.get(
     url,
     {
       attachValidation: true,
       schema: {
-        ...about,
+        tags: ['operate'],
+        params: addressSchema,
         summary: 'Alerts',
         description:
           'Open alerts, snoozes, and the state of the channels. Empty if no channel is configured for the workgroup.',
@@ -72,57 +66,31 @@ export function registerAlertRoutes(
       return sendList(request, reply, lake, list, alertRows(list));
     },
   );
-  app.post(
-    `${url}/snooze`,
-    {
-      attachValidation: true,
-      bodyLimit: BODY_BYTES_MAX,
-      onRequest: async (request) => void guard(request, ['org:admin']),
-      schema: {
-        ...about,
-        summary: 'Snooze alerts',
-        description:
-          'Sends nothing of a condition for a while. What still holds at the end is sent then. Needs `org:admin`, and is in the audit log.',
-        body: snoozeSchema,
-        response: answers,
-      },
+  registerAction(app, deps, {
+    url: `${url}/snooze`,
+    summary: 'Snooze alerts',
+    description:
+      'Sends nothing of a condition for a while. What still holds at the end is sent then. Needs `org:admin`, and is in the audit log.',
+    body: snoozeSchema,
+    answers: { 200: alertListSchema },
+    run({ workgroup, actor, body: { condition: of, minutes }, record }) {
+      record('alerts.snoozed', { target: of, data: { minutes } });
+      const forMs = minutes * MINUTE_MS;
+      return askOwner(workgroup.id, 'alertChange', { do: 'snooze', condition: of, forMs, by: actor });
     },
-    async (request, reply) => {
-      const { workgroup, actor } = guard(request, ['org:admin']);
-      const { condition: of, minutes } = request.body as z.output<typeof snoozeSchema>;
-      audit.record(workgroup.id, { actor, action: 'alerts.snoozed', target: of, data: { minutes } });
-      reply.header('Cache-Control', 'no-store');
-      return askOwner(workgroup.id, 'alertChange', {
-        do: 'snooze',
-        condition: of,
-        forMs: minutes * MINUTE_MS,
-        by: actor,
-      });
-    },
-  );
-  app.post(
-    `${url}/seen`,
-    {
-      attachValidation: true,
-      bodyLimit: BODY_BYTES_MAX,
-      onRequest: async (request) => void guard(request, ['org:admin']),
-      schema: {
-        ...about,
-        summary: 'Note that alerts were seen',
-        description: 'Other people see that somebody cares. Needs `org:admin`, and is in the audit log.',
-        body: seenSchema,
-        response: answers,
-      },
-    },
-    async (request, reply) => {
-      const { workgroup, actor } = guard(request, ['org:admin']);
-      const { condition: of, subject } = request.body as z.output<typeof seenSchema>;
+  });
+  registerAction(app, deps, {
+    url: `${url}/seen`,
+    summary: 'Note that alerts were seen',
+    description: 'Other people see that somebody cares. Needs `org:admin`, and is in the audit log.',
+    body: seenSchema,
+    answers: { 200: alertListSchema },
+    run({ workgroup, actor, body: { condition: of, subject }, record }) {
       const data = subject === undefined ? {} : { subject };
-      audit.record(workgroup.id, { actor, action: 'alerts.seen', target: of, data });
-      reply.header('Cache-Control', 'no-store');
+      record('alerts.seen', { target: of, data });
       return askOwner(workgroup.id, 'alertChange', { do: 'see', condition: of, ...data, by: actor });
     },
-  );
+  });
   rejectOtherMethods(app, url, ['GET']);
   rejectOtherMethods(app, `${url}/snooze`, ['POST']);
   rejectOtherMethods(app, `${url}/seen`, ['POST']);

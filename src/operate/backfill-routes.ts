@@ -20,6 +20,7 @@ import {
   gapsSchema,
   startedBackfillSchema,
 } from './backfill-schemas.ts';
+import { registerAction } from './operator-action.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { sendList } from './send-list.ts';
 import { listWithProgress, startBackfill } from './start-backfill.ts';
@@ -28,7 +29,6 @@ const root = '/api/v1/orgs/:workgroupId';
 const LISTED_DEFAULT = 100;
 export const BACKFILLS_LISTED_MAX = 1_000;
 const RATE_MAX = 1_000_000;
-const BODY_BYTES_MAX = 4 * 1024;
 const TIME_CHARACTERS_MAX = 64;
 
 const time = z.string().max(TIME_CHARACTERS_MAX);
@@ -52,7 +52,6 @@ const bodySchema = z
       .meta({ description: 'How fast to read while the live reader runs' }),
   })
   .meta({ example: { source: 'stream', from: '2026-11-20T08:00:00Z', to: '2026-11-20T09:00:00Z' } });
-type Body = z.output<typeof bodySchema>;
 const listQuerySchema = z.object({
   limit: countParameter(BACKFILLS_LISTED_MAX).meta({
     description: `The most backfills of the answer: ${LISTED_DEFAULT} by default`,
@@ -62,18 +61,13 @@ const listQuerySchema = z.object({
 const idParams = addressSchema.extend({
   id: z.string().regex(/^\d{1,9}$/, { error: 'must be the number of a backfill' }),
 });
-const actionErrors = { ...operatorErrors, 413: errorSchema, 415: errorSchema };
 
 /** Gaps of the stream, and backfills: list, preview, start, cancel. */
 export function registerBackfillRoutes(
   app: FastifyInstance,
-  {
-    guard,
-    askOwner,
-    audit,
-    lake,
-  }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
+  deps: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
 ): void {
+  const { guard, askOwner, lake } = deps;
   const about = { tags: ['operate'], params: addressSchema };
 
   app.get(
@@ -115,86 +109,50 @@ export function registerBackfillRoutes(
       return sendList(request, reply, lake, { backfills, total: listed.length }, backfillRows(backfills));
     },
   );
-  app.post(
-    `${root}/backfills/preview`,
-    {
-      attachValidation: true,
-      bodyLimit: BODY_BYTES_MAX,
-      // Before the body is read.
-      onRequest: async (request) => void guard(request, ['org:admin']),
-      schema: {
-        ...about,
-        summary: 'What a backfill would read',
-        description: 'Plans a backfill and reads nothing. Needs `org:admin`.',
-        body: bodySchema,
-        response: { 200: backfillPlanSchema, ...actionErrors },
-      },
+  registerAction(app, deps, {
+    url: `${root}/backfills/preview`,
+    summary: 'What a backfill would read',
+    description: 'Plans a backfill and reads nothing. Needs `org:admin`.',
+    body: bodySchema,
+    answers: { 200: backfillPlanSchema },
+    run: async ({ workgroup, body }) =>
+      planAnswer(await askOwner(workgroup.id, 'backfillPlan', { request: requestOf(body, workgroup) })),
+  });
+  registerAction(app, deps, {
+    url: `${root}/backfills`,
+    summary: 'Start a backfill',
+    description:
+      'Starts a backfill, or continues an unfinished one with the same request. One runs at a time. The answer comes when it is planned; the list shows its progress. Needs `org:admin`, and is in the audit log.',
+    body: bodySchema,
+    answers: { 202: startedBackfillSchema },
+    async run({ workgroup, body, reply, record }) {
+      const wanted = requestOf(body, workgroup);
+      record('backfill.requested', { target: wanted.source, data: { ...wanted } });
+      return reply.code(202).send(await startBackfill(askOwner, workgroup.id, wanted));
     },
-    async (request, reply) => {
-      const { workgroup } = guard(request, ['org:admin']);
-      const wanted = requestOf(request.body as Body, workgroup);
-      reply.header('Cache-Control', 'no-store');
-      return planAnswer(await askOwner(workgroup.id, 'backfillPlan', { request: wanted }));
-    },
-  );
-  app.post(
-    `${root}/backfills`,
-    {
-      attachValidation: true,
-      bodyLimit: BODY_BYTES_MAX,
-      // Before the body is read.
-      onRequest: async (request) => void guard(request, ['org:admin']),
-      schema: {
-        ...about,
-        summary: 'Start a backfill',
-        description:
-          'Starts a backfill, or continues an unfinished one with the same request. One runs at a time. The answer comes when it is planned; the list shows its progress. Needs `org:admin`, and is in the audit log.',
-        body: bodySchema,
-        response: { 202: startedBackfillSchema, ...actionErrors },
-      },
-    },
-    async (request, reply) => {
-      const { workgroup, actor } = guard(request, ['org:admin']);
-      const wanted = requestOf(request.body as Body, workgroup);
-      audit.record(workgroup.id, {
-        actor,
-        action: 'backfill.requested',
-        target: wanted.source,
-        data: { ...wanted },
-      });
-      const started = await startBackfill(askOwner, workgroup.id, wanted);
-      return reply.code(202).header('Cache-Control', 'no-store').send(started);
-    },
-  );
-  app.delete(
-    `${root}/backfills/:id`,
-    {
-      attachValidation: true,
-      schema: {
-        ...about,
-        params: idParams,
-        summary: 'Cancel a backfill',
-        description:
-          'Messages that have landed stay. Needs `org:admin`, and is in the audit log. 404 if it does not exist or has ended.',
-        response: { 200: cancelledSchema, ...operatorErrors, 404: errorSchema },
-      },
-    },
-    async (request, reply) => {
-      const { workgroup, actor } = guard(request, ['org:admin']);
-      const id = Number((request.params as z.output<typeof idParams>).id);
-      audit.record(workgroup.id, { actor, action: 'backfill.cancelled', target: String(id) });
+  });
+  registerAction(app, deps, {
+    method: 'DELETE',
+    url: `${root}/backfills/:id`,
+    params: idParams,
+    summary: 'Cancel a backfill',
+    description:
+      'Messages that have landed stay. Needs `org:admin`, and is in the audit log. 404 if it does not exist or has ended.',
+    answers: { 200: cancelledSchema, 404: errorSchema },
+    async run({ workgroup, params, record }) {
+      const id = Number((params as z.output<typeof idParams>).id);
+      record('backfill.cancelled', { target: String(id) });
       await askOwner(workgroup.id, 'backfillCancel', { backfillId: id });
-      reply.header('Cache-Control', 'no-store');
       return { id, state: 'cancelled' as const };
     },
-  );
+  });
   rejectOtherMethods(app, `${root}/gaps`, ['GET']);
   rejectOtherMethods(app, `${root}/backfills`, ['GET', 'POST']);
   rejectOtherMethods(app, `${root}/backfills/preview`, ['POST']);
   rejectOtherMethods(app, `${root}/backfills/:id`, ['DELETE']);
 }
 
-function requestOf(body: Body, workgroup: WorkgroupConfig) {
+function requestOf(body: z.output<typeof bodySchema>, workgroup: WorkgroupConfig) {
   const made = makeBackfillRequest(body, workgroup);
   if ('request' in made) return made.request;
   const { path, message } = made.problems[0]!;

@@ -17,11 +17,11 @@ import { errorSchema } from '../report/report-schemas.ts';
 import { formatShape } from '../report/row-format.ts';
 import { exportAnswer, exportRows, runAnswer, runRefusal } from './export-answers.ts';
 import { exportListSchema, exportStartedSchema } from './export-schemas.ts';
+import { registerAction } from './operator-action.ts';
 import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { sendList } from './send-list.ts';
 
 const root = '/api/v1/orgs/:workgroupId/exports';
-const BODY_BYTES_MAX = 1024;
 /** A caller waits for this long. The run continues after that. */
 const RUN_WAIT_MS = 20 * SECOND_MS;
 
@@ -56,14 +56,14 @@ export interface ExportRoutesOptions {
 
 /** Configured exports with their runs, and a run by hand. */
 export function registerExportRoutes(app: FastifyInstance, options: ExportRoutesOptions): void {
-  const { guard, audit, workgroups, lake, runsOf, clock } = options;
-  const about = { tags: ['operate'], params: addressSchema };
+  const { guard, workgroups, lake, runsOf, clock } = options;
   app.get(
     root,
     {
       attachValidation: true,
       schema: {
-        ...about,
+        tags: ['operate'],
+        params: addressSchema,
         summary: 'Exports',
         description:
           'Exports with their next time, what is delivered or waits, and which delivered files are outdated by which days. Rows are those of each run.',
@@ -82,34 +82,17 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
       return sendList(request, reply, lake, { exports }, exportRows(exports));
     },
   );
-  app.post(
-    `${root}/:id/run`,
-    {
-      attachValidation: true,
-      bodyLimit: BODY_BYTES_MAX,
-      // Before the body is read.
-      onRequest: async (request) => void guard(request, ['org:admin']),
-      schema: {
-        ...about,
-        params: idParams,
-        summary: 'Run an export',
-        description:
-          'Writes and delivers a file now, unless it was already delivered. Needs `org:admin`, and is in the audit log.',
-        body: bodySchema,
-        response: {
-          200: exportStartedSchema,
-          202: exportStartedSchema,
-          ...operatorErrors,
-          404: errorSchema,
-          413: errorSchema,
-          415: errorSchema,
-        },
-      },
-    },
-    async (request, reply) => {
-      const { workgroup, actor } = guard(request, ['org:admin']);
-      const { id } = request.params as z.output<typeof idParams>;
-      const { period, corrected = false } = (request.body as z.output<typeof bodySchema>) ?? {};
+  registerAction(app, options, {
+    url: `${root}/:id/run`,
+    params: idParams,
+    summary: 'Run an export',
+    description:
+      'Writes and delivers a file now, unless it was already delivered. Needs `org:admin`, and is in the audit log.',
+    body: bodySchema,
+    answers: { 200: exportStartedSchema, 202: exportStartedSchema, 404: errorSchema },
+    async run({ workgroup, params, body, reply, record }) {
+      const { id } = params as z.output<typeof idParams>;
+      const { period, corrected = false } = body ?? {};
       if (!workgroups.exportsOf(workgroup.id).some((one) => one.id === id))
         throw new StreamError('NotFound', 'this workgroup has no export with this id');
       const asked = period === undefined ? undefined : parsePeriod(period);
@@ -118,13 +101,7 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
           'period',
           'must be a day (2026-11-20), month (2026-11), year (2026) or range of days (2026-11-14_to_2026-11-20)',
         );
-      audit.record(workgroup.id, {
-        actor,
-        action: 'export.requested',
-        target: id,
-        data: { period, corrected },
-      });
-      reply.header('Cache-Control', 'no-store');
+      record('export.requested', { target: id, data: { period, corrected } });
       const exports = await options.openExports();
       const running = exports.run(id, { ...(asked && { period: asked }), corrected }, options.signal);
       const done = await withTimeout(running, RUN_WAIT_MS).catch((error: unknown) => {
@@ -135,7 +112,7 @@ export function registerExportRoutes(app: FastifyInstance, options: ExportRoutes
       running.catch(() => undefined);
       return reply.code(202).send({ outcome: 'running' as const, run: null });
     },
-  );
+  });
   rejectOtherMethods(app, root, ['GET']);
   rejectOtherMethods(app, `${root}/:id/run`, ['POST']);
 }

@@ -9,10 +9,10 @@ import { tagged } from '../http/send-tagged.ts';
 import { formatInstant } from '../lib/time.ts';
 import { addressSchema, devicesSchema, visibleDevices } from '../report/day-request.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
-import { errorSchema } from '../report/report-schemas.ts';
 import { formatShape } from '../report/row-format.ts';
 import type { Quarantine } from '../warehouse/list-quarantine.ts';
 import type { AskOwner } from './ask-owner.ts';
+import { registerAction } from './operator-action.ts';
 import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { quarantineSchema, retrySchema } from './quarantine-schema.ts';
 import { type ListRows, sendList } from './send-list.ts';
@@ -21,7 +21,6 @@ import { startBackfill } from './start-backfill.ts';
 const url = '/api/v1/orgs/:workgroupId/quarantine';
 const SAMPLES_DEFAULT = 3;
 export const QUARANTINE_SAMPLES_MAX = 20;
-const BODY_BYTES_MAX = 1024;
 
 const querySchema = z.object({
   devices: devicesSchema,
@@ -40,20 +39,16 @@ const bodySchema = z
 /** What was received and not used, by reason, and a request to try again. */
 export function registerQuarantineRoutes(
   app: FastifyInstance,
-  {
-    guard,
-    askOwner,
-    audit,
-    lake,
-  }: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
+  deps: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },
 ): void {
-  const about = { tags: ['operate'], params: addressSchema };
+  const { guard, askOwner, lake } = deps;
   app.get(
     url,
     {
       attachValidation: true,
       schema: {
-        ...about,
+        tags: ['operate'],
+        params: addressSchema,
         summary: 'Quarantine',
         description:
           'Messages and readings that were received and not used, by reason, with samples, and series whose roll-up fails. A token of device groups sees those of its devices; messages that name no device are left out. Rows are the groups without samples.',
@@ -70,36 +65,21 @@ export function registerQuarantineRoutes(
       return sendList(request, reply, lake, answer, groupRows(answer));
     },
   );
-  app.post(
-    `${url}/retry`,
-    {
-      attachValidation: true,
-      bodyLimit: BODY_BYTES_MAX,
-      // Before the body is read.
-      onRequest: async (request) => void guard(request, ['org:admin']),
-      schema: {
-        ...about,
-        summary: 'Try again',
-        description:
-          'Computes series again whose roll-up has failed, and reads quarantined messages that can be decoded now, for example after a new version of Wattline. Needs `org:admin`, and is in the audit log.',
-        body: bodySchema,
-        response: { 200: retrySchema, ...operatorErrors, 413: errorSchema, 415: errorSchema },
-      },
-    },
-    async (request, reply) => {
-      const { workgroup, actor } = guard(request, ['org:admin']);
-      const device = (request.body as z.output<typeof bodySchema>)?.device;
-      audit.record(workgroup.id, {
-        actor,
-        action: 'quarantine.retried',
-        ...(device !== undefined && { target: device }),
-      });
+  registerAction(app, deps, {
+    url: `${url}/retry`,
+    summary: 'Try again',
+    description:
+      'Computes series again whose roll-up has failed, and reads quarantined messages that can be decoded now, for example after a new version of Wattline. Needs `org:admin`, and is in the audit log.',
+    body: bodySchema,
+    answers: { 200: retrySchema },
+    async run({ workgroup, body, record }) {
+      const device = body?.device;
+      record('quarantine.retried', device === undefined ? {} : { target: device });
       const { series } = await askOwner(workgroup.id, 'retry', { ...(device !== undefined && { device }) });
-      reply.header('Cache-Control', 'no-store');
       if (device !== undefined) return { series, messages: 0, backfill: null };
       return { series, ...(await readAgain(askOwner, workgroup.id)) };
     },
-  );
+  });
   rejectOtherMethods(app, url, ['GET']);
   rejectOtherMethods(app, `${url}/retry`, ['POST']);
 }

@@ -190,7 +190,7 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
   alertFacts: ({ shard, assignment, clock }, { known }) =>
     shard.read((connection) =>
       readWarehouseFacts(connection, {
-        timezone: assignment.workgroup.timezone,
+        workgroup: assignment.workgroup,
         nowMs: clock.now(),
         closeAfterMs: assignment.pipeline.closeAfter,
         known,

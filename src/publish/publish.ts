@@ -35,13 +35,26 @@ export type PublishResult =
   | { kind: 'published'; sequence: number; batchId: bigint; files: number; rows: number; bytes: number };
 
 /**
+ * Writes a new generation of the workgroup's lake if the warehouse has changed, and lets `current` and `analytics/` follow it.
+ * @throws as publishGeneration does
+ */
+export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
+  const result = await publishGeneration(shard, options);
+  await renewCurrent(shard, options);
+  return result;
+}
+
+/**
  * Writes a new generation of the workgroup's lake if the warehouse has changed: only the changed partitions, all read in one transaction, so that
  * messages, intervals, days and checkpoint agree. After a crash the lake has the previous or the new generation. Its cost depends on the change, and not on
  * the number of files.
  * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker has the shard, TerminalError if lake and
  *   warehouse do not belong together; nothing new is visible then, unless the shard was taken after the commit
  */
-export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
+export async function publishGeneration(
+  shard: PublishShard,
+  options: Omit<PublishOptions, 'currentEveryMs' | 'prepare'>,
+): Promise<PublishResult> {
   const { clock, logger } = options;
   const startedMs = clock.now();
   const lake = await openLake(shard, options);
@@ -80,7 +93,6 @@ export async function publish(shard: PublishShard, options: PublishOptions): Pro
       'publish.generation',
     );
   }
-  await renewCurrent(shard, options);
   return result;
 }
 

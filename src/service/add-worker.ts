@@ -124,7 +124,7 @@ export async function addWorker(
   /** The statuses of workgroups that hibernate, also of those that hibernated before the start. */
   const resting = new Map<string, WorkgroupStatus>();
 
-  const isCovered = (workgroupId: string) => channelsOf(config.alerts, workgroupId).length > 0;
+  const isCovered = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId).length > 0;
 
   async function hasAllOfStream(workgroupId: string): Promise<boolean> {
     const end = await news?.headOf(workgroupId);

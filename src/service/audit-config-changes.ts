@@ -57,7 +57,7 @@ export function auditConfigChanges(
   writeStart(path, salt, settings);
 }
 
-/** Like `auditConfigChanges`, for the workgroups that a reload has added or changed, and their exports. */
+/** Like `auditConfigChanges`, for the workgroups that a reload has added or changed, and their exports, and for alerts. */
 export function auditReload(options: {
   config: Config;
   change: WorkgroupsChange;
@@ -72,7 +72,11 @@ export function auditReload(options: {
   const touched = [...change.added, ...change.changed.map(({ after }) => after)];
   const exportsOf = (id: string) => [...workgroups.exportsOf(id)];
   const now = describe(
-    { workgroups: touched, exports: touched.flatMap(({ id }) => exportsOf(id)) },
+    {
+      workgroups: touched,
+      exports: touched.flatMap(({ id }) => exportsOf(id)),
+      ...(change.alerts && { alerts: config.alerts }),
+    },
     before.salt,
   );
   const ids = new Set([...touched, ...change.removed].map(({ id }) => id));
@@ -83,6 +87,7 @@ export function auditReload(options: {
     const [id] = workgroupOf(name);
     if (id !== undefined) return !ids.has(id);
     const [section, exportId = ''] = name.split('.');
+    if (section === 'alerts') return !change.alerts;
     return section !== 'exports' || exportIds.has(exportId);
   };
   // With many workgroups most settings are kept, so only the others are compared.
@@ -93,19 +98,21 @@ export function auditReload(options: {
   Object.assign(settings, now);
   for (const { id } of change.added) record(audit, id, roles, [added(id)]);
   const changes = changesBetween(touchedBefore, now);
-  for (const { after } of change.changed) {
-    const own = exportsOf(after.id).map((one) => `exports.${one.id}.`);
-    const seen = changes.filter(
-      ([name]) => workgroupOf(name)[0] === after.id || own.some((prefix) => name.startsWith(prefix)),
-    );
-    record(audit, after.id, roles, seen);
+  const ofAlerts = changes.filter(([name]) => name.startsWith(ALERTS_PREFIX));
+  const changed = new Set(change.changed.map(({ after }) => after.id));
+  for (const { id } of config.workgroups) {
+    const own = exportsOf(id).map((one) => `exports.${one.id}.`);
+    const isOwn = (name: string) =>
+      workgroupOf(name)[0] === id || own.some((prefix) => name.startsWith(prefix));
+    const seen = changed.has(id) ? changes.filter(([name]) => isOwn(name)) : [];
+    record(audit, id, roles, [...seen, ...ofAlerts]);
   }
   writeStart(path, before.salt, settings);
 }
 
 /** The paths of settings that differ, without those that a reload applies. */
 export function differentSettings(before: Config, after: Config): string[] {
-  const fixed = ({ workgroups, exports, workgroupsDir, ...rest }: Config) => describe(rest, '');
+  const fixed = ({ workgroups, exports, alerts, workgroupsDir, ...rest }: Config) => describe(rest, '');
   return changesBetween(fixed(before), fixed(after)).map(([path]) => path);
 }
 
@@ -137,6 +144,7 @@ function writeStart(path: string, salt: string, settings: Settings): void {
 }
 
 const WORKGROUPS_PREFIX = 'workgroups.';
+const ALERTS_PREFIX = 'alerts.';
 
 /** The workgroup of a setting. Ids contain no dots. */
 function workgroupOf(path: string): string[] {

@@ -63,8 +63,8 @@ export async function openExports(
     exports: from.list().flatMap(({ id }) => from.exportsOf(id)),
   });
   let exports = create(workgroups ? settingsNow(workgroups) : config);
-  const stopFollowing = workgroups?.onChange(() => {
-    exports = create(settingsNow(workgroups));
+  const stopFollowing = workgroups?.onChange(({ added, changed, removed }) => {
+    if (added.length + changed.length + removed.length > 0) exports = create(settingsNow(workgroups));
   });
   return {
     lake,

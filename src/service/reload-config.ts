@@ -24,7 +24,7 @@ export interface ConfigSource {
 
 export interface ConfigReload {
   /**
-   * Reads the configuration again, and applies its workgroups and exports. Concurrent calls share one run.
+   * Reads the configuration again, and applies its workgroups, exports and alerts. Concurrent calls share one run.
    * @throws InputError if the configuration has problems; nothing has changed then
    */
   reload(): Promise<ConfigReloaded>;
@@ -100,6 +100,7 @@ export function createConfigReload(options: {
       added: idsOf(change.added),
       changed: idsOf(change.changed.map(({ after }) => after)),
       removed: idsOf(change.removed),
+      alerts: change.alerts,
       needRestart,
     };
     state = { loadedAtMs: clock.now(), needRestart };

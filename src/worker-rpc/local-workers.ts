@@ -1,6 +1,7 @@
 import { machineName } from '../lib/machine-name.ts';
 import { processFacts } from '../lib/process-facts.ts';
-import { type ControlFile, readWorkerFiles, removeWorkerFile } from './rpc-file.ts';
+import { SECOND_MS } from '../lib/time.ts';
+import { readWorkerFiles, removeWorkerFile, type WorkerFile } from './rpc-file.ts';
 import { isAlive } from './worker-rpc.ts';
 
 /**
@@ -33,9 +34,24 @@ export function forgetEndedWorkers(dataDir: string): void {
 }
 
 /** Process ids of another machine, with a shared data folder, say nothing here. A worker removes its file when it stops in order. */
-function stateOf({ pid, machine }: ControlFile): 'living' | 'stopped' | 'ended' | 'unknown' {
+function stateOf(file: WorkerFile): 'living' | 'stopped' | 'ended' | 'unknown' {
+  const { pid, machine } = file;
   const own = machineName();
   const isSameBoot = machine === undefined || machine === own;
-  if (isSameBoot && isAlive(pid)) return processFacts(pid)?.isStopped ? 'stopped' : 'living';
+  if ((isSameBoot || hasWritten(file)) && isAlive(pid))
+    return processFacts(pid)?.isStopped ? 'stopped' : 'living';
   return machine !== undefined && machine.split(' ')[0] === own.split(' ')[0] ? 'ended' : 'unknown';
 }
+
+/**
+ * True if a process with this id has written the file. In a container, a service with a `/proc` of its own (`ProtectProc` of systemd) reads another id of
+ * the last start than a command. After a restart of the machine, the process with that id is younger than the file.
+ */
+function hasWritten({ pid, machine, writtenAtMs }: WorkerFile): boolean {
+  const startedAtMs = processFacts(pid)?.startedAtMs;
+  const isHere = machine?.split(' ')[0] === machineName().split(' ')[0];
+  return isHere && startedAtMs !== undefined && startedAtMs <= writtenAtMs + ROUNDED_MS;
+}
+
+/** The start of a process is known to the second. */
+const ROUNDED_MS = 2 * SECOND_MS;

@@ -18,6 +18,8 @@ export interface ConfigReloaded {
   added: string[];
   changed: string[];
   removed: string[];
+  /** True if the settings of alerts have changed. Undefined in answers of an older version. */
+  alerts?: boolean | undefined;
   /** Changed settings that only a restart applies, as paths. */
   needRestart: string[];
 }

@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../lib/durable-files.ts';
+import type { UtcMs } from '../lib/time.ts';
 
 const controlFileSchema = z.object({
   port: z.number().int().min(1).max(65_535),
@@ -36,15 +37,23 @@ export function writeWorkerFile(dataDir: string, file: ControlFile): void {
   replaceFile(workerPath(dataDir, file), JSON.stringify(file));
 }
 
+/** The address of a worker, and when the worker wrote it. */
+export type WorkerFile = ControlFile & { writtenAtMs: UtcMs };
+
 /** The addresses of workers. Those of killed workers are included. */
-export function readWorkerFiles(dataDir: string): ControlFile[] {
+export function readWorkerFiles(dataDir: string): WorkerFile[] {
   let names: string[];
   try {
     names = readdirSync(workersFolder(dataDir));
   } catch {
     return [];
   }
-  return names.flatMap((name) => readFile(join(workersFolder(dataDir), name)) ?? []);
+  return names.flatMap((name) => {
+    const path = join(workersFolder(dataDir), name);
+    const file = readFile(path);
+    const written = statSync(path, { throwIfNoEntry: false });
+    return file && written ? { ...file, writtenAtMs: written.mtimeMs } : [];
+  });
 }
 
 export function removeWorkerFile(dataDir: string, file: ControlFile): void {

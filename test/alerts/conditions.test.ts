@@ -8,11 +8,14 @@ import { openWatch, startReceiver, type WatchFixture } from './watch-fixture.ts'
 type Facts = WatchFixture['facts'];
 const day = { day: '2026-11-18', device: 'd1', source: 'pv', seenUntilMs: TEST_START_MS + 5 * DAY_MS };
 
+const rollup = { stage: 'rollup', why: 'the disk is full', isAtWork: false, hasSucceeded: false };
+const garage = { input: 'garage', address: 'mqtt://broker', problem: 'ECONNREFUSED' };
+
 /** By condition: facts with which it holds, with which it only just does not, and a part of its sentence. */
 const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> = {
   stageLate: {
-    holds: { stages: [{ stage: 'rollup', failingMs: 5 * MINUTE_MS, why: 'the disk is full' }] },
-    not: { stages: [{ stage: 'rollup', failingMs: 5 * MINUTE_MS - 1, why: 'the disk is full' }] },
+    holds: { stages: [{ ...rollup, failingMs: 5 * MINUTE_MS }] },
+    not: { stages: [{ ...rollup, failingMs: 5 * MINUTE_MS - 1, hasSucceeded: true }] },
     says: 'rollup: the disk is full',
   },
   behind: { holds: { lagMs: 5 * MINUTE_MS }, not: { lagMs: 5 * MINUTE_MS - 1 }, says: 'more than 5m behind' },
@@ -86,11 +89,9 @@ const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> =
   },
   inputDisconnected: {
     holds: {
-      inputs: [
-        { input: 'garage', address: 'mqtt://broker', disconnectedMs: 5 * MINUTE_MS, problem: 'ECONNREFUSED' },
-      ],
+      inputs: [{ ...garage, disconnectedMs: 5 * MINUTE_MS }],
     },
-    not: { inputs: [{ input: 'garage', address: 'mqtt://broker', disconnectedMs: 5 * MINUTE_MS - 1 }] },
+    not: { inputs: [{ ...garage, disconnectedMs: null }] },
     says: 'input garage is not connected to mqtt://broker: ECONNREFUSED',
   },
 };
@@ -170,5 +171,37 @@ describe('a condition', () => {
       ['recovered', 1],
     ]);
     expect((await watch.state()).alarms).toEqual([]);
+  });
+
+  test('that is neither true nor over begins no alarm and ends none, as after a start', async () => {
+    const receiver = await startReceiver();
+    const { facts, round } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+    const kinds = () => receiver.received.map(({ json }) => `${json.condition} ${json.kind}`).sort();
+    const raised = ['inputDisconnected raised', 'stageLate raised'];
+    const unclear = {
+      stages: [{ ...rollup, failingMs: 1 }],
+      inputs: [{ ...garage, disconnectedMs: 1 }],
+    };
+    Object.assign(facts, unclear);
+    await round();
+    expect(kinds()).toEqual([]);
+    Object.assign(facts, cases.stageLate.holds, cases.inputDisconnected.holds);
+    await round();
+    expect(kinds()).toEqual(raised);
+    Object.assign(facts, unclear);
+    await round();
+    // A long run is no success.
+    facts.stages = [{ ...rollup, failingMs: 9 * MINUTE_MS, isAtWork: true }];
+    await round();
+    expect(kinds()).toEqual(raised);
+    Object.assign(facts, cases.stageLate.not, cases.inputDisconnected.not);
+    await round();
+    await round();
+    expect(kinds()).toEqual([
+      'inputDisconnected raised',
+      'inputDisconnected recovered',
+      'stageLate raised',
+      'stageLate recovered',
+    ]);
   });
 });

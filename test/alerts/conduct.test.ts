@@ -294,3 +294,23 @@ test('a store that does not answer stops no message, and learns of it later', as
   await next.round();
   expect(receiver.received).toHaveLength(1);
 });
+
+test('changed settings hold from the next round on, and repeat nothing', async () => {
+  const [receiver, other] = [await startReceiver(), await startReceiver()];
+  const ops = { id: 'ops', webhook: { url: receiver.url } };
+  const { facts, round, configure, watch } = openWatch({ channels: [ops] });
+  facts.silences = silent('d1');
+  facts.disk = { freeBytes: 1, sizeBytes: 100 };
+  await round();
+  configure({ channels: [ops, { id: 'owner', webhook: { url: other.url } }], conditions: { disk: 'off' } });
+  await round();
+  await round();
+  // A new channel learns what is open.
+  expect([receiver.titles(), other.titles()]).toEqual([['home: Device silent'], ['home: Device silent']]);
+  configure({ channels: [ops], conditions: { deviceSilent: { limit: '3h' } } });
+  await round();
+  await round();
+  expect(receiver.titles()).toEqual(['home: Device silent', 'home: over: Device silent']);
+  expect(other.titles()).toEqual(['home: Device silent']);
+  expect((await watch.state()).channels).not.toHaveProperty('owner');
+});

@@ -17,7 +17,7 @@ export const idleReadings: readonly IdleReading[] = [
 ];
 
 /** A zone in which it is about noon, so that no day changes while a test runs. */
-function noonZone(): string {
+export function noonZone(): string {
   const aheadHours = 12 - new Date().getUTCHours();
   return aheadHours === 0 ? 'Etc/UTC' : `Etc/GMT${aheadHours > 0 ? '-' : '+'}${Math.abs(aheadHours)}`;
 }

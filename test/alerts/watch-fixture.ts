@@ -51,6 +51,8 @@ export interface WatchFixture {
   /** What the next round is judged by. */
   facts: Omit<AlertFacts, 'nowMs' | 'nameOf' | 'retentionMs'>;
   owner: { isOwner: boolean };
+  /** Replaces the settings, as a reload does. */
+  configure(settings: unknown): void;
   /** Judges, and waits for the messages. */
   round(): Promise<void>;
 }
@@ -62,9 +64,10 @@ export function openWatch(
 ): WatchFixture {
   const facts: WatchFixture['facts'] = {};
   const owner = { isOwner: true };
+  let current = alertsSchema.parse(settings);
   const watch = createWorkgroupWatch({
     workgroupId: 'home',
-    settings: alertsSchema.parse(settings),
+    settings: () => current,
     book: openAlertBook(store),
     readFacts: async () => ({
       ...facts,
@@ -83,6 +86,9 @@ export function openWatch(
     store,
     facts,
     owner,
+    configure(next) {
+      current = alertsSchema.parse(next);
+    },
     async round() {
       await watch.round();
       await watch.settled();

@@ -6,6 +6,7 @@ import { createS3Store, type S3Settings } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { machine, work } from '../replica/support.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -13,7 +14,8 @@ import { tempDir } from '../support/temp-dir.ts';
 function machineWith({ timeouts: _, ...s3 }: S3Settings) {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), stringify({ workgroups: [{ id: WORKGROUP }], storage: { s3 } }));
-  return (...args: string[]) => runCli(args, { cwd });
+  const run = (...args: string[]) => runCommand(args, { cwd });
+  return Object.assign(run, { asProcess: (...args: string[]) => runCli(args, { cwd }) });
 }
 
 function storeOf(s3: S3Settings) {
@@ -41,13 +43,13 @@ test.skipIf(s3Missing)(
     const place = join(tempDir(), 'backup');
 
     // A machine continues by itself.
-    const nothing = await run('restore');
+    const nothing = await run.asProcess('restore');
     expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('Start the service') });
-    expect(done(await run('verify', '--json'))).toMatchObject({
+    expect(done(await run.asProcess('verify', '--json'))).toMatchObject({
       place: `s3://${s3.bucket}/${s3.prefix}`.slice(0, -1),
       workgroups: [{ commits: 3, snapshots: 2, restorable: { sequence: 3 }, broken: [] }],
     });
-    expect(done(await run('backup', place, '--json'))).toMatchObject({
+    expect(done(await run.asProcess('backup', place, '--json'))).toMatchObject({
       workgroups: [{ workgroup: WORKGROUP, sequence: 3, isUnchanged: false }],
     });
     expect((await run('backup', `s3://${s3.bucket}/${s3.prefix}`)).stderr).toContain('name another place');
@@ -78,6 +80,15 @@ test.skipIf(s3Missing)(
       expect(await c.content()).toEqual(second);
       await c.shard.close();
     }
+    // The place has the backup of another warehouse.
+    const third = await s3ForTests();
+    const foreign = await work(machine(), storeOf(third));
+    await foreign.owner.mirror(await foreign.grow());
+    await foreign.shard.close();
+    expect(await machineWith(third)('backup', place)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`has the backup of another warehouse of ${WORKGROUP}`),
+    });
     expect(readFileSync(join(place, WORKGROUP, 'commits/000000000003.json'), 'utf8')).not.toContain(
       'generation',
     );

@@ -10,7 +10,7 @@ import { systemClock } from '../../src/lib/time.ts';
 import { createS3Store, type S3Settings } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { machine, work } from '../replica/support.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -50,7 +50,7 @@ function machineWith(s3: S3Settings | undefined) {
   const config = { workgroups: [{ id: WORKGROUP }], ...(s3 && { storage: { s3: bucket } }) };
   writeFileSync(join(cwd, 'wattline.yaml'), stringify(config));
   const run = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runCli([...args, '--json'], { cwd });
+    const { code, stdout, stderr } = await runCommand([...args, '--json'], { cwd });
     expect(code, stderr).toBe(0);
     return JSON.parse(stdout);
   };

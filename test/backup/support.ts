@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { expect, onTestFinished } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
 import type { S3Settings } from '../../src/storage/s3-store.ts';
 import type { CliResult } from '../support/run-cli.ts';
@@ -34,12 +35,14 @@ export interface Site {
   run(...args: string[]): Promise<CliResult>;
 }
 
-export async function createSite(
+/** A site whose service is killed when the test has finished. */
+export async function siteFor(
   cwd: string,
-  { sent = 0, s3 }: { sent?: number; s3?: S3Settings } = {},
+  { sent = 0, s3 }: { sent?: number; s3?: S3Settings | undefined } = {},
 ): Promise<Site> {
   mkdirSync(cwd, { recursive: true });
   const service = await createUpProcess(cwd, configuration);
+  onTestFinished(service.kill);
   const environment = s3 && {
     AWS_ACCESS_KEY_ID: s3.accessKeyId,
     AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
@@ -92,4 +95,10 @@ export function wattHours(report: unknown): number {
   return Object.values(report as Record<string, Record<string, number>>)
     .flatMap((series) => Object.values(series))
     .reduce((sum, value) => sum + value, 0);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the output of a command, as programs read it
+export function done({ code, stdout, stderr }: CliResult): any {
+  expect(code, stderr).toBe(0);
+  return JSON.parse(stdout);
 }

@@ -4,6 +4,7 @@ import { advance } from '../../src/client/advance.ts';
 import { keepNew } from '../../src/client/keep-new.ts';
 import { defaultBounds, startPosition } from '../../src/client/position.ts';
 import type { ReadOutcome } from '../../src/client/read-outcome.ts';
+import { rounds } from '../support/rounds.ts';
 import { at, batch, deliver, delivered, failed } from './advance-batches.ts';
 
 describe('reading on', () => {
@@ -127,7 +128,7 @@ describe('disorder', () => {
           }
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: rounds(500, 2_000) },
     );
   });
 });
@@ -217,7 +218,7 @@ describe('failures', () => {
           throw new Error('still reading');
         },
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(200, 500) },
     );
   });
 });

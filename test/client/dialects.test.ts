@@ -5,6 +5,7 @@ import { type Ask, type Position, startPosition } from '../../src/client/positio
 import { readStream } from '../../src/client/read-stream.ts';
 import { createRestSource } from '../../src/client/rest-source.ts';
 import type { Waiting } from '../../src/client/with-retries.ts';
+import { rounds } from '../support/rounds.ts';
 import { type Dialect, type Fault, plainDialect, startVendor } from '../support/vendor-server.ts';
 
 /** A clock that stands still. */
@@ -121,7 +122,7 @@ test('every message is delivered once and in order, for any dialect and any faul
         await vendor.close();
       },
     ),
-    { numRuns: 300 },
+    { numRuns: rounds(60, 300) },
   );
 });
 

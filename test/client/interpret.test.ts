@@ -7,6 +7,7 @@ import { createInterpreter } from '../../src/client/interpret.ts';
 import type { RawAnswer } from '../../src/client/rest-source.ts';
 import { StreamError, type StreamErrorCode, streamErrors } from '../../src/contract/stream-errors.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
+import { rounds } from '../support/rounds.ts';
 import { vendorDevice } from '../support/vendor-server.ts';
 
 function answer(body: unknown, said: Partial<RawAnswer> = {}): RawAnswer {
@@ -265,7 +266,7 @@ describe('errors', () => {
           expect(['batch', 'error']).toContain(interpreter(answer(bytes, { status, contentEncoding })).kind);
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: rounds(600, 3_000) },
     );
   });
 

@@ -4,6 +4,7 @@ import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { keepNew } from '../../src/client/keep-new.ts';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
+import { rounds } from '../support/rounds.ts';
 
 /** Messages that differ in every column. */
 const messages: fc.Arbitrary<object[]> = fc.array(
@@ -45,7 +46,7 @@ test('the kept messages are whole and in the requested order, and nothing else r
         expect(columns.fieldStart[0]).toBe(0);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: rounds(200, 500) },
   );
 });
 

@@ -13,6 +13,7 @@ import {
 } from '../../src/client/socket-source.ts';
 import { systemWaiting, type Waiting } from '../../src/client/with-retries.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { rounds } from '../support/rounds.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { type Dialect, startVendor, type VendorServer } from '../support/vendor-server.ts';
@@ -178,7 +179,7 @@ test('every message is delivered once and in order, for any dialect and any faul
         await close();
       },
     ),
-    { numRuns: 80 },
+    { numRuns: rounds(20, 80) },
   );
 });
 

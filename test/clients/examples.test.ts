@@ -6,6 +6,7 @@ import { encodeMessages } from '../../src/contract/encode-messages.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { deviceId, telemetryBatch } from '../support/messages.ts';
 import { MISSING, python } from '../support/python.ts';
+import { rounds } from '../support/rounds.ts';
 import { startStreamService } from '../support/stream-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -75,11 +76,11 @@ test('the Python example handles frames in order and once, under load and across
   const output = run(`http://127.0.0.1:${way.port}`, file, code, command, await service.token());
   const hasSubscribed = () => service.socket.counts().subscriptions === 1;
   await until('it has subscribed', hasSubscribed);
-  const MESSAGES = 3_000;
-  const batches = 600;
+  const MESSAGES = rounds(1_500, 3_000);
+  const batches = MESSAGES / 5;
   for (let batch = 0; batch < batches; batch++) {
     await log.append(telemetryBatch(MESSAGES / batches, { first: (batch * MESSAGES) / batches }));
-    if (batch % 200 === 100) {
+    if (batch % (batches / 3) === batches / 6) {
       way.cut();
       await until('it was cut off', () => service.socket.counts().sockets === 0);
       way.mend();

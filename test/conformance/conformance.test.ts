@@ -14,6 +14,7 @@ import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import { openRedisLog } from '../../src/stream/log/redis/redis-log.ts';
 import { deviceId, telemetryBatch } from '../support/messages.ts';
 import { startRedis } from '../support/redis.ts';
+import { rounds } from '../support/rounds.ts';
 import { type StreamService, startStreamService } from '../support/stream-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { Case } from './breakage.ts';
@@ -102,8 +103,15 @@ async function findingsOf(target: Target, picked = rules): Promise<Finding[]> {
 const withResult = (findings: readonly Finding[], result: Finding['result']) =>
   findings.filter((finding) => finding.result === result).map(({ rule }) => rule.id);
 
+/** Which of the rules that do not notice a breakage are asked, too: each fourth one, others for each breakage, and in a soak all. */
+const STEP = rounds(4, 1);
+let breakages = 0;
+
 /** The rules that notice a breakage. */
-async function failuresOf(breakage: Case, target: Target, picked: typeof rules) {
+async function failuresOf(breakage: Case, target: Target, all: typeof rules) {
+  breakages += 1;
+  const turn = breakages;
+  const picked = all.filter(({ id }, at) => breakage.fails.includes(id) || (at + turn) % STEP === 0);
   const proxy = await startBreakingProxy(target.url, breakage);
   try {
     return [

@@ -6,6 +6,7 @@ import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { openExportFixture } from './support.ts';
 
 test('exports are listed, shown, run and corrected from the command line, and status shows failures', async () => {
@@ -28,9 +29,9 @@ test('exports are listed, shown, run and corrected from the command line, and st
   const book = createStatusBook({ dataDir: at.dataDir, clock: systemClock });
   book.note(WORKGROUP, {});
   await book.flush();
-  const run = (...args: string[]) => runCli(args, { cwd: at.dataDir });
+  const run = (...args: string[]) => runCommand(args, { cwd: at.dataDir });
   const [refused, listed, shown, unknown] = await Promise.all([
-    run('exports', 'run', 'push', '--period', '2024-05-01'),
+    runCli(['exports', 'run', 'push', '--period', '2024-05-01'], { cwd: at.dataDir }),
     run('exports', 'list'),
     run('exports', 'show', 'export1', '--period', '2024-05-01'),
     run('exports', 'run', 'export1', '--period', '2024-02-30'),

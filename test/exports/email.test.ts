@@ -28,12 +28,15 @@ test('the mail of a day that is not perfect is the sample of the page', async ()
 test('a mail that the server did not take comes again with its Message-ID, and never again after a restart', async () => {
   const refusals = [new Error('busy, try later')];
   const seen: string[] = [];
-  const at = await openMorning({
-    onMailFrom: ({ address }, _session, done) => {
-      seen.push(address);
-      done(refusals.shift() ?? null);
+  const at = await openMorning(
+    {
+      onMailFrom: ({ address }, _session, done) => {
+        seen.push(address);
+        done(refusals.shift() ?? null);
+      },
     },
-  });
+    ['2026-11-19'],
+  );
   await at.work();
   // Half past six of the next morning in Berlin.
   await at.clock.advance(DAY_MS - 6 * HOUR_MS);

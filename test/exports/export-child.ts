@@ -9,7 +9,7 @@ import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
 
-/** A machine that runs the exports of a workgroup once. It shares the bucket and the lake with others, and not its data folder. */
+/** A machine that runs an export once. It shares the bucket and the lake with others, and not its data folder. */
 export interface ExportChild {
   dataDir: string;
   lakeDir: string;
@@ -17,11 +17,9 @@ export interface ExportChild {
   /** The webhook of the export. */
   url: string;
   nowMs: number;
-  /** `run`: by hand. `work`: the turn of the job. */
-  what: 'run' | 'work';
 }
 
-const { dataDir, lakeDir, bucket, url, nowMs, what } = JSON.parse(process.argv[2]!) as ExportChild;
+const { dataDir, lakeDir, bucket, url, nowMs } = JSON.parse(process.argv[2]!) as ExportChild;
 const startedAtMs = performance.now();
 const clock = { now: () => nowMs + Math.round(performance.now() - startedAtMs) };
 const config = configSchema.parse({
@@ -56,7 +54,5 @@ const exports = createExports({
       clock,
     }),
 });
-const { signal } = new AbortController();
-if (what === 'run') await exports.run('export1', { corrected: false }, signal);
-else await exports.work(WORKGROUP, signal);
+await exports.run('export1', { corrected: false }, new AbortController().signal);
 await lake.close();

@@ -2,8 +2,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { parse } from 'yaml';
 import { configSchema } from '../../src/config/config.ts';
+import { connectHomeAssistant } from '../../src/home-assistant/connect-home-assistant.ts';
 import { energyStatisticId } from '../../src/home-assistant/energy-statistic-id.ts';
-import { MINUTE_MS } from '../../src/lib/time.ts';
+import { sendDailySums } from '../../src/home-assistant/send-daily-sums.ts';
+import { addDays, MINUTE_MS } from '../../src/lib/time.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { type HomeAssistantServer, startHomeAssistant } from '../support/home-assistant.ts';
 import { deviceId } from '../support/messages.ts';
@@ -96,10 +98,7 @@ test('a restated day changes the sums from it on, and a day that is unknown agai
 
 test('a delivery that is cut goes on after a restart, and is not made again', async () => {
   const { server, at } = await openHome();
-  const many = Array.from({ length: 1_001 }, (_, index) => ({
-    ...{ day: new Date(Date.UTC(2022, 0, 1 + index)).toISOString().slice(0, 10), device: 1, energyWh: 10 },
-  }));
-  await storeDays(at.shard, many);
+  await storeDays(at.shard, [{ day: '2026-11-19', device: 2, energyWh: 10 }]);
   await at.publish();
   server.onCommand = ({ type }, socket) => {
     if (type === 'recorder/import_statistics' && sent(server).length === 2) socket.terminate();
@@ -111,9 +110,22 @@ test('a delivery that is cut goes on after a restart, and is not made again', as
   await at.restart().work(WORKGROUP, signal);
   await at.restart().work(WORKGROUP, signal);
   expect(await at.ledger().runs()).toMatchObject([{ state: 'delivered', attempts: 2 }]);
+  expect(sent(server).map(({ stats }) => (stats as unknown[]).length)).toEqual([3, 1]);
+  expect(rowsOf(server)['2026-11-18T23:00:00.000Z']).toEqual({ state: 4, sum: 17.346 });
+});
+
+test('a message has at most 1,000 days, and the sum goes on in the next one', async () => {
+  const server = await startHomeAssistant();
+  const known = Array.from({ length: 1_004 }, (_, index) => [addDays('2022-01-01', index), 10] as const);
+  const series = { id, name: 'roof inverter', days: Object.fromEntries(known) };
+  const homeAssistant = await connectHomeAssistant({ url: server.url, token: server.token }, signal);
+  onTestFinished(() => homeAssistant.close());
+  const told = { zone: 'Etc/UTC', untilMs: Date.UTC(2026, 10, 20) };
+  expect(await sendDailySums(homeAssistant, series, told)).toBe(1_004);
   expect(sent(server).map(({ stats }) => (stats as unknown[]).length)).toEqual([1_000, 4]);
   expect(server.imported.get(id)!.rows.size).toBe(1_004);
-  expect(rowsOf(server)['2026-11-18T23:00:00.000Z']).toEqual({ state: 4, sum: 27.356 });
+  expect(rowsOf(server)['2024-09-30T00:00:00.000Z']).toEqual({ state: 0.01, sum: 10.04 });
+  expect(await sendDailySums(homeAssistant, series, told)).toBe(0);
 });
 
 test('a refused token or command says what to do, is tried again, and is never shown', async () => {

@@ -13,10 +13,11 @@ const streams = [
   { table: 't', field: 'wh', method: 'interval_energy', unit: 'Wh', interval: '15m', maxPower: '1 GW' },
 ] as const;
 /** Thursdays. The last one is the day of the mail. */
-const thursdays = ['2026-10-22', '2026-10-29', '2026-11-05', '2026-11-12', '2026-11-19'];
+const lastDay = '2026-11-19';
+const thursdays = ['2026-10-22', '2026-10-29', '2026-11-05', '2026-11-12', lastDay];
 
 /** A house with a day that is not perfect: the meter has said nothing about import after noon, and the garage nothing at all. */
-export async function openMorning(options: SMTPServerOptions = {}) {
+export async function openMorning(options: SMTPServerOptions = {}, days = thursdays) {
   const server = await startMailServer(options);
   const at = await openExportFixture(
     [
@@ -48,11 +49,11 @@ export async function openMorning(options: SMTPServerOptions = {}) {
       mail: { host: '127.0.0.1', port: server.port, tls: 'none', from: 'Wattline <wattline@example.com>' },
     },
   );
-  const readings = thursdays.flatMap((day, index) => [
-    ...readingsOf(day, roof, 'pv', index < 4 ? 100 + index : 150),
-    ...readingsOf(day, meter, 'import', 20, index < 4 ? 96 : 48),
+  const readings = days.flatMap((day) => [
+    ...readingsOf(day, roof, 'pv', day === lastDay ? 150 : 100 + thursdays.indexOf(day)),
+    ...readingsOf(day, meter, 'import', 20, day === lastDay ? 48 : 96),
     ...readingsOf(day, meter, 'export', 40),
-    ...(index < 4 ? readingsOf(day, garage, 'socket', 5) : []),
+    ...(day === lastDay ? [] : readingsOf(day, garage, 'socket', 5)),
   ]);
   await landReadings(at.shard, readings);
   await rollUpSite(at.shard, { timezone, streams });

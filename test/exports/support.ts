@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { createAudit } from '../../src/audit/audit.ts';
 import { type Config, type ConfigInput, configSchema } from '../../src/config/config.ts';
@@ -11,6 +10,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
 import { holdExport } from '../../src/service/hold-roles.ts';
 import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
+import { atEnd } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
@@ -57,14 +57,16 @@ export async function openExportFixture(
   };
   writeFileSync(join(dataDir, 'wattline.yaml'), stringify(input));
   const config = configSchema.parse(input);
-  const fixture = await openFixture(dataDir, clock, [], config.workgroups[0]!);
-  onTestFinished(() => fixture.shard.close());
+  const fixture = await openFixture(dataDir, clock, [], config.workgroups[0]!, {
+    renews: 'for analyse',
+  });
+  atEnd(() => fixture.shard.close());
   mkdirSync(join(dataDir, 'exports'), { recursive: true });
   const lake = await openLakeReader({
     lakeDir: fixture.lakeDir,
     writeFolders: [join(dataDir, 'exports')],
   });
-  onTestFinished(() => lake.close());
+  atEnd(() => lake.close());
   const audit = createAudit({ dataDir, actor: 'test', clock });
   const restart = () =>
     createExports({

@@ -4,13 +4,16 @@ import {
   DEVICE,
   dailyEnergy,
   HOME,
+  KNOWN_WH,
+  READINGS,
   readings,
+  reportedWh,
   sendReadings,
   startBucketServices,
 } from '../support/bucket-services.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
-import type { ServiceProcess } from '../support/service-process.ts';
+import { queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const workgroups = [
@@ -25,6 +28,8 @@ const workgroups = [
 /** A day of the readings. */
 const DAY = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
 const DAY_BEFORE = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
+const COUNT_READINGS = `SELECT count(*)::INTEGER AS readings, count(DISTINCT stream_offset)::INTEGER AS offsets,
+  (SELECT count(*) FROM gap)::INTEGER AS gaps FROM messages WHERE "table" = 'solar'`;
 /** No commit comes in time by itself. */
 const storage = { commitEvery: '15m' };
 
@@ -69,6 +74,8 @@ test.skipIf(s3Missing)(
       const { done } = await services.store.list('analytics/').next();
       return !done;
     });
+    // These are in the stream, and in no commit.
+    await sendReadings(first, readings(200, 250));
     await first.kill();
     rmSync(first.config.dataDir, { recursive: true });
 
@@ -87,6 +94,18 @@ test.skipIf(s3Missing)(
       status: 200,
       body: { outcome: 'stored-before' },
     });
+    // What is measured is there once, too, with both corrections.
+    await sendReadings(second, readings(250, READINGS));
+    const expected = [4_100, 4_000, KNOWN_WH[2]];
+    let reported: number[] = [];
+    await until('the report has all', async () => {
+      reported = await reportedWh(second);
+      return JSON.stringify(reported) === JSON.stringify(expected);
+    }).catch(() => undefined);
+    expect(reported).toEqual(expected);
+    expect(await queryLake(second.config, HOME, COUNT_READINGS)).toEqual([
+      { readings: READINGS, offsets: READINGS, gaps: 0 },
+    ]);
     expect(await second.stop()).toBe(0);
   },
 );

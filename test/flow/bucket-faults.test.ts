@@ -18,7 +18,7 @@ import { s3Missing } from '../support/s3-for-tests.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-const FAULTS_EACH = Number(process.env.WATTLINE_TEST_FAULTS ?? rounds(3, 50));
+const FAULTS_EACH = Number(process.env.WATTLINE_TEST_FAULTS ?? rounds(0, 50));
 const RUNS = process.env.WATTLINE_TEST_FAULTS ? 1 : rounds(1, 10);
 /** The share of the requests to the bucket that fail all the time, in every second run. */
 const LOSS_SHARE = 0.05;

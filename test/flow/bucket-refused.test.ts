@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readings, sendReadings, startBucketServices } from '../support/bucket-services.ts';
+import { runCommand } from '../support/run-command.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
-import type { ProcessRole } from '../support/service-process.ts';
+import type { ProcessRole, ServiceProcess } from '../support/service-process.ts';
 import { startUnconditionalProxy } from '../support/unconditional-proxy.ts';
 import { until } from '../support/until.ts';
 
@@ -9,11 +11,9 @@ test.skipIf(s3Missing).each<ProcessRole>(['up', 'worker'])(
   'a store that ignores conditions is refused at the start, with the reason (%s)',
   async (role) => {
     const { create, store } = await startBucketServices(startUnconditionalProxy);
-    const service = await create({}, role);
-    await service.start().catch(() => undefined);
-    await until('the process has ended', () => service.exitCode() !== undefined);
-    expect(service.exitCode()).toBe(1);
-    expect(service.errorText()).toMatch(
+    const { code, stderr } = await startIn(await create({}, role), role);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
       /^wattline: s3:\/\/.*\/\.service: the store ignores "If-None-Match: \*", so two writers could overwrite each other or data could be missed; use a store with the conditional writes and the listing of S3\n$/m,
     );
     // Nothing was claimed.
@@ -27,10 +27,9 @@ test.skipIf(s3Missing)(
     const { create, s3 } = await startBucketServices();
     const { timeouts: _, ...settings } = s3;
     const service = await create({ storage: { s3: { ...settings, secretAccessKey: 'wrong' } } });
-    await service.start().catch(() => undefined);
-    await until('the process has ended', () => service.exitCode() !== undefined);
-    expect(service.exitCode()).toBe(1);
-    expect(service.errorText()).toMatch(/^wattline: .*SignatureDoesNotMatch/m);
+    const { code, stderr } = await startIn(service, 'up');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^wattline: .*SignatureDoesNotMatch/m);
   },
 );
 
@@ -50,3 +49,8 @@ test.skipIf(s3Missing)(
     expect(await worker.stop()).toBe(0);
   },
 );
+
+/** Starts a service that is refused, which needs no process of its own. */
+function startIn({ config }: ServiceProcess, role: ProcessRole) {
+  return runCommand([role], { cwd: join(config.dataDir, '..') });
+}

@@ -2,15 +2,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { checkRecordings } from '../../bench/check-real/check-recordings.ts';
 import { readRecordings } from '../../bench/check-real/recordings.ts';
 import { compareDays } from '../../src/cli/replay/expected-days.ts';
 import { repositoryRoot } from '../support/readme.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
-const script = join(repositoryRoot, 'bench', 'check-real.ts');
-const checkReal = (...args: string[]) => runCli(args, { cwd: tempDir(), script });
+const checkReal = (...args: string[]) => runCommand(args, { cwd: tempDir(), run: checkRecordings });
 
 /** Two days of a register: 24 kWh each, every hour 1 kWh, with a zero that is none. */
 function writeCase(folder: string, name: string, expected?: string[]): void {
@@ -77,7 +78,8 @@ describe('npm run check:real', () => {
   });
 
   test('refuses a folder without cases', async () => {
-    const { code, stdout, stderr } = await checkReal(tempDir());
+    const script = join(repositoryRoot, 'bench', 'check-real.ts');
+    const { code, stdout, stderr } = await runCli([tempDir()], { cwd: tempDir(), script });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('no folder in it has a case.json');
   });

@@ -148,7 +148,7 @@ test('beside a running service a correction is stored by it, reported within sec
 
 test('wrong arguments of a command are reported at once', async () => {
   const cwd = tempDir();
-  const run = (...args: string[]) => runCli(['correct', ...args], { cwd, environment: {} });
+  const run = (...args: string[]) => runCommand(['correct', ...args], { cwd });
   const of = ['garage', '--reason', 'x'];
   const { writeFileSync } = await import('node:fs');
   const { join } = await import('node:path');

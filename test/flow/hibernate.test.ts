@@ -1,17 +1,14 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { parseScrape } from '../support/parse-scrape.ts';
-import { isSoak, rounds } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
-import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
 const DEVICE = '00000000-0000-4000-8000-000000000001';
-const HOUR_MS = 3_600_000;
 
 const config: ConfigInput = {
   pipeline: { pollEvery: '200ms', rollupEvery: '300ms', publishEvery: '300ms', hibernateAfter: '1s' },
@@ -69,27 +66,34 @@ async function readiness({ url }: ServiceProcess) {
 const hibernates = (service: ServiceProcess) =>
   until('it hibernates', async () => (await readiness(service)).hibernated === 1);
 
-test('an idle workgroup hibernates, and a message or a request opens it, also after a kill', {
+test('a workgroup is closed until its first message and while it is idle; a message, a request or a silent device opens it, also after a kill', {
   timeout: 240_000,
 }, async () => {
   const service = await createServiceProcess(config);
+  const cwd = join(service.config.dataDir, '..');
+  const status = async () => JSON.parse((await runCommand(['status', '--json'], { cwd })).stdout)[0];
+  const day = new Date().toISOString().slice(0, 10);
   await service.start();
+  await hibernates(service);
+  expect(await readiness(service)).toMatchObject({ status: 200, open: 0 });
+  const warehouse = join(service.config.dataDir, 'warehouse', 'home.duckdb');
+  expect(existsSync(warehouse)).toBe(false);
+  await until('the status says it', async () => (await status()).state === 'hibernated');
+  const report = await fetch(`${service.url}/api/v1/orgs/home/daily-energy?startDate=${day}&endDate=${day}`, {
+    headers: { authorization: `Bearer ${service.token}` },
+  });
+  expect([report.status, await report.json()]).toEqual([200, { [day]: {} }]);
+
   await post(service);
   await published(service);
+  expect(existsSync(warehouse)).toBe(true);
   await hibernates(service);
   expect(isIdleMarked(service)).toBe(true);
   expect(await readiness(service)).toMatchObject({ status: 200, open: 0, hibernated: 1 });
-  const cwd = join(service.config.dataDir, '..');
-  const status = JSON.parse((await runCommand(['status', '--json'], { cwd })).stdout);
-  expect(status[0]).toMatchObject({ state: 'hibernated', storedMessages: 1 });
+  expect(await status()).toMatchObject({ state: 'hibernated', storedMessages: 1 });
   // To look at it does not wake it.
   expect(isIdleMarked(service)).toBe(true);
 
-  await post(service);
-  await published(service);
-  await hibernates(service);
-
-  const day = new Date().toISOString().slice(0, 10);
   const explained = await fetch(
     `${service.url}/api/v1/orgs/home/daily-energy/explain?device=${DEVICE}&day=${day}`,
     { headers: { authorization: `Bearer ${service.token}` } },
@@ -113,12 +117,27 @@ test('an idle workgroup hibernates, and a message or a request opens it, also af
   await post(service);
   await published(service);
 
-  // Killed while it is open.
+  // Killed while it is open. From now on a device is offline after some seconds.
   await post(service);
   expect(isIdleMarked(service)).toBe(false);
   await service.kill();
+  const settings = join(cwd, 'wattline.yaml');
+  writeFileSync(settings, `${readFileSync(settings, 'utf8')}stream: { deviceTimeout: 5s }\n`);
   await service.start();
   await published(service);
+
+  // It hibernates before the device is due, and the announcement opens it.
+  await post(service);
+  await published(service);
+  await hibernates(service);
+  const device = async () => {
+    const answer = await fetch(`${service.url}/api/v1/orgs/home/device-status`, {
+      headers: { authorization: `Bearer ${service.token}` },
+    });
+    return ((await answer.json()) as Record<string, { state: string; reason: string }>)[DEVICE];
+  };
+  await until('the device is offline', async () => (await device())?.state === 'offline');
+  expect(await device()).toMatchObject({ reason: 'timeout' });
   await hibernates(service);
 
   if (!isSoak) {
@@ -131,60 +150,4 @@ test('an idle workgroup hibernates, and a message or a request opens it, also af
   await service.start();
   await published(service);
   expect(await service.stop()).toBe(0);
-});
-
-test('a new workgroup stays closed until its first message, and wakes when its device falls silent', async () => {
-  const service = await createServiceProcess({ ...config, stream: { deviceTimeout: '5s' } });
-  await service.start();
-  await hibernates(service);
-  expect(await readiness(service)).toMatchObject({ status: 200, open: 0 });
-  const warehouse = join(service.config.dataDir, 'warehouse', 'home.duckdb');
-  expect(existsSync(warehouse)).toBe(false);
-  const cwd = join(service.config.dataDir, '..');
-  const status = async () => JSON.parse((await runCommand(['status', '--json'], { cwd })).stdout)[0];
-  await until('the status says it', async () => (await status()).state === 'hibernated');
-  const day = new Date().toISOString().slice(0, 10);
-  const report = await fetch(`${service.url}/api/v1/orgs/home/daily-energy?startDate=${day}&endDate=${day}`, {
-    headers: { authorization: `Bearer ${service.token}` },
-  });
-  expect([report.status, await report.json()]).toEqual([200, { [day]: {} }]);
-
-  await post(service);
-  await published(service);
-  expect(existsSync(warehouse)).toBe(true);
-  await until('the status has the message', async () => (await status()).storedMessages >= 1);
-
-  // It hibernates before the device is due, and the announcement opens it.
-  await hibernates(service);
-  const device = async () => {
-    const answer = await fetch(`${service.url}/api/v1/orgs/home/device-status`, {
-      headers: { authorization: `Bearer ${service.token}` },
-    });
-    return ((await answer.json()) as Record<string, { state: string; reason: string }>)[DEVICE];
-  };
-  await until('the device is offline', async () => (await device())?.state === 'offline');
-  expect(await device()).toMatchObject({ reason: 'timeout' });
-  await hibernates(service);
-});
-
-test('generations go on when the clock is set back or forward', async () => {
-  const clockFile = join(tempDir(), 'shift');
-  const preload = pathToFileURL(join(import.meta.dirname, '..', 'support', 'shifted-clock.ts'));
-  const service = await createServiceProcess(
-    // Messages must not become too old for the stream by the jump itself.
-    { ...config, stream: { retention: '1d' }, pipeline: { ...config.pipeline, hibernateAfter: '1h' } },
-    'up',
-    { NODE_OPTIONS: `--import ${preload}`, WATTLINE_TEST_CLOCK_FILE: clockFile },
-  );
-  await service.start();
-  await post(service);
-  await published(service);
-  for (const shiftMs of [-HOUR_MS, HOUR_MS]) {
-    writeFileSync(clockFile, String(shiftMs));
-    for (let count = 0; count < rounds(1, 3); count++) {
-      await post(service);
-      await published(service);
-    }
-    expect((await fetch(`${service.url}/health`)).status).toBe(200);
-  }
 });

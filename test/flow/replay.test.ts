@@ -16,7 +16,7 @@ describe('wattline replay', () => {
       readFileSync(goldenFile, 'utf8'),
     );
     const named = all.filter(({ id }) => id === 'sentinels' || id === 'sources-add-up');
-    const cases = [...new Set([...sampled(all, 6), ...named])];
+    const cases = [...new Set([...sampled(all, 20), ...named])];
     const cwd = tempDir();
     writeFileSync(join(cwd, 'cases.json'), JSON.stringify(cases));
     const { code, stdout } = await runCli(['replay', 'cases.json', '--json'], { cwd });

@@ -1,15 +1,21 @@
 import { expect, test } from 'vitest';
-import { addDays, DAY_MS, dayStart, localDateOf } from '../../src/lib/time.ts';
+import { addDays, DAY_MS, dayStart, localDateOf, MINUTE_MS } from '../../src/lib/time.ts';
 import { createSite } from '../../src/simulate/create-site.ts';
 import { runSimulation } from '../../src/simulate/run-simulation.ts';
 import { blocksOf } from '../support/readme.ts';
+import { rounds } from '../support/rounds.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 test('the report of simulated days equals the generated energy, to the watt-hour', async () => {
   const timezone = 'Australia/Lord_Howe';
   const firstDay = addDays(localDateOf(Date.now(), timezone), -4);
-  const site = createSite({ seed: 7, timezone, startMs: dayStart(firstDay, timezone) });
+  const site = createSite({
+    seed: 7,
+    timezone,
+    startMs: dayStart(firstDay, timezone),
+    readingEveryMs: rounds(5, 1) * MINUTE_MS,
+  });
   const service = await createServiceProcess({
     logLevel: 'warn',
     pipeline: { pollEvery: '200ms', rollupEvery: '500ms', publishEvery: '500ms' },
@@ -17,9 +23,9 @@ test('the report of simulated days equals the generated energy, to the watt-hour
   });
   await service.start();
   const { url, token } = service;
-  // In three parts with roll-ups in between, so that days are computed again as more of them arrives.
+  // In parts with roll-ups in between, so that days are computed again as more of them arrives.
   const untilMs = Date.now();
-  for (const part of [0.4, 0.7, 1]) {
+  for (const part of [0.6, 1]) {
     await runSimulation({
       site,
       url,

@@ -7,8 +7,8 @@ import { rounds } from '../support/rounds.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-const MESSAGES = rounds(20_000, 200_000);
-const BATCH = 1_000;
+const MESSAGES = rounds(4_000, 200_000);
+const BATCH = rounds(250, 1_000);
 const DEVICE = '00000000-0000-4000-8000-000000000001';
 
 /** A stream and a worker that reads it over a socket, each a process of its own, with a network between them. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { readStatus } from '../../src/pipeline/workgroup-status.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -15,7 +15,7 @@ test('status does not look well if the worker was stopped by a signal or killed 
   const service = await createServiceProcess(config);
   const cwd = join(service.config.dataDir, '..');
   const status = async () => {
-    const { code, stdout, stderr } = await runCli(['status', '--json'], { cwd });
+    const { code, stdout, stderr } = await runCommand(['status', '--json'], { cwd });
     const states = JSON.parse(stdout) as Array<{ state: string; troubles: Array<{ message: string }> }>;
     return {
       code,

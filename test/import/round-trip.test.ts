@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { MappingInput } from '../../src/import/import-mapping.ts';
+import { rounds } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import { DEVICE, fileOf, importInto, messagesIn, OTHER_DEVICE, parquetOf } from './support.ts';
 
@@ -87,7 +88,7 @@ test.each(Object.keys(formats))(
           })),
         );
       }),
-      { numRuns: 25 },
+      { numRuns: rounds(6, 25) },
     );
   },
 );

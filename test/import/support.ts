@@ -24,12 +24,12 @@ export function fileOf(name: string, content: string | Uint8Array): string {
   return path;
 }
 
-/** A Parquet file with the rows of a query. */
-export async function parquetOf(query: string): Promise<string> {
+/** A Parquet file with the rows of a query, in groups of so many rows. */
+export async function parquetOf(query: string, groupRows = 122_880): Promise<string> {
   const path = join(tempDir(), 'rows.parquet');
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
-  await connection.run(`COPY (${query}) TO '${path}' (FORMAT parquet)`);
+  await connection.run(`COPY (${query}) TO '${path}' (FORMAT parquet, ROW_GROUP_SIZE ${groupRows})`);
   connection.closeSync();
   instance.closeSync();
   return path;

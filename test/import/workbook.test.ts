@@ -49,8 +49,8 @@ test('an XLSX workbook is previewed and imported once', async () => {
   expect(dry.stdout).toContain(
     'report.xlsx.csv: 25 rows, 0 rejected, from 2026-05-31T22:00:00.000Z to 2026-06-01T22:00:00.000Z',
   );
-  const json = async () => JSON.parse((await runCli([...args, '--json'], { cwd })).stdout);
-  expect(await json()).toMatchObject({
+  const json = async (run = runCommand) => JSON.parse((await run([...args, '--json'], { cwd })).stdout);
+  expect(await json(runCli)).toMatchObject({
     files: [{ outcome: { kind: 'landed', counts: { rowsLanded: 25, rowsRejected: 0 } } }],
     months: [{ month: '2026-06', energyWh: 24_000 }],
   });

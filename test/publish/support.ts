@@ -4,12 +4,14 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBValue, listValue } fr
 import { offsetOf } from '../../src/contract/offset.ts';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { sqlString } from '../../src/lib/sql-text.ts';
 import type { Clock, LocalDate, UtcMs } from '../../src/lib/time.ts';
 import type { Commit } from '../../src/publish/commit-schema.ts';
 import { readHead } from '../../src/publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../../src/publish/lake-layout.ts';
-import { type PublishResult, publish } from '../../src/publish/publish.ts';
+import { type PublishResult, publish, publishGeneration } from '../../src/publish/publish.ts';
 import type { PublishShard } from '../../src/publish/publish-shard.ts';
+import { renewCurrent } from '../../src/publish/renew-current.ts';
 import type { DeclaredDevices } from '../../src/warehouse/declared-devices.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
@@ -87,18 +89,18 @@ export async function storeDays(shard: Shard, days: readonly TestDay[]): Promise
 }
 
 export async function replaceDays(connection: DuckDBConnection, days: readonly TestDay[]): Promise<void> {
-  for (const { day, device, source = 'inverter', energyWh, flags = 0, version = 1 } of days) {
-    const key = { day, device: deviceId(device), source };
-    await connection.run(
-      'DELETE FROM daily_energy WHERE day = $day::DATE AND device = $device::UUID AND source = $source',
-      key,
-    );
-    await connection.run(
-      `INSERT INTO daily_energy (day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at_ms, batch_id)
-       VALUES ($day::DATE, $device::UUID, $source, $energy_wh, 'total_energy', 1, $flags, 1, 'provisional', $version, 0, 1)`,
-      { ...key, energy_wh: energyWh, flags, version },
-    );
-  }
+  const keyOf = ({ day, device, source = 'inverter' }: TestDay) =>
+    `DATE '${day}', UUID '${deviceId(device)}', ${sqlString(source)}`;
+  const keys = days.map((day) => `(${keyOf(day)})`).join();
+  await connection.run(`DELETE FROM daily_energy WHERE (day, device, source) IN (${keys})`);
+  const rows = days.map(
+    (day) =>
+      `(${keyOf(day)}, ${day.energyWh}, 'total_energy', 1, ${day.flags ?? 0}, 1, 'provisional', ${day.version ?? 1}, 0, 1)`,
+  );
+  await connection.run(
+    `INSERT INTO daily_energy (day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at_ms, batch_id)
+     VALUES ${rows.join()}`,
+  );
   await connection.run("INSERT INTO dirty_partition SELECT DISTINCT 'daily_energy', left(unnest($days), 7)", {
     days: listValue(days.map(({ day }) => day)),
   });
@@ -126,12 +128,13 @@ export async function replaceIntervals(
     'DELETE FROM interval_energy WHERE series_id = $series AND interval_start_ms // 86400000 = $start::BIGINT // 86400000',
     { series, start: startMs },
   );
-  for (const [index, wh] of energyWh.entries()) {
+  const rows = energyWh.map(
+    (wh, index) => `(${series}, ${startMs + index * 900_000}, ${wh}, 900000, ${flags})`,
+  );
+  if (rows.length > 0)
     await connection.run(
-      'INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags) VALUES ($series, $start, $wh, 900000, $flags)',
-      { series, start: startMs + index * 900_000, wh, flags },
+      `INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags) VALUES ${rows.join()}`,
     );
-  }
   await connection.run("INSERT INTO dirty_partition VALUES ('interval_energy', $day)", { day });
 }
 
@@ -185,30 +188,39 @@ export interface Fixture {
   publish(shard?: PublishShard): Promise<PublishResult>;
   /** The newest generation. */
   head(): Promise<Commit>;
+  /** Makes the views for people, if a publication has not. */
+  renew(): Promise<unknown>;
+  /** Asks the views for people. */
   analyse(sql: string): Promise<DuckDBValue[][]>;
 }
 
+/** The views for people take a third of the CPU of a small publication. `for analyse` makes them only for tests that look at them. */
 export async function openFixture(
   dataDir: string,
   clock: TestClock,
   folders: readonly string[] = [],
   declared: DeclaredDevices = { devices: [] },
+  { renews = 'at once' }: { renews?: 'at once' | 'for analyse' } = {},
 ): Promise<Fixture> {
   const { shard, lakeDir } = await openTestShard(dataDir, { clock, folders });
   const paths = lakePaths(lakeDir, WORKGROUP);
+  const options = { lakeDir, declared, currentEveryMs: 0, clock, logger: silentLogger };
   return {
     clock,
     shard,
     lakeDir,
     paths,
-    publish: (by = shard) =>
-      publish(by, { lakeDir, declared, currentEveryMs: 0, clock, logger: silentLogger }),
+    publish: (by = shard) => (renews === 'at once' ? publish(by, options) : publishGeneration(by, options)),
     async head() {
       const head = await readHead(paths);
       if (!head) throw new Error('nothing was published');
       if (head.format === 1) throw new Error('the lake has an old format');
       return head;
     },
-    analyse: (sql) => analyse(join(paths.current, 'analytics.duckdb'), sql),
+    renew: () => renewCurrent(shard, options),
+    async analyse(sql) {
+      if (renews === 'for analyse') await renewCurrent(shard, options);
+      return analyse(join(paths.current, 'analytics.duckdb'), sql);
+    },
   };
 }

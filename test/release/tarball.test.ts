@@ -1,13 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -18,21 +10,7 @@ import { repositoryRoot } from '../support/readme.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { PROVED_WORKGROUPS, proveService, startInstalled } from './installed-program.ts';
 import { packTarball } from './pack-tarball.ts';
-
-/** A user without a name and without rights. */
-const USER = 10_001;
-/** The whole file system is read-only for a command, except for the folder that is its first argument. */
-const READ_ONLY = `mount --bind "$1" "$1" && mount -o remount,bind,ro / && cd "$1" && shift && exec "$@"`;
-
-/** Puts a command into a read-only file system, as another user. Only root can do that. */
-function asAppliance(folder: string): string[] {
-  const user = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];
-  return ['unshare', '--mount', 'sh', '-c', READ_ONLY, 'sh', folder, ...user];
-}
-
-const canBeAppliance = () =>
-  spawnSync('unshare', ['--mount', 'true']).status === 0 &&
-  spawnSync('setpriv', [`--reuid=${USER}`, '--clear-groups', process.execPath, '--version']).status === 0;
+import { preparePlace } from './prepare-place.ts';
 
 /** The tarball, unpacked, with the packages of the checkout. */
 function unpack(): { folder: string; released: typeof packageFile; listing: string } {
@@ -65,14 +43,7 @@ test('the tarball can be read by everyone, has exact versions, and runs read-onl
   const cwd = tempDir();
   const port = await freePort();
   writeFileSync(join(cwd, 'wattline.yaml'), stringify({ http: { port }, workgroups: PROVED_WORKGROUPS }));
-  const isAppliance = canBeAppliance();
-  for (const name of isAppliance ? ['data', 'tmp'] : ['tmp']) mkdirSync(join(cwd, name));
-  if (isAppliance) for (const name of ['.', 'data', 'tmp']) chownSync(join(cwd, name), USER, USER);
-  const program = [
-    ...(isAppliance ? asAppliance(cwd) : []),
-    process.execPath,
-    join(folder, 'dist/src/cli.js'),
-  ];
+  const program = [...preparePlace(cwd), process.execPath, join(folder, 'dist/src/cli.js')];
   const environment = { PATH: process.env.PATH!, TMPDIR: join(cwd, 'tmp') };
   const url = `http://127.0.0.1:${port}`;
   const service = startInstalled(url, [...program, 'up'], { cwd, environment });

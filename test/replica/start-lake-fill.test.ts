@@ -15,6 +15,7 @@ import { startLakeFill } from '../../src/replica/start-lake-fill.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -167,7 +168,7 @@ test('a fill that was stopped or killed anywhere continues with the missing file
       expect(missingFiles(paths, all)).toEqual([]);
       expect([...copied, ...keys].toSorted()).toEqual(all.map(fileKey).toSorted());
     }),
-    { numRuns: 10 },
+    { numRuns: rounds(4, 10) },
   );
 });
 

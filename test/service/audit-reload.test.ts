@@ -26,3 +26,37 @@ test('a reload is recorded for the workgroups that it changed, and not again at 
   auditConfigChanges(config, roles, audit);
   expect(entries).toHaveLength(2);
 });
+
+test('changed alerts are recorded once for every workgroup, without secrets', () => {
+  const dataDir = tempDir();
+  const roles = ['worker'];
+  const entries: Array<[string, unknown]> = [];
+  const audit: Pick<Audit, 'record'> = {
+    record: (workgroupId, { data }) => void entries.push([workgroupId, data]),
+  };
+  const configOf = (silentLimit: string) =>
+    configSchema.parse({
+      dataDir,
+      workgroups: [{ id: 'home' }, { id: 'plant' }],
+      alerts: {
+        channels: [{ id: 'ops', webhook: { url: 'http://127.0.0.1:9', secret: 'not-for-the-log' } }],
+        conditions: { deviceSilent: { limit: silentLimit } },
+      },
+    });
+  const first = configOf('1h');
+  auditConfigChanges(first, roles, audit);
+  const workgroups = createWorkgroups(first);
+  expect(workgroups.replace(configOf('1h')).alerts).toBe(false);
+  const config = configOf('2h');
+  const change = workgroups.replace(config);
+  expect(change).toMatchObject({ alerts: true, changed: [] });
+  expect(workgroups.alerts().conditions.deviceSilent).toMatchObject({ limit: 2 * 3_600_000 });
+  auditReload({ config, change, workgroups, roles, audit });
+  const data = { 'alerts.conditions.deviceSilent.limit': '3600000 -> 7200000' };
+  expect(entries).toEqual([
+    ['home', data],
+    ['plant', data],
+  ]);
+  auditConfigChanges(config, roles, audit);
+  expect(entries).toHaveLength(2);
+});

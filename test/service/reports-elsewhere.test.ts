@@ -114,7 +114,7 @@ async function startOwner({ s3, server }: Awaited<ReturnType<typeof startReports
 }
 
 describe.skipIf(s3Missing)('a report process with a data folder of its own', () => {
-  test('answers as the owner does, by news of a bucket commit', async () => {
+  test('answers as the owner does, by news of a bucket commit, and still after a restart and without Redis', async () => {
     const at = await startReports();
     await at.service.start();
     // The bucket can be read, and no worker has ever opened the workgroup.
@@ -125,32 +125,26 @@ describe.skipIf(s3Missing)('a report process with a data folder of its own', () 
     });
     const owner = await startOwner(at);
     const delaysMs: number[] = [];
-    for (const energyWh of [1, 2, 3, 4, 5]) {
+    for (const energyWh of [1, 2, 3]) {
       const { atMs } = await owner.commitDay(energyWh);
       const hasDay = async () => (await at.report(reports[0]!)).text.includes(`:${energyWh}}`);
       await until('the answer has the new day', hasDay);
       delaysMs.push(performance.now() - atMs);
     }
-    expect(delaysMs.toSorted((a, b) => a - b)[2]).toBeLessThan(WITHIN_MS);
+    expect(delaysMs.toSorted((a, b) => a - b)[1]).toBeLessThan(WITHIN_MS);
     for (const path of reports)
       expect([path, await at.report(path)]).toEqual([path, await owner.report(path)]);
     const { dataDir } = at.service.config;
     expect(['warehouse', 'lake'].filter((name) => existsSync(join(dataDir, name)))).toEqual([]);
-  });
 
-  test('without Redis it still answers, and after a restart it fetches no file again', async () => {
-    const at = await startReports();
-    await at.service.start();
-    const owner = await startOwner(at);
-    await owner.commitDay(7);
-    await until('the answer has the day', async () => (await at.report(reports[0]!)).text.includes(':7}'));
+    // After a restart it fetches no file again, and without Redis it still answers.
     await at.service.stop();
     await at.service.start();
     at.requests();
-    expect((await at.report(reports[0]!)).text).toContain(':7}');
+    expect((await at.report(reports[0]!)).text).toContain(':3}');
     expect(at.requests().filter((path) => path.includes('/files/'))).toEqual([]);
     await at.server.restart({
-      whileDown: async () => expect((await at.report(reports[0]!)).text).toContain(':7}'),
+      whileDown: async () => expect((await at.report(reports[0]!)).text).toContain(':3}'),
     });
   });
 

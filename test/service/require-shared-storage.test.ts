@@ -57,7 +57,7 @@ describe('without a bucket', () => {
       expect(refused.stderr).toContain('queue: { backend: pglite }');
     }
     settings(true);
-    const allowed = await runCli(['worker'], { cwd });
+    const allowed = await runCommand(['worker'], { cwd });
     expect(allowed.code).toBe(3);
     expect(allowed.stderr).not.toContain('storage.shared');
     expect((await runCommand(['config', 'check'], { cwd })).code).toBe(0);

@@ -4,38 +4,17 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
-import type { ConfigInput } from '../../src/config/config.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
-import { readStatus } from '../../src/pipeline/workgroup-status.ts';
-import { type Machine, setUpMachines } from '../support/machines.ts';
+import { setUpMachines } from '../support/machines.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
 import { connectTo } from '../support/socket-client.ts';
 import { until } from '../support/until.ts';
+import { DAY, DEVICE, hasCommitted, machineConfig, readings, sendDay } from './machine-config.ts';
 
-const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
-const DAY = '2026-05-17';
 const timeout = 240_000;
-const config: ConfigInput = {
-  logLevel: 'silent',
-  workgroups: [
-    {
-      id: 'home',
-      devices: [{ id: DEVICE, name: 'garage' }],
-      meters: [{ code: 'PV', direction: 'production' }],
-      energyStreams: [
-        { table: 'solar', field: 'total_wh', method: 'total_energy', unit: 'Wh', maxPower: '1 MW' },
-      ],
-    },
-  ],
-};
-const readings = [0, 12, 24].map((hours) => ({
-  device: DEVICE,
-  event_time: Date.parse(`${DAY}T00:00:00Z`) + hours * 3_600_000,
-  data: { total_wh: 1_000 + hours * 100 },
-}));
 
 test('a machine without the data reaches the worker over HTTP and by commands', { timeout }, async () => {
-  const machines = await setUpMachines(config);
+  const machines = await setUpMachines(machineConfig);
   const one = await machines.add('one', 'up');
   const other = await machines.add('other', 'report');
   await one.start();
@@ -107,95 +86,18 @@ test('a machine without the data reaches the worker over HTTP and by commands', 
   await until('the workgroup is not served', async () => !(await ready()).ok);
   expect(JSON.stringify(await ready())).toContain('workgroup home: no worker has opened its data');
   expect((await other.run('status')).stderr).toContain('no worker has run on');
-  await one.start();
-  await until('the workgroup is served again', async () => (await ready()).ok);
 });
-
-test.skipIf(s3Missing)(
-  'two workers with a bucket: what was asked on either machine outlives the first owner',
-  {
-    timeout,
-  },
-  async () => {
-    const machines = await setUpMachines(config, { hasBucket: true });
-    const one = await machines.add('one', 'up');
-    const other = await machines.add('other', 'up');
-    await one.start();
-    expect((await send(one)).status).toBe(200);
-    await until('the first machine has committed', () => hasCommitted(one));
-    await other.start();
-    const explained = async (machine: Machine) => {
-      const { stdout } = await machine.run('explain', 'garage', DAY, '--json');
-      return /2[234]00/.test(stdout) ? stdout : undefined;
-    };
-    await until(
-      'the other machine can explain',
-      async () => (await explained(other))?.includes('2400') === true,
-    );
-
-    const setTo = (day: string, energy: string) => [
-      'correct',
-      'set',
-      'garage',
-      '--day',
-      day,
-      '--energy',
-      energy,
-      '--reason',
-      'read',
-    ];
-    expect(await other.run(...setTo(DAY, '2300 Wh'))).toMatchObject({ code: 0 });
-    const file = join(other.config.dataDir, '..', 'pv.csv');
-    writeFileSync(file, 'meter,start,end,energy_kwh\nPV,2026-05-01,2026-06-01,120\n');
-    const uploaded = await other.run('meter-data', 'put', file, '--timezone', 'Etc/UTC', '--json');
-    expect(uploaded).toMatchObject({ code: 0, stderr: '' });
-    expect(await other.run('retry')).toMatchObject({ code: 0, stderr: '' });
-    expect(await other.run('backfill', '--from', String(Date.now() - 600_000), '--json')).toMatchObject({
-      code: 0,
-    });
-    expect(statusOn(other)).toBeUndefined();
-
-    expect(await one.stop()).toBe(0);
-    await until('the other machine has it', () => hasCommitted(other));
-    for (const machine of [other, one]) {
-      if (machine === one) await one.start();
-      const listed = await machine.run('correct', 'list', '--json');
-      expect(JSON.parse(listed.stdout)).toMatchObject([{ kind: 'set_day', device: DEVICE }]);
-      const uploads = await machine.run('meter-data', 'list', '--json');
-      expect(JSON.parse(uploads.stdout)).toMatchObject([{ meter: 'PV', energyWh: 120_000 }]);
-      await until(
-        'the day is explained with its correction',
-        async () => (await explained(machine))?.includes('2300') === true,
-      );
-    }
-    // A worker that takes the workgroup over in this moment does not have its lake yet.
-    await until('the status of the owner is well', async () => {
-      const [home] = JSON.parse((await one.run('status', '--json')).stdout);
-      return home.state === 'running' && home.gaps === 0 && home.bucket.isLakeComplete === true;
-    });
-
-    // Without a worker, a command works on the bucket as a worker does.
-    await Promise.all([one.stop(), other.stop()]);
-    expect(await one.run(...setTo('2026-05-18', '2200 Wh'))).toMatchObject({ code: 0 });
-    const old = await other.run('explain', 'garage', DAY);
-    expect(old).toMatchObject({ code: 3, stderr: expect.stringContaining('its newest data is not in') });
-    await other.start();
-    await until('the other machine has it again', async () => (await explained(other)) !== undefined);
-    const again = JSON.parse((await other.run('correct', 'list', '--json')).stdout);
-    expect(again).toHaveLength(2);
-  },
-);
 
 test.skipIf(s3Missing)(
   'with a bucket and the embedded queue a command does not take the workgroup from another machine',
   { timeout },
   async () => {
-    const machines = await setUpMachines(config, { hasBucket: true });
+    const machines = await setUpMachines(machineConfig, { hasBucket: true });
     const queue = { backend: 'pglite' as const };
     const one = await machines.add('one', 'up', { queue, stream: { log: 'memory' } });
     const other = await machines.add('other', 'up', { queue, stream: { log: 'memory' } });
     await one.start();
-    expect((await send(one)).status).toBe(200);
+    expect((await sendDay(one)).status).toBe(200);
     await until('the machine has committed', () => hasCommitted(one));
     for (const command of [['retry'], ['explain', 'garage', DAY]]) {
       const refused = await other.run(...command);
@@ -206,30 +108,10 @@ test.skipIf(s3Missing)(
   },
 );
 
-function send({ url, token }: Machine): Promise<Response> {
-  return fetch(`${url}/api/v1/tables/home/solar/messages`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify(readings),
-  });
-}
-
-/** What the worker of a machine has written of the workgroup. */
-function statusOn({ config }: Machine) {
-  return readStatus(config.dataDir, 'home');
-}
-
-function hasCommitted(machine: Machine): boolean {
-  return (
-    (statusOn(machine)?.bucket?.lastCommitAtMs ?? 0) > 0 &&
-    statusOn(machine)?.publish.generation !== undefined
-  );
-}
-
 test('a token that is revoked on one machine gets nothing more on another one', {
   timeout,
 }, async () => {
-  const machines = await setUpMachines(config);
+  const machines = await setUpMachines(machineConfig);
   const one = await machines.add('one', 'stream');
   const other = await machines.add('other', 'stream');
   await Promise.all([one.start(), other.start()]);

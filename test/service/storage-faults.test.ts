@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
-import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -164,16 +163,33 @@ test('a full disk is named by the answers, by /ready and by status, and everythi
   await until('the status is well', async () => (await t.status()).of('home')!.troubles.length === 0);
 });
 
-test('while no worker runs, status counts the messages that have not landed', async () => {
+test('a stopped process that has the data is named, and without a worker the messages that have not landed are counted', async () => {
   const cwd = tempDir();
   const up = await setUp(cwd);
   await up.service.start();
-  await isReady(up);
-  await up.send('home', 3);
+  expect((await up.send('home', 3)).status).toBe(200);
   await until('everything has landed', async () => {
     const home = (await up.status()).of('home');
     return home?.state === 'running' && home.poll.lagMessages === 0;
   });
+  await isReady(up);
+  const { processId } = up.service;
+  process.kill(processId!, 'SIGSTOP');
+  try {
+    const shown = await runCommand(['status'], { cwd });
+    expect(shown.code).toBe(4);
+    const text = shown.stdout + shown.stderr;
+    expect(text).toMatch(new RegExp(`held by process ${processId}, started at \\d{4}-.*, which is stopped`));
+    expect(text).toContain(`kill -CONT ${processId}`);
+    // A second process on the same folder is refused with the same words.
+    const second = await runCommand(['up', '--port', '0'], { cwd });
+    expect(second.code).toBe(3);
+    expect(second.stderr).toContain(`process ${processId}`);
+  } finally {
+    process.kill(processId!, 'SIGCONT');
+  }
+  await isReady(up);
+
   expect(await up.service.stop()).toBe(0);
   const stream = await setUp(cwd, 'stream');
   await stream.service.start();
@@ -187,10 +203,32 @@ test('while no worker runs, status counts the messages that have not landed', as
   expect((await stream.status()).of('home')!.poll.lagMessages).toBeUndefined();
 });
 
-test('a warehouse that was deleted while it is open acknowledges nothing, and says so', async () => {
+test('a lake that was deleted is no empty report, and a deleted warehouse acknowledges nothing: both are named', async () => {
   const t = await setUp();
   await t.service.start();
   await isReady(t);
+  expect((await t.send('plant', 3)).status).toBe(200);
+  const day = new Date().toISOString().slice(0, 10);
+  const energy = async () => {
+    const query = `startDate=${day}&endDate=${day}`;
+    const answer = await fetch(`${t.service.url}/api/v1/orgs/plant/daily-energy?${query}`, {
+      headers: t.headers,
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  await until('something is published', async () => (await energy()).text.includes(device));
+  rmSync(join(t.dataDir, 'lake', 'plant'), { recursive: true });
+  await t.send('plant');
+  await until('the report refuses', async () => (await energy()).status === 503);
+  const ready = await t.ready();
+  expect(ready.status).toBe(503);
+  expect(ready.text).toContain('the lake of workgroup plant cannot be read');
+  await until('the status says so', async () => {
+    const shown = await runCommand(['status'], { cwd: t.cwd });
+    return /plant, publish at .*lake/.test(shown.stdout);
+  });
+  expect((await energy()).status).toBe(503);
+
   expect((await t.send('home', 3)).status).toBe(200);
   const put = (value: number) =>
     fetch(`${t.service.url}/api/v1/orgs/home/meter-data?meter=PV`, {
@@ -198,9 +236,13 @@ test('a warehouse that was deleted while it is open acknowledges nothing, and sa
       headers: { ...t.headers, 'content-type': 'text/csv' },
       body: `time,value (kWh)\n2026-05-01T00:00Z,${value}\n2026-05-01T01:00Z,1\n`,
     });
-  const stored = await put(1);
+  // Until the worker has opened the warehouse, it says to come again.
+  let stored = await put(1);
+  await until('the worker has the warehouse open', async () => {
+    if (stored.status === 503) stored = await put(1);
+    return stored.status !== 503;
+  });
   expect([stored.status, await stored.text()]).toMatchObject([200, expect.stringContaining('stored')]);
-
   const file = warehouseFile(t.dataDir, 'home');
   rmSync(file);
   const refused = await put(2);
@@ -213,55 +255,4 @@ test('a warehouse that was deleted while it is open acknowledges nothing, and sa
     return shown.stdout.includes(`the warehouse ${file} was deleted`);
   });
   expect((await t.send('plant')).status).toBe(200);
-});
-
-test('a stopped process that has the data is named, with what to do', async () => {
-  const t = await setUp();
-  await t.service.start();
-  expect((await t.send('home')).status).toBe(200);
-  await until('the status shows it', async () => (await t.status()).of('home')?.state === 'running');
-  await isReady(t);
-  const { processId } = t.service;
-  process.kill(processId!, 'SIGSTOP');
-  try {
-    const shown = await runCommand(['status'], { cwd: t.cwd });
-    expect(shown.code).toBe(4);
-    const text = shown.stdout + shown.stderr;
-    expect(text).toMatch(new RegExp(`held by process ${processId}, started at \\d{4}-.*, which is stopped`));
-    expect(text).toContain(`kill -CONT ${processId}`);
-    // A second process on the same folder is refused with the same words.
-    const second = await runCli(['up', '--port', '0'], { cwd: t.cwd });
-    expect(second.code).toBe(3);
-    expect(second.stderr).toContain(`process ${processId}`);
-  } finally {
-    process.kill(processId!, 'SIGCONT');
-  }
-  await isReady(t);
-});
-
-test('a lake that was deleted is no empty report: answers, /ready and status say what is missing', async () => {
-  const t = await setUp();
-  await t.service.start();
-  await isReady(t);
-  expect((await t.send('home', 3)).status).toBe(200);
-  const day = new Date().toISOString().slice(0, 10);
-  const energy = async () => {
-    const query = `startDate=${day}&endDate=${day}`;
-    const answer = await fetch(`${t.service.url}/api/v1/orgs/home/daily-energy?${query}`, {
-      headers: t.headers,
-    });
-    return { status: answer.status, text: await answer.text() };
-  };
-  await until('something is published', async () => (await energy()).text.includes(device));
-  rmSync(join(t.dataDir, 'lake', 'home'), { recursive: true });
-  await t.send('home');
-  await until('the report refuses', async () => (await energy()).status === 503);
-  const ready = await t.ready();
-  expect(ready.status).toBe(503);
-  expect(ready.text).toContain('the lake of workgroup home cannot be read');
-  await until('the status says so', async () => {
-    const shown = await runCommand(['status'], { cwd: t.cwd });
-    return /home, publish at .*lake/.test(shown.stdout);
-  });
-  expect((await energy()).status).toBe(503);
 });

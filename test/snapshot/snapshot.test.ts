@@ -64,7 +64,7 @@ test('a snapshot taken while everything continues has exactly the rows of its ch
       }
       await shard.close();
     }),
-    { numRuns: rounds(5, 100), interruptAfterTimeLimit: 60_000 },
+    { numRuns: rounds(3, 100), interruptAfterTimeLimit: 60_000 },
   );
 });
 
@@ -98,7 +98,7 @@ test('a second pack has only changed blocks, and the packs of a snapshot stay fe
   expect((await packsOf(store, unchanged)).map(({ key }) => key)).toEqual([unchanged.pack, first.pack]);
 
   let last: TakenSnapshot = unchanged;
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < rounds(5, 8); round++) {
     // Less and less is written again, so each pack keeps a few blocks in use.
     const rows = `id < ${(4 - (round % 4)) * 122_880}`;
     await shard.transaction((connection) =>

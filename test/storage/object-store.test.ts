@@ -7,6 +7,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { probeStore } from '../../src/storage/probe-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
+import { rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -118,7 +119,7 @@ describe.each(kinds)('objects in a $kind', ({ open, skip, kind }) => {
           sorted.filter((key) => key.startsWith(prefix) && key > after),
         );
       }),
-      { numRuns: kind === 'folder' ? 100 : 8 },
+      { numRuns: kind === 'folder' ? rounds(30, 100) : rounds(4, 8) },
     );
   });
 });

@@ -107,6 +107,15 @@ export function readings(first: number, end: number): Reading[] {
   });
 }
 
+/** The energy of each day of the readings: what the register grows from one midnight to the next, and to the last reading. */
+export const KNOWN_WH: readonly number[] = [965, 958, 947];
+
+/** The energy of each day of the readings, as a report tells it. */
+export async function reportedWh(service: Pick<ServiceProcess, 'url' | 'token'>): Promise<number[]> {
+  const told = JSON.stringify(await dailyEnergy(service));
+  return [...told.matchAll(/"energyWh":(\d+)/g)].map(([, energy]) => Number(energy));
+}
+
 export interface Reading {
   atMs: number;
   totalWh: number;

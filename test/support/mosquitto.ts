@@ -68,11 +68,11 @@ export const brokerMissing: string | undefined =
  */
 export async function startBroker(
   users?: Readonly<Record<string, string>>,
-  { tls = false }: { tls?: boolean } = {},
+  { tls = false, port: wanted }: { tls?: boolean; port?: number } = {},
 ): Promise<TestBroker> {
   const programs = findPrograms()!;
   const folder = await mkdtemp(join(tmpdir(), 'wattline-mosquitto-'));
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
   const tlsPorts = tls ? [await freePort(), await freePort()] : [];
   const settings = join(folder, 'mosquitto.conf');
   const passwords = join(folder, 'passwords');

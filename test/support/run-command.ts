@@ -5,14 +5,15 @@ import type { CliResult } from './run-cli.ts';
 /**
  * Runs a command inside this process, which takes a fifth of the CPU of a process of its own (`runCli`). `stderr` has its messages, but not its
  * log events. Each command has other tests that start it as a process.
+ * @param options.run another program than the command line
  */
 export async function runCommand(
   args: readonly string[],
-  { cwd, environment }: { cwd: string; environment?: Record<string, string> },
+  { cwd, environment, run = main }: { cwd: string; environment?: Record<string, string>; run?: typeof main },
 ): Promise<CliResult> {
   let stdout = '';
   let stderr = '';
-  const code = await main(args, {
+  const code = await run(args, {
     cwd,
     environment: processEnvironment(environment),
     isInteractive: false,

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { atEnd } from './shared.ts';
 
 /** A new empty folder, removed when the test has finished. */
 export function tempDir(): string {
   const path = mkdtempSync(join(tmpdir(), 'wattline-test-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  atEnd(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }

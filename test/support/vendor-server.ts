@@ -59,6 +59,8 @@ export interface VendorMessage {
   offset: bigint;
   storeTimeMs: number;
   value: number;
+  /** Other members, also instead of those that this server writes. */
+  more?: Record<string, unknown>;
 }
 
 export interface VendorRequest {
@@ -82,6 +84,8 @@ export interface VendorServer {
   append(count: number, options?: { step?: bigint; everyMs?: number }): VendorMessage[];
   /** Forgets the oldest messages; an offset among them is then answered with `expiredStatus`. */
   trim(count: number): void;
+  /** Has all forgotten messages again, as a copy of the log would. */
+  restore(): void;
   /** Begins another log: offsets start low again. */
   recreate(): void;
   /** A message as this server writes it. */
@@ -103,6 +107,7 @@ export const vendorDevice = '11111111-2222-4333-8444-555555555555';
 export async function startVendor(dialect: Partial<Dialect> = {}): Promise<VendorServer> {
   let epoch = 1;
   let forgotten = 0n;
+  let trimmed: VendorMessage[] = [];
   let lastOffset = 1_000n;
   let lastStoreTimeMs = 1_760_000_000_000;
   let served = 0;
@@ -132,6 +137,12 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
     trim(count) {
       const gone = vendor.messages.splice(0, count);
       forgotten = gone.at(-1)?.offset ?? forgotten;
+      trimmed.push(...gone);
+    },
+    restore() {
+      vendor.messages.unshift(...trimmed);
+      trimmed = [];
+      forgotten = 0n;
     },
     recreate() {
       epoch++;
@@ -271,7 +282,7 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
     return { status: 200, body, headers: { ...headers, 'content-type': contentType } };
   }
 
-  function spelled({ offset, storeTimeMs, value }: VendorMessage): Record<string, unknown> {
+  function spelled({ offset, storeTimeMs, value, more }: VendorMessage): Record<string, unknown> {
     const { deviceAs, eventTimeAs } = vendor.dialect;
     return {
       offset: asOffset(offset),
@@ -281,6 +292,7 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
       [eventTimeAs]: asTime(storeTimeMs - 500),
       store_time: asTime(storeTimeMs),
       data: { value, note: 'text' },
+      ...more,
     };
   }
 

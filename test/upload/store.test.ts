@@ -10,6 +10,7 @@ import { type StoreOutcome, storeUpload } from '../../src/upload/store-upload.ts
 import type { BudgetRow, MeterRow, Upload } from '../../src/upload/upload-rows.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 
@@ -303,7 +304,7 @@ test('after uploads in any order the energy of a register follows from its value
           expect(found.getRows()).toEqual(expected);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: rounds(10, 25) },
     );
   }));
 
@@ -355,6 +356,6 @@ test('after uploads in any order valid intervals never overlap, leave no gap, an
         );
         expect(found.getRows()).toEqual(expected);
       }),
-      { numRuns: 25 },
+      { numRuns: rounds(10, 25) },
     );
   }));

@@ -8,7 +8,7 @@ import { printData } from '../terminal/output.ts';
 export function addReloadCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('reload')
-    .description('apply changed workgroups and exports of the configuration to the running service')
+    .description('apply changed workgroups, exports and alerts of the configuration to the running service')
     .addHelpText('after', help)
     .action(async () => {
       const { dataDir } = readConfig(command, terminal);
@@ -33,12 +33,14 @@ function describe({
   added,
   changed,
   removed,
+  alerts,
   needRestart,
 }: ConfigReloaded & { processId: number; roles: string[] }): string {
   const facts = [
     ...(added.length > 0 ? [`added ${listOf(added)}`] : []),
     ...(changed.length > 0 ? [`changed ${listOf(changed)}`] : []),
     ...(removed.length > 0 ? [`removed ${listOf(removed)}`] : []),
+    ...(alerts ? ['changed the alerts'] : []),
   ];
   const restart =
     needRestart.length > 0 ? `  not applied, because a change needs a restart: ${listOf(needRestart)}\n` : '';
@@ -53,7 +55,7 @@ function listOf(names: readonly string[]): string {
 }
 
 const help = `
-Every process of the service on this machine that works on dataDir reads its configuration again. Workgroups and exports are applied: added,
+Every process of the service on this machine that works on dataDir reads its configuration again. Workgroups, exports and alerts are applied: added,
 changed and removed. Other workgroups continue without interruption. The data of a removed workgroup are kept. Other settings need a restart;
 the changed ones are listed. If the configuration has problems, all are printed with their paths, nothing changes, and the exit code is 2.
 SIGHUP does the same in one process, and the log has the result.

@@ -58,10 +58,11 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       const batchCount = 60_000;
       const rounds = Number(SEQUENCES_PER_MS / BigInt(batchCount));
       const start = offsetOf(clock.now());
-      for (let round = 0; round < rounds; round++) await log.append(tinyBatch(batchCount));
+      const batch = tinyBatch(batchCount);
+      for (let round = 0; round < rounds; round++) await log.append(batch);
       const { next } = await log.bounds();
       expect(next).toBe(start + BigInt(rounds * batchCount));
-      await log.append(tinyBatch(batchCount));
+      await log.append(batch);
       const border = start + SEQUENCES_PER_MS;
       const outcome = await readFrom(log, border - 2n, { limit: 4 });
       const messages = decodeParts(outcome.parts);

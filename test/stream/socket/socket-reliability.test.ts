@@ -13,6 +13,7 @@ import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { heldBytes } from '../../support/held-bytes.ts';
 import { telemetryBatch, wideTelemetry } from '../../support/messages.ts';
 import { nextEvent, openRaw, openRawWith } from '../../support/raw-socket.ts';
+import { rounds } from '../../support/rounds.ts';
 import { type ClientOptions, clientOf, connectTo } from '../../support/socket-client.ts';
 import { startStreamService } from '../../support/stream-service.ts';
 import { createTestClock } from '../../support/test-clock.ts';
@@ -32,18 +33,26 @@ async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
   return { ...service, clock, log, tokenText, connect };
 }
 
+/** Messages of some 8 MB for each batch. */
+async function appendWide(log: StreamLog, batches: number): Promise<void> {
+  const batch = encodeMessages(wideTelemetry(10_000), 'solar');
+  for (let count = 0; count < batches; count++) await log.append(batch);
+}
+
 const request = (more: Record<string, unknown> = {}) => ({ requestId: randomUUID(), ...more });
 
+const IDLE = rounds(300, 1_000);
+const SUBSCRIBERS = rounds(40, 100);
 // This test comes first, while there is no other garbage.
-test('a thousand idle connections cost little memory and end together', async () => {
+test(`${IDLE} idle connections cost little memory and end together`, async () => {
   const { baseUrl, tokenText, socket, stream } = await setUp();
   const before = await heldBytes();
   const raws: WebSocket[] = [];
-  for (let number = 0; number < 1_000; number += 50)
+  for (let number = 0; number < IDLE; number += 50)
     raws.push(...(await Promise.all(Array.from({ length: 50 }, () => openRawWith(baseUrl, tokenText)))));
   for (const raw of raws) raw.send(`42${JSON.stringify([socketEvents.subscribe, request()])}`);
-  await until('all have subscribed', () => socket.counts().subscriptions === 1_000);
-  const kilobytes = ((await heldBytes()) - before) / 1_000 / 1024;
+  await until('all have subscribed', () => socket.counts().subscriptions === IDLE);
+  const kilobytes = ((await heldBytes()) - before) / IDLE / 1024;
   process.stdout.write(
     `an idle connection takes ${kilobytes.toFixed(0)} KiB, its client in this process included\n`,
   );
@@ -173,7 +182,7 @@ test('a client with unacknowledged frames of ended subscriptions is at last not 
 describe('a client that reads nothing', () => {
   test('costs about one frame of memory, and is ended once it is far behind', async () => {
     const { log, baseUrl, tokenText, clock, socket } = await setUp();
-    for (let batch = 0; batch < 10; batch++) await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
+    await appendWide(log, 10);
     const readers = await Promise.all(Array.from({ length: 8 }, () => openRawWith(baseUrl, tokenText)));
     const before = await heldBytes();
     for (const reader of readers) {
@@ -197,7 +206,7 @@ describe('a client that reads nothing', () => {
 
   test('delays the end of the service by a few seconds at most', async () => {
     const { app, log, baseUrl, tokenText, stream, socket } = await setUp();
-    for (let batch = 0; batch < 5; batch++) await log.append(encodeMessages(wideTelemetry(10_000), 'solar'));
+    await appendWide(log, 5);
     const reader = await openRawWith(baseUrl, tokenText);
     reader.send(`42${JSON.stringify([socketEvents.subscribe, request({ timestamp: 0 })])}`);
     reader.pause();
@@ -217,7 +226,7 @@ describe('a client that reads nothing', () => {
   });
 });
 
-test('a hundred subscribers cost one read of the log for each batch', async () => {
+test(`${SUBSCRIBERS} subscribers cost one read of the log for each batch`, async () => {
   const reads: bigint[] = [];
   const service = await setUp({
     clock: systemClock,
@@ -233,7 +242,7 @@ test('a hundred subscribers cost one read of the log for each batch', async () =
     },
   });
   const readers = await Promise.all(
-    Array.from({ length: 100 }, async () => {
+    Array.from({ length: SUBSCRIBERS }, async () => {
       const client = await service.connect();
       const reader = client.subscribe(request());
       await reader.answer;

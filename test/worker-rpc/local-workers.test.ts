@@ -1,0 +1,38 @@
+import { utimesSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { machineName } from '../../src/lib/machine-name.ts';
+import { findLocalWorkers } from '../../src/worker-rpc/local-workers.ts';
+import { writeWorkerFile } from '../../src/worker-rpc/rpc-file.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const { pid } = process;
+const HOUR_S = 3_600;
+
+/** The worker is this process. @param writtenS when it wrote its file, in seconds before now */
+function find(machine: string, writtenS = 0) {
+  const dataDir = tempDir();
+  writeWorkerFile(dataDir, { port: 1, secret: 's'.repeat(32), pid, machine });
+  const atS = Date.now() / 1_000 - writtenS;
+  utimesSync(join(dataDir, 'control', 'workers', `${pid}.json`), atS, atS);
+  return findLocalWorkers(dataDir);
+}
+
+test('a process that lives is the worker of its file', () => {
+  expect(find(machineName())).toEqual({ kind: 'living' });
+});
+
+test('it is, too, if it reads another id of the last start than a command, as in a container', () => {
+  expect(find(`${hostname()} 6f1c6f0e-0000-4000-8000-000000000000`)).toEqual({ kind: 'living' });
+});
+
+test('it is not if the machine was restarted, and the process is younger than the file', () => {
+  const olderThanProcess = process.uptime() + HOUR_S;
+  const before = `${hostname()} 6f1c6f0e-0000-4000-8000-000000000000`;
+  expect(find(before, olderThanProcess)).toEqual({ kind: 'ended', pid });
+});
+
+test('files of other machines say nothing', () => {
+  expect(find('elsewhere 6f1c6f0e-0000-4000-8000-000000000000')).toEqual({ kind: 'none' });
+});
