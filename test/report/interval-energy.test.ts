@@ -143,6 +143,34 @@ test('the intervals are of the method from which the day was read', async () => 
   ]);
 });
 
+test('with `top` the series with most energy come first, and the others are added up', async () => {
+  const at = await openReport();
+  const first = Date.UTC(2026, 10, 18);
+  await publishReadings(at, 'Etc/UTC', [
+    ...readingsOf(1, first + 21_600_000, first + 86_400_000),
+    ...readingsOf(2, first + 43_200_000, first + 86_400_000),
+    ...readingsOf(3, first + 21_600_000, first + 64_800_000),
+  ]);
+  for (const grouping of ['', '&groupBy=source', '&groupBy=source&timezone=Asia/Kolkata']) {
+    const range = `startDate=2026-11-18&endDate=2026-11-18${grouping}`;
+    const { energyWh: all } = (await profiles(at, range))['2026-11-18']!;
+    const sumOf = (key: string) => Math.abs(all[key]!.reduce<number>((sum, wh) => sum + (wh ?? 0), 0));
+    const [largest, ...others] = Object.keys(all).sort((a, b) => sumOf(b) - sumOf(a));
+    const sums = all[largest!]!.map((_, index) => {
+      const known = others.flatMap((key) => all[key]![index] ?? []);
+      return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
+    });
+    expect(others.length).toBeGreaterThan(1);
+    expect(sums.filter((wh) => wh === null).length).toBeGreaterThan(0);
+    const { energyWh: top } = (await profiles(at, `${range}&top=1`))['2026-11-18']!;
+    expect(Object.entries(top)).toEqual([
+      [largest, all[largest!]],
+      ['others', sums],
+    ]);
+    expect((await profiles(at, `${range}&top=100`))['2026-11-18']!.energyWh).toEqual(all);
+  }
+});
+
 test('days without energy have an empty profile, and so has everything before the first publication', async () => {
   const at = await openReport({ timezone: 'Pacific/Apia' });
   // The day that Samoa left out.
