@@ -19,6 +19,8 @@ import { fillDays } from '../test/support/fill-days.ts';
 export const WORKGROUP = 'bench';
 export const DEVICES = 1_000;
 const SOURCES = ['battery', 'grid', 'pv'];
+/** The day that has 15-minute intervals. */
+export const PROFILE_DAY = '2026-06-21';
 export const THREADS = 2;
 const ROUNDS = 9;
 
@@ -114,6 +116,7 @@ export async function fillLake(dataDir: string, print: (line: string) => void): 
     sources: SOURCES,
     firstDay: '2026-01-01',
     days: 365,
+    profileDay: PROFILE_DAY,
   };
   const ms = await fillDays(dataDir, filled);
   print(`publish, ${DEVICES * SOURCES.length * 365} days in 12 months: ${ms.toFixed(0)} ms`);

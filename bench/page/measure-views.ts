@@ -12,7 +12,7 @@ import { createUpProcess, type ServiceProcess } from '../../test/support/up-proc
 import { findBrowser } from '../../test/web/support/find-browser.ts';
 import type { Ratio } from '../decode.ts';
 import { cpuSeconds, loadOfMachine } from '../process-costs.ts';
-import { DEVICES, fillLake, median, WORKGROUP } from '../report.ts';
+import { DEVICES, fillLake, median, PROFILE_DAY, WORKGROUP } from '../report.ts';
 
 const ROUNDS = 3;
 const QUICK_MS = 100;
@@ -40,6 +40,7 @@ const views = [
     view: `quality?by=source&from=2026-01-01&to=2026-03-31`,
     shown: '.heat path',
   },
+  { name: 'day', view: `day?day=${PROFILE_DAY}&with=2026-06-20`, shown: '.column' },
   { name: 'energy of a year', view: `energy?${year}`, shown: '.column, .empty' },
 ] as const;
 

@@ -139,6 +139,18 @@ export async function startShowcase(folder: string): Promise<Showcase> {
       },
       300_000,
     );
+    await until(
+      'the month is compared with its budget',
+      async () => {
+        const answer = await fetch(
+          `${service.url}/api/v1/orgs/${WORKGROUP}/sites/house/variance?startDate=${yesterday.slice(0, 7)}-01&endDate=${yesterday}`,
+          { headers: { Authorization: `Bearer ${service.token}` } },
+        );
+        const { days } = (await answer.json()) as { days: Record<string, { actualWh: number | null }> };
+        return Object.values(days).every(({ actualWh }) => actualWh !== null);
+      },
+      300_000,
+    );
     await send(service, 'POST', `orgs/${WORKGROUP}/exports/morning/run`, '{}', 'json');
     return { service, yesterday, misread: GARAGE, stop };
   } catch (error) {

@@ -8,8 +8,8 @@
 -- Selects the 15-minute intervals of the days of "counted", from the stream from which each day was read. Every interval of a day has a row;
 -- energy_wh is null if no measurement covers it.
 -- Reads counted (see report/select_counted). $days, $own_days, $starts_ms, $ends_ms: the parts of the answered days that lie in one day of the
--- workgroup, from the time zone database. $interval_files: the files of the generation with these days. answer_intervals_by_source and
--- answer_intervals_by_device read it as "slot".
+-- workgroup, from the time zone database. $interval_files: the files of the generation with these days. answer_intervals_by_source,
+-- answer_intervals_by_device, intervals_by_source and intervals_by_device read it as "slot".
 WITH piece AS (
   SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($own_days::VARCHAR[])::DATE AS own_day,
     unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
@@ -56,5 +56,35 @@ FROM (
   SELECT day, device, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
   FROM (SELECT day, device, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms)
   GROUP BY day, device
+)
+GROUP BY day
+
+-- name: intervals_by_source
+-- Selects the 15-minute energy of sources. name: as JSON text. report/answer_top_intervals reads it as "profile".
+SELECT day, to_json(concat(device, '.', source))::VARCHAR AS name, at_ms, energy_wh FROM slot
+
+-- name: intervals_by_device
+-- The same of devices.
+SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms
+
+-- name: answer_top_intervals
+-- Returns one row for each day with energy, like answer_intervals_by_device: the $top names with most energy in the range, largest first, and the sum of
+-- all others as "others". An interval of the others is null if none of them is known. Reads profile.
+, ranked AS (
+  SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC NULLS LAST, name) AS place FROM profile GROUP BY name
+),
+member AS (
+  SELECT day, CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name, least(place, $top::BIGINT + 1) AS member_place, at_ms,
+    sum(energy_wh)::BIGINT AS energy_wh
+  FROM profile
+  JOIN ranked USING (name)
+  GROUP BY ALL
+)
+SELECT
+  day::VARCHAR AS day,
+  encode(string_agg(concat(member_name, ':[', profile, ']'), ',' ORDER BY member_place)) AS members
+FROM (
+  SELECT day, member_name, member_place, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
+  FROM member GROUP BY day, member_name, member_place
 )
 GROUP BY day

@@ -14,11 +14,11 @@ export interface DayFingerprint {
   hash: string;
 }
 
-/** @returns the fingerprint of each day, and the total energy of all rows in Wh */
+/** @returns the fingerprint of each day, and the total energy of all rows in Wh; null if no row has any, which is not zero */
 export async function readFingerprints(
   connection: DuckDBConnection,
   select: RowSelect,
-): Promise<{ days: DayFingerprint[]; totalWh: number }> {
+): Promise<{ days: DayFingerprint[]; totalWh: number | null }> {
   const found = await queryText<{
     day: string;
     row_count: bigint;
@@ -32,7 +32,8 @@ export async function readFingerprints(
     energyWh: Number(energy_wh ?? 0),
     hash,
   }));
-  return { days, totalWh: found.reduce((sum, { total_wh }) => sum + Number(total_wh ?? 0), 0) };
+  const totals = found.flatMap(({ total_wh }) => (total_wh === null ? [] : [Number(total_wh)]));
+  return { days, totalWh: totals.length === 0 ? null : totals.reduce((sum, wh) => sum + wh, 0) };
 }
 
 /**

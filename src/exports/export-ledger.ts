@@ -44,8 +44,8 @@ export const runSchema = z.object({
       /** The generation of the lake that it was made from. */
       generation: z.number().int(),
       zone: z.string(),
-      energyWh: z.number(),
-      /** The sum of the energy of all rows. */
+      /** The sum of the energy of all rows; null if no row has any. */
+      energyWh: z.number().nullable(),
       rowsHash: z.string(),
       days: z.array(dayFactsSchema),
     })

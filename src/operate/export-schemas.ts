@@ -20,7 +20,7 @@ export const exportRunSchema = z.object({
       name: z.string(),
       rows: count,
       bytes: count,
-      energyWh: z.number(),
+      energyWh: z.number().nullable().meta({ description: 'Null if no row has energy, which is not zero' }),
       generation: count,
       sha256: z.string(),
     })

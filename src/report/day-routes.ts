@@ -42,6 +42,8 @@ export interface DayRoute {
   rows: SelectEnergyRows;
   /** The same for other periods than days, by the parameter `resolution`. */
   periods?: Readonly<Record<EnergyPeriod, { report: DayReport; rows: SelectEnergyRows }>>;
+  /** True if it also answers with the largest series and the sum of the others, by the parameter `top`. */
+  hasTop?: boolean;
   /** True if it is also answered by the days of other zones, by the parameter `timezone`. */
   hasZones?: boolean;
   daysMax: number;
@@ -73,7 +75,8 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         tags: ['report'],
         params: addressSchema,
         querystring: dayQuerySchema(daysMax).extend({
-          ...(route.periods && { ...resolutionShape, ...topShape }),
+          ...(route.periods && resolutionShape),
+          ...(route.hasTop && topShape),
           ...(route.hasZones && zoneShape),
         }),
         response: taggedAnswers(route.answer),

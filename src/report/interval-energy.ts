@@ -1,3 +1,4 @@
+import { commonTable } from '../balance/balance-sql.ts';
 import { dayBounds, formatInstant, INTERVAL_MS } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
@@ -16,9 +17,12 @@ export const intervalEnergy: DayReport = {
     files: filesOfDays(generation, query),
     interval_files: filesOfIntervals(generation, query),
   }),
-  select: ({ bySource }) =>
-    `, slot AS (\n${loadSql('report/select_intervals')})\n${loadSql(bySource ? 'report/answer_intervals_by_source' : 'report/answer_intervals_by_device')}`,
-  parameters: pieceParameters,
+  select: (query) =>
+    `, ${commonTable('slot', loadSql('report/select_intervals'))}${query.top === undefined ? allSql(query) : topSql(query)}`,
+  parameters: (query) => ({
+    ...pieceParameters(query),
+    ...(query.top !== undefined && { top: query.top }),
+  }),
   frame(query) {
     const bounds = new Map(boundsOf(shownDays(query)).map((one) => [one.day, one]));
     return (day) => {
@@ -33,6 +37,16 @@ export const intervalEnergy: DayReport = {
   // Five million intervals: about 25 MB.
   seriesMax: 50_000,
 };
+
+function allSql({ bySource }: DayQuery): string {
+  return `\n${loadSql(bySource ? 'report/answer_intervals_by_source' : 'report/answer_intervals_by_device')}`;
+}
+
+/** The largest series, and the sum of the others. */
+function topSql({ bySource }: DayQuery): string {
+  const profile = loadSql(bySource ? 'report/intervals_by_source' : 'report/intervals_by_device');
+  return `,\n${commonTable('profile', profile)}\n${loadSql('report/answer_top_intervals')}`;
+}
 
 /** The parts of the days of the answer that lie in one day of the workgroup. A day without a piece is skipped by its zone. */
 function pieceParameters(query: DayQuery): SqlParameters {

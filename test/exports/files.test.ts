@@ -34,3 +34,11 @@ test('a day is written as CSV that a spreadsheet reads, and nothing in it is a f
     '',
   ]);
 });
+
+test('a file without any energy says so, and does not say zero', async () => {
+  const at = await openExportFixture([{}]);
+  await storeDays(at.shard, [{ day: '2026-11-17', device: 1, energyWh: 10 }]);
+  await at.publish();
+  const { run: done } = await at.exports.run('export1', run, signal);
+  expect(done.file).toMatchObject({ rows: 0, energyWh: null });
+});

@@ -47,7 +47,12 @@ test('the OpenAPI description has the endpoints, their parameters and their answ
             ['top', 'query', false],
           ]
         : []),
-      ...(path === reports[2] ? [['timezone', 'query', false]] : []),
+      ...(path === reports[2]
+        ? [
+            ['top', 'query', false],
+            ['timezone', 'query', false],
+          ]
+        : []),
       ['workgroupId', 'path', true],
     ]);
     expect(Object.keys(operation!.responses)).toEqual(['200', '304', '400', '401', '403', '429', '503']);

@@ -17,6 +17,8 @@ export interface FilledDays {
   days: number;
   /** `mixed`: one day in a hundred is missing, and four have flags. Default: all days are good. */
   quality?: 'good' | 'mixed';
+  /** A day of UTC+0 or near it that has 15-minute intervals too, between 06:00 and 18:00 UTC. Default: none. */
+  profileDay?: string;
 }
 
 const THREADS = 2;
@@ -26,7 +28,7 @@ const THREADS = 2;
  * @returns the duration of the publication, ms
  */
 export async function fillDays(dataDir: string, filled: FilledDays): Promise<number> {
-  const { workgroupId, devices, sources, firstDay, days, quality = 'good' } = filled;
+  const { workgroupId, devices, sources, firstDay, days, quality = 'good', profileDay } = filled;
   const lakeDir = join(dataDir, 'lake');
   const shard = await openShard({
     path: join(dataDir, 'warehouse', `${workgroupId}.duckdb`),
@@ -48,6 +50,20 @@ export async function fillDays(dataDir: string, filled: FilledDays): Promise<num
        )
        WHERE ${quality === 'good'} OR dice >= 10`,
       { day: firstDay, sources: listValue([...sources]) },
+    );
+    if (profileDay === undefined) return;
+    await connection.run(
+      `INSERT INTO series (series_id, stream_id, device, source, first_ms, last_ms)
+       SELECT row_number() OVER (ORDER BY device, source), stream_id, device, source, epoch_ms(day), epoch_ms(day)
+       FROM daily_energy WHERE day = $day::DATE`,
+      { day: profileDay },
+    );
+    await connection.run(
+      `INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags)
+       SELECT series_id, epoch_ms(day) + (24 + quarter) * 900000, energy_wh // 48 + CASE WHEN quarter < energy_wh % 48 THEN 1 ELSE 0 END, 900000, 0
+       FROM daily_energy JOIN series USING (device, source), (SELECT range AS quarter FROM range(48))
+       WHERE day = $day::DATE`,
+      { day: profileDay },
     );
   });
   const startedMs = performance.now();

@@ -14,6 +14,7 @@ import {
   comparedWithUsual,
   completeUpTo,
   firstDayOf,
+  missingOfDay,
   sumOfMonth,
 } from '../../src/web/facts/overview-facts.ts';
 import { profileColumns } from '../../src/web/facts/profile-columns.ts';
@@ -285,6 +286,19 @@ describe('the overview', () => {
     expect(comparedWithUsual(() => undefined, today).wh).toBeNull();
   });
 
+  test('says how much of a day is not measured, by the least measured source', () => {
+    const days = {
+      [today]: {
+        a: value(1, { flags: ['partial'], coverage: 95 / 96 }),
+        b: value(1, { flags: ['partial'], coverage: 0.5 }),
+        c: value(1, { coverage: 0.9995 }),
+      },
+    };
+    const minutesOf = (...keys: string[]) => missingOfDay(days, today, (key) => keys.includes(key)) / 60_000;
+    expect([minutesOf('a'), minutesOf('a', 'b', 'c'), minutesOf('c'), minutesOf()]).toEqual([15, 720, 0, 0]);
+    expect(missingOfDay({}, today, all)).toBe(0);
+  });
+
   test('the month to date leaves days before the first data alone', () => {
     const at = (consumptionWh: number | null) => ({ consumptionWh }) as Balances[string];
     const balances = {
@@ -363,6 +377,36 @@ test('a profile keeps gaps, knows where it ends, and has its strongest interval'
     missing: 1,
     peak: { time: '00:30', wh: 5 },
   });
+});
+
+test('a profile of many sources has the largest in colours, and all others are one series', () => {
+  const [own, others] = [Array.from({ length: 9 }, (_, index) => `d${index}`), ['others']];
+  const shown = profileColumns(
+    {
+      start: '2026-11-20T23:00:00.000Z',
+      intervals: 2,
+      energyWh: { ...Object.fromEntries(own.map((key, index) => [key, [index, null]])), others: [100, 1] },
+    },
+    {
+      nameOf: name,
+      roles: new Map(),
+      zone: 'Europe/Berlin',
+      nowMs: Date.parse('2026-11-22T12:00:00Z'),
+      // Its largest sources are others.
+      other: {
+        start: '2026-11-19T23:00:00.000Z',
+        intervals: 2,
+        energyWh: { d8: [1, 1], elsewhere: [20, null] },
+      },
+    },
+  )!;
+  expect(shown.series.map(({ key }) => key)).toEqual([...own.slice(2), ...others]);
+  expect(shown.series.at(-1)!.name).toBe('all others');
+  expect(shown.columns.map(({ values }) => values)).toEqual([
+    [2, 3, 4, 5, 6, 7, 8, 101],
+    [null, null, null, null, null, null, null, 1],
+  ]);
+  expect(shown.columns.map(({ reference }) => reference)).toEqual([21, 1]);
 });
 
 test('hours of a day have ticks in every zone', () => {

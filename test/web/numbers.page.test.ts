@@ -169,6 +169,16 @@ testPage('columns and cells are read with the arrow keys, and lead on with Enter
   await page.goBack();
   await page.locator('.column').first().waitFor();
 
+  const entry = page.locator('.legend-item').first();
+  const faded = page.locator('.column .faded');
+  expect(await faded.count()).toBe(0);
+  await entry.focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => faded.count(), { message: 'one series is before the others' }).toBeGreaterThan(0);
+  expect(await entry.getAttribute('aria-pressed')).toBe('true');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => faded.count()).toBe(0);
+
   await page.goto('/#/shop/quality');
   await page.locator('.heat-active').focus();
   await expect.poll(() => page.locator('.heat-active').getAttribute('aria-label')).toContain('205,000');

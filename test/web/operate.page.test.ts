@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type {
+  AlertsAnswer,
   AuditEntries,
   Backfills,
   DeviceList,
@@ -9,6 +10,7 @@ import type {
   PipelineStatus,
   QuarantineAnswer,
 } from '../../src/web/facts/answers.ts';
+import { until } from '../support/until.ts';
 import { issueToken } from './support/issue-token.ts';
 import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 
@@ -41,6 +43,52 @@ testPage('the quarantine shows what was received, and says what trying again bri
   await part.getByRole('button', { name: 'Try all of it again' }).click();
   await part.getByText('Nothing of it can be used now').waitFor();
   expect(complaints).toEqual([]);
+});
+
+testPage('an open alert is listed, seen and snoozed by clicks, and a reader has no buttons', async () => {
+  const alertsOf = () => ask<AlertsAnswer>('shop/alerts');
+  const isSilence = ({ condition }: AlertsAnswer['alerts'][number]) => condition === 'deviceSilent';
+  await until('the alert was sent', async () =>
+    (await alertsOf()).alerts.some((alert) => isSilence(alert) && alert.told.length > 0),
+  );
+  const { alerts, total, unseen } = await alertsOf();
+  const silence = alerts.find(isSilence)!;
+  const { page, complaints } = await openPage();
+  await signIn(page, 'shop/pipeline');
+  const card = page.getByRole('region', { name: 'Alerts' });
+  const row = card.getByRole('row', { name: silence.text });
+  await row.getByRole('cell', { name: 'sent', exact: true }).waitFor();
+  expect(silence.text).toContain('garage');
+  expect(await card.locator('.sentence').textContent()).toMatch(
+    new RegExp(`^${total}\\sopen alerts?, ${unseen} not seen`),
+  );
+
+  await row.getByRole('button', { name: 'Seen' }).click();
+  await row.getByRole('cell', { name: 'seen', exact: true }).waitFor();
+  expect(await row.getByRole('button').count()).toBe(0);
+  const after = await alertsOf();
+  expect(after.unseen).toBe(unseen - 1);
+  expect(after.alerts.find(isSilence)!.seenBy).toContain('token:');
+
+  await card.getByRole('button', { name: 'Send nothing for 12 hours' }).click();
+  await card.getByText('All alerts are snoozed until').waitFor();
+  const [snooze, ...others] = (await alertsOf()).snoozes;
+  expect([snooze!.condition, others]).toEqual(['all', []]);
+  const hours = (Date.parse(snooze!.until) - Date.now()) / 3_600_000;
+  expect(hours).toBeGreaterThan(11);
+  expect(hours).toBeLessThanOrEqual(12);
+  await card.getByRole('button', { name: 'Send again' }).click();
+  await card.getByText('All alerts are snoozed until').waitFor({ state: 'detached' });
+  expect((await alertsOf()).snoozes).toEqual([]);
+  expect(complaints).toEqual([]);
+
+  const { token } = await issueToken({ shop: { permissions: ['search:read'] } });
+  const reader = await openPage();
+  await signIn(reader.page, 'shop/pipeline', token);
+  const theirs = reader.page.getByRole('region', { name: 'Alerts' });
+  await theirs.getByRole('row', { name: silence.text }).waitFor();
+  expect(await theirs.getByRole('button').count()).toBe(0);
+  expect(reader.complaints).toEqual([]);
 });
 
 testPage('a backfill is previewed, started, and listed with its end', async () => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
@@ -49,24 +50,53 @@ async function installPackage(folder: string): Promise<string> {
   return installed;
 }
 
-testPage('an installed package serves the page', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'wattline-test-package-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const installed = await installPackage(folder);
-  expect(readdirSync(installed)).toEqual(
-    expect.arrayContaining(['dist', 'dist-web', 'docs', 'sql', 'README.md']),
-  );
-  expect(readdirSync(join(installed, 'docs')), 'pictures are not in the package').not.toContain('images');
+testPage(
+  'an installed package serves the page, which goes on by itself when its service was gone',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'wattline-test-package-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const installed = await installPackage(folder);
+    expect(readdirSync(installed)).toEqual(
+      expect.arrayContaining(['dist', 'dist-web', 'docs', 'sql', 'README.md']),
+    );
+    expect(readdirSync(join(installed, 'docs')), 'pictures are not in the package').not.toContain('images');
 
-  const config = { dataDir: './data', workgroups: [{ id: 'home' }] };
-  const program = join(installed, packageFile.bin.wattline);
-  const service = await createUpProcess(join(folder, 'app'), config, 'up', {}, program);
-  onTestFinished(service.kill);
-  await service.start();
-  const { page, complaints } = await openPage({ baseURL: service.url });
-  await signIn(page, 'home/overview', service.token);
-  await page.getByText('No energy yet').waitFor();
-  await page.getByRole('link', { name: 'Pipeline' }).click();
-  await page.locator('.chain').waitFor();
-  expect(complaints).toEqual([]);
-});
+    const config = { dataDir: './data', workgroups: [{ id: 'home' }] };
+    const program = join(installed, packageFile.bin.wattline);
+    const service = await createUpProcess(join(folder, 'app'), config, 'up', {}, program);
+    onTestFinished(service.kill);
+    await service.start();
+    const { page, complaints } = await openPage({ baseURL: service.url });
+    await page.clock.install();
+    await signIn(page, 'home/overview', service.token);
+    await page.getByText('No energy yet').waitFor();
+
+    await page.clock.install();
+    await page.getByRole('link', { name: 'Pipeline' }).click();
+    await page.locator('.chain').waitFor();
+    await service.kill();
+    const untilCount = (part: Locator, count: number) =>
+      expect
+        .poll(async () => {
+          await page.clock.runFor(60_000);
+          return part.count();
+        })
+        .toBe(count);
+    await untilCount(page.locator('.stale'), 1);
+    expect(await page.locator('.stale').textContent()).toContain('cannot be reached');
+    await page.locator('.chain').waitFor();
+    // A page that has nothing yet says so too.
+    await page.getByRole('link', { name: 'Exports' }).click();
+    await page
+      .getByRole('alert')
+      .getByText('The service cannot be reached', { exact: true })
+      .first()
+      .waitFor();
+    await service.start();
+    await untilCount(page.getByRole('alert'), 0);
+    await page.getByText('No closed day has changed').waitFor();
+    await page.getByRole('link', { name: 'Pipeline' }).click();
+    await untilCount(page.locator('.stale'), 0);
+    expect(complaints).toEqual([]);
+  },
+);

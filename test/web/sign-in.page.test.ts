@@ -47,7 +47,7 @@ testPage('a token shows its own workgroups only', async () => {
   await signIn(all.page, 'empty/overview');
   await expect
     .poll(() => all.page.locator('.workgroup option').allTextContents())
-    .toEqual(['empty', 'home', 'island', 'mended', 'shop']);
+    .toEqual(['empty', 'home', 'island', 'mended', 'plants', 'shop']);
   await all.page.getByText('No energy yet').waitFor();
 });
 

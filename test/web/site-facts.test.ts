@@ -91,8 +91,8 @@ test('the budget of a day stands beside its energy, and days without one of them
 });
 
 test('the power of the last known quarter of an hour follows from its energy', () => {
-  const quarter = (productionWh: number | null) =>
-    ({ productionWh, consumptionWh: null, gridImportWh: null }) as unknown as Parameters<
+  const quarter = (productionWh: number | null, gridImportWh: number | null = null) =>
+    ({ productionWh, consumptionWh: null, gridImportWh }) as unknown as Parameters<
       typeof lastQuarter
     >[0][string];
   const quarters = {
@@ -108,4 +108,17 @@ test('the power of the last known quarter of an hour follows from its energy', (
     gridImportW: null,
   });
   expect(lastQuarter({})).toBeUndefined();
+  // An inverter is away since 10:30: the import alone would say nothing of the site. Later it does, because nothing else is known any more.
+  const away = {
+    '2026-11-22T10:00:00.000Z': quarter(100, 5),
+    '2026-11-22T10:15:00.000Z': quarter(250, 0),
+    '2026-11-22T10:30:00.000Z': quarter(null, 1),
+  };
+  expect(lastQuarter(away)).toMatchObject({ productionW: 1_000, gridImportW: 0 });
+  const noon = Date.parse('2026-11-22T12:30:00.000Z');
+  expect(lastQuarter({ ...away, '2026-11-22T12:30:00.000Z': quarter(null, 2) })).toMatchObject({
+    startMs: noon,
+    productionW: null,
+    gridImportW: 8,
+  });
 });

@@ -1,65 +1,30 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { expect } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
-import type { QualityAnswer } from '../../src/web/facts/answers.ts';
-import { fillDays, filledDevices } from '../support/fill-days.ts';
-import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
-import { openPage, served, signIn, testPage } from './support/open-page.ts';
+import type { DailyEnergy, Profiles, QualityAnswer } from '../../src/web/facts/answers.ts';
+import { filledDevices } from '../support/fill-days.ts';
+import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 
-const DEVICES = 400;
 const ANSWER_BYTES_MAX = 1_000_000;
-const WORKGROUP = 'plants';
 /** The width of the names of rows on a wide screen, in pixels. */
 const GUTTER = 168;
 
-let folder: string;
-let service: ServiceProcess;
-/** The first day of three years that end yesterday. */
-let firstDay: string;
-
-beforeAll(async () => {
-  if (inject('page') === undefined) return;
-  folder = mkdtempSync(join(tmpdir(), 'wattline-test-years-'));
-  const { yesterday } = served();
-  firstDay = addDays(yesterday, 1 - 3 * 365);
-  service = await createUpProcess(folder, {
-    dataDir: './data',
-    workgroups: [{ id: WORKGROUP, timezone: 'Europe/Berlin', devices: filledDevices(DEVICES) }],
-  });
-  const { dataDir } = service.config;
-  const filled = { workgroupId: WORKGROUP, devices: DEVICES, sources: ['pv'], firstDay, days: 3 * 365 };
-  await fillDays(dataDir, { ...filled, quality: 'mixed' });
-  await service.start();
-});
-afterAll(async () => {
-  if (!folder) return;
-  await service.kill();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const open = (options = {}) => openPage({ baseURL: service.url, ...options });
-const goTo = (page: Page, view: string) => signIn(page, `${WORKGROUP}/${view}`, service.token);
+const goTo = (page: Page, view: string) => signIn(page, `plants/${view}`);
 
 testPage('a year of 400 devices is one picture that can be read, scrolled and followed', async () => {
-  const { page, complaints } = await open();
+  const { page, complaints } = await openPage();
+  const { firstDay, devices: deviceCount } = served().plants;
   const [from, to] = [addDays(firstDay, 365), addDays(firstDay, 729)];
   await goTo(page, `quality?from=${from}&to=${to}`);
   await page.locator('.heat path').first().waitFor();
-  expect(await page.locator('.row-name').count()).toBe(DEVICES);
-  const answer = await fetch(
-    `${service.url}/api/v1/orgs/${WORKGROUP}/quality?startDate=${from}&endDate=${to}`,
-    { headers: { Authorization: `Bearer ${service.token}` } },
-  );
-  const { devices, kinds } = (await answer.json()) as QualityAnswer;
+  expect(await page.locator('.row-name').count()).toBe(deviceCount);
+  const { devices, kinds } = await ask<QualityAnswer>(`plants/quality?startDate=${from}&endDate=${to}`);
 
   const active = page.locator('.heat-active');
   const nameOf = async (place: 'first' | 'last') => (await page.locator('.row-name')[place]().textContent())!;
   await active.focus();
   expect(await active.getAttribute('aria-label')).toContain(`${await nameOf('first')}, `);
-  for (let step = 0; step < 60; step++) await page.keyboard.press('ArrowDown');
+  for (let step = 0; step < 35; step++) await page.keyboard.press('ArrowDown');
   const rows = page.locator('.heat-rows');
   await expect
     .poll(() => rows.evaluate((element) => element.scrollTop), { message: 'the cell stays in sight' })
@@ -71,7 +36,7 @@ testPage('a year of 400 devices is one picture that can be read, scrolled and fo
   const box = (await rows.boundingBox())!;
   expect((await page.locator('.heat-axis').boundingBox())!.y).toBe(axis!.y);
   const name = await nameOf('last');
-  const { id } = filledDevices(DEVICES).find((one) => one.name === name)!;
+  const { id } = filledDevices(deviceCount).find((one) => one.name === name)!;
   const lastRow = (await page.locator('.row-name').last().boundingBox())!;
   const y = lastRow.y + lastRow.height / 2;
   expect(y).toBeLessThan(box.y + box.height);
@@ -91,12 +56,12 @@ testPage('a year of 400 devices is one picture that can be read, scrolled and fo
   await page.locator('.heat path').first().waitFor();
   await page.getByRole('link', { name: 'Period before' }).click();
   await expect.poll(() => page.url()).toContain(`from=${firstDay}`);
-  await expect.poll(() => page.locator('.row-name').count()).toBe(DEVICES);
+  await expect.poll(() => page.locator('.row-name').count()).toBe(deviceCount);
   expect(complaints).toEqual([]);
 });
 
 testPage('no answer of any page is above a megabyte with 400 devices and three years', async () => {
-  const { page, complaints } = await open();
+  const { page, complaints } = await openPage();
   const sizes: Array<Promise<[url: string, bytes: number]>> = [];
   page.on('response', (response) => {
     sizes.push(
@@ -106,14 +71,15 @@ testPage('no answer of any page is above a megabyte with 400 devices and three y
       ),
     );
   });
-  const { yesterday } = served();
+  const { yesterday, plants } = served();
+  const { firstDay } = plants;
   for (const [view, shown] of [
     ['overview', '.overview .heat path'],
     [`energy?show=devices&from=${firstDay}&to=${yesterday}`, '.column'],
     [`quality?by=source&from=${addDays(yesterday, -91)}&to=${yesterday}`, '.heat path'],
     ['quality', '.heat path'],
     ['devices', '.day-spark'],
-    [`day?day=${yesterday}`, '.empty, .column'],
+    [`day?day=${yesterday}`, '.column'],
   ]) {
     await goTo(page, view!);
     await page.locator(shown!).first().waitFor();
@@ -124,9 +90,27 @@ testPage('no answer of any page is above a megabyte with 400 devices and three y
   expect(complaints).toEqual([]);
 });
 
+testPage('a day of 400 devices has all of their energy, and asks for the largest sources only', async () => {
+  const { yesterday } = served();
+  const { page, answers, complaints } = await openPage();
+  await goTo(page, `day?day=${yesterday}`);
+  await page.locator('.column').first().waitFor();
+  const days = `startDate=${yesterday}&endDate=${yesterday}`;
+  const { [yesterday]: energy } = await ask<DailyEnergy>(`plants/daily-energy?${days}`);
+  const all = Object.values(energy!);
+  expect(all.length).toBeGreaterThan(350);
+  const sum = all.reduce((total, wh) => total + wh, 0);
+  expect(await page.locator('.readout-name data').first().getAttribute('value')).toBe(String(sum));
+  await page.getByText('all others').first().waitFor();
+  const { url } = answers.find((answer) => answer.url.includes('/interval-energy?'))!;
+  const { [yesterday]: profile } = await ask<Profiles>(url.split('/orgs/')[1]!);
+  expect(Object.keys(profile!.energyWh).length).toBeLessThanOrEqual(101);
+  expect(complaints).toEqual([]);
+});
+
 testPage('on a phone long tables are pages of ten blocks, and nothing is scrolled sideways', async () => {
-  const { page } = await open({ viewport: { width: 390, height: 844 } });
-  await goTo(page, `energy?show=devices&from=${firstDay}&to=${served().yesterday}`);
+  const { page } = await openPage({ viewport: { width: 390, height: 844 } });
+  await goTo(page, `energy?show=devices&from=${served().plants.firstDay}&to=${served().yesterday}`);
   const rows = page.locator('.table-block tbody tr');
   await rows.first().waitFor();
   expect(await rows.count()).toBe(10);
@@ -136,42 +120,4 @@ testPage('on a phone long tables are pages of ten blocks, and nothing is scrolle
   await goTo(page, 'devices');
   await expect.poll(() => rows.count()).toBe(10);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-});
-
-testPage('a page says that the service is gone, and goes on by itself when it is back', async () => {
-  const { page } = await open();
-  await page.clock.install();
-  await goTo(page, 'devices');
-  await expect
-    .poll(async () => {
-      await page.clock.runFor(1_000);
-      return page.locator('.day-spark').count();
-    })
-    .toBeGreaterThan(0);
-  await service.kill();
-  const pass = async (ms: number, count: number) =>
-    expect
-      .poll(async () => {
-        await page.clock.runFor(ms);
-        return page.locator('.stale').count();
-      })
-      .toBe(count);
-  await pass(5_000, 1);
-  expect(await page.locator('.stale').textContent()).toContain('cannot be reached');
-  expect(await page.locator('tbody tr').count()).toBe(50);
-  // A page that has nothing yet says so too.
-  await page.getByRole('link', { name: 'Exports' }).click();
-  await page.getByRole('alert').getByText('The service cannot be reached', { exact: true }).first().waitFor();
-
-  await service.start();
-  await expect
-    .poll(async () => {
-      await page.clock.runFor(60_000);
-      return page.getByRole('alert').count();
-    })
-    .toBe(0);
-  await page.getByText('No closed day has changed').waitFor();
-  await page.getByRole('link', { name: 'Devices' }).click();
-  await pass(60_000, 0);
-  await page.locator('.day-spark').first().waitFor();
 });

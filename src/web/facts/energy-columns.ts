@@ -6,6 +6,7 @@ import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.t
 import { columnName, dateNumber, dayAndMonth, monthTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
 import { qualityOf } from './day-quality.ts';
+import { COLOURS, OTHERS, othersName } from './top-series.ts';
 
 /** The columns and series of a picture, and the Wh of each. */
 export interface EnergyColumns {
@@ -18,13 +19,6 @@ interface DaysKnown {
   known: number;
   all: number;
 }
-
-/** At most this many series have a colour of their own; the others are one series. */
-const COLOURS = 8;
-/** The series of an answer with `top` that is the sum of the others. */
-const OTHERS = 'others';
-/** The series that a large answer needs: those with a colour of their own. */
-export const TOP_SERIES = COLOURS - 1;
 
 interface Frame {
   period: DaySpan;
@@ -140,7 +134,7 @@ export function seriesColumns(
         ? [
             {
               key: OTHERS,
-              name: others.includes(OTHERS) ? 'all others' : `${others.length} others`,
+              name: othersName(others),
               tone: 'others',
               side: 1 as const,
             },

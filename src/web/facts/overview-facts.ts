@@ -3,7 +3,10 @@ import type { Balance, Balances, DayDetails, DeviceStatuses, Profiles } from './
 import { splitSeries } from './series.ts';
 
 const INTERVAL_MS = 15 * 60_000;
-const HOUR_MS = 60 * 60_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const LATE_MS = 2 * HOUR_MS;
 /** Fewer days than this are no usual day. */
 const USUAL_DAYS_MIN = 5;
 
@@ -48,6 +51,14 @@ export function sumOfDay(
   return known.length === 0 ? undefined : known.reduce((sum, wh) => sum + wh, 0);
 }
 
+/** How much of a day the least measured of these series lacks, in whole minutes, as milliseconds; 0 if all is measured. */
+export function missingOfDay(details: DayDetails, day: LocalDay, chosen: (key: string) => boolean): number {
+  const missing = Object.entries(details[day] ?? {}).flatMap(([key, { coverage, flags }]) =>
+    chosen(key) && flags.includes('partial') ? [(1 - coverage) * DAY_MS] : [],
+  );
+  return Math.ceil(Math.max(0, ...missing) / MINUTE_MS) * MINUTE_MS;
+}
+
 /** The sum of a month to date over the days that are known. Days before the first data do not count as unknown. */
 export function sumOfMonth(
   balances: Balances,
@@ -82,18 +93,21 @@ export function completeUpTo(
 }
 
 /**
- * The power of the last interval of which something is known, from its energy. Powers are in W; null if not known.
+ * The power of a late interval, from its energy: of those in the two hours before the last known value, the one of which most is known. While a device
+ * is away, the last value is that of the others alone, and says little. Powers are in W; null if not known.
  * @param quarters the balance of each interval of a day, by the start of the interval
  * @returns undefined if nothing is known
  */
 export function lastQuarter(quarters: Balances) {
-  const last = Object.entries(quarters)
-    .filter(([, { productionWh, consumptionWh, gridImportWh }]) =>
-      [productionWh, consumptionWh, gridImportWh].some((wh) => wh !== null),
-    )
-    .map(([start, balance]) => ({ startMs: Date.parse(start), balance }))
-    .reduce<{ startMs: number; balance: Balance } | undefined>(
-      (best, one) => (best && best.startMs > one.startMs ? best : one),
+  const known = Object.entries(quarters)
+    .map(([start, balance]) => ({ startMs: Date.parse(start), balance, count: countKnown(balance) }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => a.startMs - b.startMs);
+  const lateMs = (known.at(-1)?.startMs ?? 0) - LATE_MS;
+  const last = known
+    .filter(({ startMs }) => startMs >= lateMs)
+    .reduce<(typeof known)[number] | undefined>(
+      (best, one) => (best && best.count > one.count ? best : one),
       undefined,
     );
   if (!last) return undefined;
@@ -106,4 +120,8 @@ export function lastQuarter(quarters: Balances) {
     consumptionW: watts(balance.consumptionWh),
     gridImportW: watts(balance.gridImportWh),
   };
+}
+
+function countKnown({ productionWh, consumptionWh, gridImportWh }: Balance): number {
+  return [productionWh, consumptionWh, gridImportWh].filter((wh) => wh !== null).length;
 }

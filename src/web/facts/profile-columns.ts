@@ -4,6 +4,7 @@ import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.t
 import { clockTime } from '../words/time-words.ts';
 import type { Balances, Profiles } from './answers.ts';
 import { presentRoles, valueOfRole } from './energy-columns.ts';
+import { COLOURS, OTHERS, othersName } from './top-series.ts';
 
 type Profile = Profiles[string];
 
@@ -21,8 +22,6 @@ export interface ProfileColumns {
 
 const INTERVAL_MS = 15 * 60_000;
 const HOUR_MS = 60 * 60_000;
-/** Of one role, and of sources without a role. */
-const COLOURS = 8;
 
 /** The balance of each interval in the form of a profile: its series are the roles, also computed ones. @param measured roles that have a source */
 export function profileOfBalance(
@@ -73,11 +72,15 @@ export function profileColumns(
     return role ? stackedRoles.indexOf(role) : stackedRoles.length;
   };
   const sorted = keys.sort((a, b) => rank(a) - rank(b) || nameOf(a).localeCompare(nameOf(b)));
-  const groups = groupsOf(sorted, roles, nameOf);
+  const groups = groupsOf(sorted, roles, nameOf, profile);
   const series: BarSeries[] = groups.map(({ key, name, tone, side }) => ({ key, name, tone, side }));
   const start = Date.parse(profile.start);
+  const own = new Set(groups.flatMap((group) => (group.key === OTHERS ? [] : group.keys)));
+  // Another day can have other series among its largest. All that have no colour are the others.
+  const keysIn = (of: Profile, group: Group) =>
+    group.key === OTHERS ? Object.keys(of.energyWh).filter((key) => !own.has(key)) : group.keys;
   const sumAt = (of: Profile, group: Group, index: number) => {
-    const known = group.keys.flatMap((key) => of.energyWh[key]?.[index] ?? []);
+    const known = keysIn(of, group).flatMap((key) => of.energyWh[key]?.[index] ?? []);
     return known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0);
   };
   const rows = Array.from({ length: profile.intervals }, (_, index) =>
@@ -135,6 +138,7 @@ function groupsOf(
   keys: readonly string[],
   roles: ReadonlyMap<string, BalanceRole>,
   nameOf: (key: string) => string,
+  { energyWh }: Profile,
 ): Group[] {
   const present = stackedRoles.filter((role) => keys.some((key) => roles.get(key) === role));
   if (present.length > 1 || (present.length === 1 && keys.length > COLOURS))
@@ -148,8 +152,12 @@ function groupsOf(
       })),
       // Sources without a role stay out: they may be contained in the others.
     ];
-  const own = keys.length > COLOURS ? keys.slice(0, COLOURS - 1) : keys;
-  const others = keys.slice(own.length);
+  const sumOf = (key: string) =>
+    Math.abs((energyWh[key] ?? []).reduce<number>((sum, wh) => sum + (wh ?? 0), 0));
+  const largest = keys.filter((key) => key !== OTHERS).sort((a, b) => sumOf(b) - sumOf(a));
+  const chosen = new Set(keys.length > COLOURS ? largest.slice(0, COLOURS - 1) : largest);
+  const own = keys.filter((key) => chosen.has(key));
+  const others = keys.filter((key) => !chosen.has(key));
   return [
     ...own.map((key, index) => ({
       key,
@@ -161,8 +169,8 @@ function groupsOf(
     ...(others.length > 0
       ? [
           {
-            key: 'others',
-            name: `${others.length} others`,
+            key: OTHERS,
+            name: othersName(others),
             tone: 'others',
             side: 1 as const,
             keys: [...others],

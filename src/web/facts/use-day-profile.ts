@@ -6,11 +6,13 @@ import { PageWorkContext } from './page-work.ts';
 import { type Answered, useAnswer } from './use-answer.ts';
 
 const INTERVAL_MS = 15 * 60_000;
+/** The service adds up all other sources, so that an answer stays below a megabyte. */
+const SOURCES_MAX = 100;
 
 /**
  * The profile of a day in any zone. The service has profiles of days of the workgroup, so a day of another zone is cut out of two of them.
  * @param day undefined: nothing is asked
- * @param device only this one; undefined for all
+ * @param device only this one; undefined for all: the sources with most energy, and the sum of the others
  */
 export function useDayProfile(
   day: LocalDay | undefined,
@@ -26,7 +28,7 @@ export function useDayProfile(
       : [today(own, bounds.startMs), today(own, bounds.endMs - 1)];
   const only = device ? `&devices=${device}` : '';
   const answered = useAnswer<Profiles>(
-    bounds && `interval-energy?startDate=${first}&endDate=${last}&groupBy=source${only}`,
+    bounds && `interval-energy?startDate=${first}&endDate=${last}&groupBy=source&top=${SOURCES_MAX}${only}`,
   );
   const profile = answered.answer && bounds && cutProfile(answered.answer, bounds);
   return { ...answered, answer: answered.answer && (profile ?? 'none') };

@@ -9,6 +9,7 @@ import {
   rolesThemselves,
 } from '../facts/profile-columns.ts';
 import { namerOf, rolesOf, seriesName, splitSeries } from '../facts/series.ts';
+import { OTHERS } from '../facts/top-series.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { useDayBalance, useDayProfile } from '../facts/use-day-profile.ts';
 import { Select } from '../parts/choice.tsx';
@@ -37,7 +38,10 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
   const balances = useDayBalance(workgroup.maySeeAll && day, zone, 'day', 60_000);
   const roles = rolesOf(balances.answer);
   const measured = new Set(roles.values());
-  const isBalance = measured.size > 1 && !device;
+  // The others of a large answer have no role of their own.
+  const hasOthers =
+    profile.answer !== undefined && profile.answer !== 'none' && OTHERS in profile.answer.energyWh;
+  const isBalance = (measured.size > 1 || (measured.size === 1 && hasOthers)) && !device;
   const quarters = useDayBalance(isBalance && day, zone, 'interval');
   const otherQuarters = useDayBalance(isBalance && other, zone, 'interval');
   const link = (change: Readonly<Record<string, string | undefined>>) =>
@@ -100,7 +104,10 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
           const shown = profileColumns(
             quarters.answer ? profileOfBalance(found, quarters.answer, measured) : found,
             {
-              nameOf: namerOf(Object.keys(found?.energyWh ?? {}), statuses.answer),
+              nameOf: namerOf(
+                Object.keys(found?.energyWh ?? {}).filter((key) => key !== OTHERS),
+                statuses.answer,
+              ),
               roles: quarters.answer ? rolesThemselves : roles,
               zone,
               nowMs: Date.now(),
@@ -178,7 +185,7 @@ function knownWords({ lastKnown, isWhole }: ProfileColumns, isToday: boolean): s
 
 const CHIPS_MAX = 12;
 const devicesOf = (energyWh: object) => [
-  ...new Set(Object.keys(energyWh).map((key) => splitSeries(key).device)),
+  ...new Set(Object.keys(energyWh).flatMap((key) => (key === OTHERS ? [] : [splitSeries(key).device]))),
 ];
 
 const backNames: Readonly<Record<number, string>> = {

@@ -1,15 +1,10 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { Balances, DailyEnergy, DayDetails, DeviceStatuses } from '../facts/answers.ts';
-import {
-  balanceColumns,
-  type EnergyColumns,
-  seriesColumns,
-  TOP_SERIES,
-  withReference,
-} from '../facts/energy-columns.ts';
+import { balanceColumns, type EnergyColumns, seriesColumns, withReference } from '../facts/energy-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { namerOf, seriesOf } from '../facts/series.ts';
+import { TOP_SERIES } from '../facts/top-series.ts';
 import { type Answered, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { comparableName, comparableOf } from '../pictures/bar-data.ts';

@@ -7,6 +7,7 @@ import {
   comparedWithUsual,
   firstDayOf,
   lastQuarter,
+  missingOfDay,
   sumOfDay,
   sumOfMonth,
 } from '../facts/overview-facts.ts';
@@ -17,7 +18,7 @@ import { Spark } from '../pictures/spark.tsx';
 import { shiftDay } from '../words/local-days.ts';
 import { formatChange, formatPower, formatShare, plural } from '../words/number-words.ts';
 import type { BalanceRole } from '../words/role-words.ts';
-import { clockTime } from '../words/time-words.ts';
+import { clockTime, durationWords } from '../words/time-words.ts';
 
 /** Yesterday, today and this month in a few numbers, each compared with what is usual. */
 export function OverviewTiles(props: {
@@ -37,9 +38,7 @@ export function OverviewTiles(props: {
   const chosen = (key: string) => main === undefined || roles.get(key) === main;
   const mainWh = (day: string) => sumOfDay(details, day, chosen);
   const ended = comparedWithUsual(mainWh, yesterday);
-  const isPart = Object.entries(details[yesterday] ?? {}).some(
-    ([key, { flags }]) => chosen(key) && flags.includes('partial'),
-  );
+  const missingMs = missingOfDay(details, yesterday, chosen);
   const name = main === undefined ? 'All sources' : mainNames[main];
   const balance = balances?.[yesterday];
   const used = balances && comparedWithUsual((day) => balances[day]?.consumptionWh, yesterday);
@@ -59,7 +58,7 @@ export function OverviewTiles(props: {
   return (
     <div class="tiles area-tiles">
       <Tile title="Yesterday" href={linkTo(workgroup.id, 'day', { day: yesterday })}>
-        <MainNumber label={name} compared={ended} isPart={isPart} />
+        <MainNumber label={name} compared={ended} missingMs={missingMs} />
         {main !== 'consumption' && used && used.wh !== null && (
           <MainNumber label="Used" compared={used} isSmall />
         )}
@@ -151,10 +150,10 @@ function MainNumber(props: {
   label: string;
   compared: Compared;
   isSmall?: boolean;
-  /** True if the number is that of a part of the day. */
-  isPart?: boolean;
+  /** How much of the day is not measured. */
+  missingMs?: number;
 }) {
-  const { label, compared, isSmall, isPart } = props;
+  const { label, compared, isSmall, missingMs = 0 } = props;
   const { wh, usualWh } = compared;
   const change = wh !== null && usualWh !== undefined ? formatChange(wh, usualWh) : undefined;
   return (
@@ -167,11 +166,15 @@ function MainNumber(props: {
         <p class="muted">
           {wh === null
             ? 'No data, which is not zero.'
-            : isPart
-              ? 'Only a part of the day is measured.'
-              : change
-                ? `${change} on a usual day`
-                : 'Too few days to say what is usual.'}
+            : change
+              ? `${change} on a usual day`
+              : 'Too few days to say what is usual.'}
+          {wh !== null && missingMs > 0 && (
+            <span class="so-far">
+              {change ? ', so far: ' : ' '}
+              {durationWords(missingMs)} {change ? 'are' : 'of the day are'} not measured.
+            </span>
+          )}
         </p>
       )}
     </>

@@ -21,7 +21,8 @@ export function BarFigure(props: {
 }) {
   const { sentence, label, columns, series, height, wholeName, referenceName } = props;
   const [active, setActive] = useState<number | undefined>();
-  const [bright, setBright] = useState<string | undefined>();
+  const [pointed, setPointed] = useState<string | undefined>();
+  const [chosen, setChosen] = useState<string | undefined>();
   const ends = columns.flatMap((column) => stack(column, series).map(({ to }) => Math.abs(to)));
   const unit = energyUnit(Math.max(0, ...ends));
   const shown = active === undefined ? columns : columns.slice(active, active + 1);
@@ -47,7 +48,7 @@ export function BarFigure(props: {
         {...(height !== undefined && { height })}
         active={active}
         onActive={setActive}
-        bright={bright}
+        bright={pointed ?? (series.some(({ key }) => key === chosen) ? chosen : undefined)}
       />
       <div class="readout">
         <p class="readout-name">
@@ -66,14 +67,20 @@ export function BarFigure(props: {
         </p>
         <ul class="legend">
           {series.map((one, index) => (
-            <li
-              key={one.key}
-              onPointerEnter={() => setBright(one.key)}
-              onPointerLeave={() => setBright(undefined)}
-            >
-              <span class={`swatch tone-${one.tone}`} aria-hidden="true" />
-              <span class="legend-name">{one.name}</span>
-              <EnergyAmount wh={sum(shown.map(({ values }) => values[index]))} />
+            <li key={one.key}>
+              <button
+                type="button"
+                class="legend-item"
+                aria-pressed={chosen === one.key}
+                title={chosen === one.key ? 'Show all alike' : 'Show this one before the others'}
+                onPointerEnter={() => setPointed(one.key)}
+                onPointerLeave={() => setPointed(undefined)}
+                onClick={() => setChosen(chosen === one.key ? undefined : one.key)}
+              >
+                <span class={`swatch tone-${one.tone}`} aria-hidden="true" />
+                <span class="legend-name">{one.name}</span>
+                <EnergyAmount wh={sum(shown.map(({ values }) => values[index]))} />
+              </button>
             </li>
           ))}
         </ul>

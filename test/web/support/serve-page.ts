@@ -1,15 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { TestProject } from 'vitest/node';
 // @ts-expect-error it is plain JavaScript, because it runs before packages are installed
 import { buildPage } from '../../../.ci/build-page.mjs';
-import { systemWaiting } from '../../../src/client/with-retries.ts';
 import { addDays, dayStart, HOUR_MS, INTERVAL_MS, localDateOf } from '../../../src/lib/time.ts';
-import { createSite } from '../../../src/simulate/create-site.ts';
-import { runSimulation } from '../../../src/simulate/run-simulation.ts';
+import { createSite, type Site } from '../../../src/simulate/create-site.ts';
 import { setup as buildProgram } from '../../support/build-program.ts';
+import { type FilledDays, fillDays, filledDevices } from '../../support/fill-days.ts';
 import { until } from '../../support/until.ts';
 import { createUpProcess } from '../../support/up-process.ts';
 import { findBrowser } from './find-browser.ts';
@@ -31,6 +32,8 @@ export interface Served {
   yesterday: string;
   /** The last day of workgroup `island` on which the clocks have changed. */
   clockDay: string;
+  /** The days of workgroup `plants`. */
+  plants: FilledDays;
 }
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -38,12 +41,13 @@ const timezone = 'Europe/Berlin';
 const DAYS = 3;
 /** Half an hour beside other zones. Its clocks change by half an hour. */
 export const ISLAND_ZONE = 'Australia/Lord_Howe';
+const MESSAGES_MAX = 1_000;
 export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /**
  * Starts `wattline up` once for all tests of the page. Workgroup `home` has three days of a simulated site, `shop` a register that was misread at
  * 13:00 yesterday, a budget and an unreadable value, `mended` the same register for tests that correct it, `island` a day on which the clocks have
- * changed, and `empty` nothing.
+ * changed, `plants` three years of 400 devices, and `empty` nothing.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   // The order of global setups is not defined.
@@ -92,6 +96,17 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       },
     ],
   };
+  const plants: FilledDays = {
+    workgroupId: 'plants',
+    devices: 400,
+    sources: ['pv'],
+    firstDay: addDays(yesterday, 1 - 3 * 365),
+    days: 3 * 365,
+    quality: 'mixed',
+    profileDay: yesterday,
+  };
+  const receiver = createServer((_, reply) => reply.end());
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const deviceNamed = (name: string) => site.devices.find((device) => device.name === name)!.id;
   const service = await createUpProcess(folder, {
     dataDir: './data',
@@ -119,8 +134,21 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       },
       { id: 'mended', ...shop },
       { id: 'island', ...shop, timezone: ISLAND_ZONE },
+      { id: 'plants', timezone, devices: filledDevices(plants.devices) },
       { id: 'empty', timezone },
     ],
+    // The garage of workgroup `shop` has sent its readings once, so it is soon silent.
+    alerts: {
+      channels: [
+        {
+          id: 'ops',
+          webhook: { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}` },
+          workgroups: ['shop'],
+        },
+      ],
+      checkEvery: '5s',
+      conditions: { deviceSilent: { limit: '1s' } },
+    },
     exports: [
       {
         id: 'daily',
@@ -134,9 +162,12 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   });
   const stop = async () => {
     await Promise.all([server.close(), service.kill()]);
+    receiver.closeAllConnections();
+    receiver.close();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
+    await fillDays(service.config.dataDir, plants);
     await service.start();
     const { url, token } = service;
     for (const id of ['shop', 'mended'])
@@ -151,18 +182,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     ]);
     const clockDay = lastClockChange(yesterday);
     await postMessages(url, token, 'island', registerOf(clockDay));
-    await runSimulation({
-      site,
-      url,
-      workgroup: 'home',
-      token,
-      speed: Number.POSITIVE_INFINITY,
-      untilMs: nowMs,
-      waiting: {
-        ...systemWaiting,
-        sleep: async (ms) => void (await new Promise((resolve) => setTimeout(resolve, Math.min(ms, 20)))),
-      },
-    });
+    await postSite(url, token, site, nowMs);
     // Late readings may still come for yesterday, so the day before is compared.
     const settled = addDays(today, -2);
     const expected = site.truth(settled).reduce((sum, { energyWh }) => sum + energyWh, 0);
@@ -193,6 +213,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       dataDir: service.config.dataDir,
       yesterday,
       clockDay,
+      plants,
     });
     return stop;
   } catch (error) {
@@ -240,13 +261,24 @@ async function postMisreadRegister(
   );
 }
 
+/** Everything that has arrived until now, in few requests. */
+async function postSite(url: string, token: string, site: Site, nowMs: number): Promise<void> {
+  const tables = Map.groupBy(site.messagesUntil(nowMs), ({ table }) => table);
+  for (const [table, groups] of tables) {
+    const items = groups.flatMap((group) => group.items);
+    for (let at = 0; at < items.length; at += MESSAGES_MAX)
+      await postMessages(url, token, 'home', items.slice(at, at + MESSAGES_MAX), table);
+  }
+}
+
 async function postMessages(
   url: string,
   token: string,
   workgroup: string,
   messages: object[],
+  table = 'solar',
 ): Promise<void> {
-  const answer = await fetch(`${url}/api/v1/tables/${workgroup}/solar/messages`, {
+  const answer = await fetch(`${url}/api/v1/tables/${workgroup}/${table}/messages`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify(messages),

@@ -1,0 +1,11 @@
+/** At most this many series of a picture have a colour of their own; the others are one series. */
+export const COLOURS = 8;
+/** The series of an answer with `top` that is the sum of the others. */
+export const OTHERS = 'others';
+/** The series that a large answer needs: those with a colour of their own. */
+export const TOP_SERIES = COLOURS - 1;
+
+/** How the others are called. The service does not say how many it has added up. */
+export function othersName(others: readonly string[]): string {
+  return others.includes(OTHERS) ? 'all others' : `${others.length} others`;
+}
