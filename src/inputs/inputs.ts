@@ -9,6 +9,7 @@ import { type Clock, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import type { Stream } from '../stream/stream.ts';
 import type { TaskClaim } from '../stream/task-claim.ts';
+import { brokerAddress } from './broker-address.ts';
 import { createInputMeter, type InputMeter, type InputState } from './input-meter.ts';
 import { createLineReader, type LineReader } from './read-line.ts';
 
@@ -89,7 +90,7 @@ export function createInputs(options: InputsOptions): Inputs {
         workgroupId: workgroup.id,
         input: settings.id,
         kind: 'mqtt',
-        address: settings.url,
+        address: brokerAddress(settings.url),
         connection: 'connecting',
       },
       clock,

@@ -1,4 +1,5 @@
 import type { Config, WorkgroupConfig } from '../config/config.ts';
+import { brokerAddress } from '../inputs/broker-address.ts';
 import type { InputState } from '../inputs/input-meter.ts';
 import { inputProblem } from '../inputs/input-problem.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
@@ -38,7 +39,7 @@ export async function inputTroubles(
       const found = states.flat().find((one) => one.workgroupId === workgroupId && one.input === id);
       if (found) return troubleOf(workgroupId, found, nowMs);
       if (!hasAll || !isFollowed) return [];
-      const message = `input "${id}" (${url}) is configured, and the running service does not have it; run "wattline reload"`;
+      const message = `input "${id}" (${brokerAddress(url)}) is configured, and the running service does not have it; run "wattline reload"`;
       return [{ workgroupId, stage: 'input', state: 'disconnected', sinceMs: nowMs, message } as const];
     }),
   );

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { brokerAddress } from '../../src/inputs/broker-address.ts';
 import { createInputMeter } from '../../src/inputs/input-meter.ts';
 import { inputProblem } from '../../src/inputs/input-problem.ts';
 import { SECOND_MS } from '../../src/lib/time.ts';
@@ -76,4 +77,11 @@ test('an input that is connected and cannot store messages is a problem after 30
 
 test('a process without inputs says nothing of them', () => {
   expect(inputsState([], 0, true)).toBeUndefined();
+});
+
+test('the address of a broker that people see has no query, which can have a token', () => {
+  expect(['wss://b.example.com/mqtt?token=hidden', 'mqtt://127.0.0.1:1883'].map(brokerAddress)).toEqual([
+    'wss://b.example.com/mqtt',
+    'mqtt://127.0.0.1:1883',
+  ]);
 });
