@@ -1,4 +1,6 @@
 import type { Redis } from 'ioredis';
+import { SECOND_MS } from '../src/lib/time.ts';
+import type { HandoverMessage } from './handover-message.ts';
 
 /**
  * Leases decide which worker owns which open shard. The epoch of the warehouse guarantees that no other worker writes. Calls fail at once if the store
@@ -13,7 +15,15 @@ export interface Leases {
   hold(workgroupId: string): Promise<boolean>;
   /** Renews own leases in one call, and takes leases that have run out. @returns the workgroups that another worker has */
   renew(workgroupIds: readonly string[]): Promise<string[]>;
-  /** Releases an own lease. If the workgroup stays awake, the other workers get news. */
+  /**
+   * Notes that this worker will take a workgroup over when its owner releases it. It is noted for a short time only.
+   * @returns false if another worker is noted
+   */
+  succeed(workgroupId: string): Promise<boolean>;
+  /**
+   * Releases an own lease. If the workgroup stays awake, the worker that is noted as its successor has the lease at once and is told so. Without one the
+   * other workers get news.
+   */
   release(workgroupId: string, state: 'awake' | 'hibernated'): Promise<void>;
   /** The id of the worker that has the lease. */
   ownerOf(workgroupId: string): Promise<string | undefined>;
@@ -49,6 +59,9 @@ export function createLocalLeases(leaseMs: number, workerId = 'local'): Leases {
     async renew() {
       return [];
     },
+    async succeed() {
+      return false;
+    },
     async release(workgroupId, state) {
       held.delete(workgroupId);
       if (state === 'hibernated') awake.delete(workgroupId);
@@ -71,6 +84,14 @@ export function releasedChannel(prefix: string): string {
   return `${prefix}:released`;
 }
 
+/** The channel of one worker. */
+export function workerChannel(prefix: string, workerId: string): string {
+  return `${prefix}:worker:${workerId}`;
+}
+
+/** A successor is noted for this time: longer than a worker takes to stop. */
+const SUCCESSOR_MS = 30 * SECOND_MS;
+
 /** Arguments: prefix, worker, milliseconds, workgroups. Answers with 1 for each lease that the worker has now. */
 const HOLD = `
   local answer = {}
@@ -91,12 +112,21 @@ const HOLD = `
   end
   return answer`;
 
-/** Arguments: worker, state, workgroup, channel. Tells the other workers of a workgroup that needs one. */
+/** Arguments: worker, state, workgroup, channel, prefix of the channels of workers, message, milliseconds. A successor that has ended hears nothing. */
 const RELEASE = `
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-  if ARGV[2] == 'hibernated' then redis.call('SREM', KEYS[2], ARGV[3]) end
   redis.call('DEL', KEYS[1])
-  if ARGV[2] ~= 'hibernated' then redis.call('PUBLISH', ARGV[4], ARGV[1]) end
+  if ARGV[2] == 'hibernated' then
+    redis.call('SREM', KEYS[2], ARGV[3])
+    return 1
+  end
+  local successor = redis.call('GET', KEYS[3])
+  redis.call('DEL', KEYS[3])
+  if successor and redis.call('PUBLISH', ARGV[5] .. successor, ARGV[6]) > 0 then
+    redis.call('SET', KEYS[1], successor, 'PX', ARGV[7])
+  else
+    redis.call('PUBLISH', ARGV[4], ARGV[1])
+  end
   return 1`;
 
 /** Ages use the clock of the store, so workers need not have the same time. */
@@ -122,6 +152,7 @@ export function createRedisLeases(
 ): Leases {
   const { workerId, leaseMs, prefix } = options;
   const leaseKey = (workgroupId: string) => `${prefix}:lease:${workgroupId}`;
+  const successorKey = (workgroupId: string) => `${prefix}:successor:${workgroupId}`;
   const workersKey = `${prefix}:workers`;
   const awakeKey = `${prefix}:awake`;
   const hold = async (workgroupIds: readonly string[]) =>
@@ -137,9 +168,16 @@ export function createRedisLeases(
       const held = await hold(workgroupIds);
       return workgroupIds.filter((_, index) => held[index] !== 1);
     },
+    async succeed(workgroupId) {
+      const key = successorKey(workgroupId);
+      return (await redis.set(key, workerId, 'PX', SUCCESSOR_MS, 'NX')) === 'OK';
+    },
     async release(workgroupId, state) {
-      const keys = [leaseKey(workgroupId), awakeKey];
-      await redis.eval(RELEASE, keys.length, ...keys, workerId, state, workgroupId, releasedChannel(prefix));
+      const keys = [leaseKey(workgroupId), awakeKey, successorKey(workgroupId)];
+      const channels = [releasedChannel(prefix), workerChannel(prefix, '')];
+      const handedOver = JSON.stringify({ kind: 'handed-over', workgroupId } satisfies HandoverMessage);
+      const told = [workerId, state, workgroupId, ...channels, handedOver, leaseMs];
+      await redis.eval(RELEASE, keys.length, ...keys, ...told);
     },
     async ownerOf(workgroupId) {
       return (await redis.get(leaseKey(workgroupId))) ?? undefined;

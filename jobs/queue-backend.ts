@@ -6,7 +6,13 @@ import { errorMessage, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
 import type { JobQueue } from './job-queue.ts';
-import { createLocalLeases, createRedisLeases, type Leases, releasedChannel } from './lease.ts';
+import {
+  createLocalLeases,
+  createRedisLeases,
+  type Leases,
+  releasedChannel,
+  workerChannel,
+} from './lease.ts';
 import { openEmbeddedQueue } from './open-embedded-queue.ts';
 
 /** The store of jobs and leases: embedded in this process, or in Redis and shared. */
@@ -28,6 +34,9 @@ export interface QueueBackend {
 export interface WorkerChannel {
   /** @returns false if the worker is not there */
   tell(workerId: string, message: string): Promise<boolean>;
+  /** @returns false if there is no other worker */
+  tellOthers(message: string): Promise<boolean>;
+  /** Messages to this worker, and to all. A worker hears what it tells the others, too. */
   onTold(listener: (message: string) => void): void;
   /** Calls back when another worker has released a workgroup that needs a worker. */
   onReleased(listener: () => void): void;
@@ -37,6 +46,7 @@ export interface WorkerChannel {
 export const LEASE_MS = 10 * SECOND_MS;
 /** The prefix of all our keys in Redis. */
 const PREFIX = 'wattline';
+const ALL_WORKERS = `${PREFIX}:workers:news`;
 /** Lease commands fail after this time, well before the lease ends. */
 const COMMAND_TIMEOUT_MS = 2 * SECOND_MS;
 
@@ -64,7 +74,12 @@ function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number
     kind: 'pglite',
     workerId: randomUUID(),
     leases: createLocalLeases(options.leaseMs),
-    channel: { tell: async () => false, onTold: () => undefined, onReleased: () => undefined },
+    channel: {
+      tell: async () => false,
+      tellOthers: async () => false,
+      onTold: () => undefined,
+      onReleased: () => undefined,
+    },
     async openQueue() {
       const queue = await openEmbeddedQueue(options);
       tidy = () => queue.tidy();
@@ -103,7 +118,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   try {
     await Promise.all(connections.map((connection) => connection.connect()));
     await warnOfEviction(queueConnection, logger);
-    await toldConnection.subscribe(channelOf(workerId), released);
+    await toldConnection.subscribe(workerChannel(PREFIX, workerId), ALL_WORKERS, released);
     await removeOldQueues(queueConnection);
   } catch (error) {
     for (const connection of connections) connection.disconnect();
@@ -119,7 +134,8 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
     workerId,
     leases: createRedisLeases(leaseConnection, { workerId, leaseMs, prefix: PREFIX }),
     channel: {
-      tell: async (id, message) => (await leaseConnection.publish(channelOf(id), message)) > 0,
+      tell: async (id, message) => (await leaseConnection.publish(workerChannel(PREFIX, id), message)) > 0,
+      tellOthers: async (message) => (await leaseConnection.publish(ALL_WORKERS, message)) > 1,
       onTold: (listener) =>
         void toldConnection.on('message', (channel, message) => {
           if (channel !== released) listener(message);
@@ -143,10 +159,6 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
       for (const connection of connections) connection.disconnect();
     },
   };
-}
-
-function channelOf(workerId: string): string {
-  return `${PREFIX}:worker:${workerId}`;
 }
 
 const KEYS_PER_SCAN = 1_000;

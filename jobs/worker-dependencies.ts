@@ -12,6 +12,10 @@ export interface WorkerDependencies {
    * A stage that throws the code `StaleOwner` has lost its shard to another worker. With `ShardNotOpen` or `PipelineEnded` the shard is opened again.
    */
   stages: Stages;
+  /** Fetches the warehouse of a shard that another worker is about to release. Claims nothing. Undefined if there is nothing to fetch. */
+  prepare?: (workgroupId: string) => Promise<void>;
+  /** Removes what was fetched, unless it is used. */
+  discard?: (workgroupId: string) => Promise<void>;
   /** Opens the shard and takes it over. Called before any stage of the workgroup. */
   openShard(workgroupId: string): Promise<void>;
   /** Closes the shard, after its running stages. Also for a shard that could not be opened. */

@@ -8,6 +8,8 @@ import { withTimeout } from '../src/lib/with-timeout.ts';
 import { assessShards } from './assess-shards.ts';
 import { balanceShards } from './balance-shards.ts';
 import { createDueJobs } from './due-jobs.ts';
+import { parseHandoverMessage } from './handover-message.ts';
+import { createHandovers } from './handovers.ts';
 import type { JobOutcome } from './job-queue.ts';
 import { jobSchedules, pacesOf } from './job-table.ts';
 import type { Survey } from './lease.ts';
@@ -149,7 +151,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     for (const workgroupId of demand.wanted())
       if (awake.has(workgroupId) && !free.has(workgroupId) && !ownedShards.has(workgroupId))
         demand.drop(workgroupId);
-    balanceShards(ownedShards, { survey, logger });
+    const handOver = (id: string, shareMax: number) => void handovers.handOver(id, 'handed-over', shareMax);
+    balanceShards(ownedShards.kept(), { survey, handOver, logger });
     lastRoundAtMs = clock.now();
     demand.pump();
     room.tend();
@@ -255,8 +258,33 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     logger,
   });
 
+  const handovers = createHandovers({
+    workerId,
+    leases,
+    channel,
+    prepare: dependencies.prepare,
+    discard: dependencies.discard,
+    ownedShards,
+    openMax: pipeline.openShardsMax,
+    mayOpen: (workgroupId) => configured.has(workgroupId) && !stopping.signal.aborted,
+    logger,
+  });
+
+  /** Hands over to the other workers, if there are any. */
+  async function handOverAll(): Promise<void> {
+    const { workers, awake: all } = await leases.survey();
+    // The others take the workgroups of this worker as soon as they are released.
+    await leases.leave();
+    if (workers <= 1) return;
+    const shareMax = Math.ceil(all.length / (workers - 1));
+    await Promise.all(ownedShards.kept().map((id) => handovers.handOver(id, 'worker-stops', shareMax)));
+  }
+
   channel.onTold((text) => {
-    const job = JSON.parse(text) as Job;
+    const told: unknown = JSON.parse(text);
+    const message = parseHandoverMessage(told);
+    if (message) handovers.onMessage(message);
+    const job = told as Job;
     if (job.stage === 'export') noteDue(job.workgroupId, job);
   });
   backend.onRecovered(() => {
@@ -311,11 +339,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     stopFollowing();
     demand.stop();
     room.stop();
+    handovers.stop();
+    const renewing = setInterval(() => void ownedShards.renew(), leases.leaseMs / 5);
     const gaveUp = turning
-      // First, so that the others take the workgroups of this worker as soon as they are released.
-      .then(() => leases.leave().catch(() => undefined))
+      .then(() => handOverAll().catch(() => undefined))
       .then(() => ownedShards.giveUpAll('worker-stops'));
     const ended = await withTimeout(gaveUp, GIVE_UP_MS);
+    clearInterval(renewing);
     await withTimeout(
       reviewed.then(() => dueJobs.close()),
       CLOSE_MS,

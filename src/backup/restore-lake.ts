@@ -19,6 +19,7 @@ import { onConnection } from '../warehouse/recovering-database.ts';
 import { warehouseFailure } from '../warehouse/warehouse-failures.ts';
 import { bundledStore, withoutBundles } from './bundled-store.ts';
 import { movedName } from './delete-moved-data.ts';
+import { isDamage } from './find-damage.ts';
 import type { RestorableCommit } from './stored-commits.ts';
 
 export interface RestoreLakeOptions {
@@ -32,11 +33,21 @@ export interface RestoreLakeOptions {
   force: boolean;
   /** False to leave out the files of the lake. Then the lake is not complete, see `isLakeComplete`. Default: true. */
   hasFiles?: boolean;
+  /** Parts of the restored data that are on this disk already. They are used up, also by a failure. Default: none. */
+  prepared?: PreparedRestore;
   /** The schema; default: that of this program. */
   migrations?: Migration[];
   clock: Clock;
   onProgress?: (progress: { doneBytes: number; allBytes: number }) => void;
   signal?: AbortSignal;
+}
+
+/** A snapshot of this or another commit of the workgroup, beside the target. */
+export interface PreparedRestore {
+  /** A folder with its packs, which becomes the folder of the lake. */
+  root: string;
+  /** Its warehouse file. Each block is checked, so it can also be damaged. */
+  warehouse: string;
 }
 
 export interface RestoredLake {
@@ -72,7 +83,15 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
   };
   await removeDrafts();
   try {
-    const restored = await restoreBeside(options, draftRoot, draftWarehouse);
+    const base = await usePrepared(options.prepared, draftRoot);
+    const restored = await restoreBeside(options, draftRoot, draftWarehouse, base).catch(
+      async (error: unknown) => {
+        // Only what the store has counts.
+        if (base === undefined || !isDamage(error)) throw error;
+        await removeDrafts();
+        return restoreBeside(options, draftRoot, draftWarehouse);
+      },
+    );
     signal?.throwIfAborted();
     const nowMs = clock.now();
     const movedAway: string[] = [];
@@ -91,10 +110,21 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
   }
 }
 
+/** @returns the path of a warehouse file with blocks of the wanted one. Undefined without it */
+async function usePrepared(
+  prepared: PreparedRestore | undefined,
+  draftRoot: string,
+): Promise<string | undefined> {
+  if (!prepared || !existsSync(prepared.root) || !existsSync(prepared.warehouse)) return undefined;
+  await rename(prepared.root, draftRoot);
+  return prepared.warehouse;
+}
+
 async function restoreBeside(
   options: RestoreLakeOptions,
   draftRoot: string,
   draftWarehouse: string,
+  base?: string,
 ): Promise<Pick<RestoredLake, 'files' | 'bytes'>> {
   const { hasFiles = true, onProgress, signal } = options;
   const source = bundledStore(options.source, options.commit);
@@ -106,10 +136,16 @@ async function restoreBeside(
   ];
   const allBytes = objects.reduce((sum, { bytes }) => sum + bytes, 0);
   let doneBytes = 0;
-  await mkdir(draftRoot, { recursive: true });
+  await mkdir(join(draftRoot, 'snapshots'), { recursive: true });
+  const wanted = new Set(objects.map(({ key }) => key));
+  for (const name of await readdir(join(draftRoot, 'snapshots')))
+    if (!wanted.has(`snapshots/${name}`)) await rm(join(draftRoot, 'snapshots', name));
   for (const { key, ...expected } of objects) {
     signal?.throwIfAborted();
-    if (!(await source.download(key, join(draftRoot, key), expected, signal)))
+    if (
+      !existsSync(join(draftRoot, key)) &&
+      !(await source.download(key, join(draftRoot, key), expected, signal))
+    )
       throw new TerminalError(
         'ObjectMissing',
         `${source.address}/${key} does not exist, but commit ${commit.sequence} needs it; restore another commit with --at`,
@@ -125,6 +161,7 @@ async function restoreBeside(
     pack,
     fileBytes: snapshot.fileBytes,
     path: draftWarehouse,
+    ...(base !== undefined && { base }),
     ...(signal && { signal }),
   });
   await checkWarehouse(draftWarehouse, commit, options);

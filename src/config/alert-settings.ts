@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 
 /** How long a condition has to last before its alert. */
 const lasting = (defaultMs: number) => duration({ minMs: 0, maxMs: 7 * DAY_MS }).default(defaultMs);
-const time = (defaultMs: number) => duration({ minMs: 1_000, maxMs: 30 * DAY_MS }).default(defaultMs);
+const time = (defaultMs: number, minMs = 1_000) => duration({ minMs, maxMs: 30 * DAY_MS }).default(defaultMs);
 const share = (defaultShare: number) =>
   z.number().gt(0, 'must be above 0').max(1, 'must be at most 1, which is 100 %').default(defaultShare);
 
@@ -40,8 +40,8 @@ const conditionsSchema = z
     /** The same, as a share of `stream.retention`. */
     dataLossAhead: condition(share(0.5)),
     gap: plain(),
-    /** Time without data of a device. */
-    deviceSilent: condition(time(60 * MINUTE_MS)),
+    /** Time without data of a device. The minute of its newest data is known, so less would call talking devices silent. */
+    deviceSilent: condition(time(60 * MINUTE_MS, 2 * MINUTE_MS)),
     /** The least number of other devices with energy. */
     deviceIdle: condition(z.number().int().min(1).max(10_000).default(2)),
     /** Covered share of a final day. */

@@ -24,6 +24,11 @@ export function warehouseFile(dataDir: string, workgroupId: string): string {
   return join(dataDir, 'warehouse', `${workgroupId}.duckdb`);
 }
 
+/** The folder of the workgroup's lake. */
+export function lakeRoot(assignment: Assignment): string {
+  return join(lakeFolder(assignment), assignment.workgroup.id);
+}
+
 export function lakeFolder({ dataDir }: { dataDir: string }): string {
   return join(dataDir, 'lake');
 }

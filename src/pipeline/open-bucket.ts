@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import { bundledStore } from '../backup/bundled-store.ts';
@@ -10,6 +9,7 @@ import { isLakeComplete } from '../publish/is-lake-complete.ts';
 import { listSequences } from '../publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../publish/lake-layout.ts';
 import { openLake } from '../publish/open-lake.ts';
+import { preparedAt } from '../replica/prepare-take-over.ts';
 import type { ReplicaCommit } from '../replica/replica-commit.ts';
 import { openReplicaOwner } from '../replica/replica-owner.ts';
 import { recordIn } from '../replica/replication-state.ts';
@@ -19,7 +19,7 @@ import { createAnalyticsUploader } from '../replica/upload-analytics.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { repeatRequests } from '../storage/repeat-requests.ts';
 import { workgroupStore } from '../storage/workgroup-store.ts';
-import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
+import { type Assignment, lakeFolder, lakeRoot, warehousePath } from './assignment.ts';
 import { createBackgroundCollection } from './collect-in-background.ts';
 import type { OpenShard } from './open-shard.ts';
 import { publishNow } from './publish-now.ts';
@@ -60,6 +60,7 @@ export async function claimWorkgroup(
     warehousePath: warehousePath(assignment),
     root: lakeRoot(assignment),
     hasPublished: (await listSequences(paths)).length > 0,
+    prepared: preparedAt(warehousePath(assignment), lakeRoot(assignment)),
     claims,
     clock,
   });
@@ -268,10 +269,6 @@ function needsBucket({ root }: LakePaths): TerminalError {
     'LakeIncomplete',
     `the lake ${root} has not all of its files: they were being copied from the bucket of storage.s3, which is not configured any more. Configure storage.s3 again until "wattline status" shows no missing files, or stop the service and run "wattline restore --force" with the place of a backup`,
   );
-}
-
-function lakeRoot(assignment: Assignment): string {
-  return join(lakeFolder(assignment), assignment.workgroup.id);
 }
 
 function offsetIn({ checkpoints }: ReplicaCommit): string | undefined {

@@ -12,6 +12,10 @@ import type { BucketState } from './workgroup-bucket.ts';
 export interface Pipeline {
   /** Starts the thread before the first shard, because loading its modules takes most of the time of a takeover. */
   warmUp(): void;
+  /** Fetches the warehouse of a workgroup that another worker is about to hand over. Claims nothing. */
+  prepare(assignment: Assignment): Promise<void>;
+  /** Removes what was prepared. Does nothing without it. */
+  discard(workgroupId: string): Promise<void>;
   /** Opens a workgroup's shard and takes it over from its last owner. */
   open(assignment: Assignment): Promise<OpenedShard>;
   /**
@@ -100,6 +104,13 @@ export function createPipeline(options: { logLevel: string; logger: Logger }): P
   return {
     warmUp() {
       thread ??= start();
+    },
+    async prepare(assignment) {
+      thread ??= start();
+      await send(thread, { kind: 'prepare', assignment });
+    },
+    async discard(workgroupId) {
+      if (thread) await send(thread, { kind: 'discard', workgroupId });
     },
     async open(assignment) {
       thread ??= start();

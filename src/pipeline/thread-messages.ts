@@ -5,6 +5,9 @@ import type { OperationName } from './operations.ts';
 /** Messages to the pipeline's thread. Each request gets one answer. */
 export type ThreadRequest = { id: number } & (
   | { kind: 'open'; assignment: Assignment }
+  | { kind: 'prepare'; assignment: Assignment }
+  /** The workgroup will not be opened here. */
+  | { kind: 'discard'; workgroupId: string }
   | { kind: 'run'; workgroupId: string; operation: OperationName; args: unknown }
   /** Asks an earlier call to end early, if it can. */
   | { kind: 'abort'; callId: number }

@@ -8,6 +8,7 @@ import { warehousePath } from './assignment.ts';
 import { closeAssignment, openAssignment } from './open-assignment.ts';
 import type { OpenShard } from './open-shard.ts';
 import { type Handler, isShardOperation, type OperationName, operations } from './operations.ts';
+import { createPreparations } from './preparations.ts';
 import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 import { watchWarehouseFile } from './watch-warehouse-file.ts';
 
@@ -24,6 +25,7 @@ const shards = new Map<string, Promise<OpenShard>>();
 const opened = new Map<string, OpenShard>();
 /** Claims in the bucket of failed attempts to open a shard. */
 const claims: UnusedClaims = new Map();
+const preparations = createPreparations(logger);
 const running = new Set<Promise<void>>();
 const aborts = new Map<number, AbortController>();
 let failure: unknown;
@@ -63,10 +65,16 @@ function endingFailure(): TransientError {
 
 async function handle(request: ThreadRequest): Promise<unknown> {
   switch (request.kind) {
+    case 'prepare':
+      return preparations.prepare(request.assignment);
+    case 'discard':
+      return preparations.discard(request.workgroupId);
     case 'open': {
       const { assignment } = request;
       await closeShard(assignment.workgroup.id);
-      const opening = openAssignment(assignment, systemClock, logger, claims);
+      const opening = preparations.use(assignment.workgroup.id, () =>
+        openAssignment(assignment, systemClock, logger, claims),
+      );
       shards.set(assignment.workgroup.id, opening);
       opening.catch(() => {
         if (shards.get(assignment.workgroup.id) === opening) shards.delete(assignment.workgroup.id);
@@ -104,6 +112,7 @@ async function handle(request: ThreadRequest): Promise<unknown> {
     case 'close':
       return closeShard(request.workgroupId);
     case 'end':
+      await preparations.stop();
       await Promise.all([...shards.keys()].map(closeShard));
       return undefined;
     default:

@@ -1,4 +1,4 @@
-import { restoreLake } from '../backup/restore-lake.ts';
+import { type PreparedRestore, restoreLake } from '../backup/restore-lake.ts';
 import { TransientError } from '../lib/errors.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -21,6 +21,8 @@ export interface TakeOverOptions {
   claims?: UnusedClaims;
   /** The claim fails after this time, so that another worker can try it. The restore can take longer. Default: 15,000. */
   claimWithinMs?: number;
+  /** Files of `prepareTakeOver`, which shorten the restore. They need not exist. Default: none. */
+  prepared?: PreparedRestore;
   clock: Clock;
   signal?: AbortSignal;
 }
@@ -55,7 +57,7 @@ export interface TakenOver {
  * @throws TerminalError as `refuseOtherHistory` does; then nothing was claimed. And as `claimReplica` and `restoreLake` do
  */
 export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOver> {
-  const { store, workgroupId, warehousePath, root, clock, claims = new Map(), signal } = options;
+  const { store, workgroupId, warehousePath, root, prepared, clock, claims = new Map(), signal } = options;
   const { state, fault } = await readLocalReplica(warehousePath, root, clock);
   const hasPublished = options.hasPublished === true;
   const note = ({ nonce }: ReplicaCommit, isRestored: boolean) =>
@@ -100,6 +102,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
         root,
         force: true,
         hasFiles: false,
+        ...(prepared && { prepared }),
         clock,
         ...(signal && { signal }),
       }),

@@ -32,7 +32,7 @@ export interface ComputeTouchedOptions {
 /**
  * Computes everything that new readings and changed rules touch. The touched time is divided into stretches that are days apart, and each is
  * computed by itself. So a reading of last year costs the computation of one day, and not of a year.
- * @returns true if a source of the touched devices has more than one series
+ * @returns true if a source of the touched devices can have more than one series
  */
 export async function computeTouched(
   context: RollUpContext,
@@ -72,5 +72,5 @@ export async function computeTouched(
   }
   // The table can still have the days of the roll-up before.
   if (!context.hasTouched) await emptyTable(context, 'touched_day');
-  return touched.several || isRestated;
+  return touched.several || (isRestated && !context.isAlone);
 }

@@ -13,6 +13,7 @@ export type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
 /**
  * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing series, also if two fail only together.
  * That one is removed, and the rest is tried again, until it succeeds. Each of n failing series takes about log2(list length) trials.
+ * @param series they have failed together just now, and nothing fails without any of them
  * @returns the series, each of which failed twice; empty if nothing fails any more
  */
 export async function findFailingSeries(
@@ -23,7 +24,9 @@ export async function findFailingSeries(
   let rest = series;
   /** This many series at the beginning succeed together. */
   let passing = 0;
-  while ((await trial(rest)) !== undefined) {
+  let isKnown = true;
+  while (rest.length > 0 && (isKnown || (await trial(rest)) !== undefined)) {
+    isKnown = false;
     let shortest = rest.length;
     while (shortest - passing > 1) {
       const middle = Math.floor((passing + shortest) / 2);

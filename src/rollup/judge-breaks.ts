@@ -30,7 +30,13 @@ export async function judgeBreaks(
   // In all other cases `find_judging_ranges` would find nothing.
   const isWanted = changed > 0 || mayRejudge || isRestated || runAll;
   if (!isWanted) return false;
+  // Nothing was judged before, and there is nothing to judge: a first roll-up of registers that only grow.
+  if (changed === 0 && isRestated && !runAll && !(await hasJudged(context))) return false;
   return (await findJudged(context, bounds, isRestated)) && (await judge(context));
+}
+
+async function hasJudged(context: RollUpContext): Promise<boolean> {
+  return (await readRow<{ found: boolean }>(context, 'check_judged')).found;
 }
 
 /** Breaks within this time of a change are searched first; if that is not enough, all are. */
@@ -45,9 +51,12 @@ async function findJudged(context: RollUpContext, bounds: Bounds, isRestated: bo
       is_restated: isRestated,
       near_ms: BigInt(nearMs),
     });
-  if ((await find(NEAR_MS)) === 0) return false;
-  const { open } = await readRow<{ open: boolean }>(context, 'check_judging_ends');
-  if (open) await find(ruleConstants.forever_ms.value);
+  // A restatement begins with every series, so a search near the changes would not be enough.
+  if ((await find(isRestated ? ruleConstants.forever_ms.value : NEAR_MS)) === 0) return false;
+  if (!isRestated) {
+    const { open } = await readRow<{ open: boolean }>(context, 'check_judging_ends');
+    if (open) await find(ruleConstants.forever_ms.value);
+  }
   if (context.runAll) await run(context, 'judge_everything');
   return true;
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type RunningWorker, startWorker } from '../../jobs/worker.ts';
 import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import type { Access } from '../access/access.ts';
@@ -12,12 +13,13 @@ import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import type { WorkerEvents, WorkerView } from '../metrics/worker-metrics.ts';
-import { assignmentOf } from '../pipeline/assignment.ts';
+import { assignmentOf, lakeFolder } from '../pipeline/assignment.ts';
 import { idleNoteOf, type StreamEnd } from '../pipeline/idle-marker.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
 import { createStatusBook, readStatus, type WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
+import { removeAllPrepared } from '../replica/prepare-take-over.ts';
 import { workgroupStore } from '../storage/workgroup-store.ts';
 import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { acceptRemoteCalls } from './accept-remote-calls.ts';
@@ -182,6 +184,7 @@ export async function addWorker(
     }
   }
 
+  await removeAllPrepared([join(config.dataDir, 'warehouse'), lakeFolder(config)]);
   const worker = await startWorker({
     config,
     workgroups,
@@ -204,6 +207,10 @@ export async function addWorker(
       },
       hasNews,
       onStageEnded: events.onStageEnded,
+      ...(config.storage.s3 && {
+        prepare: (workgroupId: string) => pipeline.prepare(assignment(workgroupId)),
+        discard: pipeline.discard,
+      }),
       async openShard(workgroupId) {
         resting.delete(workgroupId);
         await probe.beforeUse();

@@ -42,6 +42,7 @@ export function createFactsReader(sources: AlertSources, workgroupId: string): (
   let days: { token: string; facts: WarehouseFacts['days'] } | undefined;
   let budgets: { facts: AlertFacts['budgets']; untilMs: number } | undefined;
   let budgetsUnderWay: Promise<void> | undefined;
+  let known = workgroups.get(workgroupId);
 
   async function readWarehouse(): Promise<WarehouseFacts | undefined> {
     const asked = pipeline.run(workgroupId, 'alertFacts', { known: days?.token });
@@ -81,11 +82,14 @@ export function createFactsReader(sources: AlertSources, workgroupId: string): (
 
   return async () => {
     const nowMs = clock.now();
+    const workgroup = workgroups.get(workgroupId);
+    // Its roles or sites can have changed.
+    if (workgroup !== known) [days, budgets, known] = [undefined, undefined, workgroup];
     const shard = sources.health().shards.find((one) => one.workgroupId === workgroupId);
     const isOpen = shard?.state === 'owned';
     const status = isOpen ? sources.statusOf(workgroupId) : undefined;
     const warehouse = isOpen ? await readWarehouse() : undefined;
-    const names = new Map(workgroups.get(workgroupId)?.devices.map(({ id, name }) => [id, name]));
+    const names = new Map(workgroup?.devices.map(({ id, name }) => [id, name]));
     const seen = warehouse && silences.look(warehouse.devices);
     return {
       nowMs,

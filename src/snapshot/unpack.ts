@@ -1,5 +1,5 @@
 import { createHash, webcrypto } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncPath } from '../lib/durable-files.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
@@ -20,6 +20,11 @@ export interface UnpackOptions {
   fileBytes: number;
   /** The file to write, which appears when it is complete and durable. Without it the snapshot is only checked. */
   path?: string;
+  /**
+   * A file beside `path` that can be like the wanted one, such as that of an earlier snapshot. It becomes the draft of `path`: its blocks that have the
+   * right SHA-256 stay, whatever the others are. Then only the other blocks are read, and the caller has checked the packs. Default: none.
+   */
+  base?: string;
   onProgress?: (doneBytes: number) => void;
   signal?: AbortSignal;
 }
@@ -38,7 +43,7 @@ type Write = (bytes: Uint8Array, position: number) => Promise<void>;
  * @throws TerminalError `ObjectDamaged` or `ObjectMissing`; then `path` has not changed
  */
 export async function unpack(store: ObjectStore, options: UnpackOptions): Promise<PackMap> {
-  const { pack, fileBytes, path, signal } = options;
+  const { pack, fileBytes, path, base, signal } = options;
   const map = await readPackMap(store, pack, { fileBytes, signal });
   if (path === undefined) {
     await unpackAll(store, map, async () => undefined, options);
@@ -48,7 +53,8 @@ export async function unpack(store: ObjectStore, options: UnpackOptions): Promis
   const draft = `${path}.restoring`;
   await rm(draft, { force: true });
   try {
-    const file = await open(draft, 'wx', 0o600);
+    if (base !== undefined) await rename(base, draft);
+    const file = await open(draft, base === undefined ? 'wx' : 'r+', 0o600);
     try {
       await file.truncate(map.fileBytes);
       const write: Write = async (bytes, position) => {
@@ -56,7 +62,8 @@ export async function unpack(store: ObjectStore, options: UnpackOptions): Promis
           written += (await file.write(bytes, written, bytes.length - written, position + written))
             .bytesWritten;
       };
-      await unpackAll(store, map, write, options);
+      if (base === undefined) await unpackAll(store, map, write, options);
+      else await unpackChanged(store, map, { file, write, signal });
       await file.sync();
     } finally {
       await file.close();
@@ -90,6 +97,32 @@ async function unpackAll(
 
 type Wanted = BlockPlace & { index: number };
 
+/** Reads the blocks that a file does not have. */
+async function unpackChanged(
+  store: ObjectStore,
+  map: PackMap,
+  { file, write, signal }: { file: FileHandle; write: Write; signal: AbortSignal | undefined },
+): Promise<void> {
+  const { fileBytes, packs, blocks } = map;
+  const all = blocks.map((place, index) => ({ index, ...place }));
+  for (let from = 0; from < all.length; from += BATCH) {
+    signal?.throwIfAborted();
+    await Promise.all(
+      all.slice(from, from + BATCH).map(async (place) => {
+        const { start, length } = blockRange(place.index, fileBytes);
+        const bytes = Buffer.allocUnsafeSlow(length);
+        const { bytesRead } = await file.read(bytes, 0, length, start);
+        if (bytesRead === length && (await sha256Of(bytes)).equals(place.sha256)) return;
+        const pack = packs[place.pack]!;
+        const packed =
+          (await store.getRange(pack.key, place.offset, place.length, signal)) ?? missing(store, pack.key);
+        const damaged = (what: string) => damagedObject(store.address, pack.key, what);
+        await write(await blockOf(packed, place, length, damaged), start);
+      }),
+    );
+  }
+}
+
 /** Reads one pack in pieces and writes its wanted blocks. */
 async function unpackOne(
   store: ObjectStore,
@@ -106,6 +139,7 @@ async function unpackOne(
   let held: Buffer = Buffer.alloc(0);
   let heldFrom = 0;
   for (let read = 0; read < pack.bytes; ) {
+    signal?.throwIfAborted();
     const length = Math.min(READ_BYTES, pack.bytes - read);
     const piece = (await store.getRange(pack.key, read, length, signal)) ?? missing(store, pack.key);
     if (piece.length !== length) throw damaged(`it has fewer than the noted ${pack.bytes} bytes`);
@@ -152,7 +186,12 @@ async function blockOf(
           },
         );
   const bytes = raw as Uint8Array<ArrayBuffer>;
-  const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes));
-  if (bytes.length !== size || !sha256.equals(place.sha256)) throw damaged(`block ${place.index} is damaged`);
+  if (bytes.length !== size || !(await sha256Of(bytes)).equals(place.sha256))
+    throw damaged(`block ${place.index} is damaged`);
   return bytes;
+}
+
+/** In a thread of Node. */
+async function sha256Of(bytes: Uint8Array<ArrayBuffer>): Promise<Buffer> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes));
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SourceRole } from '../../src/roles/role.ts';
+import { isSoak } from '../support/rounds.ts';
 import { type OracleInterval, oracleInterval, sumOf } from './oracle.ts';
 import {
   balanceSites,
@@ -15,7 +16,7 @@ import { openConnection } from './support.ts';
 
 /** Sites of one round, which are balanced by one statement. */
 const SITES = 80;
-const ROUNDS = 4;
+const ROUNDS = isSoak ? 4 : 1;
 const sites = (gaps: boolean) => fc.array(siteArbitrary({ gaps }), { minLength: SITES, maxLength: SITES });
 const rounds = { numRuns: ROUNDS, endOnFailure: true };
 
@@ -123,7 +124,7 @@ test('energy in equals energy out plus the rest, in every interval, day, month a
       }
       expect(known).toBeGreaterThan(SITES);
     }),
-    { ...rounds, numRuns: 2 },
+    { ...rounds, numRuns: isSoak ? 2 : 1 },
   );
 });
 
@@ -140,7 +141,7 @@ test('a complete range adds up to the same in every zone', async () => {
       expect(totals[1]).toEqual(totals[0]);
       expect(totals[2]).toEqual(totals[0]);
     }),
-    { ...rounds, numRuns: 2 },
+    { ...rounds, numRuns: isSoak ? 2 : 1 },
   );
 });
 
@@ -167,7 +168,7 @@ test('the order of sources, and splitting one of them in two, change nothing', a
       expect((await balanceSites(connection, turned, 'day')).map(told)).toEqual(rows);
       expect((await balanceSites(connection, split, 'day')).map(told)).toEqual(rows);
     }),
-    { ...rounds, numRuns: 2 },
+    { ...rounds, numRuns: isSoak ? 2 : 1 },
   );
 });
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readBalanceCase } from '../../src/cli/replay/balance-case.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const one = {
@@ -24,7 +24,7 @@ const one = {
 async function replay(cases: object[], ...args: string[]) {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'cases.json'), JSON.stringify(cases));
-  return runCli(['replay', 'cases.json', ...args], { cwd });
+  return runCommand(['replay', 'cases.json', ...args], { cwd });
 }
 
 test('replay answers a balance by interval, day, month and zone, with the energy of devices', async () => {

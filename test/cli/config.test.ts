@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 
 let cwd: string;
 beforeAll(async () => {
@@ -14,10 +15,11 @@ afterAll(() => rm(cwd, { recursive: true }));
 async function check(
   name: string,
   yaml: string,
-  options: { args?: string[]; environment?: Record<string, string> } = {},
+  options: { args?: string[]; environment?: Record<string, string>; run?: typeof runCli } = {},
 ) {
   await writeFile(join(cwd, name), yaml);
-  return runCli(['config', 'check', '--config', name, ...(options.args ?? [])], {
+  const { run = runCommand } = options;
+  return run(['config', 'check', '--config', name, ...(options.args ?? [])], {
     cwd,
     ...(options.environment && { environment: options.environment }),
   });
@@ -38,7 +40,7 @@ workgroups:
 describe.concurrent('config check', () => {
   test('prints the resolved configuration without secrets, and the print can be read again', async () => {
     const environment = { UPSTREAM_TOKEN: 'hunter4', WATTLINE_PORT: '9000' };
-    const { code, stdout, stderr } = await check('site.yaml', site, { environment });
+    const { code, stdout, stderr } = await check('site.yaml', site, { environment, run: runCli });
     expect(code).toBe(0);
     expect(stdout + stderr).not.toMatch(/hunter/);
     expect(parse(stdout)).toMatchObject({
@@ -118,7 +120,7 @@ describe.concurrent('config check', () => {
     ['import', 'may.csv', '--table', 'solar'],
   ])('fails without a configuration and names the places: %s', async (...args) => {
     const folder = await realpath(await mkdtemp(join(cwd, 'nothing-')));
-    const { code, stdout, stderr } = await runCli(args, { cwd: folder });
+    const { code, stdout, stderr } = await runCommand(args, { cwd: folder });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(`there is neither ${folder}/wattline.yaml nor a folder ${folder}/workgroups.d`);
     expect(stderr).toContain('--config');

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 
 let cwd: string;
 beforeAll(async () => {
@@ -17,11 +18,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
-const token = (...args: string[]) => runCli(['token', ...args], { cwd });
+const token = (...args: string[]) => runCommand(['token', ...args], { cwd });
 const openAccess = () => createAccess({ dataDir: join(cwd, 'data'), issuer: 'wattline', clock: systemClock });
 
 test('a token that is made holds until it is revoked, and is listed without being shown again', async () => {
-  const reader = await token('create', 'dashboard', '-w', 'home', '-w', 'office', '--expires', '2d');
+  const args = ['token', 'create', 'dashboard', '-w', 'home', '-w', 'office', '--expires', '2d'];
+  const reader = await runCli(args, { cwd });
   expect(reader.code).toBe(0);
   expect(reader.stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
   const grant = await (await openAccess()).authenticate(reader.stdout.trim());

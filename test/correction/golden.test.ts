@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { sampled } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import {
   correct,
@@ -12,7 +13,11 @@ import {
   toldIntervalsOf,
 } from './support.ts';
 
-describe.each(correctionCases())('$id', (one) => {
+const cases = correctionCases();
+/** A dry run and computing everything again cost as much as all the rest of a case. One of each kind has them, in the soak all cases. */
+const thorough = new Set(sampled(cases, 3));
+
+describe.each(cases)('$id', (one) => {
   test('has the energy of its arithmetic in any order, and undoing it restores the previous state', async () => {
     const { why, source } = one;
     const shard = await openTestShard();
@@ -23,14 +28,16 @@ describe.each(correctionCases())('$id', (one) => {
 
     // A dry run says the same and leaves nothing behind.
     const options = source === undefined ? {} : { source };
-    const checked = await correct(shard, one.corrections[0]!, { ...options, dryRun: true });
-    expect(await stateOf(shard)).toEqual(before);
+    const checked = thorough.has(one)
+      ? await correct(shard, one.corrections[0]!, { ...options, dryRun: true })
+      : undefined;
+    if (checked) expect(await stateOf(shard)).toEqual(before);
     const ids: number[] = [];
     for (const correction of one.corrections) {
       const { outcome, correction: told } = await correct(shard, correction, options);
       expect(outcome).toBe('stored');
       ids.push(told.id);
-      if (ids.length === 1) expect(told).toEqual(checked.correction);
+      if (checked && ids.length === 1) expect(told).toEqual(checked.correction);
     }
     const days = await daysOf(shard, source);
     expect(days.wh, why).toEqual(one.expected);
@@ -40,7 +47,7 @@ describe.each(correctionCases())('$id', (one) => {
 
     // The same rules anew change nothing, and make no version.
     expect(await rollUpSite(shard, siteOf(one), NOW_MS)).toMatchObject({ days: 0 });
-    await restate(shard);
+    if (thorough.has(one)) await restate(shard);
     expect(await rollUpSite(shard, siteOf(one), NOW_MS)).toMatchObject({ days: 0 });
     expect(await stateOf(shard)).toEqual(corrected);
 

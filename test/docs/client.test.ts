@@ -17,6 +17,7 @@ import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support
 import { findImports } from '../support/find-imports.ts';
 import { npmFile } from '../support/npm-file.ts';
 import { blocksOf, repositoryRoot } from '../support/readme.ts';
+import { sampled } from '../support/rounds.ts';
 
 const modules = join(repositoryRoot, 'node_modules');
 const typescript = join(modules, 'typescript', 'bin', 'tsc');
@@ -77,7 +78,7 @@ test('the example of the page runs with the packed client against a service', as
   ]);
 });
 
-test.each(['nodenext', 'bundler'])(
+test.each(sampled(['nodenext', 'bundler'], 2))(
   'the types of the package are right for %s, with strict and without skipLibCheck',
   (resolution) => {
     const folder = join(project, resolution);

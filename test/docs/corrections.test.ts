@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { blocksOf, pages } from '../support/readme.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const page = 'docs/corrections.md';
@@ -29,7 +29,7 @@ test('the worked example prints what the page shows, in this order', async () =>
   const session = sessionOf();
   expect(session.length).toBeGreaterThan(8);
   for (const { command, shown } of session) {
-    const { code, stdout, stderr } = await runCli(wordsOf(command), { cwd });
+    const { code, stdout, stderr } = await runCommand(wordsOf(command), { cwd });
     expect([command, code, stderr]).toEqual([command, 0, expect.anything()]);
     let from = 0;
     for (const line of shown) {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { blocksOf, pages } from '../support/readme.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const page = 'docs/energy.md';
@@ -14,7 +14,7 @@ const numberOf = (text: string) => Number(text.replaceAll(',', ''));
 test('the worked example comes out as its table, its arithmetic and its text say', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'example.json'), blocksOf(page, 'json')[0]!);
-  const { code, stdout } = await runCli(['replay', 'example.json', '--json'], { cwd });
+  const { code, stdout } = await runCommand(['replay', 'example.json', '--json'], { cwd });
   expect(code).toBe(0);
   const { days, flags } = JSON.parse(stdout).roof as {
     days: Record<string, Record<string, number>>;

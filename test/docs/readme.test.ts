@@ -13,7 +13,7 @@ import {
   readmeBlocks,
   repositoryRoot,
 } from '../support/readme.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 describe('the README and the pages of docs/', () => {
@@ -70,7 +70,7 @@ describe('the README and the pages of docs/', () => {
   test('shows a replay case that replays', async () => {
     const cwd = tempDir();
     writeFileSync(join(cwd, 'my-cases.json'), blocksOf('docs/import-and-backfill.md', 'json')[0]!);
-    const { code, stdout } = await runCli(['replay', 'my-cases.json', '--json'], { cwd });
+    const { code, stdout } = await runCommand(['replay', 'my-cases.json', '--json'], { cwd });
     expect(code).toBe(0);
     const { days } = JSON.parse(stdout)['my-inverter'];
     expect(Object.values(days['2026-06-01'])).toEqual([21_500]);
@@ -100,7 +100,7 @@ describe('the README and the pages of docs/', () => {
   });
 
   test('commands that are shown exist', async () => {
-    const { stdout } = await runCli(['--help'], { cwd: tempDir() });
+    const { stdout } = await runCommand(['--help'], { cwd: tempDir() });
     const commands = new Set([...stdout.matchAll(/^ {2}([a-z][a-z-]+)/gm)].map(([, name]) => name!));
     const shown = [...pages.values()].flatMap((text) => [
       ...text.matchAll(/(?:^npm run -s wattline --|`wattline) ([a-z][a-z-]+)/gm),

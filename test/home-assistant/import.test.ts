@@ -59,8 +59,8 @@ test('a preview imports nothing, an import continues after an interruption, and 
   expect(cut.code).not.toBe(0);
   expect(cut.stderr).toContain('has ended the connection');
   delete server.onCommand;
-  const json = async () => JSON.parse((await runCli([...range, '--json'], { cwd })).stdout);
-  const first = await json();
+  const json = async (run = runCommand) => JSON.parse((await run([...range, '--json'], { cwd })).stdout);
+  const first = await json(runCli);
   expect(first).toMatchObject({
     files: [
       {

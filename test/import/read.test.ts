@@ -7,14 +7,26 @@ import { DEVICE, fileOf, OTHER_DEVICE, parquetOf, preview, testWorkgroup } from 
 const plain: MappingInput = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };
 const csv = (...lines: string[]) => fileOf('file.csv', `${lines.join('\n')}\n`);
 
-/** The time that a cell is taken for; the reason where it is none. */
-async function timeOf(cell: string, time: Partial<MappingInput['time']> = {}) {
-  const { rows, counts } = await preview(csv('time;a', `${cell};1`), {
-    ...plain,
-    csv: { delimiter: ';', header: true, skipLines: 0 },
-    time: { column: 'time', zone: 'Europe/Berlin', ...time },
-  });
-  return rows[0]?.time ?? Object.keys(counts.rejected)[0];
+/** As many rows as a preview shows. */
+const SHOWN = 5;
+
+/** The times that cells are taken for, each under its cell, and how many are none, by reason. */
+async function timesOf(cells: readonly string[], time: Partial<MappingInput['time']> = {}) {
+  const taken: Record<string, string> = {};
+  const rejected: Record<string, number> = {};
+  for (let from = 0; from < cells.length; from += SHOWN) {
+    const some = cells.slice(from, from + SHOWN);
+    const lines = some.map((cell, index) => `${cell};${index}`);
+    const { rows, counts } = await preview(csv('time;a', ...lines), {
+      ...plain,
+      csv: { delimiter: ';', header: true, skipLines: 0 },
+      time: { column: 'time', zone: 'Europe/Berlin', ...time },
+    });
+    for (const row of rows) taken[some[row.fields.a as number]!] = row.time;
+    for (const [reason, count] of Object.entries(counts.rejected))
+      rejected[reason] = (rejected[reason] ?? 0) + count;
+  }
+  return { taken, rejected };
 }
 
 /** The value that a cell is taken for; the reason where the row has none. */
@@ -30,28 +42,34 @@ async function cellOf(cell: string, more: Partial<MappingInput> = {}) {
 }
 
 describe('times', () => {
-  test.each([
-    ['2024-07-01T12:00:00Z', '2024-07-01T12:00:00.000Z'],
-    ['2024-07-01T12:00:00.123456Z', '2024-07-01T12:00:00.123Z'],
-    ['2024-07-01T12:00Z', '2024-07-01T12:00:00.000Z'],
-    ['2024-07-01 12:00+02:00', '2024-07-01T10:00:00.000Z'],
-    ['2024-07-01 12:00:00+02', '2024-07-01T10:00:00.000Z'],
-    ['2024-07-01T12:00:00-0330', '2024-07-01T15:30:00.000Z'],
-    ['2024-07-01 12:00:00 +02:00', '2024-07-01T10:00:00.000Z'],
-    ['2024-07-01t12:00:00z', '2024-07-01T12:00:00.000Z'],
-    // Without a zone they are of the one that is configured.
-    ['2024-07-01 12:00:00', '2024-07-01T10:00:00.000Z'],
-    ['2024-01-01T12:00', '2024-01-01T11:00:00.000Z'],
-    ['2024-07-01', '2024-06-30T22:00:00.000Z'],
-    ['2024-03-31 02:30', 'no_such_local_time'],
-    ['2024-02-30 12:00', 'bad_time'],
-    ['epoch', 'bad_time'],
-    ['infinity', 'bad_time'],
-    ['', 'bad_time'],
-    ['1969-07-01T12:00:00Z', 'bad_time'],
-    ['12000-07-01T12:00:00Z', 'bad_time'],
-    ['noon', 'bad_time'],
-  ])('ISO 8601: %s is %s', async (cell, expected) => expect(await timeOf(cell)).toBe(expected));
+  test('of ISO 8601 are taken with any zone, and what is none is rejected with the reason', async () => {
+    const times = {
+      '2024-07-01T12:00:00Z': '2024-07-01T12:00:00.000Z',
+      '2024-07-01T12:00:00.123456Z': '2024-07-01T12:00:00.123Z',
+      '2024-07-01T12:00Z': '2024-07-01T12:00:00.000Z',
+      '2024-07-01 12:00+02:00': '2024-07-01T10:00:00.000Z',
+      '2024-07-01 12:00:00+02': '2024-07-01T10:00:00.000Z',
+      '2024-07-01T12:00:00-0330': '2024-07-01T15:30:00.000Z',
+      '2024-07-01 12:00:00 +02:00': '2024-07-01T10:00:00.000Z',
+      '2024-07-01t12:00:00z': '2024-07-01T12:00:00.000Z',
+      // Without a zone they are of the one that is configured.
+      '2024-07-01 12:00:00': '2024-07-01T10:00:00.000Z',
+      '2024-01-01T12:00': '2024-01-01T11:00:00.000Z',
+      '2024-07-01': '2024-06-30T22:00:00.000Z',
+    };
+    expect(await timesOf(Object.keys(times))).toEqual({ taken: times, rejected: {} });
+    expect(await timesOf(['2024-03-31 02:30'])).toEqual({ taken: {}, rejected: { no_such_local_time: 1 } });
+    const broken = [
+      '2024-02-30 12:00',
+      'epoch',
+      'infinity',
+      '',
+      '1969-07-01T12:00:00Z',
+      '12000-07-01T12:00:00Z',
+      'noon',
+    ];
+    expect(await timesOf(broken)).toEqual({ taken: {}, rejected: { bad_time: broken.length } });
+  });
 
   test.each([
     ['1719835200', 'seconds', '2024-07-01T12:00:00.000Z'],
@@ -65,7 +83,11 @@ describe('times', () => {
     ['01.07.2024 12:00 +0000', '%d.%m.%Y %H:%M %z', '2024-07-01T12:00:00.000Z'],
     ['31.06.2024 12:00', '%d.%m.%Y %H:%M', 'bad_time'],
   ])('%s as %s is %s', async (cell, format, expected) =>
-    expect(await timeOf(cell, { format })).toBe(expected),
+    expect(await timesOf([cell], { format })).toEqual(
+      expected === 'bad_time'
+        ? { taken: {}, rejected: { bad_time: 1 } }
+        : { taken: { [cell]: expected }, rejected: {} },
+    ),
   );
 
   test('may be in two columns, and their zone may be a fixed offset', async () => {

@@ -4,8 +4,8 @@ import { silentLogger } from '../../src/lib/logger.ts';
 
 function givenUp(kept: string[], workers: number, awake: string[]): string[] {
   const ids: string[] = [];
-  const ownedShards = { kept: () => kept, giveUp: (id: string) => ids.push(id) } as never;
-  balanceShards(ownedShards, { survey: { workers, awake, free: [] }, logger: silentLogger });
+  const handOver = (id: string) => void ids.push(id);
+  balanceShards(kept, { survey: { workers, awake, free: [] }, handOver, logger: silentLogger });
   return ids;
 }
 

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { GARAGE, homeWorkgroup, openService, ROOF, readings } from '../operate/support.ts';
 import { cliFile, nodeOptions, processEnvironment } from '../support/process-environment.ts';
 import { runCommand } from '../support/run-command.ts';
+import { shared } from '../support/shared.ts';
 
 const days = { startDate: '2026-05-02', endDate: '2026-05-03' };
 
@@ -22,6 +23,8 @@ async function openEnergy() {
   const mcpUrl = new URL(`${at.service.url}/mcp`);
   return { ...at, mcpUrl };
 }
+
+const energy = shared(openEnergy);
 
 async function connect(transport: StdioClientTransport | StreamableHTTPClientTransport) {
   const client = new Client({ name: 'test', version: '1.0.0' });
@@ -43,7 +46,7 @@ const overHttp = (url: URL, token: string) =>
   );
 
 test('the tools answer the same over HTTP and over standard input, in words with units', async () => {
-  const at = await openEnergy();
+  const at = energy();
   const token = await at.issue({ permissions: ['search:read'] });
   const tokenFile = join(at.cwd, 'assistant.token');
   writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 });
@@ -106,7 +109,7 @@ test('the tools answer the same over HTTP and over standard input, in words with
 });
 
 test('a token of device groups sees its devices only, and a revoked token ends', async () => {
-  const at = await openEnergy();
+  const at = energy();
   const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['garage'] });
   const { call } = await overHttp(at.mcpUrl, token);
   const { text } = await call('daily_energy', days);
@@ -120,7 +123,7 @@ test('a token of device groups sees its devices only, and a revoked token ends',
 });
 
 test('a request without a token, of a foreign page, of another method or with a large body is refused', async () => {
-  const at = await openEnergy();
+  const at = energy();
   const post = async (body: string, headers: Record<string, string>) => {
     const response = await fetch(at.mcpUrl, {
       method: 'POST',

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
+import { atEnd } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 import { createUpProcess, type ServiceProcess } from '../support/up-process.ts';
 
@@ -15,7 +16,7 @@ export const ROOF = '0b0e7c1e-0000-4000-8000-000000000001';
 /** A real `wattline up` with a workgroup `home`, and requests to its endpoints. It ends with the test. */
 export async function openService(input: ConfigInput) {
   const { cwd, service, issueFor, close } = await start(input);
-  onTestFinished(close);
+  atEnd(close);
   return { cwd, service, ...requestsOf('home', service, issueFor) };
 }
 

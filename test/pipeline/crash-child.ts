@@ -1,4 +1,4 @@
-// Lands 200,000 messages through a pipeline whose thread is made to throw again and again, and says what came of it.
+// Lands 60,000 messages through a pipeline whose thread is made to throw again and again, and says what came of it.
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -8,7 +8,7 @@ import { createPipeline } from '../../src/pipeline/pipeline.ts';
 import { answerOf, assignmentOf } from './answers.ts';
 
 const dataDir = process.argv[2]!;
-const BATCH = 10_000;
+const BATCH = 3_000;
 const END = 20 * BATCH;
 const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
 const channel = new BroadcastChannel('throw-in-thread');

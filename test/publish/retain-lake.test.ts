@@ -111,8 +111,8 @@ test('a new process, which reads the commits again, deletes the same', async () 
     await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
     await publish(at.shard, { ...at, currentEveryMs: 3 * MINUTE_MS, logger: silentLogger });
   };
-  // Every 100 seconds, so 12 rounds cover 20 minutes.
-  for (let step = 0; step < rounds(12, 40); step++) {
+  // Every 100 seconds, so 8 rounds cover 13 minutes.
+  for (let step = 0; step < rounds(8, 40); step++) {
     await round(step);
     const own = await retain(at, true);
     const other = await retain(at, true, { ...at.shard });
@@ -192,8 +192,8 @@ test('the number of entries in the lake stays flat over many publications', asyn
   const { shard, lakeDir, clock } = at;
   const options = { lakeDir, clock, logger: silentLogger };
   const counts: number[] = [];
-  // Five or ten hours, with a publication every ten or three minutes. Each third one gets views.
-  const [steps, everyMs] = [rounds(30, 200), rounds(10, 3) * MINUTE_MS];
+  // Five or ten hours, with a publication every quarter of an hour or three minutes. Each third one gets views.
+  const [steps, everyMs] = [rounds(20, 200), rounds(15, 3) * MINUTE_MS];
   for (let step = 0; step < steps; step++) {
     clock.set(startMs + step * everyMs);
     await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);

@@ -2,8 +2,12 @@ import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { shared } from '../support/shared.ts';
 import { days, energies, home, inverter, meter, range } from './balance-home.ts';
 import { type BalanceFixture, openBalance } from './balance-support.ts';
+
+/** Nothing has energy. */
+const silent = shared(() => openBalance(home, days, []));
 
 test('a token of device groups sees the balance of its devices and of sites that are wholly its own', async () => {
   const at = await openBalance(
@@ -85,8 +89,7 @@ test.each([
   ['startDate=2100-01-01', 400, /endDate: is yesterday .* unless it is given/],
   ['device=a&device=b', 400, /device: is given 2 times; give it once/],
 ])('%s is refused with %i', async (query, status, message) => {
-  const at = await openBalance(home, days, []);
-  const response = await at.get(`/api/v1/orgs/${WORKGROUP}/balance?${query}`);
+  const response = await silent().get(`/api/v1/orgs/${WORKGROUP}/balance?${query}`);
   expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
     status,
     expect.stringMatching(message),
@@ -115,8 +118,7 @@ test('a balance without any role is refused with advice', async () => {
 });
 
 test('declared sources without energy are missing', async () => {
-  const at = await openBalance(home, days, []);
-  expect((await at.ask(`balance?${range}`))['2026-05-20']).toMatchObject({
+  expect((await silent().ask(`balance?${range}`))['2026-05-20']).toMatchObject({
     gridImportWh: null,
     missing: ['grid_export', 'grid_import'],
     flags: ['incomplete', 'undetermined'],

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { WORKGROUP } from '../publish/support.ts';
+import { shared } from '../support/shared.ts';
 import { days, energies, heat, home, inverter, meter, range } from './balance-home.ts';
 import { openBalance } from './balance-support.ts';
 
@@ -37,8 +38,10 @@ const first = {
   flags: [],
 };
 
+const usual = shared(() => openBalance(home, days, energies));
+
 test('a balance by interval, day, month and year equals the one of the lake', async () => {
-  const at = await openBalance(home, days, energies);
+  const at = usual();
   const told = await at.ask(`balance?${range}`);
   expect(told).toEqual({
     '2026-05-20': first,
@@ -91,7 +94,7 @@ test('a balance by interval, day, month and year equals the one of the lake', as
 });
 
 test('days can be of any zone, and the whole range adds up to the same in every zone', async () => {
-  const at = await openBalance(home, days, energies);
+  const at = usual();
   const utc = await at.ask(`balance?${range}&timezone=Etc/UTC`);
   // Its first two hours are before the first reading, its last two after the last; the last hours of 20 May are in it.
   expect(utc['2026-05-20']).toMatchObject({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { deviceId } from '../support/messages.ts';
+import { shared } from '../support/shared.ts';
 import { budget, budgets, openMeters, seriesOf, sum } from './meter-support.ts';
 
 const range = (startDate: string, endDate: string, more = '') =>
@@ -105,8 +106,10 @@ async function openPlant() {
   return at;
 }
 
+const plant = shared(openPlant);
+
 test('each meter has the budget of the first scenario that it has on the day, and none is left out', async () => {
-  const at = await openPlant();
+  const at = plant();
   const question = `budget-data?${range('2026-05-01', '2026-05-02')}`;
   expect(await at.ask(question)).toEqual({
     '2026-05-01': { PV: 1_000, ROOF: 100, 'GRID-1': 20 },
@@ -133,7 +136,7 @@ test('each meter has the budget of the first scenario that it has on the day, an
 });
 
 test('the budget of a meter does not depend on other meters of the token or the request', async () => {
-  const at = await openPlant();
+  const at = plant();
   const question = `budget-data?${range('2026-05-01', '2026-05-02')}`;
   const everything = await at.ask(question);
   const groups = { PV: ['one'], ROOF: ['two'], 'PV,ROOF': ['one', 'two'] };
@@ -151,7 +154,7 @@ test('the budget of a meter does not depend on other meters of the token or the 
 });
 
 test('a scenario without any budget is refused with the same text for every token', async () => {
-  const at = await openPlant();
+  const at = plant();
   const two = await at.issue({ permissions: ['search:read'], deviceGroups: ['two'] });
   const question = `budget-data?${range('2026-05-01', '2026-05-02')}&meterCodes=ROOF&scenario=contract`;
   const refusal = 'scenario: no budget of these meters has the scenario "contract"; the scenarios are P50';

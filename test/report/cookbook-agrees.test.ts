@@ -5,6 +5,7 @@ import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { askRecipe, lakeRecipes, recipes } from '../support/recipes.ts';
+import { shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openBalance } from './balance-support.ts';
 import {
@@ -19,8 +20,10 @@ import {
 } from './cookbook-expected.ts';
 import { openPlant, range } from './plant.ts';
 
+const plant = shared(() => openPlant({ hasViews: true }));
+
 test('every query of the pages returns what the endpoints return, for a plant with many devices, sources and methods', async () => {
-  const at = await openPlant();
+  const at = plant();
   const problems: string[] = [];
   const all = [...recipes, ...lakeRecipes];
   for (const title of new Set(all.map((recipe) => recipe.title))) {
@@ -40,7 +43,7 @@ test('every query of the pages returns what the endpoints return, for a plant wi
 });
 
 test('the CSV file of a year has the days of daily energy by source', async () => {
-  const at = await openPlant();
+  const at = plant();
   const path = join(tempDir(), 'daily-energy.csv');
   const recipe = recipes.find(({ title }) => title === 'Export to CSV')!;
   const { rows } = await askRecipe(lakePaths(at.lakeDir, WORKGROUP).root, recipe, (sql) =>
@@ -71,6 +74,7 @@ test('the queries of the energy balance return what the balance endpoint returns
       { device: deviceId(2), source: 'load', wh: { '2026-06-01T10:00:00Z': 200 }, unlistedWh: 10 },
     ],
   );
+  await at.renew();
   const ask = (resolution: string) =>
     at.ask(`balance?startDate=2026-06-01&endDate=2026-06-02&resolution=${resolution}`);
   const answerOf = async (title: string) => {

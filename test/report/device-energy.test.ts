@@ -4,6 +4,7 @@ import { addDays } from '../../src/lib/time.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { shared } from '../support/shared.ts';
 import { openReport, type ReportFixture, workgroupConfig } from './support.ts';
 
 const FIRST = '2026-11-16';
@@ -64,6 +65,8 @@ async function openSite(): Promise<ReportFixture> {
   return at;
 }
 
+const site = shared(openSite);
+
 /** What is asked for, by day and number of the device. */
 async function read(at: ReportFixture, report: string): Promise<Record<string, Record<number, unknown>>> {
   const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${report}?startDate=${FIRST}&endDate=${LAST}`);
@@ -90,7 +93,7 @@ const withoutNulls = (days: typeof expected) =>
   );
 
 test('a device has the same energy in the report, its details, its profile, the lake and its explanation', async () => {
-  const at = await openSite();
+  const at = site();
   expect(await read(at, 'daily-energy')).toEqual(withoutNulls(expected));
 
   const details = (await read(at, 'daily-energy/details')) as Record<
@@ -143,7 +146,7 @@ test('a device has the same energy in the report, its details, its profile, the 
 });
 
 test('a device is incomplete if one of its counted sources is missing, and not if another source is', async () => {
-  const at = await openSite();
+  const at = site();
   const details = (await read(at, 'daily-energy/details')) as Record<
     string,
     Record<number, { flags: string[] }>
@@ -169,7 +172,7 @@ test('a device is incomplete if one of its counted sources is missing, and not i
 });
 
 test('a source that does not count is shown by source', async () => {
-  const at = await openSite();
+  const at = site();
   const bySource = await at.report(
     `startDate=${FIRST}&endDate=${FIRST}&groupBy=source&devices=${deviceId(2)}`,
   );

@@ -6,6 +6,7 @@ import { publish } from '../../src/publish/publish.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { shared } from '../support/shared.ts';
 import { openReport } from './support.ts';
 
 const DAY = '2026-06-01';
@@ -75,6 +76,8 @@ async function openDevices() {
   return { ...at, workgroup, read };
 }
 
+const devices = shared(openDevices);
+
 /** Wh and flags of each device and day: null where none of what is chosen has energy. */
 const expected: Record<string, Record<string, [wh: number | null, ...flags: string[]]>> = {
   [DAY]: {
@@ -95,7 +98,7 @@ const expected: Record<string, Record<string, [wh: number | null, ...flags: stri
 };
 
 test('energy of different roles is never added: report, details, profile, lake and meters agree', async () => {
-  const at = await openDevices();
+  const at = devices();
   const energyOf = (day: string) =>
     Object.fromEntries(
       Object.entries(expected[day]!).flatMap(([device, [wh]]) => (wh === null ? [] : [[device, wh]])),
@@ -158,7 +161,7 @@ test('energy of different roles is never added: report, details, profile, lake a
 });
 
 test('by source nothing has changed, and nothing is flagged', async () => {
-  const at = await openDevices();
+  const at = devices();
   const { body, headers } = await at.read(`daily-energy?${range}&groupBy=source`);
   expect(body[DAY]).toEqual(
     Object.fromEntries(energies.map(([device, source, wh]) => [`${device}.${source}`, wh])),
@@ -167,7 +170,7 @@ test('by source nothing has changed, and nothing is flagged', async () => {
 });
 
 test('the lake lists which sources count, on which days and why', async () => {
-  const at = await openDevices();
+  const at = devices();
   expect(
     await at.analyse(
       `SELECT source, role, counts, part, valid_from::VARCHAR, valid_to::VARCHAR FROM device_source WHERE device = '${later}' ORDER BY ALL NULLS FIRST`,
@@ -188,28 +191,8 @@ test('the lake lists which sources count, on which days and why', async () => {
   ]);
 });
 
-test('other roles write no energy anew, and hold with the next generation', async () => {
-  const at = await openDevices();
-  const before = (await at.head()).files;
-  const roles = workgroupSchema.parse({
-    id: WORKGROUP,
-    ...settings,
-    roles: [{ source: 'load', role: 'production' }],
-  }).roles;
-  const declared = { ...at.workgroup, roles };
-  await publish(at.shard, { lakeDir: at.lakeDir, declared, clock: at.clock, logger: silentLogger });
-  const energy = (files: typeof before) =>
-    files
-      .filter(({ dataset }) => dataset === 'interval_energy' || dataset === 'daily_energy')
-      .map(({ name }) => name);
-  const { files } = await at.head();
-  expect(energy(files)).toEqual(energy(before));
-  expect(files.map(({ name }) => name)).not.toEqual(before.map(({ name }) => name));
-  expect((await at.read(`daily-energy?${range}`)).body[DAY]).toMatchObject({ [hybrid]: 10_200, [lost]: 300 });
-});
-
 test('the energy of devices adds up to the workgroup', async () => {
-  const at = await openDevices();
+  const at = devices();
   const rows = await at.analyse(
     `SELECT day::VARCHAR, scope, production_wh::DOUBLE, consumption_wh::DOUBLE, grid_export_wh::DOUBLE, to_json(computed)::VARCHAR
      FROM balance_daily ORDER BY day`,
@@ -233,4 +216,25 @@ test('the energy of devices adds up to the workgroup', async () => {
         ]);
     }
   }
+});
+
+// This test comes last, because it changes the roles.
+test('other roles write no energy anew, and hold with the next generation', async () => {
+  const at = devices();
+  const before = (await at.head()).files;
+  const roles = workgroupSchema.parse({
+    id: WORKGROUP,
+    ...settings,
+    roles: [{ source: 'load', role: 'production' }],
+  }).roles;
+  const declared = { ...at.workgroup, roles };
+  await publish(at.shard, { lakeDir: at.lakeDir, declared, clock: at.clock, logger: silentLogger });
+  const energy = (files: typeof before) =>
+    files
+      .filter(({ dataset }) => dataset === 'interval_energy' || dataset === 'daily_energy')
+      .map(({ name }) => name);
+  const { files } = await at.head();
+  expect(energy(files)).toEqual(energy(before));
+  expect(files.map(({ name }) => name)).not.toEqual(before.map(({ name }) => name));
+  expect((await at.read(`daily-energy?${range}`)).body[DAY]).toMatchObject({ [hybrid]: 10_200, [lost]: 300 });
 });

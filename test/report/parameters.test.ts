@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { shared } from '../support/shared.ts';
 import { budget, budgets, openMeters } from './meter-support.ts';
 
 const range = 'startDate=2026-05-01&endDate=2026-05-02';
@@ -42,8 +43,10 @@ async function openEverything() {
   return { at, addresses };
 }
 
+const everything = shared(openEverything);
+
 test('every report refuses an unknown parameter, also beside other errors', async () => {
-  const { at, addresses } = await openEverything();
+  const { at, addresses } = everything();
   expect(addresses.length).toBeGreaterThanOrEqual(11);
   for (const { path, query } of addresses) {
     const known = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}?${query}`);
@@ -63,7 +66,7 @@ test('every report refuses an unknown parameter, also beside other errors', asyn
 });
 
 test('every report refuses a parameter without a value by its name', async () => {
-  const { at, addresses } = await openEverything();
+  const { at, addresses } = everything();
   for (const { path, query, names } of addresses)
     for (const name of names) {
       const others = query.split('&').filter((part) => part !== '' && !part.startsWith(`${name}=`));
@@ -81,7 +84,7 @@ test('every report refuses a parameter without a value by its name', async () =>
 });
 
 test('a parameter that takes one value is refused with two, and lists take several', async () => {
-  const { at, addresses } = await openEverything();
+  const { at, addresses } = everything();
   const lists = new Set(['devices', 'meterCodes']);
   const value = (name: string) =>
     ({ devices: deviceId(1), meterCodes: 'GRID-1', timezone: 'Europe/Paris' })[name] ?? '2026-05-01';
@@ -153,12 +156,12 @@ test.each([
     `${'x'.repeat(60)}...: is not a known parameter; this request takes state, devices, format and after`,
   ],
 ])('GET %s says what is meant', async (path, message) => {
-  const { at } = await openEverything();
+  const { at } = everything();
   expect(await at.refusal(path)).toMatchObject({ status: 400, message });
 });
 
 test('who may not ask hears of the token, not of parameters', async () => {
-  const { at, addresses } = await openEverything();
+  const { at, addresses } = everything();
   const writer = await at.issue({ permissions: ['data:write'] });
   for (const { path } of addresses) {
     const url = `/api/v1/orgs/${WORKGROUP}/${path}?frobnicate=1`;

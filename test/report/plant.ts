@@ -101,9 +101,10 @@ export interface PlantFixture extends MeterFixture {
 
 /**
  * A plant of three devices with two sources each, that both have a register and power, over five days with gaps: rolled up and published,
- * with meters, budgets and a site. One register is read again later, which restates two days.
+ * with meters, budgets and a site. One register is read again later, which restates two days. With `hasViews`, the first and the last generation
+ * have the views for people.
  */
-export async function openPlant(): Promise<PlantFixture> {
+export async function openPlant({ hasViews = false } = {}): Promise<PlantFixture> {
   const at = await openMeters({
     timezone,
     devices: devices.map((device) => ({ ...device })),
@@ -133,6 +134,7 @@ export async function openPlant(): Promise<PlantFixture> {
     await at.shard.transaction((connection) => noteDeviceStatus(connection, nowMs));
     await rollUpSite(at.shard, { timezone, streams, devices, closeAfterMs: 0 }, nowMs);
     await at.publish();
+    if (hasViews) await at.renew();
   };
   const lastDay = dayBounds(days.at(-1)!, days.at(-1)!, timezone)[0]!;
   await landReadings(at.shard, plantReadings());

@@ -6,6 +6,7 @@ import { sqlString } from '../../src/lib/sql-text.ts';
 import { preferredFormat } from '../../src/report/row-format.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openBalance } from './balance-support.ts';
 import { days, openPlant, range } from './plant.ts';
@@ -48,6 +49,8 @@ function plain(value: unknown): unknown {
   return text.replace(/^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d).*$/, '$1 $2').replace(/^(.*)$/, '$1');
 }
 
+const plant = shared(() => openPlant());
+
 const reports = [
   `daily-energy?${range}`,
   `daily-energy?${range}&groupBy=source`,
@@ -64,7 +67,7 @@ const reports = [
 ];
 
 test('every report is answered as CSV, NDJSON and Parquet with the same rows', { timeout }, async () => {
-  const at = await openPlant();
+  const at = plant();
   for (const path of reports) {
     const read: Record<string, Cells[]> = {};
     for (const format of formats) {
@@ -80,7 +83,7 @@ test('every report is answered as CSV, NDJSON and Parquet with the same rows', {
 });
 
 test('rows have the energy of the answer in JSON', { timeout }, async () => {
-  const at = await openPlant();
+  const at = plant();
   const byDay = await at.report(range);
   const rows = await readRows(at, `daily-energy?${range}&format=csv`, 'csv');
   const fromRows: Record<string, Record<string, number>> = Object.fromEntries(days.map((day) => [day, {}]));

@@ -13,6 +13,7 @@ import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -341,7 +342,7 @@ describe.skipIf(s3Missing)('a lake in a bucket', () => {
     bucket.decide(() => fates[count++ % fates.length]!);
     const stored = await openStored(bucket.store, { lookEveryMs: 0, pauseMs: 0 });
     let [newest, seen, refused] = [1, 0, 0];
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < rounds(20, 40); round++) {
       if (round % 5 === 4) {
         newest += 1;
         await publishDay(at, newest);
@@ -359,7 +360,7 @@ describe.skipIf(s3Missing)('a lake in a bucket', () => {
       }
     }
     expect(seen).toBeGreaterThan(2);
-    expect(refused).toBeLessThan(20);
+    expect(refused).toBeLessThan(rounds(10, 20));
     bucket.decide(() => 'pass');
     await until('the newest is seen', async () => (await stored.energyWh()) === newest);
   });

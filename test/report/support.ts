@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { onTestFinished } from 'vitest';
 import { type Access, createAccess } from '../../src/access/access.ts';
 import type { IssueRequest } from '../../src/access/grant.ts';
 import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
@@ -15,6 +14,7 @@ import { registerPage } from '../../src/report/page-routes.ts';
 import { registerReportRoutes } from '../../src/report/report-routes.ts';
 import { createControl } from '../../src/worker-rpc/worker-rpc.ts';
 import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
+import { atEnd } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
@@ -45,11 +45,11 @@ export async function openReport(settings: Partial<WorkgroupConfig> = {}): Promi
   const dataDir = tempDir();
   const clock = createTestClock();
   const workgroup = workgroupConfig(settings);
-  const fixture = await openFixture(dataDir, clock, [], workgroup);
-  onTestFinished(() => fixture.shard.close());
+  const fixture = await openFixture(dataDir, clock, [], workgroup, { renews: 'for analyse' });
+  atEnd(() => fixture.shard.close());
   const access = await createAccess({ dataDir, issuer: 'wattline', clock });
   const lake = await openLakeReader({ lakeDir: fixture.lakeDir });
-  onTestFinished(() => lake.close());
+  atEnd(() => lake.close());
   const { app, base } = await serveReports({ lake, access, workgroup, dataDir, clock });
   const issue: ReportFixture['issue'] = async (scope) =>
     (await access.issue({ subject: 'test', scopes: { [WORKGROUP]: scope }, lifetimeMs: 1_000 * HOUR_MS }))
@@ -101,6 +101,6 @@ export async function serveReports({
     logger: silentLogger,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(() => app.close());
+  atEnd(() => app.close());
   return { app, base: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };
 }

@@ -83,7 +83,7 @@ describe('readings in order, rolled up in parts, give the same rows as all toget
       fault: fc.constantFrom('none', 'none', 'none', 'none', 'zero', 'dip', 'spike', 'restart'),
       power: fc.integer({ min: -5_000, max: 5_000 }),
       // In few parts, because each is rolled up.
-      ends: fc.integer({ min: 0, max: rounds(4, 1) }).map((number) => number === 0),
+      ends: fc.integer({ min: 0, max: rounds(15, 1) }).map((number) => number === 0),
     });
     const streams = fc.sample(fc.array(step, { minLength: 2, maxLength: 30 }), {
       numRuns: STREAMS,

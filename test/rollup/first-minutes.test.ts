@@ -53,7 +53,10 @@ const reading = fc.record({
 const installation = fc.record({
   tables: fc.tuple(fc.constantFrom(...tables), fc.constantFrom(...tables)),
   devices: fc.integer({ min: 1, max: 2 }),
-  posts: fc.array(fc.array(reading, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 4 }),
+  posts: fc.array(fc.array(reading, { minLength: 1, maxLength: 4 }), {
+    minLength: rounds(3, 1),
+    maxLength: rounds(3, 4),
+  }),
   /** The process restarts between two posts. */
   restarts: fc.boolean(),
 });

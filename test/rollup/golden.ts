@@ -107,11 +107,26 @@ export function caseOf(device: unknown): string {
   return ids[Number(String(device).slice(24, 32))]!;
 }
 
-/** The readings of a case in tables and with devices of its own, with the offsets that their order gives them. */
-export function ownReadings({ id, readings }: GoldenCase): CaseReading[] {
+const rules = new Map<string, number>();
+
+/**
+ * The name of a table of a case. Cases with the same energy streams share tables, because binding a stream costs more than the readings of a
+ * case. Declared changes of a register name a device, so cases with them have tables of their own.
+ */
+function tableOf({ id, energyStreams }: GoldenCase, table: string): string {
+  const isOwn = energyStreams.some(({ registerEpochs = [] }) => registerEpochs.length > 0);
+  const key = isOwn ? id : JSON.stringify(energyStreams);
+  const number = rules.get(key) ?? rules.size;
+  rules.set(key, number);
+  return `${number}.${table}`;
+}
+
+/** The readings of a case with devices of its own, with the offsets that their order gives them. */
+export function ownReadings(one: GoldenCase): CaseReading[] {
+  const { id, readings } = one;
   return readings.map((reading, index) => ({
     ...reading,
-    table: `${id}.${reading.table ?? 't'}`,
+    table: tableOf(one, reading.table ?? 't'),
     device: deviceOf(id, reading.device ?? DEVICE),
     offset: BigInt(numbers.get(id)! * 1_000 + index),
   }));
@@ -127,13 +142,14 @@ export function pieceOf<Item>(list: readonly Item[], round: number, rounds: numb
 
 /** One site with the streams of all the cases. */
 export function siteOf(cases: readonly GoldenCase[]): EnergySite {
-  const streams = cases.flatMap(({ id, energyStreams }) =>
-    energyStreams.map((stream) => ({
+  const withTables = [...Map.groupBy(cases, (one) => tableOf(one, '')).values()].map(([one]) => one!);
+  const streams = withTables.flatMap((one) =>
+    one.energyStreams.map(({ registerEpochs, ...stream }) => ({
       ...stream,
-      table: `${id}.${stream.table}`,
-      registerEpochs: stream.registerEpochs?.map((epoch) => ({
+      table: tableOf(one, stream.table),
+      registerEpochs: registerEpochs?.map((epoch) => ({
         ...epoch,
-        device: deviceOf(id, epoch.device),
+        device: deviceOf(one.id, epoch.device),
       })),
     })),
   );

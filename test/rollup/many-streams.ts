@@ -102,7 +102,7 @@ async function linesOf(shard: Shard, rowsSql: string, device: string): Promise<s
   return rows.map(({ line }) => line as string);
 }
 
-/** How the rows of each stream differ between two warehouses, which are closed then; empty where they are the same. */
+/** How the rows of each stream differ between two warehouses; empty where they are the same. */
 export async function differences(
   streams: readonly RandomStream[],
   wanted: Shard,
@@ -123,8 +123,16 @@ export async function differences(
     }
     problems.push(problem);
   }
-  await Promise.all([wanted.close(), found.close()]);
   return problems;
+}
+
+export async function closeAll(...shards: readonly Shard[]): Promise<void> {
+  await Promise.all(shards.map((shard) => shard.close()));
+}
+
+/** What several checks say of each stream. */
+export function joined(checks: readonly (readonly string[])[]): string[] {
+  return checks[0]!.map((_, index) => checks.map((problems) => problems[index]!).join(''));
 }
 
 /** Says of each stream what is wrong with it; nothing where it is as it has to be. All of them are rolled up at once. */

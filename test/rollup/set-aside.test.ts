@@ -3,6 +3,7 @@ import { configSchema } from '../../src/config/config.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { sampled } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { deviceOf } from './many-streams.ts';
 import { energyRows, landReadings, rollUpSite } from './support.ts';
@@ -59,25 +60,24 @@ const asideOf = (shard: Shard) =>
 
 test('a series whose roll-up fails is set aside alone: the others are computed in the same call, and its days are flagged', async () => {
   const shard = await openTestShard();
-  const devices = [1, 2, 3, 4, 5, 6, 7];
+  // find-failing-series.test.ts has many series, of which several fail.
+  const devices = [1, 2, 3];
   await landReadings(shard, post(devices, [0, 1, 2]));
   await rollUpSite(shard, site);
-  await poison(shard, 3, 2);
-  await poison(shard, 6, 2);
+  await poison(shard, 2, 2);
   await landReadings(shard, post(devices, [3, 4]));
   await rollUpSite(shard, site);
-  for (const device of [1, 2, 4, 5, 7])
+  for (const device of [1, 3])
     expect(await daysOf(shard, device)).toMatchObject([{ wh: 4_000, unavailable: false }]);
   // What was stored before is still there, and does not look well.
-  for (const device of [3, 6])
-    expect(await daysOf(shard, device)).toMatchObject([{ wh: 2_000, unavailable: true }]);
+  expect(await daysOf(shard, 2)).toMatchObject([{ wh: 2_000, unavailable: true }]);
   const aside = await asideOf(shard);
-  expect(aside.map(({ device }) => device)).toEqual([deviceOf(3), deviceOf(6)]);
+  expect(aside.map(({ device }) => device)).toEqual([deviceOf(2)]);
   expect(aside[0]!.error).toMatch(/^a number is beyond what can be computed \(in \w+\)$/);
   const explained = await shard.read((connection) =>
     explainDay(
       connection,
-      { device: deviceOf(3), day: '2026-11-20' },
+      { device: deviceOf(2), day: '2026-11-20' },
       {
         workgroup: configSchema.parse({ workgroups: [{ id: 'acme' }] }).workgroups[0]!,
         nowMs: Date.UTC(2030, 0, 1),
@@ -90,7 +90,7 @@ test('a series whose roll-up fails is set aside alone: the others are computed i
   ]);
   expect(explained.sources[0]!.readings).toHaveLength(5);
   // Its readings are kept.
-  expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS n FROM reading')).toEqual([{ n: 35 }]);
+  expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS n FROM reading')).toEqual([{ n: 15 }]);
   // The next ones find it aside, and change nothing where nothing new comes.
   await landReadings(shard, post(devices, [5]));
   await rollUpSite(shard, site);
@@ -106,12 +106,10 @@ test('a series is tried again on demand, with other settings and with another ve
   const whole = await openTestShard();
   for (const one of [shard, whole]) await landReadings(one, post([1, 2], [0, 1, 2, 30, 31]));
   for (const one of [shard, whole]) await rollUpSite(one, site);
-  const changes: Array<() => Promise<unknown>> = [
-    () => rowsOf(shard, "UPDATE set_aside SET program_version = ''"),
-    () => rowsOf(shard, "UPDATE set_aside SET program_version = '0.0.1'"),
-  ];
   let hour = 40;
-  for (const change of changes) {
+  // A demand leaves no version. Both are another version than that of now, so the soak has both.
+  for (const version of sampled(['0.0.1', ''], 2)) {
+    const change = () => rowsOf(shard, `UPDATE set_aside SET program_version = '${version}'`);
     // No day of the calendar is as late as this.
     await rowsOf(shard, `UPDATE series SET last_ms = 9223372036854775807 WHERE device = '${deviceOf(2)}'`);
     for (const one of [shard, whole]) await landReadings(one, post([1, 2], [hour, hour + 30]));

@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
+import { rounds } from '../support/rounds.ts';
 import type { RandomReading, RandomStream } from './many-streams.ts';
 
-export const PARTS = 4;
+/** The third roll-up is the first one on a connection that is kept from the one before. */
+export const PARTS = rounds(3, 4);
 
 const limits = { maxPower: '8 kW', jitter: '3 Wh' } as const;
 

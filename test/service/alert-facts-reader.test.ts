@@ -31,15 +31,20 @@ function readerOf(
 ) {
   const { shard, clock, config, lake } = fixture;
   const worker = { shards: [owned], status: { ...emptyStatus(WORKGROUP, clock.now()) } as WorkgroupStatus };
-  const workgroup = config.workgroups[0]!;
+  const workgroups = createWorkgroups(config);
   const run = (_id: string, _operation: 'alertFacts', { known }: { known?: string }) =>
     shard.read((connection) =>
-      readWarehouseFacts(connection, { workgroup, nowMs: clock.now(), closeAfterMs: 2 * DAY_MS, known }),
+      readWarehouseFacts(connection, {
+        workgroup: workgroups.get(WORKGROUP)!,
+        nowMs: clock.now(),
+        closeAfterMs: 2 * DAY_MS,
+        known,
+      }),
     );
   const read = createFactsReader(
     {
       config,
-      workgroups: createWorkgroups(config),
+      workgroups,
       health: () => worker,
       statusOf: () => worker.status,
       pipeline: { run } as unknown as Pick<Pipeline, 'run'>,
@@ -49,7 +54,7 @@ function readerOf(
     },
     WORKGROUP,
   );
-  return { read, worker };
+  return { read, worker, workgroups };
 }
 
 test('silence and lag are known only while everything is read and published', async () => {
@@ -124,6 +129,20 @@ test('exports are known once each was looked at, and then say what is outdated a
   await fixture.work();
   expect(await outdated()).toEqual([0, 0]);
   expect((await readerOf(fixture, fixture.restart().states).read()).exports).toBeUndefined();
+});
+
+test('a device that gets the role of a battery is idle no more', async () => {
+  const fixture = await openExportFixture([]);
+  const { read, workgroups } = readerOf(fixture);
+  await storeDays(
+    fixture.shard,
+    [0, 5, 7].map((energyWh, index) => ({ day: '2026-11-19', device: index + 1, energyWh })),
+  );
+  const idle = async () => (await read()).idleDays?.map(({ device }) => device);
+  expect(await idle()).toEqual([deviceId(1)]);
+  const roles = [{ device: deviceId(1), role: 'battery_charge' as const }];
+  workgroups.replace({ workgroups: [{ ...fixture.config.workgroups[0]!, roles }] });
+  expect(await idle()).toEqual([]);
 });
 
 test('a budget is compared with the month to yesterday, and read again soon', async () => {

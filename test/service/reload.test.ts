@@ -204,10 +204,16 @@ test('a configuration with problems changes nothing and is reported everywhere, 
   expect(JSON.parse(restart.stdout)).toMatchObject([
     { added: [], changed: [], removed: [], needRestart: [] },
   ]);
-  writeFileSync(join(t.cwd, 'wattline.yaml'), 'dataDir: ./data\npipeline: { pollEvery: 5s }\n');
+  const channel = "{ id: ops, ntfy: { url: 'http://127.0.0.1:9/topic' } }";
+  writeFileSync(
+    join(t.cwd, 'wattline.yaml'),
+    `dataDir: ./data\npipeline: { pollEvery: 5s }\nalerts: { channels: [${channel}] }\n`,
+  );
   const named = await t.reload();
   expect(named.code).toBe(0);
   expect(named.stdout).toMatch(/need[s]? a restart: .*pipeline\.pollEvery/);
+  expect(named.stdout).toMatch(/: changed the alerts\n/);
+  expect(named.stdout).not.toContain('alerts.');
   await t.service.stop();
   expect(await t.reload()).toMatchObject({ code: 3, stderr: expect.stringContaining('no service runs on') });
 });

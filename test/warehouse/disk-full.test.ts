@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { sampled } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startLanding } from './children.ts';
 import { expectExactlyOnce } from './landed.ts';
@@ -46,31 +47,32 @@ const cases = [
   { what: 'a checkpoint fills the disk, and DuckDB gives the database up', memory: 48, megabytes: 18 },
 ];
 
-describe.each([
+const disks = [
   { kind: 'a full disk', makeDisk: smallMount },
   { kind: 'a file that may not grow', makeDisk: smallFiles },
-])('$kind', ({ makeDisk }) => {
-  test.each(cases)(
-    '$what: landing fails clearly, loses nothing, and goes on when there is space',
-    async (one) => {
-      const disk = makeDisk(one.megabytes);
-      if (disk === undefined) return;
-      const path = join(disk.folder, 'acme.duckdb');
-      const child = startLanding([path, one.memory, 0, 20_000, 10], disk.inShell);
-      await child.said(({ kind }) => kind === 'failed');
-      const failedAt = child.events.length;
-      const failures = child.events.filter(({ kind }) => kind === 'failed');
-      expect(failures[0]).toMatchObject({ code: 'DiskFull', retryable: true });
-      expect(child.events.some(({ kind }) => kind === 'landed')).toBe(true);
+];
+/** The first and the last have each disk and each case once. */
+const both = disks.flatMap((disk) => cases.map((one) => ({ ...disk, ...one })));
 
-      disk.enlarge(child.process.pid!);
-      await child.said(({ kind }) => kind === 'closed');
-      expect(child.events.at(-1)).toEqual({ kind: 'closed' });
-      expect(child.events.slice(failedAt).some(({ kind }) => kind === 'landed')).toBe(true);
-      for (const { kind, retryable } of child.events) if (kind === 'failed') expect(retryable).toBe(true);
-      expect(await expectExactlyOnce(await openTestShard({ path }))).toBeGreaterThan(0);
-    },
-  );
+describe('landing fails clearly, loses nothing, and goes on when there is space', () => {
+  test.each(sampled(both, 3))('$what, on $kind', async ({ makeDisk, ...one }) => {
+    const disk = makeDisk(one.megabytes);
+    if (disk === undefined) return;
+    const path = join(disk.folder, 'acme.duckdb');
+    const child = startLanding([path, one.memory, 0, 20_000, 10], disk.inShell);
+    await child.said(({ kind }) => kind === 'failed');
+    const failedAt = child.events.length;
+    const failures = child.events.filter(({ kind }) => kind === 'failed');
+    expect(failures[0]).toMatchObject({ code: 'DiskFull', retryable: true });
+    expect(child.events.some(({ kind }) => kind === 'landed')).toBe(true);
+
+    disk.enlarge(child.process.pid!);
+    await child.said(({ kind }) => kind === 'closed');
+    expect(child.events.at(-1)).toEqual({ kind: 'closed' });
+    expect(child.events.slice(failedAt).some(({ kind }) => kind === 'landed')).toBe(true);
+    for (const { kind, retryable } of child.events) if (kind === 'failed') expect(retryable).toBe(true);
+    expect(await expectExactlyOnce(await openTestShard({ path }))).toBeGreaterThan(0);
+  });
 });
 
 test.each([0, 4_096, 20_480, 65_536])(

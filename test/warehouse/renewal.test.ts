@@ -8,6 +8,7 @@ import { systemClock } from '../../src/lib/time.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { createRecoveringDatabase, onConnection } from '../../src/warehouse/recovering-database.ts';
 import type { Shard, ShardOptions } from '../../src/warehouse/shard.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf } from './batches.ts';
 import { startLanding } from './children.ts';
@@ -161,9 +162,9 @@ test('no writer and no reader loses anything, however their work meets the renew
         await shard.close();
       },
     ),
-    { numRuns: 15 },
+    { numRuns: rounds(4, 15) },
   );
-  expect(counted.renewed).toBeGreaterThanOrEqual(15);
+  expect(counted.renewed).toBeGreaterThanOrEqual(rounds(4, 15));
   expect(counted.failed).toBe(0);
 });
 
@@ -172,7 +173,7 @@ test('after kills while the file is opened again, every acknowledged batch is st
 }, async () => {
   const path = join(tempDir(), 'acme.duckdb');
   let before = 0;
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < rounds(2, 6); round++) {
     const child = startLanding([path, 256, 0, 200, 1, 1]);
     await child.said(({ kind }) => kind === 'landed');
     await sleep(Math.random() * 150);

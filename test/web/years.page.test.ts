@@ -24,7 +24,7 @@ testPage('a year of 400 devices is one picture that can be read, scrolled and fo
   const nameOf = async (place: 'first' | 'last') => (await page.locator('.row-name')[place]().textContent())!;
   await active.focus();
   expect(await active.getAttribute('aria-label')).toContain(`${await nameOf('first')}, `);
-  for (let step = 0; step < 35; step++) await page.keyboard.press('ArrowDown');
+  for (let step = 0; step < 60; step++) await page.keyboard.press('ArrowDown');
   const rows = page.locator('.heat-rows');
   await expect
     .poll(() => rows.evaluate((element) => element.scrollTop), { message: 'the cell stays in sight' })

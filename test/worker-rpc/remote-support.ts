@@ -16,9 +16,12 @@ import { openRedisConnection } from '../../src/redis/redis-connection.ts';
 import { announceWorker, createOwnerDirectory } from '../../src/worker-rpc/owner-directory.ts';
 import { createRemoteControl } from '../../src/worker-rpc/remote-control.ts';
 import { startRemoteServer } from '../../src/worker-rpc/remote-server.ts';
+import { builtModule } from '../support/process-environment.ts';
 import { startRedis } from '../support/redis.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
+const workerChild =
+  builtModule('remote-worker-child.js') ?? join(import.meta.dirname, 'remote-worker-child.ts');
 export const LEASE_MS = 2_000;
 export const HERE = 'this machine';
 
@@ -45,9 +48,7 @@ export async function setUpMachines() {
   ) {
     const dataDir = join(folder, name);
     const options = { dataDir, keyFile, redisUrl: url, leaseMs: LEASE_MS, isIdle, machine };
-    const child = fork(join(import.meta.dirname, 'remote-worker-child.ts'), [JSON.stringify(options)], {
-      execArgv: [],
-    });
+    const child = fork(workerChild, [JSON.stringify(options)], { execArgv: [] });
     onTestFinished(() => void child.kill('SIGKILL'));
     const operations: string[] = [];
     child.on('message', (operation: string) => operations.push(operation));

@@ -14,6 +14,7 @@ import type { ControlFile } from '../../src/worker-rpc/rpc-file.ts';
 import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
 import { createControl } from '../../src/worker-rpc/worker-rpc.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
+import { builtModule } from '../support/process-environment.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -118,10 +119,14 @@ describe('nobody is asked', () => {
 
   test('if the owner was killed, and no error after the next owner has opened it', async () => {
     const dataDir = tempDir();
-    const child = fork(join(import.meta.dirname, 'owner-child.ts'), [dataDir], {
-      stdio: 'inherit',
-      execArgv: [],
-    });
+    const child = fork(
+      builtModule('owner-child.js') ?? join(import.meta.dirname, 'owner-child.ts'),
+      [dataDir],
+      {
+        stdio: 'inherit',
+        execArgv: [],
+      },
+    );
     onTestFinished(() => void child.kill('SIGKILL'));
     await once(child, 'message');
     const control = createControl(dataDir);

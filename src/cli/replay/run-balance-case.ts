@@ -28,8 +28,16 @@ export type BalanceResult =
     }
   | { error: string };
 
-/** Computes a case with the statements of the report. */
-export async function runBalanceCase(connection: DuckDBConnection, one: BalanceCase): Promise<BalanceResult> {
+/** The parts of a result that take a statement of their own. The days are always computed. */
+export const balanceParts = ['month', 'zones', 'intervals', 'dailyEnergy'] as const;
+export type BalancePart = (typeof balanceParts)[number];
+
+/** Computes a case with the statements of the report. Parts that are not wanted are empty. */
+export async function runBalanceCase(
+  connection: DuckDBConnection,
+  one: BalanceCase,
+  wanted: readonly BalancePart[] = balanceParts,
+): Promise<BalanceResult> {
   if (one.workgroup instanceof InputError)
     return { error: one.workgroup.problems.map(({ path, message }) => `${path}: ${message}`).join('\n') };
   const { workgroup } = one;
@@ -37,10 +45,11 @@ export async function runBalanceCase(connection: DuckDBConnection, one: BalanceC
   const read = (resolution: BalanceResolution, days: readonly DayBounds[]) =>
     readBalance(connection, one, workgroup, { own, days, resolution });
   const day = await read('day', own);
-  const month = await read('month', own);
+  const hasZones = wanted.includes('zones');
+  const month = hasZones || wanted.includes('month') ? await read('month', own) : {};
   const zones: Record<string, { day: Record<string, BalanceAnswer>; month: Record<string, BalanceAnswer> }> =
     {};
-  for (const zone of one.zones) {
+  for (const zone of hasZones ? one.zones : []) {
     const days = daysOfZone(own, zone);
     zones[zone] =
       zone === one.timezone
@@ -48,11 +57,11 @@ export async function runBalanceCase(connection: DuckDBConnection, one: BalanceC
         : { day: await read('day', days), month: await read('month', days) };
   }
   return {
-    intervals: worthShowing(one, await read('interval', own)),
+    intervals: wanted.includes('intervals') ? worthShowing(one, await read('interval', own)) : {},
     day,
     month,
     zones,
-    dailyEnergy: await readDevices(connection, one, workgroup, own),
+    dailyEnergy: wanted.includes('dailyEnergy') ? await readDevices(connection, one, workgroup, own) : {},
     restWh: Object.fromEntries(
       Object.entries(day).map(([date, { restWh }]) => [date, restWh as Record<string, number | null>]),
     ),

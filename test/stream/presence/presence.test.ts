@@ -8,6 +8,7 @@ import { dayStart, MINUTE_MS } from '../../../src/lib/time.ts';
 import { createSite } from '../../../src/simulate/create-site.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import { telemetryBatch } from '../../support/messages.ts';
+import { rounds } from '../../support/rounds.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { one, service, TIMEOUT_MS, two } from './start-presence.ts';
@@ -184,6 +185,6 @@ test('no state is announced twice and the last one is right, in any order of eve
       expect(own).toEqual([]);
       for (const device of [one, two]) expect(last.get(device) ?? 'offline').toBe('offline');
     }),
-    { numRuns: 60 },
+    { numRuns: rounds(15, 60) },
   );
 });

@@ -1,0 +1,133 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startWorker } from '../../jobs/worker.ts';
+import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { startRedis } from '../support/redis.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+/** So long that no worker takes anything by a round of its own. */
+const LEASE_MS = 100_000;
+
+/** Workers in this process that share a Redis. Their shards have no warehouse, and each call is noted. */
+async function setUp(workgroups: string[]) {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const events: string[] = [];
+  const config = configSchema.parse({
+    dataDir: tempDir(),
+    queue: { backend: 'redis', redisUrl: redis.url },
+    workgroups: workgroups.map((id) => ({ id })),
+  });
+  const none = async () => undefined;
+
+  /** @param prepare what a successor does. Undefined if it can prepare nothing */
+  async function start(name: string, prepare?: (workgroupId: string) => Promise<void>) {
+    const note = (what: string) => async (id: string) => void events.push(`${name} ${what} ${id}`);
+    const worker = await startWorker({
+      config,
+      workgroups: createWorkgroups(config),
+      leaseMs: LEASE_MS,
+      logger: silentLogger,
+      dependencies: {
+        stages: {
+          poll: none,
+          rollup: none,
+          publish: none,
+          maintain: none,
+          commit: none,
+          export: none,
+        } as never,
+        ...(prepare && {
+          async prepare(id: string) {
+            events.push(`${name} prepares ${id}`);
+            await prepare(id);
+          },
+          discard: note('discards'),
+        }),
+        openShard: note('opens'),
+        closeShard: note('closes'),
+        hasNews: () => true,
+        assess: async () => 'behind' as const,
+        mayHibernate: async () => false,
+        onHibernated: async () => undefined,
+      },
+    });
+    onTestFinished(() => worker.stop());
+    await until(`${name} has looked`, () => worker.health().lastRoundAtMs > worker.health().startedAtMs);
+    return worker;
+  }
+  const has = (event: string) => until(event, () => events.includes(event));
+  return { events, start, has };
+}
+
+const isPrepared = async () => undefined;
+
+test('one successor prepares while the owner works, and has the lease when the owner has closed', async () => {
+  const { events, start, has } = await setUp(['a']);
+  const owner = await start('owner', isPrepared);
+  await has('owner opens a');
+  const prepared = Promise.withResolvers<void>();
+  await start('b', () => prepared.promise);
+  await start('c', () => prepared.promise);
+  const stopping = owner.stop();
+  await until('one prepares', () => events.some((event) => event.includes('prepares')));
+  expect(events).not.toContain('owner closes a');
+  prepared.resolve();
+  await stopping;
+  const successor = events.find((event) => event.includes('prepares'))!.split(' ')[0]!;
+  await has(`${successor} opens a`);
+  expect(events).toEqual([
+    'owner opens a',
+    `${successor} prepares a`,
+    'owner closes a',
+    `${successor} opens a`,
+  ]);
+});
+
+test('without another worker nobody is waited for', async () => {
+  const { events, start, has } = await setUp(['a']);
+  const owner = await start('owner', isPrepared);
+  await has('owner opens a');
+  await owner.stop();
+  expect(events).toEqual(['owner opens a', 'owner closes a']);
+});
+
+test('a failed preparation hands the workgroup over as well', async () => {
+  const { events, start, has } = await setUp(['a']);
+  const owner = await start('owner', isPrepared);
+  await has('owner opens a');
+  await start('b', () => Promise.reject(new Error('the disk is full')));
+  await owner.stop();
+  await has('b opens a');
+  expect(events.indexOf('owner closes a')).toBeLessThan(events.indexOf('b opens a'));
+});
+
+test('a successor that stops first gives the workgroup to another worker', async () => {
+  const { events, start, has } = await setUp(['a']);
+  const owner = await start('owner', isPrepared);
+  await has('owner opens a');
+  const prepared = Promise.withResolvers<void>();
+  const first = await start('b', () => prepared.promise);
+  const stopping = owner.stop();
+  await has('b prepares a');
+  await start('c', isPrepared);
+  await first.stop();
+  prepared.resolve();
+  await stopping;
+  await has('c opens a');
+  expect(events).toContain('b discards a');
+  expect(events).not.toContain('b opens a');
+});
+
+test('workers that can prepare nothing hand over as before', async () => {
+  const { events, start, has } = await setUp(['a', 'b']);
+  const owner = await start('owner');
+  await has('owner opens b');
+  await start('next');
+  await owner.stop();
+  await has('next opens a');
+  await has('next opens b');
+  expect(events.filter((event) => event.includes('prepares'))).toEqual([]);
+});

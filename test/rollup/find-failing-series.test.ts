@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { findFailingSeries } from '../../src/rollup/find-failing-series.ts';
+import type { SeriesKey } from '../../src/rollup/set-aside.ts';
+
+const keyOf = (index: number): SeriesKey => ({
+  stream_id: index,
+  device: '00000000-0000-4000-8000-000000000001',
+  source: 'default',
+});
+
+test('all series that fail are found, alone or only together, and few trials are needed for each', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 300 }),
+      fc.uniqueArray(fc.nat(299), { maxLength: 5 }),
+      fc.option(fc.tuple(fc.nat(299), fc.nat(299)), { nil: undefined }),
+      async (count, alone, together) => {
+        const series = Array.from({ length: count }, (_, index) => keyOf(index));
+        const isFailing = (indexes: ReadonlySet<number>) =>
+          alone.some((one) => indexes.has(one)) || together?.every((one) => indexes.has(one)) === true;
+        fc.pre(isFailing(new Set(series.keys())));
+        const error = new Error('beyond');
+        let trials = 0;
+        const found = await findFailingSeries(series, async (included) => {
+          trials++;
+          return isFailing(new Set(included.map(({ stream_id }) => stream_id))) ? error : undefined;
+        });
+        const names = new Set(found.map(({ key }) => key.stream_id));
+        // Without them nothing fails, and with any one of them something does, in their order.
+        const left = new Set(series.map(({ stream_id }) => stream_id).filter((one) => !names.has(one)));
+        expect(isFailing(left)).toBe(false);
+        for (const one of names) expect(isFailing(new Set([...left, one]))).toBe(true);
+        expect(found.every((one) => one.error === error)).toBe(true);
+        expect(names.size).toBe(found.length);
+        expect(trials).toBeLessThanOrEqual(1 + found.length * (2 + Math.ceil(Math.log2(count) + 1)));
+      },
+    ),
+  );
+});
+
+test('a failure that does not come again sets nothing aside', async () => {
+  expect(await findFailingSeries([keyOf(1), keyOf(2)], async () => undefined)).toEqual([]);
+});
