@@ -47,18 +47,18 @@ testPage('the quarantine shows what was received, and says what trying again bri
 
 testPage('an open alert is listed, seen and snoozed by clicks, and a reader has no buttons', async () => {
   const alertsOf = () => ask<AlertsAnswer>('shop/alerts');
-  const isSilence = ({ condition }: AlertsAnswer['alerts'][number]) => condition === 'deviceSilent';
+  const isDisk = ({ condition }: AlertsAnswer['alerts'][number]) => condition === 'disk';
   await until('the alert was sent', async () =>
-    (await alertsOf()).alerts.some((alert) => isSilence(alert) && alert.told.length > 0),
+    (await alertsOf()).alerts.some((alert) => isDisk(alert) && alert.told.length > 0),
   );
   const { alerts, total, unseen } = await alertsOf();
-  const silence = alerts.find(isSilence)!;
+  const disk = alerts.find(isDisk)!;
   const { page, complaints } = await openPage();
   await signIn(page, 'shop/pipeline');
   const card = page.getByRole('region', { name: 'Alerts' });
-  const row = card.getByRole('row', { name: silence.text });
+  const row = card.getByRole('row', { name: disk.text });
   await row.getByRole('cell', { name: 'sent', exact: true }).waitFor();
-  expect(silence.text).toContain('garage');
+  expect(disk.text).toContain('free space');
   expect(await card.locator('.sentence').textContent()).toMatch(
     new RegExp(`^${total}\\sopen alerts?, ${unseen} not seen`),
   );
@@ -68,7 +68,7 @@ testPage('an open alert is listed, seen and snoozed by clicks, and a reader has 
   expect(await row.getByRole('button').count()).toBe(0);
   const after = await alertsOf();
   expect(after.unseen).toBe(unseen - 1);
-  expect(after.alerts.find(isSilence)!.seenBy).toContain('token:');
+  expect(after.alerts.find(isDisk)!.seenBy).toContain('token:');
 
   await card.getByRole('button', { name: 'Send nothing for 12 hours' }).click();
   await card.getByText('All alerts are snoozed until').waitFor();
@@ -86,7 +86,7 @@ testPage('an open alert is listed, seen and snoozed by clicks, and a reader has 
   const reader = await openPage();
   await signIn(reader.page, 'shop/pipeline', token);
   const theirs = reader.page.getByRole('region', { name: 'Alerts' });
-  await theirs.getByRole('row', { name: silence.text }).waitFor();
+  await theirs.getByRole('row', { name: disk.text }).waitFor();
   expect(await theirs.getByRole('button').count()).toBe(0);
   expect(reader.complaints).toEqual([]);
 });

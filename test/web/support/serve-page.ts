@@ -137,7 +137,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       { id: 'plants', timezone, devices: filledDevices(plants.devices) },
       { id: 'empty', timezone },
     ],
-    // The garage of workgroup `shop` has sent its readings once, so it is soon silent.
+    // No disk is as empty as this limit asks for, so workgroup `shop` has an alert.
     alerts: {
       channels: [
         {
@@ -147,7 +147,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
         },
       ],
       checkEvery: '5s',
-      conditions: { deviceSilent: { limit: '1s' } },
+      conditions: { disk: { limit: 1, for: 0 } },
     },
     exports: [
       {
