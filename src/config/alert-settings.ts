@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { DAY_MS, MINUTE_MS } from '../lib/time.ts';
 import { webhookSchema } from './export-settings.ts';
 import { mailRecipients } from './mail-settings.ts';
 import { serverUrl } from './s3-settings.ts';
 import { duration } from './setting-types.ts';
 
 const CHANNELS_MAX = 20;
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 
 /** How long a condition has to last before its alert. */
 const lasting = (defaultMs: number) => duration({ minMs: 0, maxMs: 7 * DAY_MS }).default(defaultMs);
