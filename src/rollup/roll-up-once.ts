@@ -226,8 +226,9 @@ async function closeDays(
   { isWaiting, closedBefore }: { isWaiting: boolean; closedBefore: string | undefined },
 ): Promise<void> {
   const openDay = firstOpenDay(options);
-  if (!isWaiting && (openDay !== closedBefore || options.runAll))
-    await run(context, 'close_days', { before: openDay });
+  if (isWaiting || (openDay === closedBefore && !options.runAll)) return;
+  await run(context, 'mark_closing_days', { before: openDay });
+  await run(context, 'close_days', { before: openDay });
 }
 
 /** The first local day that is not final: its end is less than `closeAfterMs` ago, or in the future. */
