@@ -53,7 +53,7 @@ export async function benchPublish(print: (line: string) => void): Promise<Ratio
         const options = { lakeDir: lake.lakeDir, clock, logger: silentLogger };
         await land(lake.shard, [{ table: 't0', storeTimeMs: NOW_MS + 1_000 + round }]);
         await note('publication', lake, async () => {
-          const result = await publish(lake.shard, { ...options, currentEveryMs: DAY_MS });
+          const result = await publish(lake.shard, options);
           if (result.kind !== 'published' || result.files !== 1) throw new Error('expected one new file');
         });
         await note('renewal of current', lake, () => renewCurrent(lake.shard, { ...options, isFinal: true }));

@@ -1,6 +1,6 @@
 import { type EncodedBatch, encodeMessages, stampMessages } from '../src/contract/encode-messages.ts';
 import type { TelemetryItem } from '../src/contract/messages.ts';
-import { readBodyHeader } from '../src/decode/read-body-header.ts';
+import { encodeReadHead } from '../src/stream/encode-read-head.ts';
 
 /** An answer of the stream, whose messages can be given new offsets: so a few bodies stand for a long stream. */
 export interface StampableBody {
@@ -41,7 +41,7 @@ export function stampBody(
 
 /** Always of one length, because both offsets take eight bytes. */
 function headerOf(count: number, nextOffset: bigint): Uint8Array {
-  return readBodyHeader({ count, nextOffset, upToDate: false, earliestOffset: FIRST_OFFSET, epoch: 'bench' });
+  return encodeReadHead({ count, nextOffset, upToDate: false, earliestOffset: FIRST_OFFSET, epoch: 'bench' });
 }
 
 const sources = ['inverter', 'battery', 'grid_meter'];

@@ -4,7 +4,7 @@ import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { Leases } from './lease.ts';
-import type { LossReason, Shard } from './start-shard.ts';
+import type { LossReason, ShardLoop } from './start-shard.ts';
 
 /** Why a shard is given up. */
 export type GiveUpReason =
@@ -25,7 +25,7 @@ interface OwnedShard {
   isReleased: boolean;
   /** The lease is certainly ours until then, also if the store is not reachable. */
   leaseUntilMs: UtcMs;
-  shard: Shard | undefined;
+  shard: ShardLoop | undefined;
   /** Set once the shard must be given up. Opening then ends in closing. */
   giveUp: GiveUpReason | undefined;
   /** Resolves when the shard is open or could not be opened. */
@@ -55,7 +55,7 @@ export interface OwnedShards {
   /** Takes the lease of a free shard and opens the shard in the background. @returns true if the lease was free */
   take(workgroupId: string): Promise<boolean>;
   /** The open shard of a workgroup. Waits while it is being opened or closed. @returns undefined if it is not open here */
-  opened(workgroupId: string): Promise<Shard | undefined>;
+  opened(workgroupId: string): Promise<ShardLoop | undefined>;
   /**
    * Publishes what is left, closes an idle shard, and notes that it needs no worker. The shard stays open if there is news.
    * @returns true if it hibernates
@@ -76,8 +76,8 @@ export interface OwnedShards {
   /** True if no other worker can have the workgroup: its lease is ours, or nobody can open it. */
   holds(workgroupId: string): boolean;
   /** The open shard. */
-  find(workgroupId: string): Shard | undefined;
-  owned(): Shard[];
+  find(workgroupId: string): ShardLoop | undefined;
+  owned(): ShardLoop[];
   mayTake(workgroupId: string): boolean;
   /** The error is set from the first failure until the shard is open, here or in another worker. */
   describe(workgroupId: string): OwnedShardDescription;
@@ -96,7 +96,7 @@ export type OwnedShardState = OwnedShard['state'] | 'hibernating' | 'waiting' | 
 export interface OwnedShardsOptions {
   leases: Leases;
   /** Opens the shard in the warehouse and starts its work. */
-  open: (workgroupId: string, lease: ShardLease) => Promise<Shard>;
+  open: (workgroupId: string, lease: ShardLease) => Promise<ShardLoop>;
   /** Closes the shard in the warehouse. */
   close: (workgroupId: string) => Promise<void>;
   /** True if everything of the stream is in the warehouse of an idle shard, and everything of the warehouse in the lake. */
@@ -238,7 +238,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     }
   }
 
-  async function opened(workgroupId: string): Promise<Shard | undefined> {
+  async function opened(workgroupId: string): Promise<ShardLoop | undefined> {
     for (;;) {
       const ownedShard = ownedShards.get(workgroupId);
       if (!ownedShard) return undefined;

@@ -1,5 +1,5 @@
 import type { OwnedShards } from './owned-shards.ts';
-import type { Shard } from './start-shard.ts';
+import type { ShardLoop } from './start-shard.ts';
 
 /** The workgroups that need an open shard, and how many are open at the same time. */
 export interface ShardDemand {
@@ -9,7 +9,7 @@ export interface ShardDemand {
    */
   want(workgroupId: string, isBrief?: boolean): void;
   /** Asks for the shard and waits. @returns undefined if another worker has it or if it cannot be opened now */
-  wake(workgroupId: string): Promise<Shard | undefined>;
+  wake(workgroupId: string): Promise<ShardLoop | undefined>;
   /** True if the shard was asked for and is not open yet. */
   isWanted(workgroupId: string): boolean;
   wanted(): string[];
@@ -32,7 +32,7 @@ export interface ShardDemandOptions {
 
 interface Wanted {
   isBrief: boolean;
-  waiters: Array<(shard: Shard | undefined) => void>;
+  waiters: Array<(shard: ShardLoop | undefined) => void>;
 }
 
 /** Opening a shard takes some 100 ms of CPU time, most of it in one thread. */
@@ -52,7 +52,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     return entry;
   }
 
-  function settle(workgroupId: string, shard: Shard | undefined, isDone = true): void {
+  function settle(workgroupId: string, shard: ShardLoop | undefined, isDone = true): void {
     const entry = wanted.get(workgroupId);
     if (isDone) wanted.delete(workgroupId);
     for (const answer of entry?.waiters.splice(0) ?? []) answer(shard);
@@ -101,7 +101,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     wake(workgroupId) {
       const shard = ownedShards.find(workgroupId);
       if (shard) return Promise.resolve(shard);
-      const { promise, resolve } = Promise.withResolvers<Shard | undefined>();
+      const { promise, resolve } = Promise.withResolvers<ShardLoop | undefined>();
       entryOf(workgroupId, false).waiters.push(resolve);
       pump();
       return promise;

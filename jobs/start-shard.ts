@@ -13,7 +13,7 @@ import type { StageName, StagePace, StageResult, StageRun, Stages } from './stag
 export type LossReason = 'stale-owner' | 'shard-ended' | 'lease-expired';
 
 /** A shard that this worker owns, and the loop that works on it. */
-export interface Shard {
+export interface ShardLoop {
   readonly workgroupId: string;
   health(): StageHealth[];
   /** The stream may have new messages. */
@@ -32,7 +32,7 @@ export interface Shard {
   stop(withinMs: number): Promise<'stopped' | 'abandoned'>;
 }
 
-export interface ShardOptions {
+export interface ShardLoopOptions {
   workgroupId: string;
   paces: readonly StagePace[];
   stages: Stages;
@@ -59,7 +59,7 @@ const FIRST_POLL_MS_MAX = 3 * SECOND_MS;
  * runs without being asked, but seldom. All stages run once at the beginning, `maintain` and `commit` a little later. The first roll-up waits for the
  * first messages, because the next one may begin only after `pipeline.rollupEvery`.
  */
-export function startShard(options: ShardOptions): Shard {
+export function startShard(options: ShardLoopOptions): ShardLoop {
   const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
   const { isLeaseValid = () => true, onStageEnded: onEnded } = options;
   const progress = createProgress(paces, {

@@ -18,7 +18,7 @@ import { openBackend } from './queue-backend.ts';
 import { createShardDemand } from './shard-demand.ts';
 import { createShardRoom } from './shard-room.ts';
 import type { Job, StageName } from './stages.ts';
-import { type Shard, startShard } from './start-shard.ts';
+import { type ShardLoop, startShard } from './start-shard.ts';
 import type { ClosedShardState, WorkerDependencies } from './worker-dependencies.ts';
 import { describeWorker, type WorkerHealth } from './worker-health.ts';
 
@@ -366,7 +366,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       configured.has(workgroupId) && (ownedShards.has(workgroupId) || !awake.has(workgroupId)),
     async wake(workgroupId) {
       if (!configured.has(workgroupId)) return false;
-      const shard: Shard | undefined = await demand.wake(workgroupId);
+      const shard: ShardLoop | undefined = await demand.wake(workgroupId);
       shard?.noteUse();
       return shard !== undefined;
     },

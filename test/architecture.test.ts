@@ -5,7 +5,7 @@ import { libraryHomes, parts } from './support/architecture.ts';
 import { findBreaches } from './support/find-breaches.ts';
 import { findCircles } from './support/find-circles.ts';
 import { findImports, readSources } from './support/find-imports.ts';
-import { allowedNamesakes, findExportNamesakes, findNamesakes } from './support/namesakes.ts';
+import { findExportNamesakes, findNamesakes } from './support/namesakes.ts';
 
 const dependencies = Object.keys(packageFile.dependencies);
 const sources = readSources(join(import.meta.dirname, '..'));
@@ -41,11 +41,6 @@ test('no two files export one name', () => {
   expect(findExportNamesakes([one, { path: 'src/b/y.ts', text: 'export type Reading = string;' }])).toEqual([
     'Reading is exported by src/a/x.ts and src/b/y.ts; rename one of them, or share it',
   ]);
-});
-
-test.each(Object.keys(allowedNamesakes))('%s is still exported by two files', (name) => {
-  const files = sources.filter(({ text }) => new RegExp(`^export .*\\b${name}\\b`, 'm').test(text));
-  expect(files.length).toBeGreaterThan(1);
 });
 
 test('the rules are about the code that is there', () => {

@@ -14,11 +14,11 @@ FROM series_quarter q JOIN changed_limit l ON l.series_id = q.series_id AND l.ut
 WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
 
 -- name: defer_devices
--- Stores the waiting work of devices: of those that wait already, and, if $is_much, of those whose limits have changed. $complete_id: the last batch
--- whose energy is complete. $batch_id: the last batch of this roll-up.
+-- Stores the waiting work of devices: of those that wait already, and, if $is_too_much, of those whose limits have changed. $complete_id: the last
+-- batch whose energy is complete. $batch_id: the last batch of this roll-up.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 WITH moved AS (
-  SELECT r.device FROM changed_limit JOIN series_rule r USING (series_id) WHERE $is_much UNION SELECT device FROM pending_change
+  SELECT r.device FROM changed_limit JOIN series_rule r USING (series_id) WHERE $is_too_much UNION SELECT device FROM pending_change
 ), counted AS (
   SELECT series_id, utc_day(interval_start_ms) AS utc_day, sum(step_count)::BIGINT AS readings
   FROM series_quarter

@@ -103,6 +103,12 @@ UNION ALL
 SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([c.start_ms, c.end_ms - 1]) * 1000), '%Y-%m-%d') FROM touched_day c
 WHERE c.start_ms >= $low_ms::BIGINT AND c.end_ms <= $high_ms::BIGINT;
 
+-- name: mark_closing_days
+-- Marks the months of the days that `close_days` makes final.
+INSERT INTO dirty_partition (dataset, partition)
+SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM daily_energy
+WHERE status = 'provisional' AND day < $before::DATE;
+
 -- name: close_days
 -- Makes days final that ended longer ago than late data is waited for. $before: the first local day that is not final.
 UPDATE daily_energy SET status = 'final' WHERE status = 'provisional' AND day < $before::DATE;

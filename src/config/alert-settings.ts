@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { DAY_MS, MINUTE_MS } from '../lib/time.ts';
 import { webhookSchema } from './export-settings.ts';
 import { mailRecipients } from './mail-settings.ts';
 import { serverUrl } from './s3-settings.ts';
 import { duration } from './setting-types.ts';
 
 const CHANNELS_MAX = 20;
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 
 /** How long a condition has to last before its alert. */
 const lasting = (defaultMs: number) => duration({ minMs: 0, maxMs: 7 * DAY_MS }).default(defaultMs);
@@ -14,11 +13,12 @@ const time = (defaultMs: number, minMs = 1_000) => duration({ minMs, maxMs: 30 *
 const share = (defaultShare: number) =>
   z.number().gt(0, 'must be above 0').max(1, 'must be at most 1, which is 100 %').default(defaultShare);
 
+const offOr = <Settings extends z.ZodType>(settings: Settings, example: string) =>
+  z.union([z.literal('off'), settings], { error: `must be "off" or ${example}` }).prefault({} as never);
 /** `off`, or the limit and the time that a condition has to last. */
 const condition = <Limit extends z.ZodType>(limit: Limit, lastsMs = 0) =>
-  z.union([z.literal('off'), z.strictObject({ limit, for: lasting(lastsMs) })]).prefault({} as never);
-const plain = (lastsMs = 0) =>
-  z.union([z.literal('off'), z.strictObject({ for: lasting(lastsMs) })]).prefault({} as never);
+  offOr(z.strictObject({ limit, for: lasting(lastsMs) }), '{ limit: ..., for: 10m }');
+const plain = (lastsMs = 0) => offOr(z.strictObject({ for: lasting(lastsMs) }), '{ for: 10m }');
 
 /** The flags of days that can be reported. */
 export const alertFlags = [

@@ -79,7 +79,8 @@ export async function closeAssignment(open: OpenShard): Promise<void> {
   await bucket?.close();
   try {
     // The local lake of a lost shard is not shown to anybody.
-    if (!bucket?.lost()) await renewCurrent(shard, { lakeDir: lakeFolder(assignment), isFinal: true, clock });
+    if (!bucket?.lost())
+      await open.inLake(() => renewCurrent(shard, { lakeDir: lakeFolder(assignment), isFinal: true, clock }));
   } catch (error) {
     // Reports do not need it, and the next process renews it.
     logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'publish.current');

@@ -80,7 +80,7 @@ export function createStages(options: StagesOptions): PipelineStages {
       const { transport, ...upstream } = options.upstreamOf(workgroupOf(workgroupId));
       source =
         transport === 'socket'
-          ? createSocketSource({ ...upstream, clock, logger: logger.child({ workgroupId }) })
+          ? createSocketSource({ ...upstream, clock, logger: logger.child({ workgroup: workgroupId }) })
           : createRestSource({ ...upstream, clock });
       sources.set(workgroupId, source);
     }

@@ -40,7 +40,7 @@ export async function publishNow(
     compactLake(shard, { ...options, newFilesMin: 2 }).catch((error: unknown) =>
       logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'publish.compact-failed'),
     );
-  const result = await publish(shard, { ...options, prepare });
+  const result = await publish(shard, options);
   const { dueInMs: currentDueInMs } = await renewCurrent(shard, { ...options, prepare });
   const { head } = await openLake(shard, options);
   return { ...result, currentDueInMs, fill: bucket?.state().fill, head: head && sizeOf(head) };

@@ -1,11 +1,11 @@
 import { type CompactResult, compactLake } from './compact-lake.ts';
 import type { PublishOptions } from './publish.ts';
 import type { PublishShard } from './publish-shard.ts';
-import { renewCurrent } from './renew-current.ts';
+import { type RenewOptions, renewCurrent } from './renew-current.ts';
 import { type RetentionPlan, retainLake } from './retain-lake.ts';
 import { type TrimResult, trimWarehouse } from './trim-warehouse.ts';
 
-export interface MaintainOptions extends PublishOptions {
+export interface MaintainOptions extends PublishOptions, Pick<RenewOptions, 'currentEveryMs'> {
   /** How far back one generation of each hour is kept. */
   keepGenerationsMs: number;
   /** How long published messages stay in the warehouse. */

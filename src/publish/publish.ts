@@ -14,17 +14,12 @@ import { type LakePaths, newNonce } from './lake-layout.ts';
 import type { Piece } from './lake-piece.ts';
 import { adoptCommit, forgetLake, openLake } from './open-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
-import { renewCurrent } from './renew-current.ts';
 
 export interface PublishOptions {
   /** The folder of all lakes. Each workgroup has its own below it. */
   lakeDir: string;
   /** The sources that add up to devices (default: all), and the meters, sites and energy streams. */
   declared?: Declared;
-  /** See `renewCurrent`. */
-  currentEveryMs?: number;
-  /** See `renewCurrent`. */
-  prepare?: () => Promise<unknown>;
   clock: Clock;
   logger: Logger;
   signal?: AbortSignal;
@@ -35,26 +30,13 @@ export type PublishResult =
   | { kind: 'published'; sequence: number; batchId: bigint; files: number; rows: number; bytes: number };
 
 /**
- * Writes a new generation of the workgroup's lake if the warehouse has changed, and lets `current` and `analytics/` follow it.
- * @throws as publishGeneration does
- */
-export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
-  const result = await publishGeneration(shard, options);
-  await renewCurrent(shard, options);
-  return result;
-}
-
-/**
  * Writes a new generation of the workgroup's lake if the warehouse has changed: only the changed partitions, all read in one transaction, so that
  * messages, intervals, days and checkpoint agree. After a crash the lake has the previous or the new generation. Its cost depends on the change, and not on
  * the number of files.
  * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker has the shard, TerminalError if lake and
  *   warehouse do not belong together; nothing new is visible then, unless the shard was taken after the commit
  */
-export async function publishGeneration(
-  shard: PublishShard,
-  options: Omit<PublishOptions, 'currentEveryMs' | 'prepare'>,
-): Promise<PublishResult> {
+export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
   const { clock, logger } = options;
   const startedMs = clock.now();
   const lake = await openLake(shard, options);

@@ -108,7 +108,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
         },
         told: (fields) =>
           logger.debug(
-            { shard: workgroup.id, generation: generation?.commit.sequence, ...fields },
+            { workgroup: workgroup.id, generation: generation?.commit.sequence, ...fields },
             route.event,
           ),
       });

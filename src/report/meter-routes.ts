@@ -147,7 +147,7 @@ function registerMeterRoute(
             return budgetRows(days, query.meters);
           },
         },
-        told: (fields) => logger.debug({ shard: workgroup.id, ...fields }, `report.${route.kind}_data`),
+        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, `report.${route.kind}_data`),
       });
     },
   );

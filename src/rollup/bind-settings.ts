@@ -4,7 +4,7 @@ import { bindStreams, type Restatement } from './bind-streams.ts';
 import { type RollUpContext, readRow } from './rollup-context.ts';
 
 /** The next batches, and what is stored of the settings. The row of statement `next_batches`. */
-export type Pending = {
+export type NextBatches = {
   batch_id: bigint | null;
   newest_id: bigint | null;
   messages: bigint | null;
@@ -20,7 +20,7 @@ export type Pending = {
 };
 
 /** The settings that a kept connection holds: the configuration, and the fingerprints of what was stored when they were bound. */
-interface Bound extends Pick<Pending, 'streams' | 'sources'> {
+interface Bound extends Pick<NextBatches, 'streams' | 'sources'> {
   settings: string;
 }
 
@@ -35,24 +35,24 @@ export async function bindSettings(
   context: RollUpContext,
   workgroup: WorkgroupConfig,
   messagesMax: number,
-): Promise<{ pending: Pending; restated: Restatement | undefined }> {
+): Promise<{ next: NextBatches; restated: Restatement | undefined }> {
   const { connection } = context;
-  const look = () => readRow<Pending>(context, 'next_batches', { messages_max: messagesMax });
+  const look = () => readRow<NextBatches>(context, 'next_batches', { messages_max: messagesMax });
   const settings = settingsOf(workgroup);
   const known = bound.get(connection);
   if (known) {
-    const pending = await look();
-    const { streams, sources } = pending;
+    const next = await look();
+    const { streams, sources } = next;
     if (known.settings === settings && known.streams === streams && known.sources === sources)
-      return { pending, restated: undefined };
+      return { next, restated: undefined };
   }
   bound.delete(connection);
   const restated = await bindStreams(connection, workgroup);
-  const pending = await look();
-  const { streams, sources } = pending;
+  const next = await look();
+  const { streams, sources } = next;
   // After a restatement they are not kept, because the next roll-up must not restate again.
   if (restated === undefined) bound.set(connection, { settings, streams, sources });
-  return { pending, restated };
+  return { next, restated };
 }
 
 const texts = new WeakMap<WorkgroupConfig, string>();

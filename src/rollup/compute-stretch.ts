@@ -87,7 +87,7 @@ async function pairAndLearn(
   const deferred = pendingBudget && (await deferDevices(context, scope, hasMoved, pendingBudget));
   const left = deferred ? deferred.left : scope;
   if (left === undefined) return undefined;
-  if (hasMoved && !deferred?.isMuch) return widenScope(context, 'request_changed_limits');
+  if (hasMoved && !deferred?.isTooMuch) return widenScope(context, 'request_changed_limits');
   if (left !== scope) return { scope: left, leastPowerW: await findPairs(context, left, false) };
   return { scope, leastPowerW: learnt === 'in scope' ? await findLeastPower(context) : leastPowerW };
 }

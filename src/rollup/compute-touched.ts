@@ -42,8 +42,8 @@ export async function computeTouched(
   const isRestated = restated !== undefined;
   await run(context, 'find_rules', { all: isRestated || retries });
   await prepareTemporaryTables(context);
-  const hasChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
-  await runIf(hasChanges, context, 'find_register_changes');
+  const hasRegisterChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
+  await runIf(hasRegisterChanges, context, 'find_register_changes');
   if (isRestated) {
     await run(context, 'delete_outdated_quarters');
     await run(context, 'delete_outdated_days');

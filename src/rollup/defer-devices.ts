@@ -15,24 +15,25 @@ export interface PendingBudget {
 export const MOVED_READINGS_MAX = 100_000;
 
 /**
- * Lets devices wait whose limits have changed, if their days have more readings than one call computes. Devices that wait already wait on.
+ * If limits have changed on many days, their devices wait for a later call: the days have more readings than one call computes. Devices that were
+ * waiting continue to wait.
  * @param hasMoved limits have changed on days that are not in scope
- * @returns left: the scope without them (`scope` itself if none waits, undefined if nothing is left); isMuch: all devices with changed limits wait
+ * @returns left: the scope without them (`scope` itself if none waits, undefined if nothing is left); isTooMuch: all devices with changed limits wait
  */
 export async function deferDevices(
   context: RollUpContext,
   scope: Scope,
   hasMoved: boolean,
   { readingsMax, completeId, batchId }: PendingBudget,
-): Promise<{ left: Scope | undefined; isMuch: boolean }> {
-  const isMuch = hasMoved && (await countMoved(context)) > readingsMax;
-  if (!isMuch && !context.hasDeferred) return { left: scope, isMuch };
-  await run(context, 'defer_devices', { is_much: isMuch, complete_id: completeId, batch_id: batchId });
+): Promise<{ left: Scope | undefined; isTooMuch: boolean }> {
+  const isTooMuch = hasMoved && (await countMoved(context)) > readingsMax;
+  if (!isTooMuch && !context.hasDeferred) return { left: scope, isTooMuch };
+  await run(context, 'defer_devices', { is_too_much: isTooMuch, complete_id: completeId, batch_id: batchId });
   context.hasDeferred = true;
-  if ((await run(context, 'drop_deferred_scope')) === 0) return { left: scope, isMuch };
+  if ((await run(context, 'drop_deferred_scope')) === 0) return { left: scope, isTooMuch };
   await run(context, 'drop_deferred_limits');
   const { series } = await readRow<{ series: bigint }>(context, 'count_scope');
-  return { left: series > 0n ? await describeScope(context) : undefined, isMuch };
+  return { left: series > 0n ? await describeScope(context) : undefined, isTooMuch };
 }
 
 async function countMoved(context: RollUpContext): Promise<number> {

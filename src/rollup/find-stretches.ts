@@ -1,13 +1,11 @@
 import { DAY_MS, type UtcMs } from '../lib/time.ts';
-import { type RollUpContext, readRow, readRows } from './rollup-context.ts';
+import { type Bounds, type RollUpContext, readRow, readRows } from './rollup-context.ts';
 
 /** A time range. */
 export interface Stretch {
   lowMs: UtcMs;
   highMs: UtcMs;
 }
-
-export type StretchRow = { low_ms: bigint; high_ms: bigint };
 
 /** Ranges that are closer than this are joined, because the time between them is read for both anyway. */
 const APART_MS_MIN = 2 * DAY_MS;
@@ -33,7 +31,7 @@ export interface Touched {
 /** Divides the touched time into stretches. Each is computed by itself. */
 export async function findStretches(context: RollUpContext): Promise<Touched> {
   const days = await readRows<
-    StretchRow & { first_ms: bigint; last_ms: bigint; by_day: boolean; several: boolean }
+    Bounds & { first_ms: bigint; last_ms: bigint; by_day: boolean; several: boolean }
   >(context, 'list_touched_time');
   const stretches: Stretch[] = [];
   for (const stretch of joinNearStretches(days)) {
@@ -62,7 +60,7 @@ async function isSilent(context: RollUpContext, lowMs: UtcMs, highMs: UtcMs): Pr
  * Joins time ranges that are less than two days apart; then it joins across the smallest gaps until few ranges are left. @param rows in order of
  * their start
  */
-export function joinNearStretches(rows: readonly StretchRow[]): Stretch[] {
+export function joinNearStretches(rows: readonly Bounds[]): Stretch[] {
   const parts = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));
   const stretches = joinStretches(parts, APART_MS_MIN);
   const gapsMs = stretches.slice(1).map(({ lowMs }, index) => lowMs - stretches[index]!.highMs);
@@ -82,6 +80,6 @@ function joinStretches(parts: readonly Stretch[], apartMs: number): Stretch[] {
 }
 
 /** The parameters $low_ms and $high_ms of a statement. */
-export function asBounds({ lowMs, highMs }: Stretch): StretchRow {
+export function asBounds({ lowMs, highMs }: Stretch): Bounds {
   return { low_ms: BigInt(lowMs), high_ms: BigInt(highMs) };
 }

@@ -92,8 +92,8 @@ const BREAKS_MAX = 20_000;
 
 /** Judges the breaks of all series; if there are many breaks, some series at a time. */
 async function judgeAll(context: RollUpContext): Promise<Verdict[]> {
-  const hasChanges = rowsOf(context, 'register_change') > 0 || context.runAll;
-  const changes = hasChanges ? await readRows<ChangeRow>(context, 'list_register_changes') : [];
+  const hasRegisterChanges = rowsOf(context, 'register_change') > 0 || context.runAll;
+  const changes = hasRegisterChanges ? await readRows<ChangeRow>(context, 'list_register_changes') : [];
   const verdicts: Verdict[] = [];
   const parts = await countParts(context);
   for (let part = 0n; part < parts; part++) {

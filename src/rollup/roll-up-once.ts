@@ -3,7 +3,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, localDateOf } from '../lib/time.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import { bindSettings, type Pending } from './bind-settings.ts';
+import { bindSettings, type NextBatches } from './bind-settings.ts';
 import type { Restatement } from './bind-streams.ts';
 import { computeTouched } from './compute-touched.ts';
 import { deletePending, loadPending, MOVED_READINGS_MAX } from './defer-devices.ts';
@@ -85,8 +85,8 @@ async function runChapters(
     runAll,
     isAlone,
   };
-  const { pending, restated } = await bindSettings(context, workgroup, attempt.messagesMax);
-  const planned = planWork(pending, restated);
+  const { next, restated } = await bindSettings(context, workgroup, attempt.messagesMax);
+  const planned = planWork(next, restated);
   const { batchId, onlyPending, hasNew, hasSetAside } = planned;
   attempt.batches = planned.batches;
   const retries = hasSetAside && !onlyPending && (await releaseRetried(context)) > 0;
@@ -94,8 +94,7 @@ async function runChapters(
   const isIdle = !onlyPending && !hasNew && restated === undefined && !retries;
   const compute = () => computeChanges(context, options, attempt, work);
   // Changed settings and waiting devices touch readings of any time.
-  const isMuch =
-    restated !== undefined || onlyPending || retries || (pending.messages ?? 0n) >= MANY_MESSAGES;
+  const isMuch = restated !== undefined || onlyPending || retries || (next.messages ?? 0n) >= MANY_MESSAGES;
   const changed = isIdle ? nothingChanged : await (isMuch ? shard.withAllThreads(compute) : compute());
   await storeProgress(context, work, runAll);
   await closeDays(context, options, { isWaiting: changed.isWaiting, closedBefore: attempt.closedBefore });
@@ -132,24 +131,24 @@ interface Work {
 }
 
 /** Waiting devices come first, and a call for them reads no batch. But if settings have changed, everything is computed at once. */
-function planWork(pending: Pending, restated: Restatement | undefined): Omit<Work, 'retries'> {
-  const { archived, has_pending: hasPending } = pending;
-  const newestId = pending.newest_id ?? -1n;
-  const afterBatchId = pending.all_taken_id ?? -1n;
+function planWork(next: NextBatches, restated: Restatement | undefined): Omit<Work, 'retries'> {
+  const { archived, has_pending: hasPending } = next;
+  const newestId = next.newest_id ?? -1n;
+  const afterBatchId = next.all_taken_id ?? -1n;
   const onlyPending = hasPending && restated === undefined;
-  const hasSetAside = pending.set_aside > 0n;
+  const hasSetAside = next.set_aside > 0n;
   return {
     afterBatchId,
-    batchId: onlyPending ? afterBatchId : (pending.batch_id ?? newestId),
+    batchId: onlyPending ? afterBatchId : (next.batch_id ?? newestId),
     newestId,
     // The readings of waiting devices came with earlier batches.
-    arrivedAfterId: onlyPending ? -1n : (pending.any_taken_id ?? -1n),
-    batches: onlyPending ? 0 : Number(pending.batches),
-    hasNew: !onlyPending && Number(pending.messages ?? 0n) > 0,
+    arrivedAfterId: onlyPending ? -1n : (next.any_taken_id ?? -1n),
+    batches: onlyPending ? 0 : Number(next.batches),
+    hasNew: !onlyPending && Number(next.messages ?? 0n) > 0,
     hasPending,
     onlyPending,
     archived,
-    corrected: pending.corrections > 0n,
+    corrected: next.corrections > 0n,
     hasSetAside,
     restated,
   };
@@ -227,8 +226,9 @@ async function closeDays(
   { isWaiting, closedBefore }: { isWaiting: boolean; closedBefore: string | undefined },
 ): Promise<void> {
   const openDay = firstOpenDay(options);
-  if (!isWaiting && (openDay !== closedBefore || options.runAll))
-    await run(context, 'close_days', { before: openDay });
+  if (isWaiting || (openDay === closedBefore && !options.runAll)) return;
+  await run(context, 'mark_closing_days', { before: openDay });
+  await run(context, 'close_days', { before: openDay });
 }
 
 /** The first local day that is not final: its end is less than `closeAfterMs` ago, or in the future. */

@@ -23,7 +23,7 @@ export interface RollUpContext {
   omitsSeries?: boolean;
 }
 
-/** A time range, both ends included, as the parameters $low_ms and $high_ms of a statement. */
+/** A time range, both ends included, as the parameters $low_ms and $high_ms of a statement, and as its columns. */
 export type Bounds = { low_ms: bigint; high_ms: bigint };
 
 /** Creates the temporary tables that chapters fill for later ones, and the view of power. Table `series_rule` must exist. */

@@ -2,8 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { programVersion } from '../lib/program-version.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query, type SqlParameters } from '../warehouse/query.ts';
-import { type asBounds, joinNearStretches, type StretchRow } from './find-stretches.ts';
-import { bindDays, type RollUpContext, readRow, readRows, run } from './rollup-context.ts';
+import { joinNearStretches } from './find-stretches.ts';
+import { type Bounds, bindDays, type RollUpContext, readRow, readRows, run } from './rollup-context.ts';
 
 /** The key of a series that may not be stored yet. */
 export type SeriesKey = { stream_id: number; device: string; source: string };
@@ -63,7 +63,7 @@ export async function omitSeries(context: RollUpContext, trial: readonly SeriesK
 
 /** Touches the days of the new readings of omitted series. */
 export async function touchOmittedDays(context: RollUpContext): Promise<void> {
-  const days = await readRows<StretchRow>(context, 'list_omitted_days');
+  const days = await readRows<Bounds>(context, 'list_omitted_days');
   for (const { lowMs, highMs } of joinNearStretches(days)) {
     await bindDays(context, lowMs, highMs, false);
     await run(context, 'touch_omitted_days');
@@ -76,7 +76,7 @@ export async function touchOmittedDays(context: RollUpContext): Promise<void> {
  */
 export async function keepUnavailable(
   context: RollUpContext,
-  parameters: ReturnType<typeof asBounds> & SqlParameters,
+  parameters: Bounds & SqlParameters,
 ): Promise<number> {
   const { now_ms, close_after_ms, ...bounds } = parameters;
   await run(context, 'find_unavailable_days', {

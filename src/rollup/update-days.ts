@@ -7,7 +7,7 @@ import {
   readEffects,
 } from './apply-corrections.ts';
 import type { Restatement } from './bind-streams.ts';
-import { asBounds, joinNearStretches, type StretchRow } from './find-stretches.ts';
+import { asBounds, joinNearStretches } from './find-stretches.ts';
 import {
   type Bounds,
   bindDays,
@@ -53,7 +53,7 @@ export async function updateDays(context: RollUpContext, options: DayOptions): P
     if (declares) await run(context, 'touch_other_sources');
   }
   let changed = 0;
-  const noted = await readRows<StretchRow>(context, 'list_touched_days');
+  const noted = await readRows<Bounds>(context, 'list_touched_days');
   for (const { lowMs, highMs } of joinNearStretches(noted)) {
     await bindDays(context, lowMs, highMs, true);
     changed += await storeDays(context, asBounds({ lowMs, highMs }), { ...options, isCorrected });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { publish } from '../../src/publish/publish.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { addSeries, openTestShard, storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -33,7 +33,7 @@ async function folderWith(
     await addSeries(shard, index, device, source);
     await storeDays(shard, [{ day: '2026-11-18', device, source, energyWh: 5 }]);
   }
-  await publish(shard, { lakeDir, declared: { devices: [] }, clock, logger: silentLogger });
+  await publishAndRenew(shard, { lakeDir, declared: { devices: [] }, clock, logger: silentLogger });
   await shard.close();
   return cwd;
 }

@@ -5,7 +5,7 @@ import { encodeMessages, type IngestItem, stampMessages } from '../../src/contra
 import type { AuditItem, FieldValue, TelemetryItem } from '../../src/contract/messages.ts';
 import { StreamError } from '../../src/contract/stream-errors.ts';
 import { limits } from '../../src/contract/wire-limits.ts';
-import { readBodyHeader } from '../../src/decode/read-body-header.ts';
+import { encodeReadHead } from '../../src/stream/encode-read-head.ts';
 
 const DEVICE = '0f8fad5b-d9cb-469f-a165-70867728950e';
 /** The same id as CBOR text of 36 bytes. */
@@ -95,7 +95,7 @@ describe('the bytes of a message', () => {
 
 describe('the bytes of an answer', () => {
   it('are these up to its messages', () => {
-    const header = readBodyHeader({
+    const header = encodeReadHead({
       nextOffset: OFFSET + 2n,
       count: 2,
       upToDate: true,
@@ -124,7 +124,7 @@ describe('the bytes of an answer', () => {
     ]);
     const head = { nextOffset: OFFSET + 2n, count: 2, upToDate: false, earliestOffset: 0n, epoch: 'e1' };
     const requestId = 'e1ab2b9e-6a1f-4a0f-9d4b-111111111111';
-    const body = decodeCbor(Buffer.concat([readBodyHeader({ ...head, requestId }), batch.bytes]));
+    const body = decodeCbor(Buffer.concat([encodeReadHead({ ...head, requestId }), batch.bytes]));
     expect(body).toMatchObject({ ...head, earliestOffset: 0, requestId });
     expect((body as { messages: unknown[] }).messages).toStrictEqual([
       {

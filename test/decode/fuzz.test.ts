@@ -4,7 +4,7 @@ import { encodeMessages, stampMessages } from '../../src/contract/encode-message
 import { bodyFromRoots } from '../../src/decode/decode-body.ts';
 import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
-import { readBodyHeader } from '../../src/decode/read-body-header.ts';
+import { encodeReadHead } from '../../src/stream/encode-read-head.ts';
 import { rounds } from '../support/rounds.ts';
 import { columnMessages, expectSame } from './column-messages.ts';
 
@@ -58,7 +58,7 @@ function wholeBodies(): Uint8Array[] {
     extra: [1],
   };
   return [
-    Buffer.concat([readBodyHeader(head), batch.bytes]),
+    Buffer.concat([encodeReadHead(head), batch.bytes]),
     Buffer.from(encodeCbor({ items: [foreign, foreign], next_offset: 9 })),
     Buffer.concat([encodeCbor(foreign), encodeCbor({ nextOffset: 8 })]),
     Buffer.from(encodeCbor({ error: { code: 'gone' }, status: 410, nextOffset: 2n ** 60n })),

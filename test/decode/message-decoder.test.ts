@@ -8,7 +8,7 @@ import type { MessageColumns } from '../../src/decode/message-columns.ts';
 import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
-import { readBodyHeader } from '../../src/decode/read-body-header.ts';
+import { encodeReadHead } from '../../src/stream/encode-read-head.ts';
 import { itemBytes, referenceDecode } from '../cbor/cbor-items.ts';
 import { columnMessages, expectSame } from './column-messages.ts';
 import { oddMessages, regularMessages } from './message-items.ts';
@@ -17,7 +17,7 @@ const DEVICE = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const head = { nextOffset: 9n, upToDate: true, earliestOffset: 1n, epoch: 'e1' };
 
 function bodyOf(messages: Uint8Array[]): Uint8Array {
-  return Buffer.concat([readBodyHeader({ ...head, count: messages.length }), ...messages]);
+  return Buffer.concat([encodeReadHead({ ...head, count: messages.length }), ...messages]);
 }
 
 function columnsOf(body: DecodedBody): MessageColumns {
@@ -106,7 +106,7 @@ describe('the message decoder', () => {
     ];
     const batch = encodeMessages(items, 'solar');
     stampMessages(batch, 2n ** 60n, 1_000_000_000_000);
-    const body = Buffer.concat([readBodyHeader({ ...head, count: 4, clamped: 'future' }), batch.bytes]);
+    const body = Buffer.concat([encodeReadHead({ ...head, count: 4, clamped: 'future' }), batch.bytes]);
     const decoded = createMessageDecoder(names).decode(body);
     expect(decoded).toMatchObject({ kind: 'batch', ...head, clamped: 'future', requestId: undefined });
     const common = {
@@ -170,7 +170,7 @@ describe('the message decoder', () => {
       data: Object.fromEntries(Array.from({ length: 30 }, (_, field) => [`f${field}`, index * field])),
     }));
     const batch = encodeMessages(items, 'solar');
-    const large = Buffer.concat([readBodyHeader({ ...head, count: items.length }), batch.bytes]);
+    const large = Buffer.concat([encodeReadHead({ ...head, count: items.length }), batch.bytes]);
     const columns = columnsOf(decoder.decode(large));
     expect(columns.count).toBe(5_000);
     expect(columns.fieldStart[5_000]).toBe(150_000);
@@ -193,7 +193,7 @@ describe('the message decoder', () => {
     const names = createNameTable();
     const batch = encodeMessages([{ device: DEVICE, event_time: 5, data: { p: 1 } }], 'solar');
     const bad = Buffer.from('a2616101616102', 'hex');
-    const body = Buffer.concat([readBodyHeader({ ...head, count: 3 }), batch.bytes, bad, batch.bytes]);
+    const body = Buffer.concat([encodeReadHead({ ...head, count: 3 }), batch.bytes, bad, batch.bytes]);
     const kept = Buffer.from(body);
     const columns = columnsOf(createMessageDecoder(names).decode(body));
     expect(columns.count).toBe(2);

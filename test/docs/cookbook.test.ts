@@ -6,13 +6,13 @@ import { storeCorrection } from '../../src/correction/store-correction.ts';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
 import { createSite } from '../../src/simulate/create-site.ts';
 import { readText } from '../../src/upload/read-upload.ts';
 import { storeUpload } from '../../src/upload/store-upload.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
 import { askRecipe, recipes } from '../support/recipes.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -66,7 +66,7 @@ async function publishSite(): Promise<string> {
     clock.set(nowMs);
     await shard.transaction((connection) => noteDeviceStatus(connection, nowMs));
     await rollUp(shard, { workgroup, clock, closeAfterMs: 2 * DAY_MS, logger: silentLogger });
-    await publish(shard, { lakeDir, declared: workgroup, clock, logger: silentLogger });
+    await publishAndRenew(shard, { lakeDir, declared: workgroup, clock, logger: silentLogger });
   }
   async function upload(topic: 'meter-data' | 'budget', text: string) {
     const read = { topic, name: 'file.csv', meters: workgroup.meters, options: {} };

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
-import type { LossReason, Shard } from '../../jobs/start-shard.ts';
+import type { LossReason, ShardLoop } from '../../jobs/start-shard.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
@@ -48,7 +48,7 @@ function setUp(
       events.push(`open ${workgroupId}`);
       lost.set(workgroupId, onLost);
       await options.open?.(attempts);
-      const shard: Shard = {
+      const shard: ShardLoop = {
         workgroupId,
         health: () => [],
         noteNews: () => undefined,

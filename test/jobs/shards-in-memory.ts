@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
-import type { Shard } from '../../jobs/start-shard.ts';
+import type { ShardLoop } from '../../jobs/start-shard.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
 /** OwnedShards whose shards have no warehouse. A test sets how long each is idle, and sees what is asked of it. */
@@ -21,7 +21,7 @@ export function createShardsInMemory(options: { leases?: Partial<Leases> } = {})
       events.push(`open ${workgroupId}`);
       await opening;
       if (broken.has(workgroupId)) throw new Error('it is broken');
-      const shard: Shard = {
+      const shard: ShardLoop = {
         workgroupId,
         health: () => [],
         noteNews: () => void events.push(`news ${workgroupId}`),

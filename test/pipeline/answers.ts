@@ -1,8 +1,8 @@
 import type { RawAnswer } from '../../src/client/rest-source.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { encodeMessages, stampMessages } from '../../src/contract/encode-messages.ts';
-import { readBodyHeader } from '../../src/decode/read-body-header.ts';
 import type { Assignment } from '../../src/pipeline/assignment.ts';
+import { encodeReadHead } from '../../src/stream/encode-read-head.ts';
 import { telemetry } from '../support/messages.ts';
 
 export function assignmentOf(dataDir: string, id = 'acme'): Assignment {
@@ -17,7 +17,7 @@ export function assignmentOf(dataDir: string, id = 'acme'): Assignment {
 export function answerOf(first: number, end: number, upToDate = false): RawAnswer {
   const batch = encodeMessages(telemetry(end - first, { first }), 'solar');
   stampMessages(batch, BigInt(first), 1_800_000_000_000 + first);
-  const header = readBodyHeader({
+  const header = encodeReadHead({
     count: batch.count,
     nextOffset: BigInt(end),
     upToDate,

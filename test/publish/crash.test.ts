@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
+import { publishAndRenew } from './publish-and-renew.ts';
 import { openFixture, rows } from './support.ts';
 
 const KILLS = rounds(4, 9);
@@ -56,7 +56,7 @@ test('killed at any moment, the lake stays consistent for every reader and loses
 
   const at = await openFixture(dataDir, createTestClock());
   onTestFinished(() => at.shard.close());
-  await publish(at.shard, {
+  await publishAndRenew(at.shard, {
     lakeDir: at.lakeDir,
     currentEveryMs: 0,
     clock: systemClock,

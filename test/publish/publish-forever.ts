@@ -2,7 +2,7 @@
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { compactLake } from '../../src/publish/compact-lake.ts';
-import { publish } from '../../src/publish/publish.ts';
+import { publishAndRenew } from './publish-and-renew.ts';
 import { addSeries, landMessages, openTestShard, replaceDays, replaceIntervals } from './support.ts';
 
 const [dataDir] = process.argv.slice(2);
@@ -22,7 +22,7 @@ for (let round = 0; ; round++) {
     await replaceIntervals(connection, { series: 1, day, energyWh: [energyWh] });
     await replaceDays(connection, [{ day, device: 1, energyWh }]);
   });
-  await publish(shard, { lakeDir, currentEveryMs: 300, clock: systemClock, logger: silentLogger });
+  await publishAndRenew(shard, { lakeDir, currentEveryMs: 300, clock: systemClock, logger: silentLogger });
   process.stdout.write('published\n');
   if (round % 4 === 3) {
     // Everything written so far is over and quiet an hour later.

@@ -11,11 +11,11 @@ import { operations } from '../../src/pipeline/operations.ts';
 import { listSequences, readCurrent } from '../../src/publish/lake-commit.ts';
 import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { maintain } from '../../src/publish/maintain-lake.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { renewCurrent } from '../../src/publish/renew-current.ts';
 import { retainLake } from '../../src/publish/retain-lake.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+import { publishAndRenew } from './publish-and-renew.ts';
 import {
   addSeries,
   type Fixture,
@@ -35,7 +35,7 @@ async function fixture(): Promise<Fixture> {
 /** Publishes a new day, and renews current by the default. */
 async function publishDay(at: Fixture, energyWh: number) {
   await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh }]);
-  return publish(at.shard, { lakeDir: at.lakeDir, clock: at.clock, logger: silentLogger });
+  return publishAndRenew(at.shard, { lakeDir: at.lakeDir, clock: at.clock, logger: silentLogger });
 }
 
 const DAYS = 'SELECT energy_wh::INTEGER FROM daily_energy';

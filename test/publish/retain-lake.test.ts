@@ -8,13 +8,13 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { compactLake } from '../../src/publish/compact-lake.ts';
 import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
 import { fileKey } from '../../src/publish/lake-layout.ts';
-import { publish } from '../../src/publish/publish.ts';
 import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { keptSequences, retainLake } from '../../src/publish/retain-lake.ts';
 import { trimWarehouse } from '../../src/publish/trim-warehouse.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+import { publishAndRenew } from './publish-and-renew.ts';
 import {
   addSeries,
   analyse,
@@ -109,7 +109,7 @@ test('a new process, which reads the commits again, deletes the same', async () 
   const round = async (step: number) => {
     at.clock.set(startMs + step * 100 * SECOND_MS);
     await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
-    await publish(at.shard, { ...at, currentEveryMs: 3 * MINUTE_MS, logger: silentLogger });
+    await publishAndRenew(at.shard, { ...at, currentEveryMs: 3 * MINUTE_MS, logger: silentLogger });
   };
   // Every 100 seconds, so 8 rounds cover 13 minutes.
   for (let step = 0; step < rounds(8, 40); step++) {
@@ -148,7 +148,7 @@ test('the generation of current stays, also if it is renewed rarely', async () =
   for (let step = 0; step < 3; step++) {
     at.clock.set(TEST_START_MS + step * 6 * HOUR_MS);
     await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
-    await publish(at.shard, { ...at, currentEveryMs: DAY_MS, logger: silentLogger });
+    await publishAndRenew(at.shard, { ...at, currentEveryMs: DAY_MS, logger: silentLogger });
   }
   at.clock.set(at.clock.now() + 5 * MINUTE_MS);
   await retainLake(at.shard, { ...at, keepGenerationsMs: MINUTE_MS, logger: silentLogger });
@@ -197,7 +197,7 @@ test('the number of entries in the lake stays flat over many publications', asyn
   for (let step = 0; step < steps; step++) {
     clock.set(startMs + step * everyMs);
     await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
-    await publish(shard, { ...options, currentEveryMs: 3 * everyMs });
+    await publishAndRenew(shard, { ...options, currentEveryMs: 3 * everyMs });
     await retainLake(shard, { ...options, keepGenerationsMs: 2 * HOUR_MS });
     if (step % (steps / 10) === steps / 10 - 1)
       counts.push(readdirSync(at.paths.root, { recursive: true }).length);
@@ -219,7 +219,7 @@ test('after the first hour the lake grows only by one generation an hour, also w
     clock.set(startMs + minute * MINUTE_MS);
     await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: minute }]);
     await landMessages(shard, { count: 2, storeTimeMs: clock.now() });
-    await publish(shard, {
+    await publishAndRenew(shard, {
       ...options,
       currentEveryMs: everyMinutes * 6 * MINUTE_MS,
       prepare: () => compactLake(shard, { ...options, newFilesMin: 2 }),

@@ -9,7 +9,7 @@ import type { Clock, LocalDate, UtcMs } from '../../src/lib/time.ts';
 import type { Commit } from '../../src/publish/commit-schema.ts';
 import { readHead } from '../../src/publish/lake-commit.ts';
 import { type LakePaths, lakePaths } from '../../src/publish/lake-layout.ts';
-import { type PublishResult, publish, publishGeneration } from '../../src/publish/publish.ts';
+import { type PublishResult, publish } from '../../src/publish/publish.ts';
 import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { renewCurrent } from '../../src/publish/renew-current.ts';
 import type { DeclaredDevices } from '../../src/warehouse/declared-devices.ts';
@@ -17,6 +17,7 @@ import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
 import type { TestClock } from '../support/test-clock.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
+import { publishAndRenew } from './publish-and-renew.ts';
 
 export const WORKGROUP = 'acme';
 
@@ -210,7 +211,7 @@ export async function openFixture(
     shard,
     lakeDir,
     paths,
-    publish: (by = shard) => (renews === 'at once' ? publish(by, options) : publishGeneration(by, options)),
+    publish: (by = shard) => (renews === 'at once' ? publishAndRenew(by, options) : publish(by, options)),
     async head() {
       const head = await readHead(paths);
       if (!head) throw new Error('nothing was published');

@@ -7,7 +7,6 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { listSequences } from '../../src/publish/lake-commit.ts';
 import { lakePaths } from '../../src/publish/lake-layout.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { openReplicaOwner, type ReplicaOwner } from '../../src/replica/replica-owner.ts';
 import { recordIn } from '../../src/replica/replication-state.ts';
 import { type TakenOver, takeOverReplica, type UnusedClaims } from '../../src/replica/take-over-replica.ts';
@@ -15,6 +14,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { landMessages, rows, WORKGROUP } from '../publish/support.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -88,7 +88,7 @@ export async function work(on: Machine, store: ObjectStore, clock = systemClock)
     async grow(count = 5) {
       const last = (await shard.checkpoint('stream'))?.lastStoreTimeMs ?? TEST_START_MS;
       await landMessages(shard, { count, storeTimeMs: last + 1_000 });
-      await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
+      await publishAndRenew(shard, { lakeDir, clock: systemClock, logger: silentLogger });
       return snapshot();
     },
     content: () =>

@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { takeOverReplica, type UnusedClaims } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
@@ -12,6 +11,7 @@ import { createS3Store } from '../../src/storage/s3-store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { onConnection } from '../../src/warehouse/recovering-database.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { landMessages, rows, WORKGROUP } from '../publish/support.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
@@ -170,7 +170,7 @@ async function landedAndPublished({
     });
   const shard = await open();
   await landMessages(shard, { count: 50, storeTimeMs: TEST_START_MS });
-  await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
+  await publishAndRenew(shard, { lakeDir, clock: systemClock, logger: silentLogger });
   await shard.close();
   return async () => {
     const again = await open();

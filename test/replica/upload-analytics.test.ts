@@ -79,6 +79,7 @@ describe.each(stores)('views in a $kind', ({ open, skip }) => {
     await owner.mirror(await commitSnapshot(shard, { lakeDir, clock, logger: silentLogger }));
     expect(owner.head().bundles).toHaveLength(1);
     await upload(owner.head());
+    await at.renew();
     const expected = await describeViews(join(paths.current, 'analytics.duckdb'));
     expect(JSON.stringify(expected)).toContain('balance_daily');
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { publish } from '../../src/publish/publish.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
@@ -228,7 +228,7 @@ test('other roles write no energy anew, and hold with the next generation', asyn
     roles: [{ source: 'load', role: 'production' }],
   }).roles;
   const declared = { ...at.workgroup, roles };
-  await publish(at.shard, { lakeDir: at.lakeDir, declared, clock: at.clock, logger: silentLogger });
+  await publishAndRenew(at.shard, { lakeDir: at.lakeDir, declared, clock: at.clock, logger: silentLogger });
   const energy = (files: typeof before) =>
     files
       .filter(({ dataset }) => dataset === 'interval_energy' || dataset === 'daily_energy')

@@ -8,11 +8,11 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, DAY_MS, MINUTE_MS, systemClock } from '../../src/lib/time.ts';
 import { readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
 import { commitPath } from '../../src/publish/lake-layout.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { findGeneration } from '../../src/report/find-generation.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { createLakeReadiness } from '../../src/report/lake-readiness.ts';
 import { openQueryPool } from '../../src/report/query-pool.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { rows, storeDays, WORKGROUP } from '../publish/support.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -83,7 +83,7 @@ test('reports show a generation as soon as its commit exists, also long after th
   const publishNow = async (energyWh: number) => {
     await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh }]);
     // `current` is not renewed, because that is not due.
-    await publish(at.shard, { ...at, currentEveryMs: DAY_MS, logger: silentLogger });
+    await publishAndRenew(at.shard, { ...at, currentEveryMs: DAY_MS, logger: silentLogger });
   };
   for (const energyWh of [1, 2, 3]) {
     await publishNow(energyWh);
@@ -188,7 +188,7 @@ test('a reader for minutes gets a generation that stays for an hour', async () =
   for (const minute of [0, 4, 10]) {
     at.clock.set(TEST_START_MS + minute * MINUTE_MS);
     await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: minute }]);
-    await publish(at.shard, { ...at, currentEveryMs: 5 * MINUTE_MS, logger: silentLogger });
+    await publishAndRenew(at.shard, { ...at, currentEveryMs: 5 * MINUTE_MS, logger: silentLogger });
     shown.push((await lasting.current(WORKGROUP))?.commit.sequence);
   }
   expect(shown).toEqual([1, 1, 3]);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
-import { publish } from '../../src/publish/publish.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { statementsOf } from './statements-of.ts';
@@ -28,10 +28,10 @@ test('a roll-up with nothing to do runs no statement, until something is written
   expect(await isIdle()).toBe(true);
   expect(await rollUpSite(shard, site)).toEqual({ ...first, readings: 0, days: 0 });
 
-  await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
+  await publishAndRenew(shard, { lakeDir, clock: systemClock, logger: silentLogger });
   // Publishing connects to write its views; what it publishes is no work for the roll-up.
   await rollUpSite(shard, site);
-  await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
+  await publishAndRenew(shard, { lakeDir, clock: systemClock, logger: silentLogger });
   expect(await isIdle()).toBe(true);
 
   await landReadings(shard, [at(10, 180)]);

@@ -5,9 +5,9 @@ import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/ene
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
@@ -87,7 +87,12 @@ test('a healthy device is exact and published after each post, with any poison b
           `SELECT energy_wh::INTEGER AS wh, (flags & ~128)::INTEGER AS flags FROM daily_energy WHERE device = '${CANARY}'`,
         );
         expect(days).toEqual([{ wh: (index * 10 + 5) * 10, flags: 0 }]);
-        const published = await publish(shard, { lakeDir, declared: workgroup, clock, logger: silentLogger });
+        const published = await publishAndRenew(shard, {
+          lakeDir,
+          declared: workgroup,
+          clock,
+          logger: silentLogger,
+        });
         expect(published.kind).toBe('published');
       }
       // Nothing had to be set aside for it.

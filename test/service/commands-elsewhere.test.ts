@@ -5,8 +5,8 @@ import { stringify } from 'yaml';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { machine, work } from '../replica/support.ts';
 import { deviceId } from '../support/messages.ts';
@@ -58,7 +58,7 @@ describe.skipIf(s3Missing)('commands on a machine without the workgroup', { time
     const on = machine();
     const { shard, snapshot, owner } = await work(on, store);
     await storeDays(shard, [{ day, device: 1, energyWh: 1_677 }]);
-    await publish(shard, { lakeDir: on.lakeDir, clock: systemClock, logger: silentLogger });
+    await publishAndRenew(shard, { lakeDir: on.lakeDir, clock: systemClock, logger: silentLogger });
     await owner.mirror(await snapshot());
     expect(await run('changes', ...since)).toMatchObject({
       code: 0,

@@ -6,11 +6,11 @@ import { ensureKeys } from '../../src/access/keys.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { SECOND_MS, systemClock } from '../../src/lib/time.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { openRedisConnection } from '../../src/redis/redis-connection.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { openCommitNews } from '../../src/service/commit-news.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { machine, work } from '../replica/support.ts';
 import { serveReports, workgroupConfig } from '../report/support.ts';
@@ -97,7 +97,7 @@ async function startOwner({ s3, server }: Awaited<ReturnType<typeof startReports
     /** Commits a day to the bucket. @returns the commit and when it was created (monotonic, ms) */
     async commitDay(energyWh: number) {
       await storeDays(shard, [{ day, device: 1, energyWh }]);
-      await publish(shard, { lakeDir: on.lakeDir, clock: systemClock, logger: silentLogger });
+      await publishAndRenew(shard, { lakeDir: on.lakeDir, clock: systemClock, logger: silentLogger });
       const generation = await snapshot();
       const { sequence } = await owner.mirror(generation);
       const atMs = performance.now();

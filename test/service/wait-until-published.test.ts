@@ -139,13 +139,15 @@ test('a generation counts once readers see it', async () => {
     ...open,
     shard: {
       ...open.shard,
-      async transaction(work, options) {
-        meanwhile.push({ isThere: existsSync(commit), counts: await worker.isPublished() });
-        return open.shard.transaction(work, options);
-      },
+      transaction: (work, options) =>
+        open.shard.transaction(async (connection) => {
+          const result = await work(connection);
+          meanwhile.push({ isThere: existsSync(commit), counts: await worker.isPublished() });
+          return result;
+        }, options),
     },
   });
-  // The last transaction stores that readers see it.
+  // The last transaction makes it visible, and stores that it is.
   expect(meanwhile.at(0)).toEqual({ isThere: false, counts: false });
   expect(meanwhile.at(-1)).toEqual({ isThere: true, counts: false });
   expect(await worker.isPublished()).toBe(true);

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { listValue } from '@duckdb/node-api';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { flagBits } from '../../src/rollup/flag-bits.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 
 export interface FilledDays {
   workgroupId: string;
@@ -67,7 +67,7 @@ export async function fillDays(dataDir: string, filled: FilledDays): Promise<num
     );
   });
   const startedMs = performance.now();
-  await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
+  await publishAndRenew(shard, { lakeDir, clock: systemClock, logger: silentLogger });
   const ms = performance.now() - startedMs;
   await shard.close();
   return ms;

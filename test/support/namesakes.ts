@@ -1,12 +1,6 @@
 import { posix } from 'node:path';
 import type { SourceFile } from './find-imports.ts';
 
-/** Names that two files export on purpose, each with the reason why nobody confuses them. */
-export const allowedNamesakes: Readonly<Record<string, string>> = {
-  Shard: 'jobs/ may not use src/warehouse/, so no file can see both',
-  ShardOptions: 'jobs/ may not use src/warehouse/, so no file can see both',
-};
-
 const EXPORT =
   /^export\s+(?:declare\s+)?(?:async\s+)?(?:function\*?|const|let|class|interface|type)\s+(?<name>\w+)/gm;
 
@@ -22,11 +16,9 @@ export function findExportNamesakes(sources: readonly SourceFile[]): string[] {
   const names = sources.flatMap(({ path, text }) =>
     [...text.matchAll(EXPORT)].map((match) => ({ name: match.groups!.name!, path })),
   );
-  return namesakes(names)
-    .filter(({ name }) => !(name in allowedNamesakes))
-    .map(
-      ({ name, paths }) => `${name} is exported by ${paths.join(' and ')}; rename one of them, or share it`,
-    );
+  return namesakes(names).map(
+    ({ name, paths }) => `${name} is exported by ${paths.join(' and ')}; rename one of them, or share it`,
+  );
 }
 
 function namesakes(

@@ -36,6 +36,12 @@ export interface ServiceProcess {
 
 export type ProcessRole = 'up' | 'stream' | 'worker' | 'report';
 
+/**
+ * Tests look at the views as soon as something is published. A second thread costs a fifth more of the processor with few rows. Benchmarks measure
+ * the defaults.
+ */
+const testPipeline = process.env.VITEST === undefined ? {} : { currentEvery: '200ms', threads: 1 };
+
 /** A service with this configuration in the folder `cwd`, not started yet. @param program the file that Node runs */
 export async function createUpProcess(
   cwd: string,
@@ -49,8 +55,7 @@ export async function createUpProcess(
     join(cwd, 'wattline.yaml'),
     stringify({
       ...input,
-      // Tests look at the views as soon as something is published. A second thread costs a fifth more of the processor with few rows.
-      pipeline: { currentEvery: '200ms', threads: 1, ...input.pipeline },
+      pipeline: { ...testPipeline, ...input.pipeline },
       http: { port, streamPort: port, reportPort: port, ...input.http },
       limits: { requestsPerMinute: 1_000_000 },
     }),

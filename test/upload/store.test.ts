@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { metersSchema, sitesSchema } from '../../src/config/meters.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { publish } from '../../src/publish/publish.ts';
 import { listUploads } from '../../src/upload/list-uploads.ts';
 import { type StoreOutcome, storeUpload } from '../../src/upload/store-upload.ts';
 import type { BudgetRow, MeterRow, Upload } from '../../src/upload/upload-rows.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -239,11 +239,11 @@ test('the next generation of the lake has readings by month, budgets, meters and
     };
     await store(intervals(interval(1, 1, 10), interval(2, 1, 20)));
     await store(budgets(budget('2026-01-01', '2026-12-31', 1000)));
-    expect(await publish(shard, options)).toMatchObject({ kind: 'published' });
+    expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published' });
     await store(intervals(interval(2, 1, 25)));
     // Of the readings, June alone.
-    expect(await publish(shard, options)).toMatchObject({ kind: 'published', files: 1, rows: 2 });
-    expect(await publish(shard, options)).toMatchObject({ kind: 'unchanged' });
+    expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'published', files: 1, rows: 2 });
+    expect(await publishAndRenew(shard, options)).toMatchObject({ kind: 'unchanged' });
     const lake = await DuckDBInstance.create(join(lakeDir, WORKGROUP, 'current', 'analytics.duckdb'), {
       access_mode: 'READ_ONLY',
     });

@@ -9,10 +9,10 @@ import type { Offset } from '../../contract/offset.ts';
 import { serviceLimits } from '../../contract/service-limits.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
-import { readBodyHeader } from '../../decode/read-body-header.ts';
 import { prefersJson } from '../../http/accept-header.ts';
 import { authenticationOf, rejectOtherMethods } from '../../http/http-server.ts';
 import { SECOND_MS } from '../../lib/time.ts';
+import { encodeReadHead } from '../encode-read-head.ts';
 import { createBodyEncoder } from '../ingest/body-encoder.ts';
 import { ingest, requireWritable } from '../ingest/ingest.ts';
 import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
@@ -159,7 +159,7 @@ async function requireReadable(request: FastifyRequest): Promise<void> {
  */
 function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
   const { parts, ...fields } = answer;
-  const head = readBodyHeader(fields);
+  const head = encodeReadHead(fields);
   const length = head.length + bytesOf(answer);
   reply
     .type(CBOR)

@@ -3,10 +3,10 @@ import type { Offset } from '../../contract/offset.ts';
 import { type StopReason, type SubscribeAnswer, socketEvents } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
-import { readBodyHeader } from '../../decode/read-body-header.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
+import { encodeReadHead } from '../encode-read-head.ts';
 import {
   openCursor,
   positionError,
@@ -165,7 +165,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       earliestOffset,
       epoch,
     };
-    const head = readBodyHeader(fields);
+    const head = encodeReadHead(fields);
     sentPosition = nextOffset;
     connection.sendFrame(head, messages, flowControl.sending());
     startIdleTimer();

@@ -22,7 +22,7 @@ export type ReadBodyHead = Omit<ReadBody, 'messages'> & {
  * Encodes an answer up to the array head of `messages`, its last member. Exactly `count` stored messages must follow.
  * Serving a batch therefore neither decodes nor encodes a message.
  */
-export function readBodyHeader(head: ReadBodyHead): Uint8Array {
+export function encodeReadHead(head: ReadBodyHead): Uint8Array {
   const writer = createWriter(256);
   const members =
     6 +
