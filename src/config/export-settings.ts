@@ -74,29 +74,38 @@ const homeAssistantSchema = z.strictObject({
   token: z.string().regex(/^[\x21-\x7e]+$/, 'must be a long-lived access token'),
 });
 
-const destinationSchema = z
-  .strictObject({
-    /** Relative paths start at the folder of the configuration. */
-    folder: z.string().min(1).optional(),
-    s3: s3Schema.optional(),
-    webhook: webhookSchema.optional(),
-    /** A mail about the last day of the period. It needs `mail`. */
-    email: emailSchema.optional(),
-    /** Daily energy as external statistics. */
-    homeAssistant: homeAssistantSchema.optional(),
-  })
-  .superRefine((destination, context) => {
-    if (Object.values(destination).filter(Boolean).length !== 1)
-      context.addIssue({
-        code: 'custom',
-        message: 'must be one of folder, s3, webhook, email and homeAssistant',
-      });
-  });
+/** The settings of each kind of destination. */
+const destinationSettings = {
+  /** Relative paths start at the folder of the configuration. */
+  folder: z.string().min(1).optional(),
+  s3: s3Schema.optional(),
+  webhook: webhookSchema.optional(),
+  /** A mail about the last day of the period. It needs `mail`. */
+  email: emailSchema.optional(),
+  /** Daily energy as external statistics. */
+  homeAssistant: homeAssistantSchema.optional(),
+};
 
-export const destinationKinds = ['folder', 's3', 'webhook', 'email', 'homeAssistant'] as const;
+type DestinationKind = keyof typeof destinationSettings;
 
-export function destinationKind(destination: ExportConfig['destination']): (typeof destinationKinds)[number] {
-  return destinationKinds.find((kind) => destination[kind] !== undefined)!;
+export const destinationKinds = Object.keys(destinationSettings) as DestinationKind[];
+
+const destinationSchema = z.strictObject(destinationSettings).superRefine((destination, context) => {
+  if (Object.values(destination).filter(Boolean).length !== 1)
+    context.addIssue({
+      code: 'custom',
+      message: `must be one of ${destinationKinds.slice(0, -1).join(', ')} and ${destinationKinds.at(-1)}`,
+    });
+});
+
+/** The kind of a destination, and its settings. */
+export type DestinationOfKind = {
+  [Kind in DestinationKind]: { kind: Kind; to: NonNullable<z.output<(typeof destinationSettings)[Kind]>> };
+}[DestinationKind];
+
+export function destinationOf({ destination }: Pick<ExportConfig, 'destination'>): DestinationOfKind {
+  const kind = destinationKinds.find((one) => destination[one] !== undefined)!;
+  return { kind, to: destination[kind] } as DestinationOfKind;
 }
 
 const scheduleSchema = z.string().superRefine((text, context) => {

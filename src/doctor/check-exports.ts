@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
-import type { ExportConfig } from '../config/export-settings.ts';
+import { destinationOf, type ExportConfig } from '../config/export-settings.ts';
 import { connectHomeAssistant } from '../home-assistant/connect-home-assistant.ts';
 import { errorCode, TerminalError } from '../lib/errors.ts';
 import { openStore } from '../storage/open-store.ts';
@@ -44,13 +44,23 @@ function nameOf({ exports }: Destination): string {
 }
 
 async function ask(destination: Destination, signal: AbortSignal): Promise<Fact[]> {
-  const { folder, s3, webhook, homeAssistant } = destination.to;
+  const { kind, to } = destinationOf({ destination: destination.to });
   const about = nameOf(destination);
   const tryIt = `wattline exports run ${destination.exports[0]}`;
-  if (folder !== undefined) return [await folderFact(folder, about)];
-  if (s3) return [await bucketFact(s3, { about, tryIt }, signal)];
-  if (webhook) return askReceiver(webhook, { about, tryIt }, signal);
-  return homeAssistant ? [await homeAssistantFact(homeAssistant, about, signal)] : [];
+  switch (kind) {
+    case 'folder':
+      return [await folderFact(to, about)];
+    case 's3':
+      return [await bucketFact(to, { about, tryIt }, signal)];
+    case 'webhook':
+      return askReceiver(to, { about, tryIt }, signal);
+    case 'homeAssistant':
+      return [await homeAssistantFact(to, about, signal)];
+    case 'email':
+      return [];
+    default:
+      return kind satisfies never;
+  }
 }
 
 /** A folder that does not exist is made by the first delivery. */

@@ -1,3 +1,4 @@
+import { destinationOf } from '../config/export-settings.ts';
 import { deliverByEmail, type EmailDeps } from './deliver-email.ts';
 import { deliverToFolder } from './deliver-folder.ts';
 import { deliverToHomeAssistant, type HomeAssistantDeps } from './deliver-home-assistant.ts';
@@ -17,13 +18,21 @@ export function deliver(
   deps: EmailDeps & HomeAssistantDeps,
   signal: AbortSignal,
 ): Promise<string> {
-  const { folder, s3, webhook, email, homeAssistant } = query.config.destination;
-  if (folder !== undefined) return deliverToFolder(folder, outgoing);
-  if (s3) return deliverToS3(s3, outgoing, signal);
-  if (webhook) return deliverToWebhook(webhook, outgoing, signal);
-  if (email) return deliverByEmail(email, outgoing, query, deps, signal);
-  if (homeAssistant) return deliverToHomeAssistant(homeAssistant, query, deps, signal);
-  throw new Error('an export has a destination');
+  const { kind, to } = destinationOf(query.config);
+  switch (kind) {
+    case 'folder':
+      return deliverToFolder(to, outgoing);
+    case 's3':
+      return deliverToS3(to, outgoing, signal);
+    case 'webhook':
+      return deliverToWebhook(to, outgoing, signal);
+    case 'email':
+      return deliverByEmail(to, outgoing, query, deps, signal);
+    case 'homeAssistant':
+      return deliverToHomeAssistant(to, query, deps, signal);
+    default:
+      return kind satisfies never;
+  }
 }
 
 const contentTypes: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { USUAL_DAYS } from './usual-energy.ts';
 
 const ATTENTION_LINES_MAX = 10;
 /** Flags of a day that a person should look at. The others say how a fault of the meter was handled. */
-const TROUBLES = ['unavailable', 'incomplete', 'partial', 'gap', 'contradicted', 'substituted'];
+export const morningFlags = ['unavailable', 'incomplete', 'partial', 'gap', 'contradicted', 'substituted'];
 
 /** What a person should look at, the most important first, in at most ten lines. */
 export function attentionLines(facts: MorningFacts): string[] {
@@ -72,7 +72,7 @@ function since({ lastDay }: DeviceWeeks): string {
 }
 
 function flagText({ flags }: DeviceWeeks): string {
-  const found = TROUBLES.filter((flag) => flags.includes(flag));
+  const found = morningFlags.filter((flag) => flags.includes(flag));
   return found.length === 0 ? '' : `; flagged ${found.join(', ')}`;
 }
 

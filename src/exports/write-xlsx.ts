@@ -201,23 +201,26 @@ function cellOf(name: ColumnName, value: CellValue): Cell {
   }
 }
 
-const words: Readonly<Record<string, string>> = {
+/** The flags of days, and what they mean. */
+export const sheetFlags: Readonly<Record<string, string>> = {
   estimated: 'spread over more than two hours without readings',
   reset: 'the register restarted; its value after the restart was counted',
   rollover: 'the register rolled over to 0',
   rebase: 'the register jumped by an impossible amount, which was not counted',
   jitter: 'the register fell a little, which was not counted',
-  spike: 'impossible readings were excluded',
+  spike: 'impossibly high readings were left out',
   gap: 'a time without measurements was not filled',
   partial: 'measurements begin or end within the day',
   incomplete: 'a source of the device has no energy, so the device has none or less',
-  carry_over: 'the daily register still had the value of the day before, which was excluded',
-  glitch: 'impossible low readings were excluded',
+  carry_over: 'the daily register still had the value of the day before, which was left out',
+  glitch: 'impossibly low readings were left out',
   contradicted: 'another method differs by more than a tenth; only one of them can be right',
   unavailable:
     'a field of the source could not be computed; the energy is the previous one, or from another field',
   substituted: 'the other methods contradict the first one, so another one is used',
   corrected: 'a person excluded readings, or set or estimated the energy',
+  mixed: 'the sources of the device have several roles, and one of them is used',
+  undeclared: 'a source of the device has no role',
 };
 
 function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {
@@ -247,7 +250,7 @@ function aboutRows({ columns, facts, sums, rows }: SheetRequest): Row[] {
       ? [line('(kWh)', 'The column in Wh divided by 1,000')]
       : []),
     ...(columns.includes('flags')
-      ? [[], title('Flags'), ...Object.entries(words).map(([flag, meaning]) => line(flag, meaning))]
+      ? [[], title('Flags'), ...Object.entries(sheetFlags).map(([flag, meaning]) => line(flag, meaning))]
       : []),
   ];
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { WorkgroupConfig } from '../config/config.ts';
-import { destinationKind, type ExportConfig } from '../config/export-settings.ts';
+import { destinationOf, type ExportConfig } from '../config/export-settings.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { type ExportRun, runName } from '../exports/export-ledger.ts';
 import { nextRunMs, stateOfRuns } from '../exports/list-exports.ts';
@@ -31,7 +31,7 @@ export function exportAnswer(
     report: config.report,
     range: config.range,
     format: config.format,
-    destination: destinationKind(config.destination),
+    destination: destinationOf(config).kind,
     schedule: config.schedule ?? null,
     timezone: zone,
     nextAt: nextMs === undefined ? null : formatInstant(nextMs),

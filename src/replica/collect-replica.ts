@@ -4,12 +4,17 @@ import { commitKey, fileKey, parseAnalyticsKey } from '../publish/lake-layout.ts
 import type { ListedObject, ObjectStore } from '../storage/object-store.ts';
 import { listReplicaCommits, objectKeys, type ReplicaCommit, readReplicaCommit } from './replica-commit.ts';
 
+/** Readers can use a commit for this time after the next commit was created. Its files and packs are kept. */
+export const CONTENT_MS = DAY_MS;
+/** The keys of commits are kept for this time. They refuse commits of earlier owners. */
+const KEYS_MS = 7 * DAY_MS;
+/** Objects that no commit names are kept for this time. A restore that copies a large backup needs it. */
+const UNNAMED_MS = DAY_MS;
+
+/** Other times than the usual ones. */
 export interface CollectOptions {
-  /** Readers can use a commit for this time after the next commit was created. Its files and packs are kept. Default: a day. */
   contentMs?: number;
-  /** The keys of commits are kept for this time. They refuse commits of earlier owners. Default: 7 days. */
   keysMs?: number;
-  /** Objects that no commit names are kept for this time. A restore that copies a large backup needs it. Default: a day. */
   unnamedMs?: number;
   signal?: AbortSignal;
 }
@@ -73,7 +78,7 @@ export function createCollector(store: ObjectStore) {
     head: ReplicaCommit,
     options: CollectOptions & CollectCallbacks,
   ): Promise<Collected> {
-    const { contentMs = DAY_MS, keysMs = 7 * DAY_MS, unnamedMs = DAY_MS, signal } = options;
+    const { contentMs = CONTENT_MS, keysMs = KEYS_MS, unnamedMs = UNNAMED_MS, signal } = options;
     const collected = { commits: 0, objects: 0, bytes: 0 };
     const commits: StoredKey[] = [];
     for await (const commit of listReplicaCommits(store, 0, { ...(signal && { signal }) }))

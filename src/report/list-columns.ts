@@ -1,6 +1,9 @@
+import { destinationKinds } from '../config/export-settings.ts';
 import { type ColumnType, columnKinds } from './column-kinds.ts';
 
 const { text, day, share, instant, number } = columnKinds;
+
+const destinationNames = `${destinationKinds.slice(0, -1).join(', ')} or ${destinationKinds.at(-1)}`;
 
 /** The columns of lists: devices, gaps, backfills, imports, exports, tokens, corrections and others. */
 export const listColumns = {
@@ -60,7 +63,7 @@ export const listColumns = {
   report: text('Report', 'Report of the file', 18),
   range: text('Range', 'Which days a file has', 14),
   format: text('Format', 'Format of the file', 9),
-  destination: text('Destination', 'folder, s3 or webhook', 12),
+  destination: text('Destination', destinationNames, 12),
   schedule: text('Schedule', 'Cron; empty: by hand', 14),
   next_at: instant('Next (UTC)', 'When it runs next'),
   run: text('Run', 'The period of a file, and its revision if there are several', 18),

@@ -84,8 +84,8 @@ describe('the page about growing', () => {
     expect(inputs.get('viewSeconds')).toBe(3_600);
     expect(source('src/replica/replica-owner.ts')).toContain('ageMs >= HOUR_MS');
     expect(inputs.get('collectSeconds')).toBe(3_600);
-    expect(source('src/replica/collect-replica.ts')).toContain('contentMs = DAY_MS, keysMs = 7 * DAY_MS');
-    expect([inputs.get('contentSeconds'), inputs.get('keySeconds')]).toEqual([86_400, 7 * 86_400]);
+    expect(constants.get('collect-replica.ts CONTENT_MS')).toEqual([inputs.get('contentSeconds')! * 1_000]);
+    expect(constants.get('collect-replica.ts KEYS_MS')).toEqual([inputs.get('keySeconds')! * 1_000]);
     expect(source('src/report/stored-lake.ts')).toContain(
       `lookEveryMs = ${inputs.get('lookSeconds')} * SECOND_MS`,
     );

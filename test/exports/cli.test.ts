@@ -43,6 +43,7 @@ test('exports are listed, shown, run and corrected from the command line, and st
   const note =
     'export1: the data of a file have changed after delivery by +677 Wh; "wattline exports show export1" lists them, and "wattline exports run export1 --period <period> --corrected" makes a new one\n';
   expect(listed.stdout).toContain(`\n${note}`);
+  expect(listed.stdout).toContain('webhook at 127.0.0.1:1\n');
   expect(shown.stdout).toMatch(/Day +Exported Wh +Now Wh\n +2024-05-01 +1,000 +1,677\n/);
   expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('"2024-02-30" is not a day') });
 

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { alertFlags } from '../../src/config/alert-settings.ts';
+import { morningFlags } from '../../src/exports/morning-attention.ts';
+import { sheetFlags } from '../../src/exports/write-xlsx.ts';
 import { flagBits } from '../../src/rollup/flag-bits.ts';
 import { csvText } from '../../src/web/words/csv-text.ts';
 import { flagWords, sortFlags, worstRank } from '../../src/web/words/flag-words.ts';
@@ -110,10 +113,14 @@ describe('periods', () => {
 });
 
 describe('flags', () => {
-  test('every flag of a day has words and a rank', () => {
+  test('every flag of a day has words on the page and in sheets, and a rank', () => {
     const { wide_start: _, wide_end: __, ...ofDays } = flagBits;
     const ofDevices = ['mixed', 'undeclared'];
-    expect(Object.keys(flagWords).sort()).toEqual([...Object.keys(ofDays), ...ofDevices].sort());
+    const flags = [...Object.keys(ofDays), ...ofDevices].sort();
+    expect(Object.keys(flagWords).sort()).toEqual(flags);
+    expect(Object.keys(sheetFlags).sort()).toEqual(flags);
+    for (const chosen of [alertFlags, morningFlags])
+      expect(flags).toEqual(expect.arrayContaining([...chosen]));
   });
   test('the worst comes first, and an unknown flag is doubtful', () => {
     expect(sortFlags(['reset', 'partial', 'contradicted'])).toEqual(['contradicted', 'partial', 'reset']);

@@ -54,6 +54,7 @@ async function verifyAll(
   { workgroup }: Options,
 ): Promise<void> {
   const { verifyLake } = await import('../../backup/verify-lake.ts');
+  const { CONTENT_MS } = await import('../../replica/collect-replica.ts');
   const { verifyState } = await import('../../backup/backup-state.ts');
   const { createFolderStore } = await import('../../storage/folder-store.ts');
   const stagingDir = join(tmpdir(), `wattline-verify-${randomUUID()}`);
@@ -68,7 +69,7 @@ async function verifyAll(
       workgroup: id,
       ...(await verifyLake({
         store,
-        ...(bucket && { contentMs: BUCKET_CONTENT_MS }),
+        ...(bucket && { contentMs: CONTENT_MS - READING_MS }),
         stagingDir,
         clock,
         signal,
@@ -124,8 +125,8 @@ async function verifyAll(
     );
 }
 
-/** The bucket of `storage.s3` keeps the files of a commit for a day. */
-const BUCKET_CONTENT_MS = 23 * HOUR_MS;
+/** The owner of a bucket deletes the files of older commits meanwhile. */
+const READING_MS = HOUR_MS;
 
 const help = `
 Reads everything: each commit, each Parquet file (SHA-256, rows and energy as noted in the commit) and each snapshot (SHA-256 of each pack and each

@@ -1,4 +1,4 @@
-import type { ExportConfig } from '../../config/export-settings.ts';
+import { type DestinationOfKind, destinationOf } from '../../config/export-settings.ts';
 import type { Exports } from '../../exports/create-exports.ts';
 import { type ExportRun, retryAdvice, runName } from '../../exports/export-ledger.ts';
 import { type ExportState, exportState, nextRunMs } from '../../exports/list-exports.ts';
@@ -27,7 +27,7 @@ export function listedExports(exports: Exports, nowMs: UtcMs): Promise<ListedExp
       report: config.report,
       range: config.range,
       format: config.format,
-      destination: destinationInWords(config.destination),
+      destination: inWords(destinationOf(config)),
       nextAt: nextMs === undefined ? null : formatInstant(nextMs),
       nextLocal: nextMs === undefined ? null : formatLocal(nextMs, zone),
     };
@@ -36,17 +36,21 @@ export function listedExports(exports: Exports, nowMs: UtcMs): Promise<ListedExp
 }
 
 /** Without secrets. */
-function destinationInWords({
-  folder,
-  s3,
-  webhook,
-  email,
-  homeAssistant,
-}: ExportConfig['destination']): string {
-  if (folder !== undefined) return folder;
-  if (email) return `mail to ${email.to.join(', ')}`;
-  if (homeAssistant) return `Home Assistant at ${new URL(homeAssistant.url).host}`;
-  return s3 ? `s3://${s3.bucket}/${s3.prefix}` : `webhook at ${new URL(webhook!.url).host}`;
+function inWords({ kind, to }: DestinationOfKind): string {
+  switch (kind) {
+    case 'folder':
+      return to;
+    case 's3':
+      return `s3://${to.bucket}/${to.prefix}`;
+    case 'webhook':
+      return `webhook at ${new URL(to.url).host}`;
+    case 'email':
+      return `mail to ${to.to.join(', ')}`;
+    case 'homeAssistant':
+      return `Home Assistant at ${new URL(to.url).host}`;
+    default:
+      return kind satisfies never;
+  }
 }
 
 export function describeExports(listed: readonly ListedExport[], columnsMax: number): string {
