@@ -1,7 +1,9 @@
 -- 60 Index: from readings of registers to a line that never falls.
 --
--- Reads   reading, reading_pair, energy_event, interval_energy (the high-water mark where the scope begins).
--- Writes  index_line: the index of the registers that need it, as straight lines from (t0, c0) to (t1, c1) in Wh, with flags.
+-- Reads   reading, reading_pair, series_rule, day_limit, energy_event, interval_energy (the high-water mark where the scope begins, and the energy of
+--         power beside a silence).
+-- Writes  index_line: the index of the registers that need it, as straight lines from (t0, c0) to (t1, c1) in Wh, with flags. midnight_anchor: the
+--         midnights inside a silence at which the index is known. silence_shape: which share of the growth of a silence each interval gets.
 -- Why     Most registers only grow. For them each pair of readings is already a line of the index. The other registers need more: lines that pass
 --         over readings that are left out, a high-water mark that is held while the register falls a little, a new segment after a reset, and days of
 --         registers that restart every day.

@@ -68,9 +68,11 @@ test('a message is followed all the way', () => {
   expect(ways.map(({ name }) => name)).toEqual([
     'From ingest to a REST answer',
     'From the log to a socket subscriber',
+    'From an append to the worker',
     'From the log to the warehouse',
     'From the warehouse to the energy of a day',
-    'From the energy of a day to a report',
+    'From the energy of a day to the lake',
+    'From the lake to a report',
   ]);
 });
 

@@ -25,6 +25,8 @@ describe('the README and the pages of docs/', () => {
       const [, file = 'wattline.yaml'] = /^# (workgroups\.d\/\S+)\n/.exec(text) ?? [];
       mkdirSync(join(cwd, 'workgroups.d'));
       writeFileSync(join(cwd, file), text);
+      for (const [, name] of text.matchAll(/^[^#\n]*\{ file: ([\w.-]+) \}/gm))
+        writeFileSync(join(cwd, name!), 'a text');
       expect(loadConfig({ cwd, environment: {} }).workgroups[0]!.id).toMatch(/^(home|plant-7)$/);
     }
   });

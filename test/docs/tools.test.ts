@@ -15,6 +15,7 @@ test('every address of the page answers with rows, and every query with the ener
     { day: '2026-11-19', device: 1, energyWh: 700 },
   ]);
   await at.publish();
+  await at.renew();
   const here = (address: string) => address.replace('/orgs/home/', `/orgs/${WORKGROUP}/`);
 
   const addresses = [...page.matchAll(/http:\/\/127\.0\.0\.1:8080(\/api[^\s"]+)/g)].map(([, path]) => path!);
