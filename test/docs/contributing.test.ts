@@ -68,6 +68,7 @@ test('benchmarks that CONTRIBUTING.md names exist', () => {
   const help = execFileSync(process.execPath, ['bench/run.ts', '--help'], {
     cwd: repositoryRoot,
     encoding: 'utf8',
+    timeout: 120_000,
   });
   const known = new Set(/^Names: (.*)$/m.exec(help)![1]!.split(', '));
   expect(['decode', 'rollup-first', 'rollup-cost', 'truth'].filter((name) => !known.has(name))).toEqual([]);
