@@ -143,10 +143,6 @@ SELECT series_id, method, CASE WHEN method = 'total_energy' THEN after_ms END AS
   CASE WHEN is_register(method) OR next_ms IS NULL THEN last_ms ELSE next_ms END AS seen_ms, to_ms AS changed_ms
 FROM bounded;
 
--- name: check_judged
--- Returns found = true if a break or an event is stored, of any series.
-SELECT EXISTS (FROM series_break) OR EXISTS (FROM energy_event) AS found;
-
 -- name: check_judging_ends
 -- Returns open = true if some range begins with its series or has no end. Then either there is no earlier or later break, or $near_ms was too short.
 SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open FROM judging_range;

@@ -30,13 +30,7 @@ export async function judgeBreaks(
   // In all other cases `find_judging_ranges` would find nothing.
   const isWanted = changed > 0 || mayRejudge || isRestated || runAll;
   if (!isWanted) return false;
-  // Nothing was judged before, and there is nothing to judge: a first roll-up of registers that only grow.
-  if (changed === 0 && isRestated && !runAll && !(await hasJudged(context))) return false;
   return (await findJudged(context, bounds, isRestated)) && (await judge(context));
-}
-
-async function hasJudged(context: RollUpContext): Promise<boolean> {
-  return (await readRow<{ found: boolean }>(context, 'check_judged')).found;
 }
 
 /** Breaks within this time of a change are searched first; if that is not enough, all are. */
