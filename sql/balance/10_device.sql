@@ -107,7 +107,7 @@ WITH chosen AS (
     CASE s.part WHEN 'rise' THEN d.rise_wh WHEN 'fall' THEN d.fall_wh ELSE d.energy_wh END AS part_wh
   FROM source_day d
   LEFT JOIN device_source s ON s.device = d.device AND s.source = d.source
-    AND (s.valid_from IS NULL OR d.day >= s.valid_from) AND (s.valid_to IS NULL OR d.day <= s.valid_to)
+    AND d.day >= coalesce(s.valid_from, DATE '-infinity') AND d.day <= coalesce(s.valid_to, DATE 'infinity')
 ),
 summed AS (
   SELECT day, reported_day, device,

@@ -3,6 +3,8 @@
 -- Reads   files of daily_energy of one generation of the lake; device_source (see balance/find_device_source); rise_fall (see balance/sum_rise_fall).
 -- Writes  chosen, counted, source_day and the inputs of rise_fall. These are tables of one statement whose end is a later chapter. Energy in Wh.
 -- Why     All answers about days begin with the same rows.
+--
+-- Joins by ranges of days compare with coalesce(valid_from, ...) and not with OR: with OR, DuckDB compares each day with each source.
 
 -- name: select_days
 -- Selects daily energy from $start_day to $end_day (both included) from the files of one generation ($files). A day lies in one file, sorted by
@@ -27,7 +29,7 @@ SELECT count(*)::DOUBLE AS value_count FROM chosen
 SELECT c.device, c.source, c.day AS own_day
 FROM chosen c
 JOIN device_source s ON s.device = c.device AND s.source = c.source
-  AND (s.valid_from IS NULL OR c.day >= s.valid_from) AND (s.valid_to IS NULL OR c.day <= s.valid_to)
+  AND c.day >= coalesce(s.valid_from, DATE '-infinity') AND c.day <= coalesce(s.valid_to, DATE 'infinity')
 WHERE s.counts AND s.part <> 'whole'
 
 -- name: select_own_days
@@ -47,5 +49,5 @@ LEFT JOIN rise_fall r ON r.day = c.day AND r.device = c.device AND r.source = c.
 SELECT c.*, coalesce(s.part, 'whole') AS part
 FROM chosen c
 LEFT JOIN device_source s ON s.device = c.device AND s.source = c.source
-  AND (s.valid_from IS NULL OR c.day >= s.valid_from) AND (s.valid_to IS NULL OR c.day <= s.valid_to)
+  AND c.day >= coalesce(s.valid_from, DATE '-infinity') AND c.day <= coalesce(s.valid_to, DATE 'infinity')
 WHERE coalesce(s.counts, true)

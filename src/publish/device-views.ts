@@ -11,7 +11,7 @@ export function deviceDays(files: FilesOf): string {
     sources && intervals
       ? splitSql({
           wanted: `SELECT d.device, d.source, d.day AS own_day FROM ${files('daily_energy')} d JOIN device_source s ON s.device = d.device AND s.source = d.source
-            AND (s.valid_from IS NULL OR d.day >= s.valid_from) AND (s.valid_to IS NULL OR d.day <= s.valid_to) WHERE s.counts AND s.part <> 'whole'`,
+            AND d.day >= coalesce(s.valid_from, DATE '-infinity') AND d.day <= coalesce(s.valid_to, DATE 'infinity') WHERE s.counts AND s.part <> 'whole'`,
           own_day: `SELECT day, epoch_ms(day_start) AS start_ms, epoch_ms(day_end) AS end_ms FROM ${files('local_day')}`,
           daily_energy: `FROM ${files('daily_energy')}`,
           interval_energy: `FROM ${intervals}`,
