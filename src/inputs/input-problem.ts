@@ -15,15 +15,16 @@ export interface InputProblem {
 /**
  * The lasting problem of an input: it is not connected, messages cannot be stored, or the connection ends again and again. Undefined if it works, or if
  * it has not worked for a moment only.
+ * @param graceMs how long a moment is
  */
-export function inputProblem(input: InputState, nowMs: UtcMs): InputProblem | undefined {
+export function inputProblem(input: InputState, nowMs: UtcMs, graceMs = GRACE_MS): InputProblem | undefined {
   // A process of an older version has no losses.
   const { input: id, address, connection, problem, troubledSinceMs, losses = [] } = input;
   const name = id === 'lines' ? 'the line protocol' : `input "${id}" (${address})`;
   const why = problem === undefined ? '' : `: ${problem}`;
   const advice = '"wattline doctor" looks for the reason';
   // A clock that was set back makes the time negative.
-  if (troubledSinceMs !== undefined && Math.abs(nowMs - troubledSinceMs) >= GRACE_MS) {
+  if (troubledSinceMs !== undefined && Math.abs(nowMs - troubledSinceMs) >= graceMs) {
     const state = connection === 'connected' || connection === 'idle' ? 'has a problem' : 'is not connected';
     return {
       sinceMs: troubledSinceMs,

@@ -141,8 +141,13 @@ describe.skipIf(brokerMissing)('MQTT with a running service', () => {
     const problem = 'the broker refuses the user "wattline" or its password; correct username and password';
     await until('the problem shows', async () => (await states()).some((one) => one.problem === problem));
     const inputs = await runCommand(['inputs'], { cwd });
-    expect(inputs.stdout).toContain(`input home, wrong: disconnected since`);
-    expect(inputs.stdout).toContain(problem);
+    const failing =
+      /workgroup home, receiving messages \(inputs\): input "wrong" \(mqtt:.*\) is not connected since .*: the broker refuses .*; "wattline doctor" looks/;
+    expect([inputs.code, inputs.stdout, inputs.stderr]).toEqual([
+      4,
+      expect.stringMatching(new RegExp(`^failing: ${failing.source}`, 'm')),
+      expect.stringMatching(failing),
+    ]);
     const status = await runCommand(['status'], { cwd });
     expect(status.stderr).toContain(problem);
     expect(await house()).toMatchObject({ connection: 'connected' });
@@ -238,10 +243,12 @@ describe.skipIf(brokerMissing)('MQTT with a running service', () => {
       file,
       readFileSync(file, 'utf8').replace(`password: ${WRONG_PASSWORD}`, `password: ${PASSWORD}`),
     );
+    expect((await runCommand(['inputs'], { cwd })).code).toBe(4);
     const reloaded = await runCommand(['reload'], { cwd });
     expect(reloaded.stdout).toContain('changed home');
     await until('the other input is connected', async () =>
       (await states()).every(({ connection }) => connection === 'connected'),
     );
+    expect(await runCommand(['inputs'], { cwd })).toMatchObject({ code: 0, stderr: '' });
   });
 });
