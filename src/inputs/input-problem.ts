@@ -1,3 +1,4 @@
+import { LINES_INPUT } from '../config/input-settings.ts';
 import { formatInstant, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { type InputState, LOSSES_MS } from './input-meter.ts';
 
@@ -20,7 +21,7 @@ export interface InputProblem {
 export function inputProblem(input: InputState, nowMs: UtcMs, graceMs = GRACE_MS): InputProblem | undefined {
   // A process of an older version has no losses.
   const { input: id, address, connection, problem, troubledSinceMs, losses = [] } = input;
-  const name = id === 'lines' ? 'the line protocol' : `input "${id}" (${address})`;
+  const name = id === LINES_INPUT ? 'the line protocol' : `input "${id}" (${address})`;
   const why = problem === undefined ? '' : `: ${problem}`;
   const advice = '"wattline doctor" looks for the reason';
   // A clock that was set back makes the time negative.
