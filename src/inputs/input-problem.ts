@@ -5,7 +5,7 @@ import { type InputState, LOSSES_MS } from './input-meter.ts';
 /** A broker that restarts is away for seconds. */
 const GRACE_MS = 30 * SECOND_MS;
 /** A connection that ends this often in the time that a meter remembers is no connection. */
-const LOSSES_MAX = 3;
+export const LOSSES_MAX = 3;
 
 /** A lasting problem of an input: since when, and what to do, in one line. */
 export interface InputProblem {

@@ -196,10 +196,12 @@ test('the disk of dataDir and the inputs of all processes of the machine are rea
     },
   });
   onTestFinished(stop);
-  const house = { input: 'house', address: url, problem: 'ECONNREFUSED' };
+  const house = { input: 'house', address: url, problem: 'ECONNREFUSED', losses: 0 };
   expect((await read()).inputs).toEqual([{ ...house, disconnectedMs: MINUTE_MS }]);
   meter.connection('connected');
   expect((await read()).inputs).toEqual([{ ...house, problem: undefined, disconnectedMs: null }]);
+  meter.connection('disconnected', 'ECONNRESET');
+  expect((await read()).inputs).toMatchObject([{ disconnectedMs: 0, losses: 1 }]);
 });
 
 test('the stages are known as far as the worker has tried them', async () => {
