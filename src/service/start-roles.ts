@@ -169,7 +169,7 @@ export async function startRoles(
         const stream = await addStream(app, health, config, parts);
         stops.push(stream.stop);
         news = stream.news;
-        inputStates = stream.inputStates;
+        inputStates = stream.view.inputs;
         metrics.watchStream(stream.view);
       }
       const ownUrl = () => (roles.includes('stream') ? url : undefined);
