@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createAccess } from '../src/access/access.ts';
 import { configSchema } from '../src/config/config.ts';
 import { createWorkgroups } from '../src/config/workgroups.ts';
+import { createInputMeter } from '../src/inputs/input-meter.ts';
 import { DAY_MS, systemClock } from '../src/lib/time.ts';
 import { createServiceMetrics } from '../src/metrics/service-metrics.ts';
 import { emptyStatus, type WorkgroupStatus } from '../src/pipeline/workgroup-status.ts';
@@ -135,11 +136,18 @@ function allKnown(
   const clock = systemClock;
   const nowMs = clock.now();
   const options = { version: '0', roles: ['up'], dataDir: '/tmp', retentionMs: 3_600_000, workgroups, clock };
+  const meters = ids.map((workgroupId) => {
+    const about = { workgroupId, input: 'house', kind: 'mqtt', address: 'mqtt://broker' } as const;
+    const meter = createInputMeter({ ...about, connection: 'connected' }, clock);
+    meter.received();
+    return meter;
+  });
   const { registry, watchStream, addWorker } = createServiceMetrics(options);
   watchStream({
     counts: () =>
       ids.map((workgroupId) => ({ workgroupId, messagesAppended: 5, heldReads: 1, oldestMs: nowMs })),
     subscriptions: () => new Map(ids.map((id) => [id, 2])),
+    inputs: () => meters.map((meter) => meter.state()),
   });
   const { events, watch } = addWorker();
   const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'commit', 'export'];

@@ -64,6 +64,9 @@ export interface AlertFacts {
         address: string;
         /** Null if it is connected. */
         disconnectedMs: number | null;
+        /** Ends of the connection in the last minutes. */
+        losses: number;
+        /** Why it is not connected, or why the connection has ended last. */
         problem?: string | undefined;
       }>
     | undefined;

@@ -7,6 +7,7 @@ import { createSilenceWatch } from '../alerts/silence-watch.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
+import type { InputState } from '../inputs/input-meter.ts';
 import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { withLag } from '../operate/with-lag.ts';
@@ -162,10 +163,19 @@ async function inputsOf(
   const states = answers.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.answer : []));
   const own = states.filter((one) => one.workgroupId === workgroupId && one.kind === 'mqtt');
   if (own.length === 0) return undefined;
-  return own.map(({ input, address, connection, sinceMs, problem }) => ({
+  return own.map((one) => inputFact(one, nowMs));
+}
+
+/** What alerts know of a broker. */
+export function inputFact(
+  { input, address, connection, sinceMs, problem, losses }: InputState,
+  nowMs: UtcMs,
+): NonNullable<AlertFacts['inputs']>[number] {
+  return {
     input,
     address,
-    disconnectedMs: connection === 'connected' || connection === 'idle' ? null : Math.abs(nowMs - sinceMs),
-    problem,
-  }));
+    disconnectedMs: connection === 'connected' ? null : Math.abs(nowMs - sinceMs),
+    losses: losses.length,
+    problem: problem ?? losses.at(-1)?.reason,
+  };
 }

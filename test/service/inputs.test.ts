@@ -11,7 +11,9 @@ import { systemClock } from '../../src/lib/time.ts';
 import { inputTroubles } from '../../src/operate/input-troubles.ts';
 import { type AckGate, startAckGate } from '../support/ack-gate.ts';
 import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
+import { freePort } from '../support/free-port.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
+import { parseScrape } from '../support/parse-scrape.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -52,7 +54,7 @@ beforeAll(async () => {
       ],
     },
   } satisfies NonNullable<ConfigInput['workgroups']>[number];
-  service = await createUpProcess(cwd, { workgroups: [home] });
+  service = await createUpProcess(cwd, { metrics: { port: await freePort() }, workgroups: [home] });
   await service.start();
 });
 
@@ -135,6 +137,22 @@ describe.skipIf(brokerMissing)('MQTT with a running service', () => {
       },
     ]);
     expect(await house()).toMatchObject({ refused: 1, lastRefused: { about: 'meter/main/wh' } });
+  });
+
+  test('each input has metrics', async () => {
+    const answer = await fetch(`http://127.0.0.1:${service.config.metrics.port}/metrics`);
+    const { value } = parseScrape(await answer.text());
+    const of = (input: string) =>
+      ['up', 'disconnects_total', 'messages_total', 'stored_total', 'rejected_total'].map((name) =>
+        value(`wattline_input_${name}`, { workgroup: 'home', input }),
+      );
+    const { received } = await house();
+    expect([of('house'), of('wrong')]).toEqual([
+      [1, 0, received, 1, 1],
+      [0, 0, 0, 0, 0],
+    ]);
+    const last = (input: string) => value('wattline_input_last_message_timestamp_seconds', { input });
+    expect([Math.abs(Date.now() / 1_000 - last('house')!) < 600, last('wrong')]).toEqual([true, undefined]);
   });
 
   test('a wrong password is said clearly, never shown, and harms no other input', async () => {

@@ -138,7 +138,7 @@ export const parts: readonly Part[] = [
   {
     name: 'alerts',
     paths: ['src/alerts/'],
-    mayUse: [...foundation, 'config', 'mail', 'storage', 'warehouse', 'report', 'exports'],
+    mayUse: [...foundation, 'config', 'mail', 'inputs', 'storage', 'warehouse', 'report', 'exports'],
   },
   {
     name: 'pipeline',
@@ -195,7 +195,7 @@ export const parts: readonly Part[] = [
   {
     name: 'metrics',
     paths: ['src/metrics/'],
-    mayUse: [...foundation, 'config', 'access', 'http', 'stream', 'pipeline', 'exports', 'operate'],
+    mayUse: [...foundation, 'config', 'access', 'http', 'stream', 'inputs', 'pipeline', 'exports', 'operate'],
   },
   {
     name: 'doctor',
