@@ -61,8 +61,8 @@ export const stageTable = {
 
 /**
  * When the stages of a workgroup run.
- * @param workgroup.hasNews true if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`
- * @param workgroup.commits undefined if no bucket is configured. Without success for `lateAfterMs` the commits are late
+ * @param needs.hasNews true if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`
+ * @param needs.commits undefined if no bucket is configured. Without success for `lateAfterMs` the commits are late
  */
 export function pacesOf(
   pipeline: Config['pipeline'],

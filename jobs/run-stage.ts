@@ -1,5 +1,6 @@
 import { errorMessage, isRetryable, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
+import { SECOND_MS } from '../src/lib/time.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { Progress } from './stage-health.ts';
 import type { StageDefinition, StageResult, StageRun, Stages } from './stages.ts';
@@ -51,9 +52,9 @@ export async function runStage(
     const { code, message } = failureWords(error);
     const raw = errorMessage(error);
     const durationMs = ended(true);
-    const event = { workgroupId, stage, durationMs, code, error: message, retryable: isRetryable(error) };
+    const event = { workgroup: workgroupId, stage, durationMs, code, error: message, retryable: isRetryable(error) };
     // The original text is logged for finding the cause.
-    logger[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'job.failed');
+    logger[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'stage.failed');
     throw error;
   } finally {
     clearTimeout(timeLimit);
@@ -62,5 +63,5 @@ export async function runStage(
 }
 
 function timeLimitError(stage: string, timeLimitMs: number): TransientError {
-  return new TransientError('TimeLimit', `${stage} was stopped after ${timeLimitMs / 1000} s`);
+  return new TransientError('TimeLimit', `${stage} was stopped after ${timeLimitMs / SECOND_MS} s`);
 }

@@ -175,7 +175,7 @@ async function outcomeOf(
   const gapsFilled = chunks.flatMap(({ gapId, isDone, isWhole }) =>
     gapId !== undefined && isDone && isWhole ? [gapId] : [],
   );
-  const [last] = await shard.transaction((connection) =>
+  const [last] = await shard.read((connection) =>
     query<{ batch_id: bigint }>(connection, 'land/find_last_batch'),
   );
   const { messagesLanded } = listed;

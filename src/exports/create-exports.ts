@@ -145,7 +145,7 @@ export function createExports(options: ExportsOptions): Exports {
     const found = all.find((one) => one.config.id === exportId);
     if (found) return found;
     const known = all.map((one) => one.config.id).join(', ') || 'none';
-    throw new InputError('the command line', [
+    throw new InputError('the export', [
       {
         path: 'id',
         message: `"${exportId}" is not a configured export; configured are ${known}`,
@@ -230,7 +230,7 @@ function openExport(
 /** Refuses a period that has not ended, because its file would be incomplete. */
 function refuseUnfinished({ name, endDay }: ExportPeriod, today: string): void {
   if (endDay < today) return;
-  throw new InputError('the command line', [
-    { path: '--period', message: `${name} has not ended yet; today is ${today}` },
+  throw new InputError('the export', [
+    { path: 'period', message: `${name} has not ended yet; today is ${today}` },
   ]);
 }

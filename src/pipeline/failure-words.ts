@@ -14,7 +14,7 @@ const CHARACTERS_MAX = 400;
 /** Codes of errors whose text is not ours. */
 const FOREIGN: ReadonlySet<string> = new Set(['WarehouseFailure', 'Unexpected']);
 const UNEXPECTED_NEXT =
-  'This is a bug of Wattline. The stage is retried, and landed messages are kept. If the problem stays, report it with the event job.failed of the log';
+  'This is a bug of Wattline. The stage is retried, and landed messages are kept. If the problem stays, report it with the event stage.failed of the log';
 
 /** Describes any error of a stage. Our errors keep their text. Other errors are described by their kind. */
 export function failureWords(error: unknown): FailureDescription {

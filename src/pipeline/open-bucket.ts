@@ -175,7 +175,6 @@ export async function openWorkgroupBucket(
     closing.signal.throwIfAborted();
     const checkedAtMs = clock.now();
     try {
-      // Outside of the queue of generations, so that publications do not wait for the bucket.
       const next = await open.inLake(nextGeneration);
       if (!next) {
         if (elapsedOf(clock) - sureAtMs >= LOOK_EVERY_MS) await lookNow();
@@ -183,6 +182,7 @@ export async function openWorkgroupBucket(
         return state();
       }
       await collection.interrupt();
+      // Outside of the queue of generations, so that publications do not wait for the bucket.
       const mirrored = await owner.mirror(next.generation, closing.signal);
       sureAtMs = elapsedOf(clock);
       committedOffset = next.offset;

@@ -90,8 +90,6 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       const { workgroupId, operation, args } = request;
       const open = await shards.get(workgroupId);
       if (!open) throw new TransientError('ShardNotOpen', `the warehouse of ${workgroupId} is not open here`);
-      const abort = new AbortController();
-      aborts.set(request.id, abort);
       if (!isShardOperation(operation))
         throw new TerminalError('UnknownOperation', `no worker runs for ${workgroupId}; start one`);
       const handler = operations[operation] as Handler<OperationName>;
@@ -99,6 +97,8 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       if (lost) throw lost;
       const checkFile = fileChecks.get(workgroupId);
       checkFile?.();
+      const abort = new AbortController();
+      aborts.set(request.id, abort);
       const result = await handler(open, args as never, abort.signal).finally(() =>
         aborts.delete(request.id),
       );

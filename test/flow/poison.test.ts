@@ -115,5 +115,5 @@ test('a day of poison through HTTP leaves every other device exact and fresh aft
   expect(report.status).toBe(200);
   expect(await service.stop()).toBe(0);
   expect(service.errorText()).not.toContain('rollup.set-aside');
-  expect(service.errorText()).not.toContain('job.failed');
+  expect(service.errorText()).not.toContain('stage.failed');
 });

@@ -63,7 +63,7 @@ test('each run is told with its duration and whether it has failed, and logged w
   ]);
   expect(events).toEqual([
     ['stage.done', { workgroup: 'a', stage: 'poll', durationMs: expect.any(Number), messages: 3 }],
-    ['job.failed', expect.objectContaining(facts)],
+    ['stage.failed', expect.objectContaining(facts)],
   ]);
 });
 
