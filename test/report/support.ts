@@ -90,7 +90,7 @@ export async function serveReports({
 }: Pick<ReportFixture, 'lake' | 'access' | 'workgroup' | 'dataDir' | 'clock'>) {
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100_000, clock });
   await compressAnswers(app);
-  await registerOpenApi(app, { version: '0.0.0' });
+  registerOpenApi(app, { version: '0.0.0' });
   await registerPage(app, undefined);
   registerReportRoutes(app, {
     access,
