@@ -151,6 +151,9 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
       // BullMQ takes 12 MB of memory, and the embedded queue needs it in another process.
       const { createRedisBackend } = await import('bullmq');
       const { openJobQueue } = await import('./job-queue.ts');
+      // BullMQ would connect again, and keep the process alive.
+      if (queueConnection.status === 'end')
+        throw new TransientError('QueueUnreachable', 'the connection to Redis was closed');
       const options = { connection: queueConnection, prefix: `${PREFIX}:jobs` };
       return openJobQueue({ options, factory: createRedisBackend }, logger);
     },
