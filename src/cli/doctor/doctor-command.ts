@@ -1,10 +1,6 @@
 import type { Command } from 'commander';
 import type { Terminal } from '../../service/terminal.ts';
-
-export interface DoctorOptions {
-  bundle?: string;
-  log?: string;
-}
+import type { DoctorOptions } from './run-doctor.ts';
 
 export function addDoctorCommand(program: Command, terminal: Terminal): void {
   const command = program

@@ -35,7 +35,11 @@ import { askConfigStates, describeConfigStates, streamUrl } from '../status/stat
 import { readStates } from '../status/status-states.ts';
 import { FAILING_CODE } from '../terminal/exit-codes.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import type { DoctorOptions } from './doctor-command.ts';
+
+export interface DoctorOptions {
+  bundle?: string;
+  log?: string;
+}
 
 /** Examines the service that the command line names, prints what was found, and bundles it if asked to. */
 export async function runDoctor(
