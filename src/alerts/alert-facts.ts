@@ -57,7 +57,7 @@ export interface AlertFacts {
     | undefined;
   /** Sites with a budget, from the first of the month to yesterday. */
   budgets?: ReadonlyArray<{ site: string; month: string; actualWh: number; budgetWh: number }> | undefined;
-  disk?: { freeBytes: number; sizeBytes: number } | undefined;
+  disk?: { freeBytes: number; sizeBytes: number; folder: string; machine: string } | undefined;
   inputs?:
     | ReadonlyArray<{
         input: string;

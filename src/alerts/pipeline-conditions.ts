@@ -69,11 +69,14 @@ export const quarantine: AlertCondition<'quarantine'> = {
 export const disk: AlertCondition<'disk'> = {
   title: 'Disk nearly full',
   isUrgent: true,
+  isOfMachine: true,
   find({ disk: found }, { limit }) {
     if (found === undefined) return undefined;
-    if (found.freeBytes >= limit * found.sizeBytes) return [];
+    const { freeBytes, sizeBytes, folder, machine } = found;
+    if (freeBytes >= limit * sizeBytes) return [];
     const percent = Number((limit * 100).toFixed(2));
-    return [{ subject: 'dataDir', text: `the disk of dataDir has less than ${percent} % of free space` }];
+    const text = `less than ${percent} % of the disk of dataDir, ${folder} on ${machine}, is free; free some space or enlarge it, because messages are refused when 64 MiB are left`;
+    return [{ subject: 'dataDir', text }];
   },
 };
 

@@ -1,4 +1,6 @@
 import { statfs } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import type { AlertFacts } from '../alerts/alert-facts.ts';
 import { readBudgets } from '../alerts/read-budgets.ts';
@@ -149,7 +151,14 @@ function exportsOf({ exportStates, workgroups }: AlertSources, workgroupId: stri
 
 async function diskOf(dataDir: string): Promise<AlertFacts['disk']> {
   const found = await statfs(dataDir).catch(() => undefined);
-  return found && { freeBytes: found.bavail * found.bsize, sizeBytes: found.blocks * found.bsize };
+  if (!found) return undefined;
+  const { bavail, blocks, bsize } = found;
+  return {
+    freeBytes: bavail * bsize,
+    sizeBytes: blocks * bsize,
+    folder: resolve(dataDir),
+    machine: hostname(),
+  };
 }
 
 /** The inputs of all processes of this machine. Unknown if none of them runs inputs of the workgroup. */

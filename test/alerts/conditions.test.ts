@@ -11,6 +11,7 @@ type Facts = WatchFixture['facts'];
 const day = { day: '2026-11-18', device: 'd1', source: 'pv', seenUntilMs: TEST_START_MS + 5 * DAY_MS };
 
 const rollup = { stage: 'rollup', why: 'the disk is full', isAtWork: false, hasSucceeded: false };
+const place = { folder: '/data', machine: 'plant-1' };
 const garage = { input: 'garage', address: 'mqtt://broker', problem: 'ECONNREFUSED', losses: 0 };
 
 /** By condition: facts with which it holds, with which it only just does not, and a part of its sentence. */
@@ -85,9 +86,9 @@ const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> =
     says: 'roof is more than 10 % below its budget of 2026-11',
   },
   disk: {
-    holds: { disk: { freeBytes: 99, sizeBytes: 1_000 } },
-    not: { disk: { freeBytes: 100, sizeBytes: 1_000 } },
-    says: 'less than 10 % of free space',
+    holds: { disk: { freeBytes: 99, sizeBytes: 1_000, ...place } },
+    not: { disk: { freeBytes: 100, sizeBytes: 1_000, ...place } },
+    says: 'less than 10 % of the disk of dataDir, /data on plant-1, is free',
   },
   inputDisconnected: {
     holds: {

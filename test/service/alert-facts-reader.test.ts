@@ -180,6 +180,7 @@ test('the disk of dataDir and the inputs of all processes of the machine are rea
   const { disk, inputs } = await read();
   expect(disk!.sizeBytes).toBeGreaterThan(disk!.freeBytes);
   expect(disk!.freeBytes).toBeGreaterThan(0);
+  expect(disk!.folder).toBe(fixture.config.dataDir);
   // No process runs the input.
   expect(inputs).toBeUndefined();
   const about = { workgroupId: WORKGROUP, input: 'house', kind: 'mqtt', address: url } as const;
