@@ -8,7 +8,7 @@ import { formatInstant } from '../../lib/time.ts';
 import { readStatuses } from '../../pipeline/workgroup-status.ts';
 import { requireSharedStorage, sharingWarnings } from '../../service/require-shared-storage.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { readConfig } from '../global-options.ts';
+import { readConfig } from '../read-config.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import { describeSuggestions, suggestedRoles } from './config-roles.ts';
 import { withUnits } from './with-units.ts';
