@@ -32,7 +32,7 @@ async function openStored(
 ) {
   const cache = await openFileCache({ folder: join(tempDir(), 'cache'), bytesMax, pauseMs: 1 });
   const source = createStoredLake({ storeOf: () => store, cache, ...options });
-  const lake = await openLakeReader({ source });
+  const lake = await openLakeReader({ source, threads: 1 });
   onTestFinished(async () => {
     await lake.close();
     await cache.close();
