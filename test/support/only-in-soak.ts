@@ -24,6 +24,7 @@ export const onlyInSoak: readonly string[] = [
   'test/release/tarball.test.ts',
   'test/replica/fight.test.ts',
   'test/rollup/appended.test.ts',
+  'test/rollup/many-days.test.ts',
   'test/rollup/nights.test.ts',
   'test/service/presence-machines.test.ts',
   'test/service/two-workers.test.ts',
