@@ -43,6 +43,7 @@ export async function benchAlerts(print: (line: string) => void): Promise<Ratio[
       settings: () => settings,
       book: openAlertBook(createFolderStore(join(folder, 'alerts'))),
       isOwner: () => true,
+      speaksForMachine: () => true,
       send: async () => ({ kind: 'told' }),
       clock: systemClock,
       logger: silentLogger,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createAccess } from '../src/access/access.ts';
 import { configSchema } from '../src/config/config.ts';
 import { createWorkgroups } from '../src/config/workgroups.ts';
+import { createInputMeter } from '../src/inputs/input-meter.ts';
 import { DAY_MS, systemClock } from '../src/lib/time.ts';
 import { createServiceMetrics } from '../src/metrics/service-metrics.ts';
 import { emptyStatus, type WorkgroupStatus } from '../src/pipeline/workgroup-status.ts';
@@ -50,7 +51,10 @@ export async function benchMetrics(print: (line: string) => void): Promise<Ratio
     const { user, system } = process.threadCpuUsage();
     return (user + system) / 1_000;
   };
-  const known = (open: number) => ({ scrape: allKnown(input, open).text, cpuMs });
+  const known = (open: number) => {
+    const { text } = allKnown(input, open);
+    return { scrape: async () => text(), cpuMs };
+  };
   const usual = await measure(`every metric, ${OPEN_WORKGROUPS} open`, known(OPEN_WORKGROUPS), print);
   await measure('every metric, all open', known(WORKGROUPS), print);
   const limit = (name: string, ms: number) => ({ name, ratio: SCRAPE_MS_MAX / ms, ratioMin: 1 });
@@ -126,20 +130,24 @@ async function useWorkgroups({ url, config }: ServiceProcess): Promise<void> {
 }
 
 /** Metrics of workgroups with every value. The first `open` ones are open, and the others hibernate. */
-function allKnown(
-  input: { workgroups: ReadonlyArray<{ id: string }> },
-  open: number,
-): { text(): Promise<string> } {
+function allKnown(input: { workgroups: ReadonlyArray<{ id: string }> }, open: number): { text(): string } {
   const workgroups = createWorkgroups(configSchema.parse(input));
   const ids = workgroups.list().map(({ id }) => id);
   const clock = systemClock;
   const nowMs = clock.now();
   const options = { version: '0', roles: ['up'], dataDir: '/tmp', retentionMs: 3_600_000, workgroups, clock };
+  const meters = ids.map((workgroupId) => {
+    const about = { workgroupId, input: 'house', kind: 'mqtt', address: 'mqtt://broker' } as const;
+    const meter = createInputMeter({ ...about, connection: 'connected' }, clock);
+    meter.received();
+    return meter;
+  });
   const { registry, watchStream, addWorker } = createServiceMetrics(options);
   watchStream({
     counts: () =>
       ids.map((workgroupId) => ({ workgroupId, messagesAppended: 5, heldReads: 1, oldestMs: nowMs })),
     subscriptions: () => new Map(ids.map((id) => [id, 2])),
+    inputs: () => meters.map((meter) => meter.state()),
   });
   const { events, watch } = addWorker();
   const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'commit', 'export'];

@@ -1,66 +1,50 @@
 // Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench -- decode land
 // Options belong to the one that is named: npm run bench -- truth --worst 20
 import { InputError } from '../src/lib/errors.ts';
-import { benchAlerts } from './alerts.ts';
-import { benchBackfill } from './backfill.ts';
-import { benchBucket } from './bucket.ts';
-import { benchBucketCommit } from './bucket-commit.ts';
-import { benchCallers } from './callers.ts';
-import { benchDecode, type Ratio } from './decode.ts';
-import { benchExport } from './export.ts';
-import { benchIdle } from './idle.ts';
-import { benchImport } from './import.ts';
-import { benchInputs } from './inputs.ts';
-import { benchLand } from './land.ts';
-import { benchLatency } from './latency.ts';
-import { benchMetrics } from './metrics.ts';
-import { benchPage } from './page/measure-views.ts';
-import { benchPublish } from './publish.ts';
-import { benchReport } from './report.ts';
-import { benchRollUp } from './rollup.ts';
-import { benchRollUpCost } from './rollup-cost.ts';
-import { benchRollUpFirst } from './rollup-first.ts';
-import { benchServe } from './serve.ts';
-import { benchSoak } from './soak.ts';
-import { benchSocket } from './socket.ts';
-import { benchSteadyService, steadyServiceHelp } from './steady-service.ts';
-import { benchTruth, truthHelp } from './truth.ts';
-import { benchYear } from './year.ts';
+import type { Ratio } from './decode.ts';
+import { steadyServiceHelp, truthHelp } from './option-helps.ts';
 
 type Bench = (print: (line: string) => void, options: readonly string[]) => Promise<Ratio[]>;
 
-const benches: Readonly<Record<string, Bench>> = {
-  decode: benchDecode,
-  land: benchLand,
-  import: benchImport,
-  rollup: benchRollUp,
-  'rollup-first': benchRollUpFirst,
-  'rollup-cost': benchRollUpCost,
-  serve: benchServe,
-  socket: benchSocket,
-  inputs: benchInputs,
+/** Each is loaded when it runs, because together they load the whole program, a browser and several databases. */
+const benches: Readonly<Record<string, () => Promise<Bench>>> = {
+  decode: async () => (await import('./decode.ts')).benchDecode,
+  land: async () => (await import('./land.ts')).benchLand,
+  import: async () => (await import('./import.ts')).benchImport,
+  rollup: async () => (await import('./rollup.ts')).benchRollUp,
+  'rollup-first': async () => (await import('./rollup-first.ts')).benchRollUpFirst,
+  'rollup-cost': async () => (await import('./rollup-cost.ts')).benchRollUpCost,
+  serve: async () => (await import('./serve.ts')).benchServe,
+  socket: async () => (await import('./socket.ts')).benchSocket,
+  inputs: async () => (await import('./inputs.ts')).benchInputs,
   /** The service may take twice the bare query's time. */
-  report: async (print) =>
-    (await benchReport(print)).map(({ name, ratio }) => ({
-      name: `${name}: speed of the bare query`,
-      ratio: 1 / ratio,
-      ratioMin: 0.5,
-    })),
-  publish: benchPublish,
-  export: benchExport,
-  page: benchPage,
-  callers: benchCallers,
-  backfill: benchBackfill,
-  idle: benchIdle,
-  memory: benchSteadyService,
-  year: benchYear,
-  latency: benchLatency,
-  metrics: benchMetrics,
-  alerts: benchAlerts,
-  bucket: benchBucket,
-  'bucket-commit': benchBucketCommit,
-  soak: (print) => benchSoak(print),
-  truth: benchTruth,
+  report: async () => {
+    const { benchReport } = await import('./report.ts');
+    return async (print) =>
+      (await benchReport(print)).map(({ name, ratio }) => ({
+        name: `${name}: speed of the bare query`,
+        ratio: 1 / ratio,
+        ratioMin: 0.5,
+      }));
+  },
+  publish: async () => (await import('./publish.ts')).benchPublish,
+  export: async () => (await import('./export.ts')).benchExport,
+  page: async () => (await import('./page/measure-views.ts')).benchPage,
+  callers: async () => (await import('./callers.ts')).benchCallers,
+  backfill: async () => (await import('./backfill.ts')).benchBackfill,
+  idle: async () => (await import('./idle.ts')).benchIdle,
+  memory: async () => (await import('./steady-service.ts')).benchSteadyService,
+  year: async () => (await import('./year.ts')).benchYear,
+  latency: async () => (await import('./latency.ts')).benchLatency,
+  metrics: async () => (await import('./metrics.ts')).benchMetrics,
+  alerts: async () => (await import('./alerts.ts')).benchAlerts,
+  bucket: async () => (await import('./bucket.ts')).benchBucket,
+  'bucket-commit': async () => (await import('./bucket-commit.ts')).benchBucketCommit,
+  soak: async () => {
+    const { benchSoak } = await import('./soak.ts');
+    return (print) => benchSoak(print);
+  },
+  truth: async () => (await import('./truth.ts')).benchTruth,
 };
 /** The benchmarks that have options, with what these are. */
 const helps: Readonly<Record<string, string>> = { truth: truthHelp, memory: steadyServiceHelp };
@@ -85,7 +69,8 @@ const ratios: Ratio[] = [];
 try {
   for (const name of names.length > 0 ? names : Object.keys(benches)) {
     print(`\n${name}`);
-    ratios.push(...(await benches[name]!((line) => print(`  ${line}`), options)));
+    const bench = await benches[name]!();
+    ratios.push(...(await bench((line) => print(`  ${line}`), options)));
   }
 } catch (error) {
   if (!(error instanceof InputError)) throw error;

@@ -5,19 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode, InputError } from '../src/lib/errors.ts';
 import { createUpProcess, type ServiceProcess } from '../test/support/up-process.ts';
 import type { Ratio } from './decode.ts';
+import { STEADY_MINUTES, steadyServiceHelp } from './option-helps.ts';
 import { cpuSeconds, loadOfMachine, type ProcessMemory, processMemory } from './process-costs.ts';
 
 const MESSAGES_A_SECOND = 20;
 const SAMPLE_SECONDS = 30;
-const MINUTES = 10;
 /** The beginning and the end that are compared: this long, or a third of a short run. */
 const PART_SECONDS = 600;
 /** Generations with views stay in the lake for an hour, so the number of its entries grows for so long. */
 const LAKE_SECONDS = 3_600 + PART_SECONDS;
 const LIMITS = { residentMegabytes: 400, growth: 1.05, cpuShare: 0.1 };
-
-export const steadyServiceHelp = `memory:
-  --minutes <n>   how long messages are sent (default ${MINUTES}); 120 shows also that the lake is flat after the first hour`;
 
 interface Sample {
   second: number;
@@ -92,7 +89,7 @@ function growth(
 }
 
 function minutesOf(options: readonly string[]): number {
-  if (options.length === 0) return MINUTES;
+  if (options.length === 0) return STEADY_MINUTES;
   const minutes = Number(options[1]);
   if (options[0] !== '--minutes' || options.length > 2 || !(minutes > 0))
     throw new InputError('the command', [{ path: '', message: steadyServiceHelp }]);

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { errorMessage, InputError } from '../src/lib/errors.ts';
 import type { Ratio } from './decode.ts';
+import { truthHelp } from './option-helps.ts';
 import { writeCase } from './truth/case-folder.ts';
 import { faults } from './truth/faults/all.ts';
 import { isolate } from './truth/isolate.ts';
@@ -9,16 +10,6 @@ import { createRecording, faultsOf, groupOfRecording, type Recording } from './t
 import { rollUpTogether } from './truth/roll-up.ts';
 import { type ScoredRecording, scoreRecording } from './truth/score.ts';
 import { daysCsv, describeScores, describeWorst, goodShare, honestShare } from './truth/tables.ts';
-
-export const truthHelp = `truth: rolls up recordings whose energy is known, with every kind of fault, and compares each day with the truth.
-  --count 450          how many recordings
-  --seed 1             which ones: the same seed gives the same recordings
-  --fault <name>       only recordings with this fault
-  --worst <N>          also the worst day of each of the N worst recordings
-  --days <file>        writes every day as CSV, to compare two runs
-  --by-day             rolls up after each day, as a service would, instead of once at the end (takes much longer)
-  --recording <id>     writes this recording as a case for "wattline replay", rolls nothing up
-  --into <folder>      where to, default: the current folder`;
 
 const options = {
   count: { type: 'string', default: '450' },

@@ -61,7 +61,7 @@ export function createDueJobs(options: DueJobsOptions): DueJobs {
       const isNew = queue === undefined;
       queue ??= await openQueue();
       const changes = await reconcileSchedules(queue, schedules(), clock.now());
-      if (isNew) queue.consume(handle);
+      if (isNew && !isClosed) queue.consume(handle);
       const counts = Object.entries(changes).map(([what, keys]) => [what, keys.length] as const);
       if (counts.some(([, count]) => count > 0))
         logger.info(Object.fromEntries(counts), 'schedule.reconciled');

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Config } from '../src/config/config.ts';
 import { errorMessage, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
@@ -99,6 +99,8 @@ function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number
 
 async function openRedis(options: { url: string; logger: Logger; leaseMs: number }): Promise<QueueBackend> {
   const { url, logger, leaseMs } = options;
+  // Not before, because most services have no Redis.
+  const { Redis } = await import('ioredis');
   const workerId = randomUUID();
   const released = releasedChannel(PREFIX);
   const retryStrategy = (attempt: number) => Math.min(attempt * 100, SECOND_MS);
@@ -149,6 +151,9 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
       // BullMQ takes 12 MB of memory, and the embedded queue needs it in another process.
       const { createRedisBackend } = await import('bullmq');
       const { openJobQueue } = await import('./job-queue.ts');
+      // BullMQ would connect again, and keep the process alive.
+      if (queueConnection.status === 'end')
+        throw new TransientError('QueueUnreachable', 'the connection to Redis was closed');
       const options = { connection: queueConnection, prefix: `${PREFIX}:jobs` };
       return openJobQueue({ options, factory: createRedisBackend }, logger);
     },

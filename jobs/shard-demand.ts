@@ -14,7 +14,7 @@ export interface ShardDemand {
   isWanted(workgroupId: string): boolean;
   wanted(): string[];
   isBrief(workgroupId: string): boolean;
-  /** Another worker has the shard. */
+  /** Another worker has the shard. Does nothing while this worker asks for its lease. */
   drop(workgroupId: string): void;
   /** Opens shards that were asked for. To be called when something has changed, and regularly. */
   pump(): void;
@@ -44,6 +44,8 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
   let isPumping = false;
   let isPumpedAgain = false;
   let isStopped = false;
+  /** The shard whose lease is being asked for. The answer says who has it. */
+  let taking: string | undefined;
 
   function entryOf(workgroupId: string, isBrief: boolean): Wanted {
     const entry = wanted.get(workgroupId) ?? { isBrief, waiters: [] };
@@ -73,9 +75,18 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
       else if (isStopped || ownedShards.opening() >= OPENINGS_MAX) return;
       else if (waiters.length === 0 && !mayTakeMore()) return;
       else if (!hasRoom()) return;
-      else if (await ownedShards.take(workgroupId)) void ownedShards.opened(workgroupId).finally(pump);
+      else if (await take(workgroupId)) void ownedShards.opened(workgroupId).finally(pump);
       // Another worker has it.
       else settle(workgroupId, undefined);
+    }
+  }
+
+  async function take(workgroupId: string): Promise<boolean> {
+    taking = workgroupId;
+    try {
+      return await ownedShards.take(workgroupId);
+    } finally {
+      taking = undefined;
     }
   }
 
@@ -109,7 +120,10 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     isWanted: (workgroupId) => wanted.has(workgroupId),
     wanted: () => [...wanted.keys()],
     isBrief: (workgroupId) => wanted.get(workgroupId)?.isBrief ?? false,
-    drop: (workgroupId) => settle(workgroupId, undefined),
+    drop(workgroupId) {
+      // A look at all leases can see the new lease before this worker has the answer.
+      if (workgroupId !== taking) settle(workgroupId, undefined);
+    },
     pump,
     stop() {
       isStopped = true;

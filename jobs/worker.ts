@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../src/config/config.ts';
 import { needsReopening, type Workgroups } from '../src/config/workgroups.ts';
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, steadyClockOf, systemClock } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
-import { assessShards } from './assess-shards.ts';
 import { balanceShards } from './balance-shards.ts';
 import { createDueJobs } from './due-jobs.ts';
 import { parseHandoverMessage } from './handover-message.ts';
@@ -15,11 +13,13 @@ import { jobSchedules, pacesOf } from './job-table.ts';
 import type { Survey } from './lease.ts';
 import { createOwnedShards } from './owned-shards.ts';
 import { openBackend } from './queue-backend.ts';
+import { runRounds } from './run-rounds.ts';
 import { createShardDemand } from './shard-demand.ts';
 import { createShardRoom } from './shard-room.ts';
-import type { Job, StageName } from './stages.ts';
+import type { Job } from './stages.ts';
 import { type ShardLoop, startShard } from './start-shard.ts';
-import type { ClosedShardState, WorkerDependencies } from './worker-dependencies.ts';
+import { createWakeUps } from './wake-ups.ts';
+import type { WorkerDependencies } from './worker-dependencies.ts';
 import { describeWorker, type WorkerHealth } from './worker-health.ts';
 
 export interface RunningWorker {
@@ -59,11 +59,6 @@ const GIVE_UP_MS = 12 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 /** After this time a worker counts as started. Shards that are still queued are opened by a request at once. */
 const STARTING_MS_MAX = 8 * SECOND_MS;
-/** Many workgroups can be released one after another. */
-const ROUND_MS_MIN = 100;
-/** A worker that has its share of the shards lets others be first. */
-const LET_OTHERS_MS = 300;
-
 /**
  * Works on this worker's share of the configured workgroups: those that have something to do. The others hibernate.
  * @throws TransientError if the queue's store is not reachable
@@ -76,8 +71,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { workerId, leases, channel } = backend;
   const idsNow = () => workgroups.list().map(({ id }) => id);
   const configured = { has: (workgroupId: string) => workgroups.get(workgroupId) !== undefined };
-  /** Stages that are due as soon as the shard is open. */
-  const due = new Map<string, Set<StageName>>();
   let survey: Survey = { workers: 1, awake: [], free: [] };
   let awake = new Set<string>();
   let takesAfterMs = clock.now();
@@ -105,8 +98,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       const { stages, onStageEnded } = dependencies;
       const listeners = { isLeaseValid, onLost, onStageEnded };
       const shard = startShard({ workgroupId, paces, stages, clock, logger, isBrief, ...listeners });
-      for (const stage of due.get(workgroupId) ?? []) shard.noteDue(stage);
-      due.delete(workgroupId);
+      for (const stage of wakeUps.takeDue(workgroupId)) shard.noteDue(stage);
       return shard;
     },
   });
@@ -123,23 +115,35 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const needed = new Set([...awake, ...demand.wanted()]);
     return Math.ceil(needed.size / Math.max(survey.workers, 1));
   };
+  const isBelowShare = () => ownedShards.kept().length < shareOf();
   const demand = createShardDemand({
     ownedShards,
-    mayTakeMore: () =>
-      clock.now() >= takesAfterMs && (survey.workers <= 1 || ownedShards.kept().length < shareOf()),
+    mayTakeMore: () => clock.now() >= takesAfterMs && (survey.workers <= 1 || isBelowShare()),
     hasRoom: room.hasRoom,
+  });
+  const wakeUps = createWakeUps({
+    workgroups,
+    ownedShards,
+    demand,
+    hasNews: dependencies.hasNews,
+    assess: dependencies.assess,
+    isAwake: (workgroupId) => awake.has(workgroupId),
+    room: () => (survey.workers <= 1 ? 'only' : isBelowShare() ? 'below-share' : 'full'),
+    logger,
   });
   const startedAtMs = clock.now();
   let lastRoundAtMs = startedAtMs;
   let reviewedAtMs = startedAtMs;
   let clockLeadMs = wallClock.now() - clock.now();
   let isStarting = true;
+  let isStopping = false;
+  /** All closed shards were looked at once. */
+  let isAssessed = false;
   const lookIfStarted = (): boolean => {
     const isLate = clock.now() - startedAtMs >= STARTING_MS_MAX;
     if (isAssessed && (isLate || demand.wanted().length === 0)) isStarting = false;
     return isStarting;
   };
-  let isAssessed = false;
 
   async function round(): Promise<void> {
     await ownedShards.renew();
@@ -170,7 +174,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   async function review(isClockSet: boolean): Promise<void> {
     await dueJobs.review();
     if (isClockSet) for (const { job } of schedules()) await handle(job).catch(() => undefined);
-    await assessAll();
+    await lookAtAll();
     try {
       for (const workgroupId of survey.free)
         if (!configured.has(workgroupId)) await leases.forget(workgroupId);
@@ -180,23 +184,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     }
   }
 
-  /** Looks for closed shards that have something to do. News can be lost. */
-  async function assessAll(): Promise<void> {
-    await wantBehind(idsNow());
+  async function lookAtAll(): Promise<void> {
+    await wakeUps.lookAt(idsNow());
     isAssessed = true;
-  }
-
-  async function wantBehind(workgroupIds: readonly string[]): Promise<void> {
-    const states = await assessClosed(workgroupIds);
-    for (const [workgroupId, state] of states) if (state === 'behind') demand.want(workgroupId);
-  }
-
-  /** The states of these workgroups, without those that are open or wanted. */
-  async function assessClosed(workgroupIds: readonly string[]): Promise<Map<string, ClosedShardState>> {
-    const closed = workgroupIds.filter(
-      (id) => !ownedShards.has(id) && !awake.has(id) && !demand.isWanted(id),
-    );
-    return assessShards(closed, { ...dependencies, logger });
   }
 
   const schedules = () => {
@@ -208,45 +198,16 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   async function handle(job: Job): Promise<JobOutcome> {
     if (job.stage === 'maintain') {
       const ids = workgroups.list().flatMap(({ id, timezone }) => (timezone === job.timeZone ? [id] : []));
-      const states = await assessClosed(ids);
-      for (const id of ids) if (states.get(id) !== 'new') noteDue(id, job);
+      const states = await wakeUps.assessClosed(ids);
+      for (const id of ids) if (states.get(id) !== 'new') wakeUps.noteDue(id, job);
       return 'here';
     }
     const { workgroupId } = job;
     const owner = ownedShards.has(workgroupId) ? workerId : await leases.ownerOf(workgroupId);
     if (owner !== undefined && owner !== workerId && (await channel.tell(owner, JSON.stringify(job))))
       return 'elsewhere';
-    noteDue(workgroupId, job);
+    wakeUps.noteDue(workgroupId, job);
     return 'here';
-  }
-
-  function noteDue(workgroupId: string, { stage }: Job): void {
-    const shard = ownedShards.find(workgroupId);
-    if (shard) shard.noteDue(stage);
-    else if (configured.has(workgroupId) && (ownedShards.has(workgroupId) || !awake.has(workgroupId))) {
-      due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
-      demand.want(workgroupId, true);
-    }
-  }
-
-  function noteNews(workgroupId: string): void {
-    const shard = ownedShards.find(workgroupId);
-    if (shard) {
-      shard.noteNews();
-      return;
-    }
-    if (!configured.has(workgroupId)) return;
-    const isOwn = ownedShards.has(workgroupId);
-    // Another worker has it, and gets the news too.
-    if (!isOwn && awake.has(workgroupId)) return;
-    if (isOwn || survey.workers <= 1) {
-      demand.want(workgroupId);
-      return;
-    }
-    // Another worker gets the same news. It can have read everything when this one looks.
-    const isBelowShare = ownedShards.kept().length < shareOf();
-    if (isBelowShare) void wantBehind([workgroupId]);
-    else setTimeout(() => void wantBehind([workgroupId]), LET_OTHERS_MS).unref();
   }
 
   const dueJobs = createDueJobs({
@@ -266,7 +227,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     discard: dependencies.discard,
     ownedShards,
     openMax: pipeline.openShardsMax,
-    mayOpen: (workgroupId) => configured.has(workgroupId) && !stopping.signal.aborted,
+    mayOpen: (workgroupId) => configured.has(workgroupId) && !isStopping,
     logger,
   });
 
@@ -285,7 +246,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const message = parseHandoverMessage(told);
     if (message) handovers.onMessage(message);
     const job = told as Job;
-    if (job.stage === 'export') noteDue(job.workgroupId, job);
+    if (job.stage === 'export') wakeUps.noteDue(job.workgroupId, job);
   });
   backend.onRecovered(() => {
     // The store may have lost the leases. Owners get time to renew them before others take shards.
@@ -305,59 +266,42 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       demand.want(one.after.id);
     }
     // A workgroup that hibernates can be one that alerts cover now.
-    void wantBehind(alerts ? idsNow() : added.map(({ id }) => id));
+    void wakeUps.lookAt(alerts ? idsNow() : added.map(({ id }) => id));
     void dueJobs.review();
   });
 
-  const stopping = new AbortController();
-  let hurry = new AbortController();
+  const rounds = runRounds(round, { everyMs: leases.leaseMs / 5, logger });
   // A worker that stops has released a workgroup, so nobody waits for the next round.
-  channel.onReleased(() => hurry.abort());
-
-  async function turn(): Promise<void> {
-    let failures = 0;
-    while (!stopping.signal.aborted) {
-      hurry = new AbortController();
-      try {
-        await round();
-        failures = 0;
-      } catch (error) {
-        failures += 1;
-        if (failures === 1) logger.warn({ error: errorMessage(error) }, 'worker.round-failed');
-      }
-      await pause(ROUND_MS_MIN, stopping.signal);
-      await pause(leases.leaseMs / 5 - ROUND_MS_MIN, AbortSignal.any([stopping.signal, hurry.signal]));
-    }
-  }
-  const turning = turn();
-  const assessed = assessAll();
+  channel.onReleased(rounds.hurry);
+  const assessed = lookAtAll();
   const reviewed = assessed.then(() => dueJobs.review());
   logger.info({ workerId, backend: backend.kind, workgroups: idsNow().length }, 'worker.started');
 
   async function stop(): Promise<void> {
-    stopping.abort();
+    isStopping = true;
+    const roundsEnded = rounds.stop();
     stopFollowing();
     demand.stop();
     room.stop();
     handovers.stop();
     const renewing = setInterval(() => void ownedShards.renew(), leases.leaseMs / 5);
-    const gaveUp = turning
+    const gaveUp = roundsEnded
       .then(() => handOverAll().catch(() => undefined))
       .then(() => ownedShards.giveUpAll('worker-stops'));
-    const ended = await withTimeout(gaveUp, GIVE_UP_MS);
+    const gaveUpInTime = await withTimeout(gaveUp, GIVE_UP_MS);
     clearInterval(renewing);
     await withTimeout(
       reviewed.then(() => dueJobs.close()),
       CLOSE_MS,
     ).catch(() => undefined);
     await withTimeout(backend.close(), CLOSE_MS).catch(() => undefined);
-    logger.info({ workerId, late: ended === 'late' }, 'worker.stopped');
+    logger.info({ workerId, late: gaveUpInTime === 'late' }, 'worker.stopped');
   }
   let stopped: Promise<void> | undefined;
 
   return {
     workerId,
-    noteNews,
+    noteNews: wakeUps.noteNews,
     noteChange(workgroupId) {
       ownedShards.find(workgroupId)?.noteChange();
     },
@@ -387,9 +331,4 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         { nowMs: clock.now(), wallLeadMs: wallClock.now() - clock.now(), startedAtMs, lastRoundAtMs },
       ),
   };
-}
-
-/** Waits until the time is over or the signal aborts. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(Math.max(0, ms), undefined, { signal }).catch(() => undefined);
 }

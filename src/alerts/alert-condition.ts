@@ -24,6 +24,8 @@ export interface AlertCondition<Name extends ConditionName> {
   isNews?: true;
   /** Its alarms end without a message. */
   endsQuietly?: true;
+  /** It is about the machine. Each channel is told with one of the workgroups of a worker, and the title names none. */
+  isOfMachine?: true;
   /** Messages are at least this far apart. */
   digestMs?: number;
   /** @returns undefined if the facts are not known now */

@@ -57,13 +57,16 @@ export interface AlertFacts {
     | undefined;
   /** Sites with a budget, from the first of the month to yesterday. */
   budgets?: ReadonlyArray<{ site: string; month: string; actualWh: number; budgetWh: number }> | undefined;
-  disk?: { freeBytes: number; sizeBytes: number } | undefined;
+  disk?: { freeBytes: number; sizeBytes: number; folder: string; machine: string } | undefined;
   inputs?:
     | ReadonlyArray<{
         input: string;
         address: string;
         /** Null if it is connected. */
         disconnectedMs: number | null;
+        /** Ends of the connection in the last minutes. */
+        losses: number;
+        /** Why it is not connected, or why the connection has ended last. */
         problem?: string | undefined;
       }>
     | undefined;

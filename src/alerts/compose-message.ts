@@ -14,15 +14,29 @@ export const LINES_MAX = 20;
  */
 export function composeMessage(
   state: AlertState,
-  { channelId, workgroupId, nowMs }: { channelId: string; workgroupId: string; nowMs: UtcMs },
+  {
+    channelId,
+    workgroupId,
+    nowMs,
+    speaksForMachine,
+  }: {
+    channelId: string;
+    workgroupId: string;
+    nowMs: UtcMs;
+    /** False if another workgroup tells this channel an alarm of a condition that is about the machine. */
+    speaksForMachine: (alarm: Alarm) => boolean;
+  },
 ): AlertMessage | undefined {
   const digests = state.channels[channelId]?.digestAtMs ?? {};
   for (const condition of conditionNames) {
-    const { digestMs }: AlertCondition<ConditionName> = alertConditions[condition];
+    const { digestMs, isOfMachine }: AlertCondition<ConditionName> = alertConditions[condition];
     const own = state.alarms.filter((alarm) => alarm.condition === condition);
     const raised = own.filter(
-      ({ endedAtMs, isKnown, channels }) =>
-        endedAtMs === null && !isKnown && channels[channelId] === undefined,
+      (alarm) =>
+        alarm.endedAtMs === null &&
+        !alarm.isKnown &&
+        alarm.channels[channelId] === undefined &&
+        (!isOfMachine || speaksForMachine(alarm)),
     );
     const isEarly =
       digestMs !== undefined && Math.abs(nowMs - (digests[condition] ?? Number.NEGATIVE_INFINITY)) < digestMs;
@@ -42,7 +56,7 @@ function messageOf(
   alarms: readonly Alarm[],
   { workgroupId, condition, nowMs }: { workgroupId: string; condition: ConditionName; nowMs: UtcMs },
 ): AlertMessage {
-  const { title, isUrgent }: AlertCondition<ConditionName> = alertConditions[condition];
+  const { title, isUrgent, isOfMachine }: AlertCondition<ConditionName> = alertConditions[condition];
   const count = alarms.length > 1 ? ` (${alarms.length.toLocaleString('en')})` : '';
   const lines = alarms.slice(0, LINES_MAX).map(({ text }) => visibleText(text));
   const more = alarms.length - lines.length;
@@ -52,7 +66,7 @@ function messageOf(
     kind,
     condition,
     subjects: alarms.map(({ subject }) => subject),
-    title: `${workgroupId}: ${kind === 'recovered' ? 'over: ' : ''}${title}${count}`,
+    title: `${isOfMachine ? '' : `${workgroupId}: `}${kind === 'recovered' ? 'over: ' : ''}${title}${count}`,
     text: lines.join('\n'),
     isUrgent: isUrgent === true && kind === 'raised',
     atMs: nowMs,

@@ -1,3 +1,4 @@
+import { LOSSES_MAX } from '../inputs/input-problem.ts';
 import { formatInstant, MINUTE_MS } from '../lib/time.ts';
 import { formatDuration } from '../lib/units.ts';
 import type { AlertCondition, AlertFinding } from './alert-condition.ts';
@@ -68,11 +69,14 @@ export const quarantine: AlertCondition<'quarantine'> = {
 export const disk: AlertCondition<'disk'> = {
   title: 'Disk nearly full',
   isUrgent: true,
+  isOfMachine: true,
   find({ disk: found }, { limit }) {
     if (found === undefined) return undefined;
-    if (found.freeBytes >= limit * found.sizeBytes) return [];
+    const { freeBytes, sizeBytes, folder, machine } = found;
+    if (freeBytes >= limit * sizeBytes) return [];
     const percent = Number((limit * 100).toFixed(2));
-    return [{ subject: 'dataDir', text: `the disk of dataDir has less than ${percent} % of free space` }];
+    const text = `less than ${percent} % of the disk of dataDir, ${folder} on ${machine}, is free; free some space or enlarge it, because messages are refused when 64 MiB are left`;
+    return [{ subject: 'dataDir', text }];
   },
 };
 
@@ -80,10 +84,13 @@ export const inputDisconnected: AlertCondition<'inputDisconnected'> = {
   title: 'Input disconnected',
   isUrgent: true,
   find: ({ inputs }, { limit }) =>
-    inputs?.flatMap(({ input, address, disconnectedMs, problem }) => {
-      if (disconnectedMs === null) return [];
-      const text = `input ${input} is not connected to ${address}${problem ? `: ${problem}` : ''}`;
-      // Every start begins without a connection.
-      return [{ subject: input, text, ...(disconnectedMs < limit && { isUnclear: true as const }) }];
+    inputs?.flatMap(({ input, address, disconnectedMs, losses, problem }) => {
+      const isUnstable = losses >= LOSSES_MAX;
+      // One end of a connection is a restart. Every start begins without a connection.
+      if (disconnectedMs === null && losses <= 1) return [];
+      const isUnclear = !isUnstable && (disconnectedMs === null || disconnectedMs < limit);
+      const what = isUnstable ? 'loses its connection' : 'is not connected';
+      const text = `input ${input} ${what} to ${address}${isUnstable ? ' again and again' : ''}${problem ? `: ${problem}` : ''}`;
+      return [{ subject: input, text, ...(isUnclear && { isUnclear }) }];
     }),
 };

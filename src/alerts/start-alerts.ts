@@ -34,9 +34,16 @@ export interface Alerts {
 export function startAlerts(options: AlertsOptions): Alerts {
   const { workgroups, startTimer, clock } = options;
   const counts = new Map<string, Map<string, number>>();
-  const watches = new Map<string, { watch: WorkgroupWatch; rounds: Repeating }>();
+  const watches = new Map<string, { watch: WorkgroupWatch; isOwner: () => boolean; rounds: Repeating }>();
   const ownChannels = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId);
   const covers = (workgroupId: string) => ownChannels(workgroupId).length > 0;
+  /** The workgroup with which a channel is told what is about the machine: the first that this worker has. */
+  const speakerOf = (channelId: string) =>
+    workgroups
+      .list()
+      .find(
+        ({ id }) => watches.get(id)?.isOwner() && ownChannels(id).some((channel) => channel.id === channelId),
+      )?.id;
 
   function follow(): void {
     for (const { id } of workgroups.alerts().channels)
@@ -49,18 +56,21 @@ export function startAlerts(options: AlertsOptions): Alerts {
     }
     for (const workgroupId of wanted) {
       if (watches.has(workgroupId)) continue;
+      const own = options.open(workgroupId);
       const watch = createWorkgroupWatch({
         ...options,
-        ...options.open(workgroupId),
+        ...own,
         workgroupId,
         settings: workgroups.alerts,
+        speaksForMachine: (channelId) => speakerOf(channelId) === workgroupId,
         onSent(channelId, outcome) {
-          const own = counts.get(channelId)!;
-          own.set(outcome, own.get(outcome)! + 1);
+          const ofChannel = counts.get(channelId)!;
+          ofChannel.set(outcome, ofChannel.get(outcome)! + 1);
         },
       });
       watches.set(workgroupId, {
         watch,
+        isOwner: own.isOwner,
         rounds: repeat(() => workgroups.alerts().checkEvery, startTimer, watch.round),
       });
     }

@@ -10,7 +10,7 @@ import type { AlertBook } from './alert-book.ts';
 import type { AlertCondition, AlertFinding } from './alert-condition.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
 import type { AlertFacts } from './alert-facts.ts';
-import type { AlertMessage, AlertState, ChannelState } from './alert-state.ts';
+import type { Alarm, AlertMessage, AlertState, ChannelState } from './alert-state.ts';
 import { afterMessage, composeMessage } from './compose-message.ts';
 import type { SendAlert } from './send-alert.ts';
 
@@ -22,6 +22,8 @@ export interface WorkgroupWatchOptions {
   readFacts(): Promise<AlertFacts>;
   /** False once another worker may have the workgroup. Nothing is stored or sent then. */
   isOwner(): boolean;
+  /** True if this workgroup, of all that this worker has, tells a channel what is about the machine. */
+  speaksForMachine(channelId: string): boolean;
   send: SendAlert;
   /** Counts a finished attempt. */
   onSent?: (channelId: string, outcome: 'told' | 'refused' | 'failed') => void;
@@ -180,8 +182,14 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
   function beginAttempt(current: AlertState, channelId: string): AlertState {
     const nowMs = clock.now();
     const { message: before, ...rest } = current.channels[channelId] ?? noChannelState;
+    // Right after a start it is not known yet which workgroups this worker has.
+    const speaksForMachine = ({ condition, subject }: Alarm) =>
+      isLasting(condition, subject) && options.speaksForMachine(channelId);
     const isOld = before !== undefined && Math.abs(nowMs - before.atMs) >= MESSAGE_MS_MAX;
-    const message = before && !isOld ? before : composeMessage(current, { channelId, workgroupId, nowMs });
+    const message =
+      before && !isOld
+        ? before
+        : composeMessage(current, { channelId, workgroupId, nowMs, speaksForMachine });
     if (!message) return before ? withChannel(current, channelId, rest) : current;
     return withChannel(current, channelId, {
       ...rest,

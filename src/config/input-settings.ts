@@ -11,6 +11,9 @@ export const WHOLE_PAYLOAD = 'payload';
 /** The placeholder of the measurement in rules for lines. */
 export const MEASUREMENT = 'measurement';
 
+/** The id of the line protocol among the inputs of a workgroup. */
+export const LINES_INPUT = 'lines';
+
 const RULES_MAX = 1_000;
 const INPUTS_MAX = 100;
 const FIELDS_MAX = 100;
@@ -131,7 +134,10 @@ const brokerText = z.string().min(1).max(MQTT_USER_BYTES_MAX);
 const mqttInputSchema = z
   .strictObject({
     /** A name of the input. */
-    id: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
+    id: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"')
+      .refine((id) => id !== LINES_INPUT, `"${LINES_INPUT}" is the line protocol; choose another id`),
     url: brokerUrl,
     username: brokerText.optional(),
     password: brokerText.optional(),

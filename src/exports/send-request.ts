@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
@@ -31,6 +31,8 @@ export async function send(
   { method, url, headers, bodyPath, text }: SendRequest,
   signal: AbortSignal,
 ): Promise<SendAnswer> {
+  // Not before, because most services send nothing.
+  const { request } = await import('undici');
   const body = bodyPath === undefined ? undefined : createReadStream(bodyPath);
   try {
     const answer = await request(url, {

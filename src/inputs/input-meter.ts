@@ -15,12 +15,14 @@ export interface InputState {
   sinceMs: UtcMs;
   /** Since when it is not connected or cannot store messages. Undefined if it works. */
   troubledSinceMs?: UtcMs | undefined;
+  /** Ends of the connection. */
+  disconnects: number;
   /** The newest ends of the connection, of the last minutes. */
   losses: Array<{ atMs: UtcMs; reason: string }>;
   lastMessageAtMs?: UtcMs | undefined;
   /** Messages or lines of the last minute. */
   perMinute: number;
-  /** All counts are since the start of the process. */
+  /** All counts are since the input was started, or its settings changed. */
   received: number;
   /** Readings that are stored. */
   stored: number;
@@ -59,7 +61,7 @@ export function createInputMeter(
   of: Pick<InputState, 'workgroupId' | 'input' | 'kind' | 'address' | 'connection'>,
   clock: Clock,
 ): InputMeter {
-  const counts = { received: 0, stored: 0, repeated: 0, ignored: 0, retained: 0, refused: 0 };
+  const counts = { disconnects: 0, received: 0, stored: 0, repeated: 0, ignored: 0, retained: 0, refused: 0 };
   let connection: Pick<InputState, 'connection' | 'problem' | 'sinceMs'> = {
     connection: of.connection,
     sinceMs: clock.now(),
@@ -100,10 +102,12 @@ export function createInputMeter(
     },
     connection(state, problem) {
       const nowMs = clock.now();
-      if (connection.connection === 'connected' && state === 'disconnected')
+      if (connection.connection === 'connected' && state === 'disconnected') {
+        counts.disconnects++;
         losses = [...recent(losses), { atMs: nowMs, reason: problem ?? 'the connection has ended' }].slice(
           -LOSSES_KEPT_MAX,
         );
+      }
       const wasDown = isDown(connection.connection) && isDown(state);
       const sinceMs = state === connection.connection || wasDown ? connection.sinceMs : nowMs;
       connection = { connection: state, problem, sinceMs };

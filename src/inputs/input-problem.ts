@@ -1,10 +1,11 @@
+import { LINES_INPUT } from '../config/input-settings.ts';
 import { formatInstant, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { type InputState, LOSSES_MS } from './input-meter.ts';
 
 /** A broker that restarts is away for seconds. */
 const GRACE_MS = 30 * SECOND_MS;
 /** A connection that ends this often in the time that a meter remembers is no connection. */
-const LOSSES_MAX = 3;
+export const LOSSES_MAX = 3;
 
 /** A lasting problem of an input: since when, and what to do, in one line. */
 export interface InputProblem {
@@ -15,15 +16,16 @@ export interface InputProblem {
 /**
  * The lasting problem of an input: it is not connected, messages cannot be stored, or the connection ends again and again. Undefined if it works, or if
  * it has not worked for a moment only.
+ * @param graceMs how long a moment is
  */
-export function inputProblem(input: InputState, nowMs: UtcMs): InputProblem | undefined {
+export function inputProblem(input: InputState, nowMs: UtcMs, graceMs = GRACE_MS): InputProblem | undefined {
   // A process of an older version has no losses.
   const { input: id, address, connection, problem, troubledSinceMs, losses = [] } = input;
-  const name = id === 'lines' ? 'the line protocol' : `input "${id}" (${address})`;
+  const name = id === LINES_INPUT ? 'the line protocol' : `input "${id}" (${address})`;
   const why = problem === undefined ? '' : `: ${problem}`;
   const advice = '"wattline doctor" looks for the reason';
   // A clock that was set back makes the time negative.
-  if (troubledSinceMs !== undefined && Math.abs(nowMs - troubledSinceMs) >= GRACE_MS) {
+  if (troubledSinceMs !== undefined && Math.abs(nowMs - troubledSinceMs) >= graceMs) {
     const state = connection === 'connected' || connection === 'idle' ? 'has a problem' : 'is not connected';
     return {
       sinceMs: troubledSinceMs,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { WorkgroupConfig } from '../config/config.ts';
-import type { MqttInput } from '../config/input-settings.ts';
+import { LINES_INPUT, type MqttInput } from '../config/input-settings.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -120,7 +120,7 @@ export function createInputs(options: InputsOptions): Inputs {
     if (meter === undefined) {
       const address = `/api/v2/write?bucket=${workgroupId}`;
       meter = createInputMeter(
-        { workgroupId, input: 'lines', kind: 'lines', address, connection: 'idle' },
+        { workgroupId, input: LINES_INPUT, kind: 'lines', address, connection: 'idle' },
         clock,
       );
       lineMeters.set(workgroupId, meter);
@@ -130,15 +130,14 @@ export function createInputs(options: InputsOptions): Inputs {
 
   return {
     linesOf,
-    states: () =>
-      workgroups
-        .list()
-        .flatMap(({ id }) => [
-          ...[...running.values()]
-            .filter(({ workgroup }) => workgroup.id === id)
-            .map(({ meter }) => meter.state()),
-          ...(linesOf(id) ? [linesOf(id)!.meter.state()] : []),
-        ]),
+    states() {
+      const ofBrokers = Map.groupBy(running.values(), ({ workgroup }) => workgroup.id);
+      return workgroups.list().flatMap(({ id }) => {
+        const lines = linesOf(id);
+        const meters = [...(ofBrokers.get(id) ?? []), ...(lines ? [lines] : [])];
+        return meters.map(({ meter }) => meter.state());
+      });
+    },
     async stop() {
       await beginning;
       await repeating.stop();

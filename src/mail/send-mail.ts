@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createTransport } from 'nodemailer';
 import { addressOf, type MailSettings, mailRecipients } from '../config/mail-settings.ts';
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
@@ -37,6 +36,8 @@ export async function sendMail(settings: MailSettings, mail: Mail, signal: Abort
   signal.throwIfAborted();
   const { to, subject, text, html, attachment, key } = mail;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
+  // Not before, because most services send no mail.
+  const { createTransport } = await import('nodemailer');
   const transport = createTransport(transportOptions(settings));
   try {
     const { rejected } = await transport.sendMail({

@@ -1,11 +1,10 @@
-import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { createMcpHandler } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { grantOrThrow } from '../access/authentication.ts';
 import { bearerToken } from '../access/bearer.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createMcpServer } from './create-mcp-server.ts';
 
 /** A question to a tool is far smaller. */
 export const MCP_BODY_BYTES_MAX = 64 * 1024;
@@ -21,22 +20,8 @@ export function registerMcpRoutes(
   app: FastifyInstance,
   { origins, logger }: { origins: readonly string[]; logger: Logger },
 ): void {
-  const handler = createMcpHandler(
-    ({ authInfo, requestInfo }) =>
-      createMcpServer({
-        url: 'http://127.0.0.1',
-        token: authInfo!.token,
-        backoff: { attemptsMax: 1 },
-        fetch: (url, init) => inject(app, url, init, requestInfo?.headers.get(ADDRESS_HEADER) ?? undefined),
-      }),
-    {
-      keepAliveMs: 0,
-      // A subscription would outlive its token.
-      maxSubscriptions: 0,
-      onerror: (error) => logger.debug({ err: error }, 'mcp.refused'),
-    },
-  );
-  app.addHook('onClose', () => handler.close());
+  let handler: Promise<Handler> | undefined;
+  app.addHook('onClose', async () => (await handler)?.close());
 
   app.post(
     URL_OF_TOOLS,
@@ -59,7 +44,8 @@ export function registerMcpRoutes(
         throw new StreamError('InvalidRequest', 'the body must be one JSON-RPC message');
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
-      const answer = await handler.fetch(webRequest(request, gone.signal), {
+      handler ??= createHandler(app, logger);
+      const answer = await (await handler).fetch(webRequest(request, gone.signal), {
         authInfo: { token: bearerToken(request.headers.authorization)!, clientId: 'token', scopes: [] },
         parsedBody: request.body,
       });
@@ -72,6 +58,29 @@ export function registerMcpRoutes(
     },
   );
   rejectOtherMethods(app, URL_OF_TOOLS, ['POST']);
+}
+
+type Handler = ReturnType<typeof createMcpHandler>;
+
+/** Loads the library, which a service without such requests does not need. */
+async function createHandler(app: FastifyInstance, logger: Logger): Promise<Handler> {
+  const { createMcpHandler } = await import('@modelcontextprotocol/server');
+  const { createMcpServer } = await import('./create-mcp-server.ts');
+  return createMcpHandler(
+    ({ authInfo, requestInfo }) =>
+      createMcpServer({
+        url: 'http://127.0.0.1',
+        token: authInfo!.token,
+        backoff: { attemptsMax: 1 },
+        fetch: (url, init) => inject(app, url, init, requestInfo?.headers.get(ADDRESS_HEADER) ?? undefined),
+      }),
+    {
+      keepAliveMs: 0,
+      // A subscription would outlive its token.
+      maxSubscriptions: 0,
+      onerror: (error) => logger.debug({ err: error }, 'mcp.refused'),
+    },
+  );
 }
 
 /** Set by this process only: the address of the caller, for the rate limit. */

@@ -10,6 +10,7 @@ export interface MetricDefinition {
 }
 
 const ofWorkgroup = ['workgroup'] as const;
+const ofInput = ['workgroup', 'input'] as const;
 
 /**
  * All metrics. No label has the id of a device, because a plant can have thousands. Histograms have no label `workgroup`, because each would add a dozen
@@ -105,6 +106,42 @@ export const metricTable = {
     type: 'gauge',
     labels: ['workgroup', 'transport'],
     help: 'Readers of the stream: held reads (transport rest) and subscriptions (transport socket).',
+  },
+  wattline_input_up: {
+    part: 'stream',
+    type: 'gauge',
+    labels: ofInput,
+    help: '1 if an input works: its broker is connected, and messages can be stored. Otherwise 0. The input "lines" is the line protocol.',
+  },
+  wattline_input_disconnects_total: {
+    part: 'stream',
+    type: 'counter',
+    labels: ofInput,
+    help: 'Ends of the connection to a broker.',
+  },
+  wattline_input_messages_total: {
+    part: 'stream',
+    type: 'counter',
+    labels: ofInput,
+    help: 'Messages or lines that an input has received.',
+  },
+  wattline_input_stored_total: {
+    part: 'stream',
+    type: 'counter',
+    labels: ofInput,
+    help: 'Readings of an input that are stored in the stream.',
+  },
+  wattline_input_rejected_total: {
+    part: 'stream',
+    type: 'counter',
+    labels: ofInput,
+    help: 'Bad payloads, which are in the quarantine, and bad lines, of which the sender was told.',
+  },
+  wattline_input_last_message_timestamp_seconds: {
+    part: 'stream',
+    type: 'gauge',
+    labels: ofInput,
+    help: 'When an input last received a message or a line, as Unix time. Absent before the first.',
   },
   wattline_up_to_date: {
     part: 'worker',
@@ -242,7 +279,7 @@ export const metricTable = {
     part: 'worker',
     type: 'counter',
     labels: ['channel', 'outcome'],
-    help: 'Attempts to send alerts, by outcome: told, refused (not tried again) or failed (tried again).',
+    help: 'Attempts to send alerts, by outcome: told (the receiver has taken it), refused (not tried again) or failed (tried again).',
   },
   wattline_exports_pending: {
     part: 'worker',

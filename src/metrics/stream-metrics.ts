@@ -1,10 +1,13 @@
+import type { InputState } from '../inputs/input-meter.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { StreamSocket } from '../stream/socket/stream-socket.ts';
 import type { Stream } from '../stream/stream.ts';
 import type { MetricsContext } from './metrics-context.ts';
+import type { MetricLabels, PutSample } from './metrics-registry.ts';
 import { labelsOf } from './workgroup-labels.ts';
 
-export type StreamView = Pick<Stream, 'counts'> & Pick<StreamSocket, 'subscriptions'>;
+export type StreamView = Pick<Stream, 'counts'> &
+  Pick<StreamSocket, 'subscriptions'> & { inputs(): InputState[] };
 
 /** The label of workgroups that are not configured. A caller could name any number of them. */
 const UNKNOWN = '';
@@ -12,7 +15,7 @@ const UNKNOWN = '';
 /** @returns notes a refused request to send messages */
 export function addStreamMetrics(
   { registry, workgroups }: MetricsContext,
-  { counts, subscriptions }: StreamView,
+  { counts, subscriptions, inputs }: StreamView,
 ): (workgroupId: string, reason: string) => void {
   const refused = new Map<string, Map<string, number>>();
 
@@ -30,10 +33,14 @@ export function addStreamMetrics(
       if (workgroup)
         put('wattline_stream_subscriptions', count, labelsOf(workgroup).and('transport', 'socket'));
     }
+    for (const input of inputs()) {
+      const workgroup = workgroups.get(input.workgroupId);
+      if (workgroup) putInput(put, labelsOf(workgroup).and('input', input.input), input);
+    }
     for (const [workgroup, reasons] of refused) {
       if (workgroup !== UNKNOWN && !workgroups.get(workgroup)) continue;
       for (const [reason, count] of reasons)
-        put('wattline_stream_rejected_total', count, { workgroup, reason });
+        put('wattline_stream_rejected_total', count, labelsOf({ id: workgroup }).and('reason', reason));
     }
   });
 
@@ -42,4 +49,15 @@ export function addStreamMetrics(
     const reasons = refused.get(workgroup) ?? new Map<string, number>();
     refused.set(workgroup, reasons.set(reason, (reasons.get(reason) ?? 0) + 1));
   };
+}
+
+function putInput(put: PutSample, labels: MetricLabels, input: InputState): void {
+  const { kind, troubledSinceMs, disconnects, received, stored, refused, lastMessageAtMs } = input;
+  put('wattline_input_up', troubledSinceMs === undefined ? 1 : 0, labels);
+  if (kind === 'mqtt') put('wattline_input_disconnects_total', disconnects, labels);
+  put('wattline_input_messages_total', received, labels);
+  put('wattline_input_stored_total', stored, labels);
+  put('wattline_input_rejected_total', refused, labels);
+  const lastAt = lastMessageAtMs && lastMessageAtMs / SECOND_MS;
+  put('wattline_input_last_message_timestamp_seconds', lastAt, labels);
 }

@@ -1,7 +1,6 @@
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import { brokerAddress } from '../inputs/broker-address.ts';
-import type { InputState } from '../inputs/input-meter.ts';
-import { inputProblem } from '../inputs/input-problem.ts';
+import { type InputProblem, inputProblem } from '../inputs/input-problem.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
 import { askProcesses } from '../worker-rpc/process-rpc.ts';
@@ -14,11 +13,13 @@ const FOLLOWED_MS = 10 * SECOND_MS;
 /**
  * Lasting problems of the MQTT brokers of workgroups: not connected, or not known to the running service. Empty if no stream process of this machine
  * answers, because another machine may be connected to them.
+ * @param graceMs see `inputProblem`
  */
 export async function inputTroubles(
   { dataDir, stream }: Pick<Config, 'dataDir' | 'stream'>,
   workgroups: readonly WorkgroupConfig[],
   clock: Clock,
+  graceMs?: number,
 ): Promise<Trouble[]> {
   if (!workgroups.some(({ inputs }) => inputs?.mqtt.length)) return [];
   const [answers, configs] = await Promise.all([
@@ -37,7 +38,7 @@ export async function inputTroubles(
   return workgroups.flatMap(({ id: workgroupId, inputs }) =>
     (inputs?.mqtt ?? []).flatMap(({ id, url }) => {
       const found = states.flat().find((one) => one.workgroupId === workgroupId && one.input === id);
-      if (found) return troubleOf(workgroupId, found, nowMs);
+      if (found) return troubleOf(workgroupId, inputProblem(found, nowMs, graceMs));
       if (!hasAll || !isFollowed) return [];
       const message = `input "${id}" (${brokerAddress(url)}) is configured, and the running service does not have it; run "wattline reload"`;
       return [{ workgroupId, stage: 'input', state: 'disconnected', sinceMs: nowMs, message } as const];
@@ -45,7 +46,6 @@ export async function inputTroubles(
   );
 }
 
-function troubleOf(workgroupId: string, input: InputState, nowMs: number): Trouble[] {
-  const problem = inputProblem(input, nowMs);
+function troubleOf(workgroupId: string, problem: InputProblem | undefined): Trouble[] {
   return problem ? [{ workgroupId, stage: 'input', state: 'disconnected', ...problem }] : [];
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Redis, type RedisOptions } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { SECOND_MS } from '../lib/time.ts';
@@ -96,6 +96,8 @@ export interface RedisConnectionOptions {
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { url, replicasMin = 0, use = 'stream', logger } = options;
   const { host, hostname, protocol } = new URL(url);
+  // Not before: it takes a tenth of the CPU of a start, and most services have no Redis.
+  const { Redis } = await import('ioredis');
   const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
   const found = options.sentinels && {
     name: hostname,

@@ -1,6 +1,9 @@
-import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RouteOptions,
+} from 'fastify';
 import { jsonSchemaTransform } from 'fastify-type-provider-zod';
 
 /** Swagger's default policy upgrades requests to HTTPS, which breaks the page on plain HTTP from another host. */
@@ -14,15 +17,59 @@ const POLICY = {
 
 /**
  * Describes all routes that are registered after it: OpenAPI 3.1 at /openapi.json, and a page at /docs that loads
- * nothing from other hosts.
+ * nothing from other hosts. Both are made at the first request, because a start would load a hundred files for them.
  */
-export async function registerOpenApi(app: FastifyInstance, options: { version: string }): Promise<void> {
-  await app.register(swagger, {
+export function registerOpenApi(app: FastifyInstance, options: { version: string }): void {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => {
+    if (!isHidden(route)) routes.push(route);
+  });
+  let pages: Promise<FastifyInstance> | undefined;
+  app.addHook('onClose', async () => (await pages)?.close());
+  const answer = async ({ url, headers }: FastifyRequest, reply: FastifyReply) => {
+    pages ??= createPages(routes, options.version);
+    const found = await (await pages).inject({ method: 'GET', url, headers: conditionsOf(headers) });
+    if (found.statusCode === 404) return reply.callNotFound();
+    for (const name of KEPT_HEADERS)
+      if (found.headers[name] !== undefined) reply.header(name, found.headers[name]);
+    return reply.code(found.statusCode).send(found.rawPayload);
+  };
+  for (const url of ['/openapi.json', '/docs', '/docs/*']) app.get(url, { schema: { hide: true } }, answer);
+}
+
+/** The headers of an answer of the pages that do not belong to its connection. */
+const KEPT_HEADERS = [
+  'cache-control',
+  'content-security-policy',
+  'content-type',
+  'etag',
+  'last-modified',
+  'location',
+];
+
+function conditionsOf(headers: FastifyRequest['headers']): Record<string, string> {
+  const { 'if-none-match': tag, 'if-modified-since': date } = headers;
+  return {
+    ...(tag !== undefined && { 'if-none-match': tag }),
+    ...(date !== undefined && { 'if-modified-since': date }),
+  };
+}
+
+function isHidden({ schema }: RouteOptions): boolean {
+  return schema !== undefined && 'hide' in schema && schema.hide === true;
+}
+
+/** A server of its own, which is never listened on. It knows the routes, and describes them. */
+async function createPages(routes: readonly RouteOptions[], version: string): Promise<FastifyInstance> {
+  const { default: swagger } = await import('@fastify/swagger');
+  const { default: swaggerUi } = await import('@fastify/swagger-ui');
+  const pages = Fastify({ exposeHeadRoutes: false });
+  await pages.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
         title: 'Wattline',
-        version: options.version,
+        version,
         license: { name: 'MIT', identifier: 'MIT' },
         description:
           'Energy report endpoints and the real-time data stream of a workgroup. The stream answers in CBOR, errors included; the report in JSON. The stream can also be followed over socket.io, see docs/stream.md. Requests below /api/v1/orgs refuse query parameters that are not described here.',
@@ -49,16 +96,23 @@ export async function registerOpenApi(app: FastifyInstance, options: { version: 
       };
     },
   });
-  await app.register(swaggerUi, {
+  await pages.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: POLICY,
     theme: { title: 'Wattline API' },
     // Without the bar of Swagger.
     uiConfig: { layout: 'BaseLayout', deepLinking: false, tryItOutEnabled: true, validatorUrl: null },
   });
-  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
-    reply.header('Cache-Control', 'no-cache').send(app.swagger()),
+  pages.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
+    reply.header('Cache-Control', 'no-cache').send(pages.swagger()),
   );
+  // They are only described here, and never asked.
+  pages.setValidatorCompiler(() => () => true);
+  pages.setSerializerCompiler(() => () => '');
+  for (const { method, url, schema } of routes)
+    if (method !== 'HEAD') pages.route({ method, url, ...(schema && { schema }), handler: () => undefined });
+  await pages.ready();
+  return pages;
 }
 
 /** Leaves out limits of every integer of JavaScript, because pages and generators take them as examples. */

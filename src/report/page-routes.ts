@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 import { rejectOtherMethods } from '../http/http-server.ts';
 
@@ -33,6 +32,7 @@ export async function registerPage(app: FastifyInstance, folder: string | undefi
     app.get('/', { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'));
     return;
   }
+  const { default: fastifyStatic } = await import('@fastify/static');
   await app.register(async (inner) => {
     inner.addHook('onRoute', (route) => {
       // Files need no token, and they are few.

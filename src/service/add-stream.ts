@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import type { Health } from '../http/health-routes.ts';
-import type { InputState } from '../inputs/input-meter.ts';
 import { createInputs } from '../inputs/inputs.ts';
 import { registerLineRoutes } from '../inputs/line-routes.ts';
 import { startSystemTimer } from '../lib/timer.ts';
@@ -32,7 +31,6 @@ export async function addStream(
   stop: () => Promise<void>;
   news: StreamNews;
   view: StreamView;
-  inputStates: () => InputState[];
 }> {
   const { retention: retentionMs } = config.stream;
   const logs = await openStreamLogs(config, { logger, clock });
@@ -107,8 +105,8 @@ export async function addStream(
     await stream.close();
     logs.close();
   };
-  const view = { counts: stream.counts, subscriptions: socket.subscriptions };
-  return { stop, news: await newsOfStream(stream, logs.redis), view, inputStates: inputs.states };
+  const view = { counts: stream.counts, subscriptions: socket.subscriptions, inputs: inputs.states };
+  return { stop, news: await newsOfStream(stream, logs.redis), view };
 }
 
 /** A workgroup with an upstream receives nothing here, so no device can be silent. */

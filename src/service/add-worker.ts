@@ -4,20 +4,17 @@ import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import type { Access } from '../access/access.ts';
 import type { Alerts } from '../alerts/start-alerts.ts';
 import type { Audit } from '../audit/audit.ts';
-import { channelsOf } from '../config/alert-settings.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
-import type { Exports } from '../exports/create-exports.ts';
-import { errorMessage, TransientError } from '../lib/errors.ts';
-import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { errorMessage } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import type { WorkerEvents, WorkerView } from '../metrics/worker-metrics.ts';
 import { assignmentOf, lakeFolder } from '../pipeline/assignment.ts';
-import { idleNoteOf, type StreamEnd } from '../pipeline/idle-marker.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { createStages } from '../pipeline/pipeline-stages.ts';
-import { createStatusBook, readStatus, type WorkgroupStatus } from '../pipeline/workgroup-status.ts';
+import { createStatusBook } from '../pipeline/workgroup-status.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { removeAllPrepared } from '../replica/prepare-take-over.ts';
 import { workgroupStore } from '../storage/workgroup-store.ts';
@@ -25,10 +22,11 @@ import { createControlServer } from '../worker-rpc/rpc-server.ts';
 import { acceptRemoteCalls } from './accept-remote-calls.ts';
 import { answerForShards } from './answer-for-shards.ts';
 import type { BucketProbe } from './bucket-probe.ts';
+import { createExportStage } from './export-stage.ts';
+import { createHibernation } from './hibernation.ts';
 import { createLocalIdleNotes, createSharedIdleNotes } from './idle-notes.ts';
 import { openAlerts } from './open-alerts.ts';
 import type { BucketLake } from './open-bucket-lake.ts';
-import { openExports } from './open-exports.ts';
 import type { Service } from './service.ts';
 import type { StreamNews } from './stream-news.ts';
 import { tellTroubles } from './tell-troubles.ts';
@@ -55,7 +53,7 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   redis: RedisConnection | undefined;
   /** The lakes of the bucket. Undefined if no bucket is configured. */
   bucket: BucketLake | undefined;
-  /** Its start is over. */
+  /** Its check at the start of the service has ended. */
   probe: BucketProbe;
   /** Called when the bucket has a new commit of a workgroup that this worker owns. */
   onCommitted?: (workgroupId: string, sequence: number) => void;
@@ -65,8 +63,6 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
 
 /** Closing the pipeline after its worker has stopped takes at most this long. */
 const CLOSE_MS = 2 * SECOND_MS;
-/** Exports wait at most this long for a stream that is behind or unreachable. */
-const CATCH_UP_MS = 10 * MINUTE_MS;
 
 /** Starts the worker, and answers requests of other processes about its workgroups. */
 export async function addWorker(
@@ -100,7 +96,7 @@ export async function addWorker(
     hasNews,
     ...(onCommitted && { onCommitted }),
     onEventDelays: events.onEventDelays,
-    // Shards are opened while the worker starts.
+    // A shard can land messages before `startWorker` has returned.
     onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
   });
   /** Answers other processes of this machine, and of other machines. */
@@ -118,59 +114,20 @@ export async function addWorker(
       workgroups.get(workgroupId) !== undefined && (await started.promise).canWake(workgroupId),
   };
   const control = createControlServer({ dataDir: config.dataDir, ...answers, logger });
-  /** Opened only with exports, because a reader of the lake takes memory. */
-  let exporting: ReturnType<typeof openExports> | undefined;
-  const startedAtMs = performance.now();
-  const ends = new Map<string, StreamEnd>();
-  let exportStates: Exports['states'] = () => new Map();
-  /** The statuses of workgroups that hibernate, also of those that hibernated before the start. */
-  const resting = new Map<string, WorkgroupStatus>();
-
-  const isCovered = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId).length > 0;
-
-  async function hasAllOfStream(workgroupId: string): Promise<boolean> {
-    const end = await news?.headOf(workgroupId);
-    const { ask } = await pipeline.run(workgroupId, 'position', undefined);
-    if (end === undefined || ask.kind !== 'offset' || ask.offset !== end.next) return false;
-    ends.set(workgroupId, end);
-    return true;
-  }
-
-  function openExporting(): ReturnType<typeof openExports> {
-    exporting ??= openExports(config, { audit, bucket, clock, logger }, workgroups);
-    exporting.catch(() => {
-      exporting = undefined;
-    });
-    return exporting;
-  }
-
-  async function isAtRest(workgroupId: string): Promise<boolean> {
-    // A workgroup that hibernates is not judged, and a silent one is what people want to learn.
-    if (isCovered(workgroupId)) return false;
-    const imports = await pipeline.run(workgroupId, 'importState', undefined);
-    const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
-    const isExporting = (await (await exporting)?.exports.hasPending(workgroupId)) ?? false;
-    return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
-  }
-
-  /** The stream forgets what a workgroup has read long before it wakes, so its snapshot must have everything. */
-  async function hasSnapshot(workgroupId: string): Promise<boolean> {
-    try {
-      if (config.storage.s3) {
-        await stages.commit(workgroupId, new AbortController().signal, true);
-        await pipeline.run(
-          workgroupId,
-          'rest',
-          idleNoteOf(assignment(workgroupId), ends.get(workgroupId)!, clock.now()),
-        );
-      } else await pipeline.run(workgroupId, 'snapshot', undefined);
-      return true;
-    } catch (error) {
-      if (error instanceof TransientError && error.code === 'NothingPublished') return true;
-      logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'snapshot.failed');
-      return false;
-    }
-  }
+  const exporting = createExportStage({ config, workgroups, audit, bucket, status, clock, logger });
+  const hibernation = createHibernation({
+    config,
+    workgroups,
+    assignmentOf: assignment,
+    pipeline,
+    stages,
+    status,
+    news,
+    idleNotes,
+    isExporting: exporting.hasPending,
+    clock,
+    logger,
+  });
 
   async function lookAtBucket(workgroupId: string, sequence: number): Promise<void> {
     const known = status.of(workgroupId).bucket?.sequence ?? 0;
@@ -191,20 +148,7 @@ export async function addWorker(
     logger,
     clock,
     dependencies: {
-      stages: {
-        ...stages,
-        async export(workgroupId: string, signal: AbortSignal) {
-          const { poll, publish } = status.of(workgroupId);
-          const hasCaughtUp = poll.upToDate && publish.lastSuccessAtMs !== undefined;
-          // Messages that arrived while no worker ran are not published yet.
-          if (!hasCaughtUp && performance.now() - startedAtMs < CATCH_UP_MS) return { more: true };
-          if (workgroups.exportsOf(workgroupId).length === 0) return { more: false };
-          const opened = await openExporting();
-          exportStates = () => opened.exports.states();
-          await opened.exports.work(workgroupId, signal);
-          return { more: false };
-        },
-      },
+      stages: { ...stages, export: exporting.run },
       hasNews,
       onStageEnded: events.onStageEnded,
       ...(config.storage.s3 && {
@@ -212,9 +156,8 @@ export async function addWorker(
         discard: pipeline.discard,
       }),
       async openShard(workgroupId) {
-        resting.delete(workgroupId);
         await probe.beforeUse();
-        await idleNotes.remove(assignment(workgroupId));
+        await hibernation.beforeOpen(workgroupId);
         await stages.openShard(workgroupId);
         await control.open(workgroupId);
         status.note(workgroupId, { isHibernated: false });
@@ -223,29 +166,9 @@ export async function addWorker(
         control.close(workgroupId);
         await Promise.all([alerts?.leave(workgroupId), stages.closeShard(workgroupId)]);
       },
-      async assess(workgroupId) {
-        const end = await news?.headOf(workgroupId);
-        const assessed = await idleNotes.assess(assignment(workgroupId), end);
-        const state = assessed === 'idle' && isCovered(workgroupId) ? 'behind' : assessed;
-        const written = state === 'idle' ? readStatus(config.dataDir, workgroupId) : undefined;
-        if (state !== 'behind' && !written && !status.of(workgroupId).isHibernated)
-          status.note(workgroupId, { isHibernated: true });
-        if (state !== 'behind') resting.set(workgroupId, written ?? status.of(workgroupId));
-        return state;
-      },
-      mayHibernate: async (workgroupId) =>
-        (await isAtRest(workgroupId)) &&
-        (await hasAllOfStream(workgroupId)) &&
-        (await hasSnapshot(workgroupId)),
-      async onHibernated(workgroupId) {
-        const end = ends.get(workgroupId);
-        ends.delete(workgroupId);
-        if (end) await idleNotes.write(assignment(workgroupId), end);
-        status.note(workgroupId, { isHibernated: true, troubles: [] });
-        resting.set(workgroupId, status.of(workgroupId));
-        // No later change writes it. Stages report a full disk.
-        void status.flush().catch(() => undefined);
-      },
+      assess: hibernation.assess,
+      mayHibernate: hibernation.mayHibernate,
+      onHibernated: hibernation.onHibernated,
     },
   });
   started.resolve(worker);
@@ -256,8 +179,8 @@ export async function addWorker(
     health: worker.health,
     statusOf: status.of,
     pipeline,
-    exportStates: () => exportStates(),
-    lakeOf: async () => (await openExporting()).lake,
+    exportStates: exporting.states,
+    lakeOf: exporting.openLake,
     clock,
     logger,
   });
@@ -283,8 +206,8 @@ export async function addWorker(
       shards: () => worker.health().shards,
       // A look at the status book would create a status.
       statusOf: (workgroupId, isHibernated) =>
-        isHibernated ? resting.get(workgroupId) : status.of(workgroupId),
-      exports: () => exportStates(),
+        isHibernated ? hibernation.statusOf(workgroupId) : status.of(workgroupId),
+      exports: exporting.states,
       alertsSent: () => alerts?.sent() ?? new Map(),
     },
     noteCommit: (workgroupId, sequence) => void lookAtBucket(workgroupId, sequence),
@@ -299,7 +222,7 @@ export async function addWorker(
             stages.close(),
             control.end(),
             stopRemoteCalls?.(),
-            exporting?.then(({ close }) => close()),
+            exporting.close(),
           ]),
           CLOSE_MS,
         );

@@ -1,4 +1,6 @@
 import { statfs } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import type { AlertFacts } from '../alerts/alert-facts.ts';
 import { readBudgets } from '../alerts/read-budgets.ts';
@@ -7,6 +9,7 @@ import { createSilenceWatch } from '../alerts/silence-watch.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
+import type { InputState } from '../inputs/input-meter.ts';
 import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { withLag } from '../operate/with-lag.ts';
@@ -148,7 +151,14 @@ function exportsOf({ exportStates, workgroups }: AlertSources, workgroupId: stri
 
 async function diskOf(dataDir: string): Promise<AlertFacts['disk']> {
   const found = await statfs(dataDir).catch(() => undefined);
-  return found && { freeBytes: found.bavail * found.bsize, sizeBytes: found.blocks * found.bsize };
+  if (!found) return undefined;
+  const { bavail, blocks, bsize } = found;
+  return {
+    freeBytes: bavail * bsize,
+    sizeBytes: blocks * bsize,
+    folder: resolve(dataDir),
+    machine: hostname(),
+  };
 }
 
 /** The inputs of all processes of this machine. Unknown if none of them runs inputs of the workgroup. */
@@ -162,10 +172,19 @@ async function inputsOf(
   const states = answers.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.answer : []));
   const own = states.filter((one) => one.workgroupId === workgroupId && one.kind === 'mqtt');
   if (own.length === 0) return undefined;
-  return own.map(({ input, address, connection, sinceMs, problem }) => ({
+  return own.map((one) => inputFact(one, nowMs));
+}
+
+/** What alerts know of a broker. */
+export function inputFact(
+  { input, address, connection, sinceMs, problem, losses }: InputState,
+  nowMs: UtcMs,
+): NonNullable<AlertFacts['inputs']>[number] {
+  return {
     input,
     address,
-    disconnectedMs: connection === 'connected' || connection === 'idle' ? null : Math.abs(nowMs - sinceMs),
-    problem,
-  }));
+    disconnectedMs: connection === 'connected' ? null : Math.abs(nowMs - sinceMs),
+    losses: losses.length,
+    problem: problem ?? losses.at(-1)?.reason,
+  };
 }

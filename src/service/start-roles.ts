@@ -154,7 +154,7 @@ export async function startRoles(
       metrics.watchHttp(app);
       await allowOrigins(app, config.http.corsOrigins);
       await compressAnswers(app);
-      await registerOpenApi(app, { version: programVersion });
+      registerOpenApi(app, { version: programVersion });
       await registerPage(app, roles.includes('report') ? pageFolder() : undefined);
       const health = registerHealth(app);
       registerMetricsRoute(app, metrics.registry, { audit: accessAudit, workgroups });
@@ -169,7 +169,7 @@ export async function startRoles(
         const stream = await addStream(app, health, config, parts);
         stops.push(stream.stop);
         news = stream.news;
-        inputStates = stream.inputStates;
+        inputStates = stream.view.inputs;
         metrics.watchStream(stream.view);
       }
       const ownUrl = () => (roles.includes('stream') ? url : undefined);

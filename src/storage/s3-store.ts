@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, ReadStream } from 'node:fs';
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { readListAnswer } from './list-answer.ts';
@@ -84,6 +84,8 @@ export function createS3Store(settings: S3Settings): ObjectStore {
     const timeout = AbortSignal.timeout(
       Math.min(TIMER_MS_MAX, timeouts.requestMs + Math.ceil(bytes / MEBIBYTE) * timeouts.mebibyteMs),
     );
+    // Not before, because most services have no bucket.
+    const { request } = await import('undici');
     const stream = content && ('path' in content ? createReadStream(content.path) : content.bytes);
     try {
       const answer = await request(signed.url, {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { conditionNames } from '../../src/alerts/alert-conditions.ts';
 import type { ConditionName } from '../../src/config/alert-settings.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
+import { createInputMeter } from '../../src/inputs/input-meter.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
+import { inputFact } from '../../src/service/alert-facts-reader.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openWatch, startReceiver, type WatchFixture } from './watch-fixture.ts';
 
@@ -9,7 +11,8 @@ type Facts = WatchFixture['facts'];
 const day = { day: '2026-11-18', device: 'd1', source: 'pv', seenUntilMs: TEST_START_MS + 5 * DAY_MS };
 
 const rollup = { stage: 'rollup', why: 'the disk is full', isAtWork: false, hasSucceeded: false };
-const garage = { input: 'garage', address: 'mqtt://broker', problem: 'ECONNREFUSED' };
+const place = { folder: '/data', machine: 'plant-1' };
+const garage = { input: 'garage', address: 'mqtt://broker', problem: 'ECONNREFUSED', losses: 0 };
 
 /** By condition: facts with which it holds, with which it only just does not, and a part of its sentence. */
 const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> = {
@@ -83,9 +86,9 @@ const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> =
     says: 'roof is more than 10 % below its budget of 2026-11',
   },
   disk: {
-    holds: { disk: { freeBytes: 99, sizeBytes: 1_000 } },
-    not: { disk: { freeBytes: 100, sizeBytes: 1_000 } },
-    says: 'less than 10 % of free space',
+    holds: { disk: { freeBytes: 99, sizeBytes: 1_000, ...place } },
+    not: { disk: { freeBytes: 100, sizeBytes: 1_000, ...place } },
+    says: 'less than 10 % of the disk of dataDir, /data on plant-1, is free',
   },
   inputDisconnected: {
     holds: {
@@ -119,6 +122,39 @@ describe('a condition', () => {
     await round();
     const isQuiet = name === 'dayRestated';
     expect(own().map(({ json }) => json.kind)).toEqual(isQuiet ? ['raised'] : ['raised', 'recovered']);
+  });
+
+  test('of inputs holds while a connection ends again and again, and is over once it stays', async () => {
+    const receiver = await startReceiver();
+    const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
+    const about = { workgroupId: 'home', input: 'garage', kind: 'mqtt', address: 'mqtt://broker' } as const;
+    const meter = createInputMeter({ ...about, connection: 'connecting' }, clock);
+    const look = async () => {
+      facts.inputs = [inputFact(meter.state(), clock.now())];
+      await round();
+    };
+    const lose = async (calmMs: number) => {
+      meter.connection('connected');
+      await clock.advance(calmMs);
+      await look();
+      meter.connection('disconnected', 'another client uses the session');
+      await clock.advance(SECOND_MS);
+      await look();
+    };
+    await lose(20 * SECOND_MS);
+    await lose(20 * SECOND_MS);
+    expect(receiver.received).toHaveLength(0);
+    for (let times = 0; times < 20; times++) await lose(20 * SECOND_MS);
+    expect(receiver.received.map(({ json }) => json.text)).toEqual([
+      'home: Input disconnected\ninput garage loses its connection to mqtt://broker again and again: another client uses the session',
+    ]);
+    // A slower rhythm is neither the problem nor its end.
+    for (let times = 0; times < 5; times++) await lose(2 * MINUTE_MS);
+    expect(receiver.received).toHaveLength(1);
+    meter.connection('connected');
+    await clock.advance(5 * MINUTE_MS);
+    await look();
+    expect(receiver.received.map(({ json }) => json.kind)).toEqual(['raised', 'recovered']);
   });
 
   test('that is off, or whose facts are not known, tells nothing and ends nothing', async () => {

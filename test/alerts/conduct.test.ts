@@ -96,12 +96,12 @@ test('an alarm that ends before its message goes out is never told', async () =>
   const receiver = await startReceiver();
   const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
   receiver.answers.push(503);
-  facts.disk = { freeBytes: 1, sizeBytes: 100 };
+  facts.disk = { freeBytes: 1, sizeBytes: 100, folder: '/data', machine: 'plant-1' };
   facts.silences = silent('d1');
   await round();
   // The channel waits with its first message. The disk has lasted long enough and is well again before the next attempt.
   await clock.advance(5 * MINUTE_MS);
-  facts.disk = { freeBytes: 90, sizeBytes: 100 };
+  facts.disk = { freeBytes: 90, sizeBytes: 100, folder: '/data', machine: 'plant-1' };
   await round();
   await round();
   expect(receiver.titles()).toEqual(['home: Device silent', 'home: Device silent']);
@@ -300,7 +300,7 @@ test('changed settings hold from the next round on, and repeat nothing', async (
   const ops = { id: 'ops', webhook: { url: receiver.url } };
   const { facts, round, configure, watch } = openWatch({ channels: [ops] });
   facts.silences = silent('d1');
-  facts.disk = { freeBytes: 1, sizeBytes: 100 };
+  facts.disk = { freeBytes: 1, sizeBytes: 100, folder: '/data', machine: 'plant-1' };
   await round();
   configure({ channels: [ops, { id: 'owner', webhook: { url: other.url } }], conditions: { disk: 'off' } });
   await round();

@@ -76,6 +76,7 @@ export function openWatch(
       nameOf: (device) => device,
     }),
     isOwner: () => owner.isOwner,
+    speaksForMachine: () => true,
     send: createSendAlert(undefined),
     clock,
     logger: silentLogger,

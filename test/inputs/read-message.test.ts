@@ -70,6 +70,7 @@ describe('a configuration is refused', () => {
       'upstream',
     );
     expect(() => parse({ inputs: { mqtt: [one, one] } })).toThrow('used twice');
+    expect(() => parse({ inputs: { mqtt: [{ ...one, id: 'lines' }] } })).toThrow('choose another id');
     expect(() => parse({ inputs: { mqtt: [{ ...one, url: 'mqtt://me:secret@host' }] } })).toThrow('password');
   });
 });

@@ -75,3 +75,11 @@ test('a message reaches the worker that it is for, and a worker that has ended i
   await first.close();
   await redis.stop();
 });
+
+test('a closed backend opens no queue, which would connect again', async () => {
+  const redis = await startRedis();
+  const backend = await openBackend({ config: config(redis.url), logger: silentLogger });
+  await backend.close();
+  await expect(backend.openQueue()).rejects.toMatchObject({ code: 'QueueUnreachable' });
+  await redis.stop();
+});

@@ -100,3 +100,11 @@ test('after the stop nothing is opened, and callers get nothing', async () => {
   await settled();
   expect(events).toEqual([]);
 });
+
+test('a shard whose lease is being asked for is not dropped, because a look at the leases can see it first', async () => {
+  const { demand, ownedShards } = setUp();
+  const woken = demand.wake('a');
+  demand.drop('a');
+  expect((await woken)?.workgroupId).toBe('a');
+  expect(ownedShards.has('a')).toBe(true);
+});

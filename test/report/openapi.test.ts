@@ -156,6 +156,8 @@ test('the page works without anything from elsewhere, under a content security p
     expect([url, response.status]).toEqual([url, 200]);
     await response.arrayBuffer();
   }
+  const missing = await at.get('/docs/static/missing.js', { token: undefined });
+  expect([missing.status, await missing.json()]).toMatchObject([404, { error: 'NotFound' }]);
   // No script in the page itself but for what the policy lets through.
   for (const [, attributes] of html.matchAll(/<script([^>]*)>/g)) expect(attributes).toContain('src=');
 });

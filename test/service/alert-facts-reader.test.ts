@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { AlertFacts } from '../../src/alerts/alert-facts.ts';
 import { readWarehouseFacts } from '../../src/alerts/read-warehouse-facts.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
+import { createInputMeter } from '../../src/inputs/input-meter.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { emptyStatus, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
@@ -179,35 +180,29 @@ test('the disk of dataDir and the inputs of all processes of the machine are rea
   const { disk, inputs } = await read();
   expect(disk!.sizeBytes).toBeGreaterThan(disk!.freeBytes);
   expect(disk!.freeBytes).toBeGreaterThan(0);
+  expect(disk!.folder).toBe(fixture.config.dataDir);
   // No process runs the input.
   expect(inputs).toBeUndefined();
-  let connection: 'connected' | 'disconnected' = 'disconnected';
-  const counts = { perMinute: 0, received: 0, stored: 0, repeated: 0, ignored: 0, retained: 0, refused: 0 };
-  const state = () => ({
-    workgroupId: WORKGROUP,
-    input: 'house',
-    kind: 'mqtt' as const,
-    address: url,
-    connection,
-    sinceMs: TEST_START_MS - MINUTE_MS,
-    problem: 'ECONNREFUSED',
-    losses: [],
-    ...counts,
-  });
+  const about = { workgroupId: WORKGROUP, input: 'house', kind: 'mqtt', address: url } as const;
+  const meter = createInputMeter({ ...about, connection: 'connecting' }, fixture.clock);
+  meter.connection('disconnected', 'ECONNREFUSED');
+  await fixture.clock.advance(MINUTE_MS);
   const stop = await startProcessServer({
     dataDir: fixture.config.dataDir,
     roles: ['stream'],
     operations: {
-      inputs: async () => [state()],
+      inputs: async () => [meter.state()],
       reload: async () => ({ added: [], changed: [], removed: [], needRestart: [] }),
       configState: async () => ({ loadedAtMs: 0, needRestart: [] }),
     },
   });
   onTestFinished(stop);
-  const house = { input: 'house', address: url, problem: 'ECONNREFUSED' };
+  const house = { input: 'house', address: url, problem: 'ECONNREFUSED', losses: 0 };
   expect((await read()).inputs).toEqual([{ ...house, disconnectedMs: MINUTE_MS }]);
-  connection = 'connected';
-  expect((await read()).inputs).toEqual([{ ...house, disconnectedMs: null }]);
+  meter.connection('connected');
+  expect((await read()).inputs).toEqual([{ ...house, problem: undefined, disconnectedMs: null }]);
+  meter.connection('disconnected', 'ECONNRESET');
+  expect((await read()).inputs).toMatchObject([{ disconnectedMs: 0, losses: 1 }]);
 });
 
 test('the stages are known as far as the worker has tried them', async () => {

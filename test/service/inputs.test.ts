@@ -11,7 +11,9 @@ import { systemClock } from '../../src/lib/time.ts';
 import { inputTroubles } from '../../src/operate/input-troubles.ts';
 import { type AckGate, startAckGate } from '../support/ack-gate.ts';
 import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
+import { freePort } from '../support/free-port.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
+import { parseScrape } from '../support/parse-scrape.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -52,7 +54,7 @@ beforeAll(async () => {
       ],
     },
   } satisfies NonNullable<ConfigInput['workgroups']>[number];
-  service = await createUpProcess(cwd, { workgroups: [home] });
+  service = await createUpProcess(cwd, { metrics: { port: await freePort() }, workgroups: [home] });
   await service.start();
 });
 
@@ -137,12 +139,33 @@ describe.skipIf(brokerMissing)('MQTT with a running service', () => {
     expect(await house()).toMatchObject({ refused: 1, lastRefused: { about: 'meter/main/wh' } });
   });
 
+  test('each input has metrics', async () => {
+    const answer = await fetch(`http://127.0.0.1:${service.config.metrics.port}/metrics`);
+    const { value } = parseScrape(await answer.text());
+    const of = (input: string) =>
+      ['up', 'disconnects_total', 'messages_total', 'stored_total', 'rejected_total'].map((name) =>
+        value(`wattline_input_${name}`, { workgroup: 'home', input }),
+      );
+    const { received } = await house();
+    expect([of('house'), of('wrong')]).toEqual([
+      [1, 0, received, 1, 1],
+      [0, 0, 0, 0, 0],
+    ]);
+    const last = (input: string) => value('wattline_input_last_message_timestamp_seconds', { input });
+    expect([Math.abs(Date.now() / 1_000 - last('house')!) < 600, last('wrong')]).toEqual([true, undefined]);
+  });
+
   test('a wrong password is said clearly, never shown, and harms no other input', async () => {
     const problem = 'the broker refuses the user "wattline" or its password; correct username and password';
     await until('the problem shows', async () => (await states()).some((one) => one.problem === problem));
     const inputs = await runCommand(['inputs'], { cwd });
-    expect(inputs.stdout).toContain(`input home, wrong: disconnected since`);
-    expect(inputs.stdout).toContain(problem);
+    const failing =
+      /workgroup home, receiving messages \(inputs\): input "wrong" \(mqtt:.*\) is not connected since .*: the broker refuses .*; "wattline doctor" looks/;
+    expect([inputs.code, inputs.stdout, inputs.stderr]).toEqual([
+      4,
+      expect.stringMatching(new RegExp(`^failing: ${failing.source}`, 'm')),
+      expect.stringMatching(failing),
+    ]);
     const status = await runCommand(['status'], { cwd });
     expect(status.stderr).toContain(problem);
     expect(await house()).toMatchObject({ connection: 'connected' });
@@ -238,10 +261,12 @@ describe.skipIf(brokerMissing)('MQTT with a running service', () => {
       file,
       readFileSync(file, 'utf8').replace(`password: ${WRONG_PASSWORD}`, `password: ${PASSWORD}`),
     );
+    expect((await runCommand(['inputs'], { cwd })).code).toBe(4);
     const reloaded = await runCommand(['reload'], { cwd });
     expect(reloaded.stdout).toContain('changed home');
     await until('the other input is connected', async () =>
       (await states()).every(({ connection }) => connection === 'connected'),
     );
+    expect(await runCommand(['inputs'], { cwd })).toMatchObject({ code: 0, stderr: '' });
   });
 });

@@ -138,7 +138,7 @@ export const parts: readonly Part[] = [
   {
     name: 'alerts',
     paths: ['src/alerts/'],
-    mayUse: [...foundation, 'config', 'mail', 'storage', 'warehouse', 'report', 'exports'],
+    mayUse: [...foundation, 'config', 'mail', 'inputs', 'storage', 'warehouse', 'report', 'exports'],
   },
   {
     name: 'pipeline',
@@ -195,7 +195,7 @@ export const parts: readonly Part[] = [
   {
     name: 'metrics',
     paths: ['src/metrics/'],
-    mayUse: [...foundation, 'config', 'access', 'http', 'stream', 'pipeline', 'exports', 'operate'],
+    mayUse: [...foundation, 'config', 'access', 'http', 'stream', 'inputs', 'pipeline', 'exports', 'operate'],
   },
   {
     name: 'doctor',
@@ -277,7 +277,6 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     lmdb: { homes: ['src/stream/log/lmdb-log.ts'] },
     'socket.io': { homes: ['src/stream/socket/stream-socket.ts'] },
     'socket.io-client': { homes: ['src/client/open-socket.ts', 'src/conformance/socket-client.ts'] },
-    '@prometheus-io/client': { homes: ['src/metrics/metrics-registry.ts'] },
     undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/', 'src/exports/', 'src/storage/'] },
     aws4fetch: { homes: ['src/storage/sign-s3.ts'] },
     'write-excel-file': { homes: ['src/exports/write-xlsx.ts'] },

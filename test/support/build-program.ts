@@ -8,14 +8,11 @@ import { createUpProcess } from './up-process.ts';
 
 /** Packages with files that they read beside themselves. */
 const separatePackages = [
-  '@duckdb/node-api',
   '@duckdb/node-bindings',
   '@electric-sql/pglite',
-  '@fastify/swagger',
   '@fastify/swagger-ui',
   'lmdb',
   'msgpackr',
-  'pino',
 ];
 
 /**

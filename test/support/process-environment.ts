@@ -1,9 +1,18 @@
 import { join } from 'node:path';
 
-/** The environment of a process that a test starts. It has only what finds programs and compiled code. */
-export function processEnvironment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+/**
+ * The environment of a process that a test starts. It has only what finds programs and compiled code, and the bound that a service would otherwise
+ * set by starting again, which takes a tenth of the CPU of its start.
+ * @param more undefined leaves a variable out
+ */
+export function processEnvironment(more: Record<string, string | undefined> = {}): NodeJS.ProcessEnv {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  return { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...more };
+  return {
+    PATH,
+    MALLOC_ARENA_MAX: '2',
+    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
+    ...more,
+  };
 }
 
 /** Options of Node for processes that tests start: see `vitest.config.ts`. */

@@ -47,7 +47,7 @@ export async function createUpProcess(
   cwd: string,
   input: ConfigInput,
   role: ProcessRole = 'up',
-  environment: Record<string, string> = {},
+  environment: Record<string, string | undefined> = {},
   program = cliFile,
 ): Promise<ServiceProcess> {
   const port = await freePort();

@@ -1,17 +1,19 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { WorkgroupConfig } from '../../config/config.ts';
+import type { InputState } from '../../inputs/input-meter.ts';
 import { isPrecision } from '../../inputs/parse-line.ts';
 import { createLineReader } from '../../inputs/read-line.ts';
 import { createMessageReader } from '../../inputs/read-message.ts';
-import { TerminalError, TransientError } from '../../lib/errors.ts';
+import { errorMessage, TerminalError, TransientError } from '../../lib/errors.ts';
 import { systemClock } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
 import { commandLineError } from '../command-line-error.ts';
-import { readConfig } from '../global-options.ts';
+import { readConfig } from '../read-config.ts';
+import { failing } from '../terminal/failing.ts';
 import { printData, printNote } from '../terminal/output.ts';
-import { askInputStates, describeInputs, describeTried, type TriedRule } from './inputs-view.ts';
+import { askInputs, describeInputs, describeTried, type TriedRule } from './inputs-view.ts';
 
 interface TryOptions {
   workgroup?: string;
@@ -29,23 +31,17 @@ export function addInputsCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', help)
     .action(async ({ workgroup }: { workgroup?: string }) => {
       const config = readConfig(command, terminal);
-      const chosen = workgroup === undefined ? undefined : chooseWorkgroup(config, workgroup);
-      const { askProcesses } = await import('../../worker-rpc/process-rpc.ts');
-      const streams = (await askProcesses(config.dataDir, 'configState')).filter(({ roles }) =>
-        roles.includes('stream'),
-      );
-      if (streams.length === 0)
-        throw new TransientError(
-          'NothingRuns',
-          `no stream service runs on ${config.dataDir} on this machine; start one with "wattline up"`,
-        );
-      const states = (await askInputStates(config.dataDir)).filter(
-        ({ workgroupId }) => chosen === undefined || workgroupId === chosen.id,
-      );
+      const chosen = workgroup === undefined ? config.workgroups : [chooseWorkgroup(config, workgroup)];
+      const ids = new Set(chosen.map(({ id }) => id));
+      const states = (await askStreams(config.dataDir)).filter(({ workgroupId }) => ids.has(workgroupId));
+      const { inputTroubles } = await import('../../operate/input-troubles.ts');
+      const troubles = await inputTroubles(config, chosen, systemClock, 0);
       printData(command, terminal, states, (columnsMax, shown) =>
-        describeInputs(shown, systemClock.now(), columnsMax),
+        describeInputs(shown, troubles, systemClock.now(), columnsMax),
       );
-      if (states.length === 0) printNote(command, terminal, 'no inputs are configured; see docs/inputs.md');
+      if (troubles.length > 0) throw failing(troubles);
+      if (chosen.every(({ inputs }) => inputs === undefined))
+        printNote(command, terminal, 'no inputs are configured; see docs/inputs.md');
     });
   command
     .command('try')
@@ -68,6 +64,23 @@ export function addInputsCommand(program: Command, terminal: Terminal): void {
       if (first?.outcome.kind !== 'reading' && tried.every(({ outcome }) => outcome.kind !== 'reading'))
         throw new TerminalError('NoReading', 'it gives no reading; the reasons are above');
     });
+}
+
+/** The inputs of the stream processes of this machine. @throws TransientError if none runs, or if one does not answer */
+async function askStreams(dataDir: string): Promise<InputState[]> {
+  const streams = (await askInputs(dataDir)).filter(({ roles }) => roles.includes('stream'));
+  if (streams.length === 0)
+    throw new TransientError(
+      'NothingRuns',
+      `no stream service runs on ${dataDir} on this machine; start one with "wattline up"`,
+    );
+  return streams.flatMap(({ processId, outcome }) => {
+    if (outcome.kind === 'answer') return outcome.answer;
+    throw new TransientError(
+      'NoAnswer',
+      `the stream service (process ${processId}) does not say how its inputs are: ${errorMessage(outcome.error)}; try again, and "wattline doctor" looks for the reason`,
+    );
+  });
 }
 
 function tryMessage(workgroup: WorkgroupConfig, { topic, payload }: TryOptions): TriedRule[] {
@@ -102,6 +115,9 @@ const help = `
 The state of each input of the running service on this machine. Counts are since its start. Again: delivered again by the broker, and already
 stored. Retained: kept by the broker, so no new reading. Ignored: no rule is about it, or it has no reading. Refused: a bad payload, which is in the
 quarantine, or a bad line, of which the sender was told. Below the table are problems, and what was refused and ignored last.
+
+The exit code is 4 if an input is not connected, cannot store its messages, loses its connection again and again, or is not known to the running
+service.
 
 Examples:
   wattline inputs

@@ -1,6 +1,7 @@
 import type { InputState } from '../../inputs/input-meter.ts';
 import type { Outcome } from '../../inputs/outcome.ts';
 import { formatInstant, SECOND_MS, type UtcMs } from '../../lib/time.ts';
+import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
 import { askProcesses } from '../../worker-rpc/process-rpc.ts';
 import { formatAgo } from '../terminal/format-ago.ts';
 import { formatCount } from '../terminal/format-numbers.ts';
@@ -9,15 +10,24 @@ import { formatRows, formatTable } from '../terminal/format-table.ts';
 /** A process that does not answer in this time is left out. */
 const WITHIN_MS = 2 * SECOND_MS;
 
-/** The inputs of all processes of this machine that work on a data folder. */
+/** Asks all processes of this machine that work on a data folder for their inputs. */
+export function askInputs(dataDir: string) {
+  return askProcesses(dataDir, 'inputs', WITHIN_MS);
+}
+
+/** The inputs of those processes that answer. */
 export async function askInputStates(dataDir: string): Promise<InputState[]> {
-  const answers = await askProcesses(dataDir, 'inputs', WITHIN_MS);
+  const answers = await askInputs(dataDir);
   return answers.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.answer : []));
 }
 
-/** A table of the inputs, and what was refused and ignored last. */
-export function describeInputs(inputs: readonly InputState[], nowMs: UtcMs, columnsMax: number): string {
-  if (inputs.length === 0) return 'no inputs\n';
+/** A table of the inputs, their problems, and what was refused and ignored last. */
+export function describeInputs(
+  inputs: readonly InputState[],
+  troubles: readonly Trouble[],
+  nowMs: UtcMs,
+  columnsMax: number,
+): string {
   const count = (title: string, of: (input: InputState) => number) => ({
     title,
     value: (input: InputState) => formatCount(of(input)),
@@ -41,8 +51,7 @@ export function describeInputs(inputs: readonly InputState[], nowMs: UtcMs, colu
     count('Ignored', ({ ignored }) => ignored),
     count('Refused', ({ refused }) => refused),
   ];
-  const notes = inputs.flatMap((input) => [
-    ...describeInputProblem(input),
+  const said = inputs.flatMap((input) => [
     ...(input.lastRefused
       ? [
           `refused: ${nameOf(input)}, ${input.lastRefused.about} at ${formatInstant(input.lastRefused.atMs)}: ${input.lastRefused.reason}`,
@@ -50,7 +59,8 @@ export function describeInputs(inputs: readonly InputState[], nowMs: UtcMs, colu
       : []),
     ...(input.lastIgnored === undefined ? [] : [`ignored: ${nameOf(input)}, ${input.lastIgnored}`]),
   ]);
-  const table = formatTable(columns, inputs, columnsMax);
+  const notes = [...troubles.map((one) => `failing: ${describeTrouble(one)}`), ...said];
+  const table = inputs.length === 0 ? 'no inputs\n' : formatTable(columns, inputs, columnsMax);
   return notes.length === 0 ? table : `${table}\n${notes.join('\n')}\n`;
 }
 

@@ -5,14 +5,14 @@ import { TransientError } from '../../lib/errors.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { formatInstant, systemClock, type UtcMs } from '../../lib/time.ts';
 import { stages, type WorkgroupState } from '../../operate/workgroup-state.ts';
-import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
+import { describeTrouble } from '../../pipeline/trouble.ts';
 import type { LakeFillState } from '../../replica/start-lake-fill.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup } from '../choose-workgroup.ts';
 import { exportNotes } from '../exports/exports-view.ts';
-import { readConfig } from '../global-options.ts';
 import { askInputStates, describeInputProblem } from '../inputs/inputs-view.ts';
-import { FAILING_CODE } from '../terminal/exit-codes.ts';
+import { readConfig } from '../read-config.ts';
+import { failing } from '../terminal/failing.ts';
 import { formatAgo } from '../terminal/format-ago.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
@@ -69,12 +69,6 @@ export function addStatusCommand(program: Command, terminal: Terminal): void {
       const troubles = statuses.flatMap((status) => status.troubles);
       if (troubles.length > 0) throw failing(troubles);
     });
-}
-
-function failing(troubles: readonly Trouble[]): TransientError {
-  const [first] = troubles as [Trouble];
-  const more = troubles.length > 1 ? ` (and ${troubles.length - 1} more, above)` : '';
-  return new TransientError(FAILING_CODE, `${describeTrouble(first)}${more}`);
 }
 
 type DeviceFilter = true | 'online' | 'offline' | 'unknown';

@@ -12,7 +12,7 @@ export const exitCodes = {
   wrongInput: 2,
   /** Something was not reachable or not ready. The same command may succeed later. */
   tryAgain: 3,
-  /** `status` or `doctor` has printed everything, and something is wrong with the service. */
+  /** `status`, `inputs` or `doctor` has printed everything, and something is wrong with the service. */
   failing: 4,
 } as const;
 
@@ -22,9 +22,9 @@ Exit codes:
   1  failure; the command fails again until something changes
   2  the command line or the configuration is wrong; nothing was done
   3  something was not reachable or not ready; the same command may succeed later
-  4  only "wattline status" and "wattline doctor": everything was printed, and the service has a problem`;
+  4  only "wattline status", "inputs" and "doctor": everything was printed, and the service has a problem`;
 
-/** The code of the error with which `status` and `doctor` end after they have printed everything. */
+/** The code of the error with which `status`, `inputs` and `doctor` end after they have printed everything. */
 export const FAILING_CODE = 'WorkgroupsFailing';
 
 export function exitCodeOf(error: unknown): number {

@@ -57,7 +57,7 @@ export function LastData({ row: { kind, status } }: { row: DeviceRow }) {
   return (
     <>
       <TimeAgo at={lastSeen} />
-      {isLate && <span class="muted"> after it went offline</span>}
+      {isLate && <span class="muted">, after it went offline</span>}
     </>
   );
 }

@@ -1,0 +1,85 @@
+import type { Workgroups } from '../src/config/workgroups.ts';
+import type { Logger } from '../src/lib/logger.ts';
+import { assessShards } from './assess-shards.ts';
+import type { OwnedShards } from './owned-shards.ts';
+import type { ShardDemand } from './shard-demand.ts';
+import type { Job, StageName } from './stages.ts';
+import type { ClosedShardState, WorkerDependencies } from './worker-dependencies.ts';
+
+/** The reasons to open a closed shard: news of its stream, a job that is due, or a look that finds something to do. */
+export interface WakeUps {
+  /** The stream of a workgroup has new messages. */
+  noteNews(workgroupId: string): void;
+  /** A stage is due. It runs at once if the shard is open here, otherwise as soon as it is. */
+  noteDue(workgroupId: string, job: Job): void;
+  /** The stages that were due before the shard was open. They are returned once. */
+  takeDue(workgroupId: string): readonly StageName[];
+  /** Asks for the shards of these workgroups that have something to do. News can be lost, so the worker looks regularly. */
+  lookAt(workgroupIds: readonly string[]): Promise<void>;
+  /** The states of these workgroups, without those that are open or wanted. */
+  assessClosed(workgroupIds: readonly string[]): Promise<Map<string, ClosedShardState>>;
+}
+
+export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'assess'> {
+  workgroups: Pick<Workgroups, 'get'>;
+  ownedShards: Pick<OwnedShards, 'find' | 'has'>;
+  demand: Pick<ShardDemand, 'want' | 'isWanted'>;
+  /** True if a worker, this one or another one, has the shard open. */
+  isAwake(workgroupId: string): boolean;
+  /** `only`: there is no other worker. `full`: this worker has its share of the open shards. */
+  room(): 'only' | 'below-share' | 'full';
+  logger: Logger;
+}
+
+/** A worker that has its share of the shards lets others be first. */
+const LET_OTHERS_MS = 300;
+
+export function createWakeUps(options: WakeUpsOptions): WakeUps {
+  const { workgroups, ownedShards, demand, isAwake } = options;
+  const due = new Map<string, Set<StageName>>();
+
+  const isConfigured = (workgroupId: string) => workgroups.get(workgroupId) !== undefined;
+  /** News and jobs reach the other worker, too. */
+  const isElsewhere = (workgroupId: string) => !ownedShards.has(workgroupId) && isAwake(workgroupId);
+
+  function assessClosed(workgroupIds: readonly string[]): Promise<Map<string, ClosedShardState>> {
+    const closed = workgroupIds.filter((id) => !ownedShards.has(id) && !isAwake(id) && !demand.isWanted(id));
+    return assessShards(closed, options);
+  }
+
+  async function lookAt(workgroupIds: readonly string[]): Promise<void> {
+    for (const [workgroupId, state] of await assessClosed(workgroupIds))
+      if (state === 'behind') demand.want(workgroupId);
+  }
+
+  return {
+    noteNews(workgroupId) {
+      const shard = ownedShards.find(workgroupId);
+      if (shard) {
+        shard.noteNews();
+        return;
+      }
+      if (!isConfigured(workgroupId) || isElsewhere(workgroupId)) return;
+      const room = options.room();
+      if (ownedShards.has(workgroupId) || room === 'only') demand.want(workgroupId);
+      // Other workers get the same news. One of them can have read everything when this one looks.
+      else if (room === 'below-share') void lookAt([workgroupId]);
+      else setTimeout(() => void lookAt([workgroupId]), LET_OTHERS_MS).unref();
+    },
+    noteDue(workgroupId, { stage }) {
+      const shard = ownedShards.find(workgroupId);
+      if (shard) shard.noteDue(stage);
+      else if (isConfigured(workgroupId) && !isElsewhere(workgroupId)) {
+        due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
+        demand.want(workgroupId, true);
+      }
+    },
+    takeDue(workgroupId) {
+      const stages = [...(due.get(workgroupId) ?? [])];
+      due.delete(workgroupId);
+      return stages;
+    },
+    lookAt,
+    assessClosed,
+  };
+}

@@ -1,0 +1,110 @@
+import type { ClosedShardState, WorkerDependencies } from '../../jobs/worker-dependencies.ts';
+import { channelsOf } from '../config/alert-settings.ts';
+import type { Config } from '../config/config.ts';
+import type { Workgroups } from '../config/workgroups.ts';
+import { errorMessage, TransientError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Clock } from '../lib/time.ts';
+import type { Assignment } from '../pipeline/assignment.ts';
+import { idleNoteOf, type StreamEnd } from '../pipeline/idle-marker.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { PipelineStages } from '../pipeline/pipeline-stages.ts';
+import { readStatus, type StatusBook, type WorkgroupStatus } from '../pipeline/workgroup-status.ts';
+import type { IdleNotes } from './idle-notes.ts';
+import type { StreamNews } from './stream-news.ts';
+
+export interface HibernationOptions {
+  config: Pick<Config, 'dataDir' | 'storage'>;
+  workgroups: Workgroups;
+  assignmentOf(workgroupId: string): Assignment;
+  pipeline: Pick<Pipeline, 'run'>;
+  stages: Pick<PipelineStages, 'commit'>;
+  status: StatusBook;
+  /** Undefined if nothing tells of the stream's messages. Then no workgroup hibernates. */
+  news: StreamNews | undefined;
+  idleNotes: IdleNotes;
+  /** True while an export of the workgroup is due or runs. */
+  isExporting(workgroupId: string): Promise<boolean>;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Closes workgroups that have nothing to do, and says which of the closed ones have something to do again. */
+export interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate' | 'onHibernated'> {
+  /** To be called before the warehouse is opened. @throws as `IdleNotes.remove` does */
+  beforeOpen(workgroupId: string): Promise<void>;
+  /** The status of a workgroup that hibernates, also of one that did so before this process started. */
+  statusOf(workgroupId: string): WorkgroupStatus | undefined;
+}
+
+export function createHibernation(options: HibernationOptions): Hibernation {
+  const { config, workgroups, assignmentOf, pipeline, stages, status, news, idleNotes, clock, logger } =
+    options;
+  /** What the workgroups that are about to be closed have of their streams. */
+  const ends = new Map<string, StreamEnd>();
+  const hibernated = new Map<string, WorkgroupStatus>();
+
+  const isCovered = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId).length > 0;
+
+  async function isDone(workgroupId: string): Promise<boolean> {
+    // A workgroup that hibernates is not judged, and a silent one is what people want to learn.
+    if (isCovered(workgroupId)) return false;
+    const imports = await pipeline.run(workgroupId, 'importState', undefined);
+    const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
+    const isExporting = await options.isExporting(workgroupId);
+    return imports.kind !== 'running' && backfills.kind !== 'running' && !isExporting;
+  }
+
+  async function hasAllOfStream(workgroupId: string): Promise<boolean> {
+    const end = await news?.headOf(workgroupId);
+    const { ask } = await pipeline.run(workgroupId, 'position', undefined);
+    if (end === undefined || ask.kind !== 'offset' || ask.offset !== end.next) return false;
+    ends.set(workgroupId, end);
+    return true;
+  }
+
+  /** The stream forgets what a workgroup has read long before it wakes, so its snapshot must have everything. */
+  async function storeAll(workgroupId: string): Promise<boolean> {
+    try {
+      if (config.storage.s3) {
+        await stages.commit(workgroupId, new AbortController().signal, true);
+        const note = idleNoteOf(assignmentOf(workgroupId), ends.get(workgroupId)!, clock.now());
+        await pipeline.run(workgroupId, 'noteHibernation', note);
+      } else await pipeline.run(workgroupId, 'snapshot', undefined);
+      return true;
+    } catch (error) {
+      if (error instanceof TransientError && error.code === 'NothingPublished') return true;
+      logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'snapshot.failed');
+      return false;
+    }
+  }
+
+  return {
+    async assess(workgroupId): Promise<ClosedShardState> {
+      const end = await news?.headOf(workgroupId);
+      const assessed = await idleNotes.assess(assignmentOf(workgroupId), end);
+      const state = assessed === 'idle' && isCovered(workgroupId) ? 'behind' : assessed;
+      if (state === 'behind') return state;
+      const written = state === 'idle' ? readStatus(config.dataDir, workgroupId) : undefined;
+      if (!written && !status.of(workgroupId).isHibernated) status.note(workgroupId, { isHibernated: true });
+      hibernated.set(workgroupId, written ?? status.of(workgroupId));
+      return state;
+    },
+    mayHibernate: async (workgroupId) =>
+      (await isDone(workgroupId)) && (await hasAllOfStream(workgroupId)) && (await storeAll(workgroupId)),
+    async onHibernated(workgroupId) {
+      const end = ends.get(workgroupId);
+      ends.delete(workgroupId);
+      if (end) await idleNotes.write(assignmentOf(workgroupId), end);
+      status.note(workgroupId, { isHibernated: true, troubles: [] });
+      hibernated.set(workgroupId, status.of(workgroupId));
+      // No later change writes it. Stages report a full disk.
+      void status.flush().catch(() => undefined);
+    },
+    async beforeOpen(workgroupId) {
+      hibernated.delete(workgroupId);
+      await idleNotes.remove(assignmentOf(workgroupId));
+    },
+    statusOf: (workgroupId) => hibernated.get(workgroupId),
+  };
+}
