@@ -9,7 +9,7 @@ const handoverMessageSchema = z.discriminatedUnion('kind', [
     workerId: z.string(),
     shareMax: z.number(),
   }),
-  /** To the owner: this worker is the successor, and it is fetching the warehouse. */
+  /** To the owner: this worker is the successor, and it is fetching the warehouse. Repeated until it is prepared. */
   z.object({ kind: z.literal('preparing'), workgroupId: z.string() }),
   /** To the owner: the successor waits for the release. */
   z.object({ kind: z.literal('prepared'), workgroupId: z.string() }),

@@ -37,20 +37,36 @@ export interface HandoversOptions {
   openMax: number;
   /** False if the workgroup is not configured, or this worker stops. */
   mayOpen(workgroupId: string): boolean;
+  /** For tests. Default: seconds. */
+  times?: HandoverTimes;
   logger: Logger;
 }
 
-/** An owner without an answer goes on alone. */
-const ANSWER_MS = SECOND_MS;
-/** The longest wait for a successor, half of the time in which a worker that stops gives up its shards. */
-const PREPARE_MS = 6 * SECOND_MS;
+export interface HandoverTimes {
+  /** An owner without an answer goes on alone. */
+  answerMs: number;
+  /** A successor tells this often that it is still preparing. */
+  tellEveryMs: number;
+  /** A successor that tells nothing for this time has ended, or Redis does not answer. */
+  silenceMs: number;
+  /** The longest wait for a successor. A worker that stops needs the rest of its time to commit and to close. */
+  waitMs: number;
+}
+
+const TIMES: HandoverTimes = {
+  answerMs: SECOND_MS,
+  tellEveryMs: SECOND_MS,
+  silenceMs: 5 * SECOND_MS,
+  waitMs: 9 * SECOND_MS,
+};
 /** What was prepared and is not used is kept for this time. */
 const KEPT_MS = MINUTE_MS;
 
 export function createHandovers(options: HandoversOptions): Handovers {
   const { workerId, leases, channel, prepare, discard, ownedShards, openMax, mayOpen, logger } = options;
+  const { answerMs, tellEveryMs, silenceMs, waitMs } = options.times ?? TIMES;
   /** As the owner: what the successor has told. */
-  const waits = new Map<string, { answered: () => void; prepared: () => void }>();
+  const waits = new Map<string, { told: () => void; prepared: () => void }>();
   /** As the successor: workgroups that are noted for this worker. */
   const expected = new Set<string>();
   const stopTimers = new Map<string, () => void>();
@@ -60,16 +76,23 @@ export function createHandovers(options: HandoversOptions): Handovers {
   const tell = (to: string, message: HandoverMessage) => channel.tell(to, JSON.stringify(message));
 
   async function waitForSuccessor(workgroupId: string, shareMax: number): Promise<void> {
-    const answered = Promise.withResolvers<void>();
     const prepared = Promise.withResolvers<void>();
-    waits.set(workgroupId, { answered: answered.resolve, prepared: prepared.resolve });
+    let told = Promise.withResolvers<void>();
+    waits.set(workgroupId, { told: () => told.resolve(), prepared: prepared.resolve });
     const leaving: HandoverMessage = { kind: 'leaving', workgroupId, workerId, shareMax };
     if (!(await channel.tellOthers(JSON.stringify(leaving)))) return;
     const startMs = performance.now();
-    if ((await withTimeout(answered.promise, ANSWER_MS)) === 'late') return;
-    const isLate = (await withTimeout(prepared.promise, PREPARE_MS - ANSWER_MS)) === 'late';
+    if ((await withTimeout(told.promise, answerMs)) === 'late') return;
+    const isPrepared = prepared.promise.then(() => 'prepared' as const);
+    const isTold = () => told.promise.then(() => 'told' as const);
+    let outcome: 'told' | 'prepared' | 'late' = 'told';
+    while (outcome === 'told') {
+      told = Promise.withResolvers();
+      const leftMs = waitMs - (performance.now() - startMs);
+      outcome = await withTimeout(Promise.race([isPrepared, isTold()]), Math.min(silenceMs, leftMs));
+    }
     const waitedMs = Math.round(performance.now() - startMs);
-    logger.info({ workgroup: workgroupId, isLate, waitedMs }, 'handover.prepared');
+    logger.info({ workgroup: workgroupId, isLate: outcome === 'late', waitedMs }, 'handover.prepared');
   }
 
   async function becomeSuccessor(workgroupId: string, owner: string): Promise<void> {
@@ -80,10 +103,15 @@ export function createHandovers(options: HandoversOptions): Handovers {
       workgroupId,
       startSystemTimer(KEPT_MS, () => forget(workgroupId)),
     );
-    await tell(owner, { kind: 'preparing', workgroupId });
+    const isMine = () => !isStopped && expected.has(workgroupId);
+    const tellOn = () => tell(owner, { kind: 'preparing', workgroupId });
+    await tellOn();
+    const telling = setInterval(() => {
+      if (isMine()) tellOn().catch(() => undefined);
+    }, tellEveryMs).unref();
     // One after the other, because each takes all processors.
     preparing = preparing.then(async () => {
-      if (isStopped || !expected.has(workgroupId)) return;
+      if (!isMine()) return;
       try {
         await prepare?.(workgroupId);
       } catch (error) {
@@ -92,6 +120,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
       }
       await tell(owner, { kind: 'prepared', workgroupId }).catch(() => undefined);
     });
+    preparing.finally(() => clearInterval(telling));
   }
 
   /** Opens the shard of a workgroup whose lease this worker has been given. */
@@ -132,7 +161,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
           return;
         }
         case 'preparing':
-          waits.get(workgroupId)?.answered();
+          waits.get(workgroupId)?.told();
           return;
         case 'prepared':
           waits.get(workgroupId)?.prepared();

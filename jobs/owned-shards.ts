@@ -8,7 +8,9 @@ import type { LossReason, ShardLoop } from './start-shard.ts';
 
 /** Why a shard is given up. */
 export type GiveUpReason =
+  /** The store of leases says that it is not ours any more. */
   | 'lease-lost'
+  /** It was not renewed in time. Nobody needs to have taken it. */
   | 'lease-expired'
   | LossReason
   | 'handed-over'

@@ -55,7 +55,7 @@ const REVIEW_MS = MINUTE_MS;
 /** If the clock of the machine is set by more than this, the schedules are reviewed at once. */
 const CLOCK_SET_MS = 5 * SECOND_MS;
 /** Together well below the 20 s in which a process must end, because the HTTP server closes after the worker. */
-const GIVE_UP_MS = 12 * SECOND_MS;
+const GIVE_UP_MS = 15 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 /** After this time a worker counts as started. Shards that are still queued are opened by a request at once. */
 const STARTING_MS_MAX = 8 * SECOND_MS;

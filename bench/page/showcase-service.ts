@@ -8,6 +8,7 @@ import {
   DAY_MS,
   dayStart,
   HOUR_MS,
+  INTERVAL_MS,
   localDateOf,
   MINUTE_MS,
   systemClock,
@@ -32,11 +33,15 @@ const AFTERNOON_HOUR = 15;
 /** The clock of the site shows the afternoon, so that today has something to show. */
 const TIMEZONE = afternoonZone(Date.now());
 const DAYS = 40;
+const GARAGE_DAY_WH = 28_000;
+/** Such as 2,143,500 instead of 2,113,500. */
+const MISREAD_WH = 30_000;
+const CORRECTED_DAYS_AGO = 9;
 const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /**
- * Starts `wattline up` in a folder, with 40 days of the site of the demo, a meter with a misread digit, a budget, and an export. The site follows the
- * clock until it is stopped.
+ * Starts `wattline up` in a folder, with 40 days of the site of the demo, a meter with a misread digit, a corrected day, a budget, and an export.
+ * The site follows the clock until it is stopped.
  */
 export async function startShowcase(folder: string): Promise<Showcase> {
   const nowMs = Date.now();
@@ -53,7 +58,7 @@ export async function startShowcase(folder: string): Promise<Showcase> {
   const service = await createUpProcess(folder, {
     dataDir: './data',
     stream: { deviceTimeout: '12m' },
-    pipeline: { publishEvery: '2s' },
+    pipeline: { publishEvery: '2s', currentEvery: '2s' },
     workgroups: [
       {
         id: WORKGROUP,
@@ -110,7 +115,7 @@ export async function startShowcase(folder: string): Promise<Showcase> {
   };
   try {
     await service.start();
-    await postRegister(service, addDays(today, -DAYS), yesterday);
+    await postRegister(service, { firstDay: addDays(today, -DAYS), yesterday, nowMs });
     await putBudgets(service, today);
     await issueTokens(service);
     simulating = runSimulation({
@@ -140,6 +145,21 @@ export async function startShowcase(folder: string): Promise<Showcase> {
       300_000,
     );
     await until(
+      'the pictures have the readings of now',
+      async () => {
+        const answer = await fetch(`${service.url}/api/v1/orgs/${WORKGROUP}/status`, {
+          headers: { Authorization: `Bearer ${service.token}` },
+        });
+        const { newestReadingAt, stages } = (await answer.json()) as {
+          newestReadingAt: string | null;
+          stages: Record<'poll' | 'maintain', { lastSuccessAt: string | null; upToDate?: boolean | null }>;
+        };
+        const isNow = newestReadingAt !== null && Date.parse(newestReadingAt) >= Date.now() - 15 * MINUTE_MS;
+        return isNow && stages.poll.upToDate === true && stages.maintain.lastSuccessAt !== null;
+      },
+      300_000,
+    );
+    await until(
       'the month is compared with its budget',
       async () => {
         const answer = await fetch(
@@ -147,10 +167,12 @@ export async function startShowcase(folder: string): Promise<Showcase> {
           { headers: { Authorization: `Bearer ${service.token}` } },
         );
         const { days } = (await answer.json()) as { days: Record<string, { actualWh: number | null }> };
-        return Object.values(days).every(({ actualWh }) => actualWh !== null);
+        const values = Object.values(days);
+        return values.length > 0 && values.every(({ actualWh }) => actualWh !== null);
       },
       300_000,
     );
+    await correctDay(service, addDays(today, -CORRECTED_DAYS_AGO));
     await send(service, 'POST', `orgs/${WORKGROUP}/exports/morning/run`, '{}', 'json');
     return { service, yesterday, misread: GARAGE, stop };
   } catch (error) {
@@ -159,28 +181,57 @@ export async function startShowcase(folder: string): Promise<Showcase> {
   }
 }
 
-/** A register with a digit that was misread yesterday, as in docs/corrections.md. */
-async function postRegister(service: ServiceProcess, firstDay: string, lastDay: string): Promise<void> {
-  const messages: object[] = [];
-  let register = 1_000_000;
-  for (let day = firstDay; day <= lastDay; day = addDays(day, 1)) {
-    const startMs = dayStart(day, TIMEZONE);
-    const growth = [0, 0, 6_000, 11_500, 17_500, 23_000, 28_000, 28_000];
-    const hours = [0, 6, 10, 13, 13.25, 16, 20, 24];
-    for (const [index, hour] of hours.entries()) {
-      const isMisread = day === lastDay && hour === 13;
+/** A register that is read each quarter of an hour until now, with a digit that was misread yesterday, as in docs/corrections.md. */
+async function postRegister(
+  service: ServiceProcess,
+  { firstDay, yesterday, nowMs }: { firstDay: string; yesterday: string; nowMs: number },
+): Promise<void> {
+  let register = 1_003_000;
+  for (let day = firstDay; dayStart(day, TIMEZONE) <= nowMs; day = addDays(day, 1)) {
+    const [startMs, endMs] = [dayStart(day, TIMEZONE), dayStart(addDays(day, 1), TIMEZONE)];
+    const messages: object[] = [];
+    for (let atMs = startMs; atMs < endMs && atMs <= nowMs; atMs += INTERVAL_MS) {
+      const hour = (atMs - startMs) / HOUR_MS;
+      const misreadWh = day === yesterday && hour === 13 ? MISREAD_WH : 0;
       messages.push({
         device: GARAGE,
-        event_time: startMs + hour * HOUR_MS,
-        data: { total_wh: register + growth[index]! + (isMisread ? 177_000 : 0) },
+        event_time: atMs,
+        data: { total_wh: register + grownBy(hour) + misreadWh },
       });
     }
-    register += 28_000;
+    // A display shows dashes while it starts.
+    if (day === yesterday)
+      messages.push({ device: GARAGE, event_time: startMs + 5 * HOUR_MS + 1, data: { total_wh: '-----' } });
+    await send(service, 'POST', `tables/${WORKGROUP}/garage/messages`, JSON.stringify(messages), 'json');
+    register += GARAGE_DAY_WH;
   }
-  // A display shows dashes while it starts.
-  const atMs = dayStart(lastDay, TIMEZONE) + 5 * HOUR_MS;
-  messages.push({ device: GARAGE, event_time: atMs, data: { total_wh: '-----' } });
-  await send(service, 'POST', `tables/${WORKGROUP}/garage/messages`, JSON.stringify(messages), 'json');
+}
+
+/** How much a roof has produced until an hour of the day, in Wh: most at noon. */
+function grownBy(hour: number): number {
+  const share = Math.min(1, Math.max(0, (hour - 7) / 10));
+  return Math.round((GARAGE_DAY_WH * share ** 2 * (3 - 2 * share)) / 100) * 100;
+}
+
+/** A closed day that a person has corrected, so that one has changed. */
+async function correctDay(service: ServiceProcess, day: string): Promise<void> {
+  const correction = {
+    ...{ kind: 'set_day', device: GARAGE, source: 'default', day, energyWh: GARAGE_DAY_WH - 1_500 },
+    reason: 'a loose cable, repaired the same day',
+  };
+  await send(service, 'POST', `orgs/${WORKGROUP}/corrections`, JSON.stringify(correction), 'json');
+  await until(
+    'the corrected day is published',
+    async () => {
+      const answer = await fetch(
+        `${service.url}/api/v1/orgs/${WORKGROUP}/daily-energy/changes?since=${day}&devices=${GARAGE}`,
+        { headers: { Authorization: `Bearer ${service.token}` } },
+      );
+      const { changes } = (await answer.json()) as { changes: ReadonlyArray<{ causes: string[] }> };
+      return changes.some(({ causes }) => causes.includes('correction'));
+    },
+    300_000,
+  );
 }
 
 /** Tokens that the page lists. */

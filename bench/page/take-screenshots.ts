@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 // @ts-expect-error it is plain JavaScript, because it runs before packages are installed
 import { buildPage } from '../../.ci/build-page.mjs';
+import { addDays } from '../../src/lib/time.ts';
 import { findBrowser } from '../../test/web/support/find-browser.ts';
 import { type Showcase, startShowcase } from './showcase-service.ts';
 
@@ -23,7 +24,8 @@ function viewsOf({
   return [
     ['overview', 'overview', '.overview .heat'],
     ['energy', 'energy', '.column'],
-    ['day', `day?day=${yesterday}`, '.column'],
+    // The day before it, because the misread digit of yesterday would make all other columns small.
+    ['day', `day?day=${addDays(yesterday, -1)}`, '.column'],
     ['quality', 'quality', '.heat'],
     ['why', `why?device=${misread}&day=${yesterday}`, '.reading-line'],
     ['devices', 'devices', '.day-spark'],
@@ -55,7 +57,8 @@ async function takeScreenshots(): Promise<void> {
           baseURL: show.service.url,
           viewport,
           colorScheme,
-          locale: 'en-GB',
+          // The fields of dates in this browser are always American.
+          locale: 'en-US',
           reducedMotion: 'reduce',
         });
         const page = await context.newPage();

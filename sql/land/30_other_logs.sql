@@ -5,7 +5,7 @@
 -- Why     A log that begins again numbers its messages from the start. So an offset does not show whether a message has landed.
 
 -- name: find_other_logs_through
--- Returns the newest append time of messages that landed from other logs than $log_epoch.
+-- Returns the newest store time of messages that landed from other logs than $log_epoch.
 -- Parameters: log_epoch.
 -- Columns: last_store_time_ms.
 SELECT max(last_store_time_ms) AS last_store_time_ms
@@ -14,8 +14,8 @@ WHERE log_epoch IS DISTINCT FROM $log_epoch AND (origin = 'stream' OR starts_wit
 
 -- name: forget_landed_before
 -- Deletes the messages of batch $batch_id that had already landed from another log. A log that begins again can still contain messages of the log
--- before, with their offsets and append times.
--- Parameters: batch_id, first_ms, last_ms (range of append times), log_epoch.
+-- before, with their offsets and store times.
+-- Parameters: batch_id, first_ms, last_ms (range of store times), log_epoch.
 DELETE FROM message AS again
 USING message AS m, batch AS b
 WHERE again.batch_id = $batch_id::BIGINT

@@ -24,7 +24,7 @@ export interface ListedAlert {
   known: boolean;
   snoozed: boolean;
   seenBy: string | null;
-  /** Channels that were told. */
+  /** Channels that have taken its message. */
   told: string[];
 }
 

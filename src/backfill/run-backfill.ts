@@ -206,7 +206,7 @@ function archiveOf({ workgroup, lakeDir, clock }: BackfillOptions) {
   return { lakeDir, energyStreams, clock, defaultTable: defaultTable(workgroup) };
 }
 
-/** The finished part of a piece. */
+/** How much of a chunk is finished. */
 function doneOf(
   { fromMs, toMs, messagesExpected }: BackfillChunk,
   messagesRead: number,
@@ -217,7 +217,7 @@ function doneOf(
     : Math.min(messagesExpected, messagesRead);
 }
 
-/** The size of a piece: its messages if they were counted, else its duration. */
+/** The size of a chunk: its messages if they were counted, else its duration. */
 function sizeOf({ fromMs, toMs, messagesExpected }: BackfillChunk): number {
   return messagesExpected ?? toMs - fromMs;
 }

@@ -135,7 +135,9 @@ async function createProgram(
     .addHelpText('after', help);
   const named = Object.keys(commands).filter((name) => args.includes(name));
   const isNamed = named.length > 0 && !args.includes('help');
-  for (const name of isNamed ? named : Object.keys(commands)) await commands[name]!(program, terminal);
+  const isVersion = args[0] === '--version' || args[0] === '-V';
+  const added = isVersion ? [] : isNamed ? named : Object.keys(commands);
+  for (const name of added) await commands[name]!(program, terminal);
   program
     .command('help')
     .description('print help for a command')

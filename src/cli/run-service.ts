@@ -5,7 +5,7 @@ import { createLogger, sparingLogger } from '../lib/logger.ts';
 import { SECOND_MS, systemClock } from '../lib/time.ts';
 import type { Service } from '../service/service.ts';
 import type { Terminal } from '../service/terminal.ts';
-import { configLoader, globalOptions, readConfig, withOptions } from './global-options.ts';
+import { globalOptions } from './global-options.ts';
 
 /** Runs a role with the configuration that the command line names. */
 export async function runService(
@@ -13,6 +13,7 @@ export async function runService(
   terminal: Terminal,
   run: (config: Config, service: Service) => Promise<void>,
 ): Promise<void> {
+  const { configLoader, withOptions } = await import('./read-config.ts');
   const loader = configLoader(command, terminal);
   const loaded = loader.load();
   const config = withOptions(command, loaded);
@@ -27,6 +28,7 @@ export async function runTask(
   terminal: Terminal,
   run: (config: Config, service: Service) => Promise<void>,
 ): Promise<void> {
+  const { readConfig } = await import('./read-config.ts');
   const configured = readConfig(command, terminal);
   const isTold = globalOptions(command).logLevel !== undefined;
   const isChatty = configured.logLevel === 'debug' || configured.logLevel === 'info';

@@ -28,7 +28,7 @@ export interface LocatedMessages {
   lastStoreTimeMs: UtcMs | undefined;
   /** The offset of the last message in the batch. A server that names no position has read up to here. */
   arrivedLast: Offset | undefined;
-  /** The latest append time of the messages that count as duplicates. */
+  /** The latest store time of the messages that count as duplicates. */
   duplicateStoreTimeMs: UtcMs | undefined;
   hasAsked: boolean;
 }

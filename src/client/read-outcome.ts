@@ -45,7 +45,7 @@ export interface Gap {
   from: Offset | undefined;
   /** The first position that could be read again, an offset of the new log. */
   to: Offset | undefined;
-  /** Append times of the last message before the gap and of the first one after it. */
+  /** Store times of the last message before the gap and of the first one after it. */
   fromTimeMs: UtcMs | undefined;
   toTimeMs: UtcMs | undefined;
 }

@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { type Clock, systemClock } from '../lib/time.ts';
@@ -86,13 +86,17 @@ export function createRestSource(options: RestSourceOptions): RestSource {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const bytesMax = options.bytesMax ?? 64 * 1024 * 1024;
   const clock = options.clock ?? systemClock;
-  const pool = new Pool(base.origin, {
-    connections: options.connectionsMax ?? 2,
-    pipelining: 1,
-    allowH2: false,
-    connectTimeout: Math.min(10_000, timeouts.totalMs),
-    keepAliveTimeout: 10_000,
-  });
+  let opening: Promise<Pool> | undefined;
+  async function openPool(): Promise<Pool> {
+    const undici = await import('undici');
+    return new undici.Pool(base.origin, {
+      connections: options.connectionsMax ?? 2,
+      pipelining: 1,
+      allowH2: false,
+      connectTimeout: Math.min(10_000, timeouts.totalMs),
+      keepAliveTimeout: 10_000,
+    });
+  }
 
   const spare: ArrayBuffer[] = [];
   const allocate = (bytes: number): ArrayBuffer => {
@@ -107,6 +111,8 @@ export function createRestSource(options: RestSourceOptions): RestSource {
     headers: Record<string, string>,
     signal?: AbortSignal,
   ): Promise<Exchange> {
+    opening ??= openPool();
+    const pool = await opening;
     let url = new URL(pathAndQuery, base.origin);
     for (let redirects = 0; ; redirects++) {
       const request = {
@@ -165,7 +171,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
       spare.push(buffer);
       if (spare.length > SPARE_BUFFERS_MAX) spare.shift();
     },
-    close: () => pool.destroy(),
+    close: async () => (await opening)?.destroy(),
   };
 }
 

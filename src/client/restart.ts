@@ -5,7 +5,7 @@ import type { LocatedMessages } from './locate-new-messages.ts';
 import type { AttemptBounds, FailStep, Position, RestartStep } from './position.ts';
 import type { BatchOutcome, ErrorOutcome, Gap } from './read-outcome.ts';
 
-/** A restart reads again from this long before the last message, because append times may be equal. */
+/** A restart reads again from this long before the last message, because store times may be equal. */
 const RESTART_OVERLAP_MS = 1_000;
 
 /** The reason for a restart, and what is still valid. */

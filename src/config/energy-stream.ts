@@ -22,7 +22,8 @@ function quantity(dimension: Dimension, example: string) {
       }
       return amount;
     })
-    .refine((amount) => amount > 0, { error: 'must be more than 0' });
+    .refine((amount) => amount > 0, { error: 'must be more than 0' })
+    .meta({ dimension });
 }
 
 const registerEpochSchema = z.strictObject({

@@ -1,23 +1,26 @@
 import { z } from 'zod';
-import { formatDuration, parseQuantity } from '../lib/units.ts';
+import { type Dimension, formatDuration, parseQuantity } from '../lib/units.ts';
 
 /** A duration such as `1s` or `24h`. Parsed to milliseconds. */
 export function duration(options: { minMs: number; maxMs: number }) {
-  return z.union([z.number(), z.string()]).transform((value, context) => {
-    const ms = typeof value === 'number' ? value : parseQuantity('duration', value);
-    if (ms === undefined)
-      context.addIssue({
-        code: 'custom',
-        message: 'must be a duration such as "500ms", "5s", "15m", "1h" or "2d"',
-      });
-    else if (ms < options.minMs || ms > options.maxMs) {
-      context.addIssue({
-        code: 'custom',
-        message: `must be from ${formatDuration(options.minMs)} to ${formatDuration(options.maxMs)}; a number alone is milliseconds`,
-      });
-    } else return Math.round(ms);
-    return z.NEVER;
-  });
+  return z
+    .union([z.number(), z.string()])
+    .transform((value, context) => {
+      const ms = typeof value === 'number' ? value : parseQuantity('duration', value);
+      if (ms === undefined)
+        context.addIssue({
+          code: 'custom',
+          message: 'must be a duration such as "500ms", "5s", "15m", "1h" or "2d"',
+        });
+      else if (ms < options.minMs || ms > options.maxMs) {
+        context.addIssue({
+          code: 'custom',
+          message: `must be from ${formatDuration(options.minMs)} to ${formatDuration(options.maxMs)}; a number alone is milliseconds`,
+        });
+      } else return Math.round(ms);
+      return z.NEVER;
+    })
+    .meta({ dimension: 'duration' satisfies Dimension });
 }
 
 /** A device is offline once it is silent for this long. */

@@ -147,7 +147,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.frame-size',
-    says: 'No frame has more than 1,000 messages or 1 MiB',
+    says: `No frame has more than ${limits.frameMessagesMax.toLocaleString('en')} messages or ${limits.frameBytesMax / 2 ** 20} MiB`,
     source: contractSections.sockets,
     needs: ['socket', 'write', 'slow'],
     async check(probe) {
@@ -176,7 +176,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.heartbeat',
-    says: 'After 15 s without a message, a frame without messages has the current nextOffset',
+    says: `After ${limits.frameIdleMs / SECOND_MS} s without a message, a frame without messages has the current nextOffset`,
     source: contractSections.sockets,
     needs: ['socket', 'slow'],
     check: (probe) =>

@@ -8,7 +8,7 @@ import { mustBeSame, sampleOf } from './sample-messages.ts';
 
 const FAR_FUTURE = '2999-01-01T00:00:00Z';
 
-/** Rules on reads from an append time. */
+/** Rules on reads from a store time. */
 export const timestampRules: readonly Rule[] = [
   {
     id: 'timestamp.first',
@@ -100,7 +100,7 @@ export const timestampRules: readonly Rule[] = [
 ];
 
 interface Boundary {
-  /** The append time of the first of `from.messages`. The message before it has an earlier one. */
+  /** The store time of the first of `from.messages`. The message before it has an earlier one. */
   atMs: number;
   from: Pick<Batch, 'messages'> & { beforeMs: number };
 }

@@ -6,7 +6,7 @@ import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe, ReadOptions } from './probe.ts';
 
-/** The sample is sent in several requests, so that it has several append times. */
+/** The sample is sent in several requests, so that it has several store times. */
 const REQUESTS = 4;
 const MESSAGES_PER_REQUEST = 3;
 const APART_MS = 5;

@@ -44,7 +44,7 @@ const BYTES_PER_MESSAGE_EXPECTED = 320;
 
 /**
  * Encodes items for the log. Telemetry goes to `table`; device status and audit items go to their own tables. Offsets
- * and append times are zero until `stampMessages`.
+ * and store times are zero until `stampMessages`.
  */
 export function encodeMessages(items: readonly IngestItem[], table: string): EncodedBatch {
   const writer = createWriter(items.length * BYTES_PER_MESSAGE_EXPECTED);
@@ -74,7 +74,7 @@ export function encodeMessages(items: readonly IngestItem[], table: string): Enc
   return { bytes: written(writer), starts, tables, devices, count: items.length };
 }
 
-/** Writes consecutive offsets and one append time into encoded messages. */
+/** Writes consecutive offsets and one store time into encoded messages. */
 export function stampMessages(batch: EncodedBatch, firstOffset: Offset, storeTimeMs: number): void {
   const { bytes, starts, count } = batch;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -47,7 +47,7 @@ export const fieldValueSchema = z.union([
 ]);
 export type FieldValue = z.infer<typeof fieldValueSchema>;
 
-/** A telemetry item as a device sends it. The server adds offset, table, kind and append time. */
+/** A telemetry item as a device sends it. The server adds offset, table, kind and store time. */
 export const telemetryItemSchema = z.strictObject({
   device: deviceIdSchema,
   source: nameSchema.nullish(),

@@ -1,8 +1,8 @@
 import type { UtcMs } from '../lib/time.ts';
 
 /**
- * An offset is an unsigned 64-bit integer: the append time in milliseconds in the upper 44 bits, a sequence number in
- * the lower 20. So the order of offsets is the order of append times, and the start for a timestamp needs no search.
+ * An offset is an unsigned 64-bit integer: the store time in milliseconds in the upper 44 bits, a sequence number in
+ * the lower 20. So the order of offsets is the order of store times, and the start for a timestamp needs no search.
  * Only the log computes with offsets. Clients store an offset and send it back.
  */
 export type Offset = bigint;
@@ -15,7 +15,7 @@ export function offsetOf(ms: UtcMs): Offset {
   return BigInt(ms) << SEQUENCE_BITS;
 }
 
-/** The append time in an offset of our log. */
+/** The store time in an offset of our log. */
 export function offsetMs(offset: Offset): UtcMs {
   return Number(offset >> SEQUENCE_BITS);
 }

@@ -10,7 +10,7 @@ export const limits = {
   idleTimeoutMs: 1_000,
   /** A request is held at most this long, also if messages keep arriving. */
   readHoldMsMax: 20_000,
-  /** Messages stay in the stream this long after their append time. */
+  /** Messages stay in the stream this long after their store time. */
   retentionMs: 3_600_000,
   /** One ingest request. */
   itemsPerIngestMax: 10_000,

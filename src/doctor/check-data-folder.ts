@@ -3,7 +3,7 @@ import { access, constants, open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { errorCode } from '../lib/errors.ts';
-import { appendBytesMin, diskFullWords } from '../stream/log/lmdb-log.ts';
+import { appendBytesMin, diskFullWords } from '../stream/log/log-disk.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
 const GIB = 1024 ** 3;

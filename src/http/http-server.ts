@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import Fastify, { type ConnectionError, type FastifyInstance, type FastifyRequest } from 'fastify';
@@ -9,6 +9,7 @@ import { type Authentication, checkToken } from '../access/authentication.ts';
 import { bearerToken } from '../access/bearer.ts';
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { STATUS_CODES } from '../lib/node-http.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
 import { limitBytesUnderWay } from './bytes-under-way.ts';
 import { discardBodies } from './discard-bodies.ts';

@@ -5,6 +5,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { brokerRefusal, subscriptionRefusal } from './broker-refusal.ts';
 import { clientOptions } from './client-options.ts';
+import { watchPacketSizes } from './watch-packet-sizes.ts';
 
 /** A message of a broker. */
 export interface BrokerMessage {
@@ -39,8 +40,14 @@ export interface BrokerConnection {
 const UNACKNOWLEDGED_MAX = 2_000;
 /** The broker keeps the session, with its messages, for this long without us. */
 const SESSION_MS = 7 * DAY_MS;
+const MEBIBYTE = 1024 * 1024;
 /** A broker of MQTT 5 does not send larger ones. */
-const PACKET_BYTES_MAX = 2 * 1024 * 1024;
+const PACKET_BYTES_MAX = 2 * MEBIBYTE;
+/**
+ * A broker of MQTT 3.1.1 cannot be told. Up to this size a message is refused one by one and acknowledged. A larger one ends the connection, because
+ * nothing but its head may be held.
+ */
+const GATHERED_BYTES_MAX = 16 * MEBIBYTE;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = MINUTE_MS;
 const CLOSE_MS = 2 * SECOND_MS;
@@ -130,6 +137,13 @@ function openOnce(
     events.disconnected(reason ?? 'the broker has closed the connection');
   };
 
+  const watch = watchPacketSizes(GATHERED_BYTES_MAX, (bytes) => {
+    const sizes = `${Math.ceil(bytes / MEBIBYTE)} MiB or more, and at most ${GATHERED_BYTES_MAX / MEBIBYTE} MiB are taken`;
+    end(
+      `a message of the broker has ${sizes}; delete it there, and limit the size of messages in its settings`,
+    );
+  });
+  client.stream.on('data', watch);
   client.handleMessage = (packet, done) => {
     // An error as the answer continues reading without an acknowledgement. It is sent once the message is stored.
     const resume = () => done(notYet);

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { connect } from 'mqtt';
 import type { MqttInput } from '../config/input-settings.ts';
 import { TransientError } from '../lib/errors.ts';
 import { brokerRefusal, subscriptionRefusal } from './broker-refusal.ts';
@@ -18,6 +17,7 @@ export async function probeBroker(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
+  const { connect } = await import('mqtt');
   const refused = (words: string) => new TransientError('BrokerUnusable', words);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const open = () => {

@@ -1,5 +1,4 @@
 import { checkServerIdentity } from 'node:tls';
-import { createTransport } from 'nodemailer';
 import type { MailSettings } from '../config/mail-settings.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { mailFailure } from './mail-failure.ts';
@@ -17,6 +16,7 @@ export async function probeMailServer(
   signal.throwIfAborted();
   let certificateEndsAtMs: UtcMs | undefined;
   const options = transportOptions(settings);
+  const { createTransport } = await import('nodemailer');
   const transport = createTransport({
     ...options,
     tls: {

@@ -279,7 +279,7 @@ export const metricTable = {
     part: 'worker',
     type: 'counter',
     labels: ['channel', 'outcome'],
-    help: 'Attempts to send alerts, by outcome: told, refused (not tried again) or failed (tried again).',
+    help: 'Attempts to send alerts, by outcome: told (the receiver has taken it), refused (not tried again) or failed (tried again).',
   },
   wattline_exports_pending: {
     part: 'worker',

@@ -56,8 +56,7 @@ function addRoute(
     },
     async (request, reply) => {
       guard?.(request);
-      const text = await registry.text();
-      return reply.header('Cache-Control', 'no-store').type(registry.contentType).send(text);
+      return reply.header('Cache-Control', 'no-store').type(registry.contentType).send(registry.text());
     },
   );
   rejectOtherMethods(app, METRICS_URL, ['GET']);

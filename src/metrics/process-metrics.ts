@@ -1,6 +1,6 @@
 import { readdirSync, statfsSync } from 'node:fs';
 import { SECOND_MS } from '../lib/time.ts';
-import type { Sampler } from './metrics-registry.ts';
+import { label, type Sampler } from './metrics-registry.ts';
 
 export interface ProcessMetricsOptions {
   version: string;
@@ -19,7 +19,7 @@ export function createProcessSampler({
   dataDir,
   retentionMs,
 }: ProcessMetricsOptions): Sampler {
-  const build = { version, roles: roles.join(',') };
+  const build = `${label('version', version)},${label('roles', roles.join())}`;
   return (put) => {
     put('wattline_build_info', 1, build);
     put('wattline_stream_retention_seconds', retentionMs / SECOND_MS);

@@ -40,7 +40,7 @@ export function addStreamMetrics(
     for (const [workgroup, reasons] of refused) {
       if (workgroup !== UNKNOWN && !workgroups.get(workgroup)) continue;
       for (const [reason, count] of reasons)
-        put('wattline_stream_rejected_total', count, { workgroup, reason });
+        put('wattline_stream_rejected_total', count, labelsOf({ id: workgroup }).and('reason', reason));
     }
   });
 

@@ -6,7 +6,7 @@ import { withLag } from '../operate/with-lag.ts';
 import { type EventDelays, eventDelayBoundsSeconds } from '../pipeline/event-delays.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 import type { MetricsContext } from './metrics-context.ts';
-import type { MetricLabels, PutSample } from './metrics-registry.ts';
+import { label, type MetricLabels, type PutSample } from './metrics-registry.ts';
 import { labelsOf, type WorkgroupLabels } from './workgroup-labels.ts';
 
 /** What a worker has in memory. */
@@ -59,7 +59,8 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
       if (workgroup && isOwn(shard)) putWorkgroup(put, shard, workgroup);
     }
     for (const [channel, outcomes] of view?.alertsSent() ?? [])
-      for (const [outcome, count] of outcomes) put('wattline_alerts_sent_total', count, { channel, outcome });
+      for (const [outcome, count] of outcomes)
+        put('wattline_alerts_sent_total', count, `${label('channel', channel)},${label('outcome', outcome)}`);
     for (const [
       {
         config,
@@ -100,7 +101,7 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
   return {
     events: {
       onStageEnded({ workgroupId, stage, durationMs, hasFailed }) {
-        durations.observe({ stage }, durationMs / SECOND_MS);
+        durations.observe(label('stage', stage), durationMs / SECOND_MS);
         const counts = failures.get(workgroupId) ?? new Map<string, number>();
         // A counter begins at 0, so that its first increase is seen.
         failures.set(workgroupId, counts.set(stage, (counts.get(stage) ?? 0) + (hasFailed ? 1 : 0)));

@@ -22,7 +22,7 @@ export const alertListSchema = z
             .meta({ description: 'It was there when the alerts began, so no channel was told' }),
           snoozed: z.boolean(),
           seenBy: z.string().nullable(),
-          told: z.array(z.string()).meta({ description: 'Channels that were told' }),
+          told: z.array(z.string()).meta({ description: 'Channels that have taken its message' }),
         }),
       )
       .meta({ description: `The most important first; at most ${ALERTS_LISTED_MAX}` }),

@@ -3,7 +3,6 @@ import type { LandedImport } from '../import/newest-imports.ts';
 import { TransientError } from '../lib/errors.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { assignmentOf } from '../pipeline/assignment.ts';
-import { importsClosed, importsNewestClosed } from '../pipeline/offline-operations.ts';
 import type { ShardStatus, UnfinishedImport } from '../warehouse/shard-status.ts';
 import type { AsJson } from '../worker-rpc/rpc-wire.ts';
 import type { Control } from '../worker-rpc/worker-rpc.ts';
@@ -52,6 +51,7 @@ export async function readKnownImports(
       return { imports: heldBySomebody(written) };
     case 'not-running':
       try {
+        const { importsClosed } = await import('../pipeline/offline-operations.ts');
         const imports = await importsClosed(assignmentOf(config, workgroup), clock);
         return { imports: imports.map((one) => ({ ...one, isUnderWay: false })) };
       } catch (error) {
@@ -76,6 +76,7 @@ export async function readNewestImports(
   if (asked.kind === 'answer') return asked.answer;
   if (asked.kind === 'failed') return [];
   try {
+    const { importsNewestClosed } = await import('../pipeline/offline-operations.ts');
     return await importsNewestClosed(assignmentOf(config, workgroup), clock);
   } catch (error) {
     if (error instanceof TransientError) return [];

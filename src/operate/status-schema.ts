@@ -61,7 +61,7 @@ export const statusSchema = z
           .number()
           .int()
           .nullable()
-          .meta({ description: 'Messages behind the head; null if unknown' }),
+          .meta({ description: 'Messages that are not read yet; null if unknown' }),
         lagSeconds: z.number().nullable(),
       }),
       rollup: z.object({ ...stageShape, batchId: z.string().nullable() }),

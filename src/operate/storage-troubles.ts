@@ -6,7 +6,7 @@ import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
 import { checkLmdbFile } from '../stream/log/check-lmdb-file.ts';
-import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/lmdb-log.ts';
+import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
 import type { LocalWorkers } from '../worker-rpc/local-workers.ts';
 import { readControlFile } from '../worker-rpc/rpc-file.ts';
 

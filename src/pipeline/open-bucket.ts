@@ -227,11 +227,11 @@ export async function openWorkgroupBucket(
         throw error;
       }
     },
-    async rest(idle) {
+    async noteHibernation(idle) {
       if (lost) throw lost;
       try {
         await collection.interrupt();
-        await owner.rest(idle, closing.signal);
+        await owner.noteHibernation(idle, closing.signal);
         return state();
       } catch (error) {
         if (error instanceof StaleOwnerError) lost = error;

@@ -65,8 +65,8 @@ export interface Operations extends OwnerOperations {
   commit: { args: { isComplete: boolean }; result: BucketState | undefined };
   /** Looks for a commit of another owner, see `WorkgroupBucket.look`. */
   lookAtBucket: { args: { sequence: number }; result: undefined };
-  /** Notes in the bucket that the workgroup hibernates, see `WorkgroupBucket.rest`. Undefined if no bucket is configured. */
-  rest: { args: IdleNote; result: BucketState | undefined };
+  /** Notes in the bucket that the workgroup hibernates, see `WorkgroupBucket.noteHibernation`. Undefined if no bucket is configured. */
+  noteHibernation: { args: IdleNote; result: BucketState | undefined };
   /** The state in the bucket without a commit. Undefined if no bucket is configured. */
   bucketState: { args: undefined; result: BucketState | undefined };
   status: { args: undefined; result: ShardStatus };
@@ -184,7 +184,8 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
     await bucket?.look(sequence);
     return undefined;
   },
-  rest: async ({ bucket }, idle, signal) => bucket && untilAborted(bucket.rest(idle), signal),
+  noteHibernation: async ({ bucket }, idle, signal) =>
+    bucket && untilAborted(bucket.noteHibernation(idle), signal),
   bucketState: async ({ bucket }) => bucket?.state(),
   status: ({ shard }) => shard.status(),
   alertFacts: ({ shard, assignment, clock }, { known }) =>
@@ -266,7 +267,7 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
   backfillGaps: ({ backfills }, { upstream }) => backfills.gaps(upstream),
 };
 
-/** Without the same key a correction would be stored twice. If this machine is lost before the next commit, it would be lost without a second request. */
+/** Without the same key a correction would be stored twice. If this machine is lost before the next commit, the correction is lost with it, and the caller must send it again. */
 function sendAgain({ key }: CorrectionRequest): string {
   return key === undefined
     ? 'look at the list of corrections later, and send it again if it is missing'

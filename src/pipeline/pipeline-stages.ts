@@ -181,7 +181,7 @@ export function createStages(options: StagesOptions): PipelineStages {
         const { sequence, currentDueInMs: againInMs, fill, head } = published;
         status.update(workgroupId, 'publish', { generation: sequence, generationAtMs: head?.createdAtMs });
         const { bucket } = status.of(workgroupId);
-        // Reports read the bucket until then, and again from when the shard is closed.
+        // Reports read the bucket while the lake of this machine is not complete, and after the shard was closed.
         if (bucket?.fill && !signal.aborted)
           status.note(workgroupId, { bucket: { ...bucket, isLakeComplete: fill === undefined, fill } });
         const found = await pipeline.run(workgroupId, 'status', undefined);

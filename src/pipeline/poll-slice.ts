@@ -31,10 +31,10 @@ export interface PollResult {
   quarantined: number;
   /** True if the head was reached, false if the time of the slice was over. */
   upToDate: boolean;
-  /** Append time of the newest landed message. */
+  /** Store time of the newest landed message. */
   lastStoreTimeMs: UtcMs | undefined;
   nextOffset: bigint | undefined;
-  /** Messages behind the head, if the server reports them. */
+  /** Messages that are not read yet, if the server reports their number. */
   lagMessages: number | undefined;
 }
 

@@ -19,7 +19,7 @@ export interface WorkgroupBucket {
   /** Set when another worker has claimed the workgroup. Nothing may be done with the shard then. */
   lost(): StaleOwnerError | undefined;
   /**
-   * Commits what has changed since the last commit: the newest generation, with a snapshot of the warehouse. Sends nothing without a change.
+   * Commits what has changed since the last commit: the newest generation, with a snapshot of the warehouse. Uploads nothing without a change.
    * Concurrent calls share one commit, which begins after their calls.
    * @param isComplete publishes first what is new
    * @throws StaleOwnerError if another worker has claimed the workgroup
@@ -33,10 +33,10 @@ export interface WorkgroupBucket {
    */
   look(sequence: number): Promise<void>;
   /**
-   * Adds a commit which says that the workgroup has nothing to do. To be called after a complete commit.
+   * Adds a commit which says that the workgroup hibernates. To be called after a complete commit.
    * @throws as `commit` does
    */
-  rest(idle: IdleNote): Promise<BucketState>;
+  noteHibernation(idle: IdleNote): Promise<BucketState>;
   /** Commits what is left, for at most 4 s, and stops. A failure is logged. */
   close(): Promise<void>;
 }

@@ -21,7 +21,7 @@ export interface WorkgroupStatus {
     /** The transport of the last read. */
     transport?: Transport | undefined;
     upToDate?: boolean | undefined;
-    /** Messages behind the head, if the upstream reports them. */
+    /** Messages that are not read yet, if the upstream reports their number. */
     lagMessages?: number | undefined;
     /** Age of the newest landed message, while there are newer ones. 0 at the head. */
     lagSeconds?: number | undefined;

@@ -46,8 +46,8 @@ export interface ReplicaOwner {
   /** The newest commit. */
   head(): ReplicaCommit;
   /**
-   * Copies a generation of the local lake, with its snapshot: first the objects that the replica lacks, then the commit. Sends nothing if the newest
-   * commit is a copy of it. If it fails, the replica has the commit before, or the new one; the next call finds out.
+   * Copies a generation of the local lake, with its snapshot: first the objects that the replica lacks, then the commit. Uploads nothing if the
+   * newest commit is a copy of it. If it fails, the replica has the commit before, or the new one; the next call finds out.
    * @throws StaleOwnerError if another worker has claimed the workgroup. Then this owner is over
    * @throws TransientError if the same call, or one with a later generation, can succeed later
    */
@@ -61,10 +61,10 @@ export interface ReplicaOwner {
   /** Looks for a later commit with one request. Later commits are of another owner. @throws StaleOwnerError if it finds one */
   look(signal?: AbortSignal): Promise<void>;
   /**
-   * Adds a commit with the content of the newest one, which says that the owner rests.
+   * Adds a commit with the content of the newest one, which says that the workgroup hibernates.
    * @throws as `mirror` does
    */
-  rest(idle: IdleNote, signal?: AbortSignal): Promise<void>;
+  noteHibernation(idle: IdleNote, signal?: AbortSignal): Promise<void>;
   /** True if the last collection of any owner began more than an hour ago. */
   isCollectionDue(): boolean;
   /**
@@ -224,7 +224,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     return bundled.length;
   }
 
-  async function rest(idle: IdleNote, signal?: AbortSignal): Promise<void> {
+  async function noteHibernation(idle: IdleNote, signal?: AbortSignal): Promise<void> {
     await settlePending(signal);
     const commit: ReplicaCommit = {
       ...head,
@@ -242,7 +242,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
   return {
     epoch,
     head: () => head,
-    rest: (idle, signal) => inTurn(() => rest(idle, signal)),
+    noteHibernation: (idle, signal) => inTurn(() => noteHibernation(idle, signal)),
     mirror: (generation, signal) => inTurn(() => mirror(generation, signal)),
     unbundle,
     look: (signal) =>

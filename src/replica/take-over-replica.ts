@@ -19,7 +19,7 @@ export interface TakeOverOptions {
   hasPublished?: boolean;
   /** Claims of this process. Default: none. */
   claims?: UnusedClaims;
-  /** The claim fails after this time, so that another worker can try it. The restore can take longer. Default: 15,000. */
+  /** The claim fails after this time, so that another worker can try it. The restore can take longer. Default: `CLAIM_WITHIN_MS`. */
   claimWithinMs?: number;
   /** Files of `prepareTakeOver`, which shorten the restore. They need not exist. Default: none. */
   prepared?: PreparedRestore;

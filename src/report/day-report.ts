@@ -147,8 +147,8 @@ export interface Chosen {
 }
 
 /**
- * The days of the range as "chosen", for the following statements; the days that count in the requested answer as "counted"; and, if
- * sources are added up, the energy by device as "device_day".
+ * Makes the tables that the following statements read: "chosen" has the days of the range, "counted" those that count in the requested answer, and, if
+ * sources are added up, "device_day" has the energy by device.
  */
 export function chooseDays(query: DayQuery, generation: Generation): Chosen {
   const { startDay, endDay, devices, bySource } = query;

@@ -195,7 +195,7 @@ export function openedGeneration(
 }
 
 /** Failures with a cause that the caller can understand. The messages of their errors are not for callers, because they name paths and buckets. */
-const reasons: Readonly<Record<string, string>> = {
+export const lakeFailureReasons: Readonly<Record<string, string>> = {
   CacheTooSmall: 'the answer needs more data than the cache of this server can hold; ask for fewer days',
   CacheBusy: 'running reports use the whole cache of this server; ask again in a moment',
   DiskFull: 'the disk of this server is full; ask again when it has space',
@@ -209,7 +209,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** A failure of the storage is not an error of the request, which can succeed later. */
 function unavailable(cause: unknown): never {
   if (cause instanceof StreamError) throw cause;
-  const reason = reasons[errorCode(cause) ?? ''] ?? 'the published data cannot be read now';
+  const reason = lakeFailureReasons[errorCode(cause) ?? ''] ?? 'the published data cannot be read now';
   const error = new StreamError('StorageUnavailable', reason, {}, 1);
   error.cause = cause;
   throw error;

@@ -1,4 +1,4 @@
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { StreamError } from '../contract/stream-errors.ts';
 import { createFairSlots } from '../lib/fair-slots.ts';
 import { sqlString } from '../lib/sql-text.ts';
@@ -33,6 +33,7 @@ export interface QueryPool {
 const RETRY_AFTER_SECONDS = 2;
 
 export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPool> {
+  const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(options.threads),
     memory_limit: `${options.memoryMegabytes}MiB`,

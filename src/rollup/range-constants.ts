@@ -17,6 +17,7 @@ export const rangeConstants = {
     meaning: 'if two readings are further apart, a bound between them is an estimate',
     reason: 'production and consumption change much within two hours',
   },
+  // Inputs look for readings that come again a little further ahead: `CLOCK_MS` of find-stored.ts.
   future_ms: {
     value: 600_000,
     unit: 'ms',

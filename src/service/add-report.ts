@@ -50,6 +50,7 @@ export async function addReport(
   });
   registerUploadRoutes(app, {
     take: (workgroupId, request) => control.ask(workgroupId, 'upload', request),
+    recheck: access.recheck,
     dataDir: config.dataDir,
     audit,
     workgroups,

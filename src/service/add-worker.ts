@@ -53,7 +53,7 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   redis: RedisConnection | undefined;
   /** The lakes of the bucket. Undefined if no bucket is configured. */
   bucket: BucketLake | undefined;
-  /** Its start is over. */
+  /** Its check at the start of the service has ended. */
   probe: BucketProbe;
   /** Called when the bucket has a new commit of a workgroup that this worker owns. */
   onCommitted?: (workgroupId: string, sequence: number) => void;
@@ -96,7 +96,7 @@ export async function addWorker(
     hasNews,
     ...(onCommitted && { onCommitted }),
     onEventDelays: events.onEventDelays,
-    // Shards are opened while the worker starts.
+    // A shard can land messages before `startWorker` has returned.
     onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
   });
   /** Answers other processes of this machine, and of other machines. */

@@ -42,11 +42,11 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     options;
   /** What the workgroups that are about to be closed have of their streams. */
   const ends = new Map<string, StreamEnd>();
-  const resting = new Map<string, WorkgroupStatus>();
+  const hibernated = new Map<string, WorkgroupStatus>();
 
   const isCovered = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId).length > 0;
 
-  async function isAtRest(workgroupId: string): Promise<boolean> {
+  async function isDone(workgroupId: string): Promise<boolean> {
     // A workgroup that hibernates is not judged, and a silent one is what people want to learn.
     if (isCovered(workgroupId)) return false;
     const imports = await pipeline.run(workgroupId, 'importState', undefined);
@@ -69,7 +69,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
       if (config.storage.s3) {
         await stages.commit(workgroupId, new AbortController().signal, true);
         const note = idleNoteOf(assignmentOf(workgroupId), ends.get(workgroupId)!, clock.now());
-        await pipeline.run(workgroupId, 'rest', note);
+        await pipeline.run(workgroupId, 'noteHibernation', note);
       } else await pipeline.run(workgroupId, 'snapshot', undefined);
       return true;
     } catch (error) {
@@ -87,24 +87,24 @@ export function createHibernation(options: HibernationOptions): Hibernation {
       if (state === 'behind') return state;
       const written = state === 'idle' ? readStatus(config.dataDir, workgroupId) : undefined;
       if (!written && !status.of(workgroupId).isHibernated) status.note(workgroupId, { isHibernated: true });
-      resting.set(workgroupId, written ?? status.of(workgroupId));
+      hibernated.set(workgroupId, written ?? status.of(workgroupId));
       return state;
     },
     mayHibernate: async (workgroupId) =>
-      (await isAtRest(workgroupId)) && (await hasAllOfStream(workgroupId)) && (await storeAll(workgroupId)),
+      (await isDone(workgroupId)) && (await hasAllOfStream(workgroupId)) && (await storeAll(workgroupId)),
     async onHibernated(workgroupId) {
       const end = ends.get(workgroupId);
       ends.delete(workgroupId);
       if (end) await idleNotes.write(assignmentOf(workgroupId), end);
       status.note(workgroupId, { isHibernated: true, troubles: [] });
-      resting.set(workgroupId, status.of(workgroupId));
+      hibernated.set(workgroupId, status.of(workgroupId));
       // No later change writes it. Stages report a full disk.
       void status.flush().catch(() => undefined);
     },
     async beforeOpen(workgroupId) {
-      resting.delete(workgroupId);
+      hibernated.delete(workgroupId);
       await idleNotes.remove(assignmentOf(workgroupId));
     },
-    statusOf: (workgroupId) => resting.get(workgroupId),
+    statusOf: (workgroupId) => hibernated.get(workgroupId),
   };
 }

@@ -1,6 +1,6 @@
 import type { HealthCheck } from '../http/health-routes.ts';
 import { TerminalError } from '../lib/errors.ts';
-import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/lmdb-log.ts';
+import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 
 const LISTED_MAX = 20;

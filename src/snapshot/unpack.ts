@@ -1,4 +1,4 @@
-import { createHash, webcrypto } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncPath } from '../lib/durable-files.ts';
@@ -11,6 +11,7 @@ import {
   type PackMap,
   type PackObject,
 } from './pack-format.ts';
+import { readBlocks, sha256OfBlock } from './read-blocks.ts';
 import { missing, readPackMap } from './read-pack.ts';
 
 export interface UnpackOptions {
@@ -104,19 +105,24 @@ async function unpackChanged(
   { file, write, signal }: { file: FileHandle; write: Write; signal: AbortSignal | undefined },
 ): Promise<void> {
   const { fileBytes, packs, blocks } = map;
-  const all = blocks.map((place, index) => ({ index, ...place }));
-  for (let from = 0; from < all.length; from += BATCH) {
+  const read = async (target: Uint8Array, position: number) => {
+    for (let filled = 0; filled < target.length; ) {
+      const { bytesRead } = await file.read(target, filled, target.length - filled, position + filled);
+      if (bytesRead === 0) throw new Error('the file was cut while it was restored');
+      filled += bytesRead;
+    }
+  };
+  for await (const batch of readBlocks(fileBytes, read)) {
     signal?.throwIfAborted();
+    const changed = batch.filter(({ index, bytes }) => !sha256OfBlock(bytes).equals(blocks[index]!.sha256));
     await Promise.all(
-      all.slice(from, from + BATCH).map(async (place) => {
-        const { start, length } = blockRange(place.index, fileBytes);
-        const bytes = Buffer.allocUnsafeSlow(length);
-        const { bytesRead } = await file.read(bytes, 0, length, start);
-        if (bytesRead === length && (await sha256Of(bytes)).equals(place.sha256)) return;
+      changed.map(async ({ index }) => {
+        const place = { index, ...blocks[index]! };
         const pack = packs[place.pack]!;
         const packed =
           (await store.getRange(pack.key, place.offset, place.length, signal)) ?? missing(store, pack.key);
         const damaged = (what: string) => damagedObject(store.address, pack.key, what);
+        const { start, length } = blockRange(index, fileBytes);
         await write(await blockOf(packed, place, length, damaged), start);
       }),
     );
@@ -176,22 +182,16 @@ async function blockOf(
   size: number,
   damaged: (what: string) => Error,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // With chunks of this size a block is decompressed by one call of a thread, and not by sixteen.
+  // With chunks of more than a block, a block is decompressed by one call of a thread. With a full chunk there would be a second call, for nothing.
+  const chunkSize = Math.max(size + 1, CHUNK_BYTES_MIN);
   const raw =
     place.length === size
       ? packed
-      : await decompress(packed, { maxOutputLength: size, chunkSize: Math.max(size, CHUNK_BYTES_MIN) }).catch(
-          () => {
-            throw damaged(`block ${place.index} cannot be decompressed`);
-          },
-        );
+      : await decompress(packed, { maxOutputLength: size, chunkSize }).catch(() => {
+          throw damaged(`block ${place.index} cannot be decompressed`);
+        });
   const bytes = raw as Uint8Array<ArrayBuffer>;
-  if (bytes.length !== size || !(await sha256Of(bytes)).equals(place.sha256))
+  if (bytes.length !== size || !sha256OfBlock(bytes).equals(place.sha256))
     throw damaged(`block ${place.index} is damaged`);
   return bytes;
-}
-
-/** In a thread of Node. */
-async function sha256Of(bytes: Uint8Array<ArrayBuffer>): Promise<Buffer> {
-  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes));
 }

@@ -1,11 +1,9 @@
-import { createHash, webcrypto } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { constants } from 'node:zlib';
 import type { FrozenFile } from '../warehouse/frozen-file.ts';
 import {
   type BlockPlace,
-  blockCount,
-  blockRange,
   compress,
   encodeMap,
   MAGIC,
@@ -13,6 +11,7 @@ import {
   type PackMap,
   type PackObject,
 } from './pack-format.ts';
+import { readBlocks, sha256OfBlock } from './read-blocks.ts';
 
 export interface WritePackOptions {
   /** The name of the object that the pack becomes. Its parts have names that begin with it. */
@@ -35,12 +34,10 @@ export interface WrittenPack {
 }
 
 const ZSTD_LEVEL = 3;
-/** Blocks in memory at the same time. */
-const BATCH = 8;
 
 /**
- * Writes the blocks that have changed since the pack before, and the map of all blocks. Hashing and compression run in the threads of Node, so the
- * event loop stays free. Memory does not depend on the size of the file.
+ * Writes the blocks that have changed since the pack before, and the map of all blocks. Compression runs in the threads of Node, and the event loop
+ * is free after a few blocks. Memory does not depend on the size of the file.
  *
  * Many blocks are written as several files, because a store can refuse a large object: parts, which have blocks only, and the pack with the map.
  */
@@ -54,9 +51,8 @@ export async function writePack(
   const files: WrittenPack['files'] = [];
   let output = await createOutput(newPath());
   try {
-    const count = blockCount(source.bytes);
     let blocksWritten = 0;
-    for (let from = 0; from < count; from += BATCH) {
+    for await (const batch of readBlocks(source.bytes, source.read)) {
       signal?.throwIfAborted();
       if (output.bytes() >= partBytesMax) {
         const part = await output.finish(partKey(key, files.length + 1));
@@ -64,14 +60,12 @@ export async function writePack(
         files.push(part);
         output = await createOutput(newPath());
       }
-      const size = Math.min(BATCH, count - from);
-      const batch = await readBatch(source, from, size);
       const places = await Promise.all(
-        batch.map(async (bytes, at) => {
-          const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes));
-          const before = previous?.blocks[from + at];
+        batch.map(async ({ index, bytes }) => {
+          const sha256 = sha256OfBlock(bytes);
+          const before = previous?.blocks[index];
           // The head of a file is small and always changes. In its own pack a pack can be told from that of another file.
-          if (before?.sha256.equals(sha256) && from + at > 0) return { kept: before, sha256 };
+          if (before?.sha256.equals(sha256) && index > 0) return { kept: before, sha256 };
           const packed = await compress(bytes, {
             params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
           });
@@ -101,17 +95,6 @@ export async function writePack(
 /** The name of a part of a pack. */
 function partKey(key: string, number: number): string {
   return key.replace(/\.pack$/, `-${number}.pack`);
-}
-
-async function readBatch(source: FrozenFile, from: number, size: number): Promise<Buffer<ArrayBuffer>[]> {
-  const first = blockRange(from, source.bytes);
-  const last = blockRange(from + size - 1, source.bytes);
-  const all = Buffer.alloc(last.start + last.length - first.start);
-  await source.read(all, first.start);
-  return Array.from({ length: size }, (_, at) => {
-    const { start, length } = blockRange(from + at, source.bytes);
-    return all.subarray(start - first.start, start - first.start + length);
-  });
 }
 
 /** The index of the pack that is written in its own map. */

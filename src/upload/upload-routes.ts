@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Access } from '../access/access.ts';
 import { admit, type Gate } from '../access/admit.ts';
+import type { Grant } from '../access/grant.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { StreamError } from '../contract/stream-errors.ts';
@@ -28,6 +30,8 @@ export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
   dataDir: string;
   workgroups: Pick<Workgroups, 'get'>;
   take: AskToTake;
+  /** See `Access`. */
+  recheck: Access['recheck'];
   clock: Clock;
   logger: Logger;
 }
@@ -120,7 +124,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
   const { workgroups } = options;
   const gate = { ...options, groupsOf: (id: string) => workgroups.get(id)?.deviceGroups };
 
-  async function guard(request: FastifyRequest): Promise<{ workgroup: WorkgroupConfig; actor: string }> {
+  async function guard(request: FastifyRequest): Promise<{ workgroup: WorkgroupConfig; grant: Grant }> {
     const { workgroupId } = request.params as { workgroupId: string };
     const { devices, grant } = admit(gate, authenticationOf(request), workgroupId, ['data:write']);
     if (devices !== 'all')
@@ -132,7 +136,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
         },
       );
     formatOf(request);
-    return { workgroup: workgroups.get(workgroupId)!, actor: `token:${grant.tokenId} ${grant.subject}` };
+    return { workgroup: workgroups.get(workgroupId)!, grant };
   }
   const admitted = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof guard>>>();
 
@@ -178,7 +182,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           },
         },
         async (request, reply) => {
-          const { workgroup, actor } = admitted.get(request)!;
+          const { workgroup, grant } = admitted.get(request)!;
           if (request.validationError) throw request.validationError;
           const { name = 'http', again, dryRun, ...said } = request.query as z.output<typeof querySchema>;
           const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
@@ -197,6 +201,9 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           reply.header('Cache-Control', 'no-store');
           if (path === undefined) return { outcome: 'checked', accepted: rows };
           try {
+            // A body waits for those before it, and meanwhile its token can be revoked.
+            options.recheck(grant);
+            const actor = `token:${grant.tokenId} ${grant.subject}`;
             const taken = { path, name, actor, again, requestId: request.id };
             return answerOf(await options.take(workgroup.id, taken), workgroup.id);
           } finally {

@@ -15,7 +15,7 @@ export interface Checkpoint {
   nextOffset: Offset;
   /** The highest landed offset; undefined if nothing of this log has landed. */
   lastOffset: Offset | undefined;
-  /** Append time of the latest message that has landed. */
+  /** Store time of the latest message that has landed. */
   lastStoreTimeMs: UtcMs | undefined;
   /** The last batch of this origin; 0 if there was none. */
   batchId: number;

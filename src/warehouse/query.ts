@@ -1,4 +1,4 @@
-import { type DuckDBConnection, type DuckDBValue, listValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
 import { insertSafely } from './empty-inserts.ts';
 import { loadSql } from './load-sql.ts';
 
@@ -55,6 +55,8 @@ async function readRows<Row extends Record<string, DuckDBValue>>(
   sql: string,
   { text, parameters }: { text: string; parameters: SqlParameters },
 ): Promise<Row[]> {
+  // Loaded here, because commands that open no database need statements, too.
+  const { listValue } = await import('@duckdb/node-api');
   const values = Object.entries(parameters).map(([key, value]) => [
     key,
     Array.isArray(value) ? listValue(value) : value,

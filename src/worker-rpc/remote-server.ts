@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { bearerToken } from '../access/bearer.ts';
 import type { CheckedCall, ProcessTokens } from '../access/process-token.ts';
 import { errorCode, errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createServer } from '../lib/node-http.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { bearerToken } from '../access/bearer.ts';
 import { TerminalError } from '../lib/errors.ts';
+import { createServer } from '../lib/node-http.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { ProcessTokens } from '../access/process-token.ts';
+import { request } from '../lib/node-http.ts';
 import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { WorkerAddress } from './owner-directory.ts';

@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import { TerminalError, TransientError } from '../lib/errors.ts';
+import { request } from '../lib/node-http.ts';
 import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
 import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import { MINUTE_MS } from '../lib/time.ts';

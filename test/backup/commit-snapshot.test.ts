@@ -7,11 +7,11 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { listSequences } from '../../src/publish/lake-commit.ts';
 import { commitPath, lakePaths } from '../../src/publish/lake-layout.ts';
+import { publish } from '../../src/publish/publish.ts';
 import { retainLake } from '../../src/publish/retain-lake.ts';
 import { packsOf } from '../../src/snapshot/take-snapshot.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
-import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { landMessages, WORKGROUP } from '../publish/support.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
@@ -46,7 +46,7 @@ async function openSnapshots() {
     },
     async snapshot() {
       await landMessages(shard, { count: 2, storeTimeMs: TEST_START_MS + ++count * 1_000 });
-      await publishAndRenew(shard, options);
+      await publish(shard, options);
       return commitSnapshot(shard, options);
     },
     /** The packs of the snapshots of all generations. */

@@ -3,6 +3,7 @@ import { type Category, categorize, isAcceptable, saysDoubt } from '../../bench/
 import { isolate } from '../../bench/truth/isolate.ts';
 import type { TrueDay } from '../../bench/truth/knowledge.ts';
 import { benchTruth } from '../../bench/truth.ts';
+import { rounds } from '../support/rounds.ts';
 
 const HOUR_MS = 3_600_000;
 const INSTALLED_W = 5_000;
@@ -132,7 +133,7 @@ describe('npm run bench -- truth', () => {
   };
 
   test('prints a table by fault and by configuration, and the same ones again', async () => {
-    const args = ['--fault', 'rollover', '--count', '60', '--worst', '3'];
+    const args = ['--fault', 'rollover', '--count', String(rounds(20, 60)), '--worst', '3'];
     const { text, ratios } = await run(...args);
     expect(text).toMatch(/^rollover +\d+ +\d+ +\d+/m);
     expect(text).toMatch(/^Configuration +Rec +Days +Exact +Near +Flagged +Silent +Absurd +Missing +Thrown/m);
@@ -143,7 +144,7 @@ describe('npm run bench -- truth', () => {
   });
 
   test('rolls up day by day where that is asked for, and has the same days', async () => {
-    const args = ['--fault', 'rollover', '--count', '30'];
+    const args = ['--fault', 'rollover', '--count', String(rounds(20, 30))];
     const daysOf = ({ text }: { text: string }) => /^total +(\d+) +(\d+)/m.exec(text)!.slice(1);
     const days = daysOf(await run(...args, '--by-day'));
     expect(Number(days[1])).toBeGreaterThan(6);

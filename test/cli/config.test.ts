@@ -64,6 +64,51 @@ describe.concurrent('config check', () => {
     expect(again.code).toBe(0);
   });
 
+  test('prints every quantity with its unit, and the print means the same configuration', async () => {
+    const yaml = `
+stream: { deviceTimeout: 15m }
+limits: { readHold: 10s }
+alerts:
+  checkEvery: 45s
+  conditions: { deviceSilent: { limit: 3h, for: 10m }, deviceIdle: { limit: 3 }, coverage: { limit: 0.8 } }
+workgroups:
+  - id: home
+    energyStreams:
+      - { table: solar, field: power, method: power_curve, maxPower: 10 kW, maxGap: 2h, interval: 15m }
+      - { table: grid, field: wh, method: total_energy, jitter: 100 Wh }
+    inputs:
+      mqtt:
+        - id: victron
+          url: mqtt://127.0.0.1
+          request: { topic: keepalive, every: 30s }
+          rules: [{ topic: t, table: solar, device: x, fields: { power: payload } }]
+`;
+    const { code, stdout } = await check('units.yaml', yaml);
+    expect(code).toBe(0);
+    expect(parse(stdout)).toMatchObject({
+      stream: { retention: '1h', deviceTimeout: '15m' },
+      limits: { readHold: '10s', authenticationTimeout: '5s' },
+      alerts: {
+        checkEvery: '45s',
+        conditions: {
+          deviceSilent: { limit: '3h', for: '10m' },
+          deviceIdle: { limit: 3, for: '0ms' },
+          coverage: { limit: 0.8 },
+          disk: { limit: 0.1, for: '5m' },
+        },
+      },
+      workgroups: [
+        {
+          energyStreams: [{ maxPower: '10000 W', maxGap: '2h', interval: '15m' }, { jitter: '100 Wh' }],
+          inputs: { mqtt: [{ request: { every: '30s' } }] },
+        },
+      ],
+    });
+    const json = async (name: string, text: string) =>
+      JSON.parse((await check(name, text, { args: ['--json'] })).stdout).config;
+    expect(await json('again.yaml', stdout)).toEqual(await json('units.yaml', yaml));
+  });
+
   test('with --json it prints one JSON document and nothing else', async () => {
     const { code, stdout, stderr } = await check('json.yaml', site, {
       args: ['--json'],

@@ -11,7 +11,7 @@ import { registerHooks } from 'node:module';
 import { writeSync } from 'node:fs';
 registerHooks({
   load(url, context, next) {
-    const engine = /node_modules\\/(@duckdb\\/node-api|lmdb|undici|fastify|bullmq|@electric-sql)\\//.exec(url);
+    const engine = /node_modules\\/(@duckdb\\/node-bindings|lmdb|undici|fastify|bullmq|@electric-sql)\\//.exec(url);
     if (engine) writeSync(2, 'loads ' + engine[1] + '\\n');
     return next(url, context);
   },
@@ -21,8 +21,10 @@ test.for([
   { args: ['version'], code: 0, isLoading: false },
   { args: ['token', 'list'], code: 0, isLoading: false },
   { args: ['config', 'check'], code: 0, isLoading: false },
+  { args: ['status'], code: 3, isLoading: false },
+  { args: ['--help'], code: 0, isLoading: false },
   // Shows that this test sees the engines.
-  { args: ['status'], code: 3, isLoading: true },
+  { args: ['exports', 'list'], code: 0, isLoading: true },
 ])('wattline $args loads an engine: $isLoading', async ({ args, code, isLoading }) => {
   const cwd = tempDir();
   const script = join(cwd, 'preload.mjs');

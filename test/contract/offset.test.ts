@@ -37,7 +37,7 @@ describe('nextOffset', () => {
 });
 
 describe('offsets', () => {
-  it('have the order of append times and contain them', () => {
+  it('have the order of store times and contain them', () => {
     fc.assert(
       fc.property(instant, instant, fc.bigInt({ min: 0n, max: 2n ** 20n - 1n }), (a, b, sequence) => {
         expect(offsetMs(offsetOf(a) + sequence)).toBe(a);

@@ -208,7 +208,7 @@ describe('a message', () => {
       'invalid_store_time',
       '9999',
     ],
-    ['it has no append time', without('store_time'), 'invalid_store_time', 'store_time'],
+    ['it has no store time', without('store_time'), 'invalid_store_time', 'store_time'],
     ['its data are no map', { ...telemetry, data: [1] }, 'invalid_data', 'not an array'],
     ['it has no data', without('data'), 'invalid_data', 'missing'],
     [

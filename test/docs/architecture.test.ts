@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parts } from '../support/architecture.ts';
 import { findImports, readSources } from '../support/find-imports.ts';
@@ -51,18 +51,31 @@ const ways = below('## The way of a message')
   .slice(1)
   .map((text) => ({
     name: text.split('\n')[0]!,
-    files: [...text.matchAll(/^\d\. \[(.+?)\]\(\.\.\/(.+?)\)/gm)].map(([, shown, path]) => ({
-      shown,
-      path: path!,
-    })),
+    files: [...text.matchAll(/^\d\. \[(.+?)\]\(\.\.\/(.+?)\)(.*(?:\n {3}.*)*)/gm)].map(
+      ([, shown, path, says]) => ({
+        shown,
+        path: path!,
+        helpers: words(says!).filter((word) => word.endsWith('.ts')),
+        names: words(says!).filter((word) => /^[a-z]+(?:[A-Z][a-zA-Z]*)?$/.test(word)),
+      }),
+    ),
     count: [...text.matchAll(/^\d+\. /gm)].length,
   }));
 
+const sources = readSources(repositoryRoot);
+/** The path of a file that is named without its folder, since no two files have one name. */
+const pathOf = (name: string) =>
+  sources.find(({ path }) => basename(path) === name)?.path ?? `no file ${name}`;
+const textOf = (path: string) => sources.find((source) => source.path === path)?.text ?? '';
+
 const linked = new Set(
-  readSources(repositoryRoot)
-    .flatMap(findImports)
-    .flatMap(({ file, target }) => [`${file} ${target}`, `${target} ${file}`]),
+  sources.flatMap(findImports).flatMap(({ file, target }) => [`${file} ${target}`, `${target} ${file}`]),
 );
+
+/** A file without its imports and comments, which also name what other files do. */
+const codeOf = (path: string) =>
+  textOf(path).replace(/^import [^;]+;$|^\s*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)$/gm, '');
+const hasWord = (text: string, word: string) => new RegExp(`\\b${word}\\b`).test(text);
 
 test('a message is followed all the way', () => {
   expect(ways.map(({ name }) => name)).toEqual([
@@ -88,12 +101,26 @@ describe.each(ways)('$name', ({ files, count }) => {
   });
 
   test('goes from file to file by imports', () => {
-    const paths = files.map(({ path }) => path);
-    const alone = paths.filter(
-      (path, index) =>
-        index > 0 && !paths.slice(0, index).some((earlier) => linked.has(`${earlier} ${path}`)),
-    );
+    const alone: string[] = [];
+    const reached = new Set<string>();
+    for (const { path, helpers } of files) {
+      for (const one of [path, ...helpers.map(pathOf)]) {
+        const isLinked = [...reached].some((earlier) => linked.has(`${earlier} ${one}`));
+        if (reached.size > 0 && !reached.has(one) && !isLinked) alone.push(one);
+        reached.add(one);
+      }
+    }
     expect(alone).toEqual([]);
+  });
+
+  test('says of each file what its code has', () => {
+    for (const { path, helpers, names } of files) {
+      const own = codeOf(path);
+      const all = [own, ...helpers.map((helper) => codeOf(pathOf(helper)))].join('\n');
+      const missing = names.filter((name) => !hasWord(all, name));
+      expect([path, missing]).toEqual([path, []]);
+      expect([path, names.some((name) => hasWord(own, name))]).toEqual([path, true]);
+    }
   });
 });
 

@@ -39,7 +39,8 @@ beforeAll(() => {
   };
   writeFileSync(join(source, 'tsconfig.json'), JSON.stringify(settings));
   symlinkSync(modules, join(source, 'node_modules'));
-  execFileSync(process.execPath, [typescript, '-p', source], { stdio: 'pipe' });
+  // The sources are checked elsewhere.
+  execFileSync(process.execPath, [typescript, '-p', source, '--noCheck'], { stdio: 'pipe' });
   execFileSync(process.execPath, [npmFile(), 'pack', '--ignore-scripts', '--pack-destination', project], {
     cwd: source,
     stdio: 'pipe',

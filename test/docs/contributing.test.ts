@@ -9,7 +9,7 @@ import { exitCodes, exitCodesHelp } from '../../src/cli/terminal/exit-codes.ts';
 import { goldenCases } from '../rollup/golden.ts';
 import { onlyInSoak } from '../support/only-in-soak.ts';
 import { linksOf, pages, repositoryRoot } from '../support/readme.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
@@ -84,7 +84,7 @@ test('docs/commands.md has the exit codes of --help', () => {
 });
 
 test('docs/commands.md has the commands that there are, and no others', async () => {
-  const { stdout } = await runCli(['--help'], { cwd: tempDir() });
+  const { stdout } = await runCommand(['--help'], { cwd: tempDir() });
   const known = [
     ...stdout
       .split('\nCommands:\n')[1]!

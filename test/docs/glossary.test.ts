@@ -42,6 +42,18 @@ test('tables that the glossary names exist', () => {
   expect(named.filter(({ name }) => !tables.has(name))).toEqual([]);
 });
 
+test('what a row says to be in a file is there', () => {
+  const named = rows.flatMap(({ lives }) =>
+    [...lives.matchAll(/`(\w+)` in \[(\S+?)\]/g)].map(([, name, path]) => ({ name: name!, path: path! })),
+  );
+  expect(named.length).toBeGreaterThan(5);
+  const isThere = ({ name, path }: { name: string; path: string }) =>
+    new RegExp(`(?:interface|type|const|function\\*?) ${name}\\b|^ {2}${name}: `, 'm').test(
+      readFileSync(join(repositoryRoot, path), 'utf8'),
+    );
+  expect(named.filter((one) => !isThere(one))).toEqual([]);
+});
+
 test('the lists that the glossary gives are those of the code', () => {
   const listOf = (word: string) =>
     [

@@ -34,3 +34,15 @@ test.each([
 ])('%s: the page has the limit of the code: %s', (heading, text) => {
   expect(sectionOf(heading)).toContain(text);
 });
+
+test('the table of events has the limits of a frame', () => {
+  const { frameMessagesMax, frameBytesMax, frameIdleMs } = limits;
+  const rowOf = (event: string) =>
+    pages
+      .get('docs/stream.md')!
+      .split('\n')
+      .find((line) => line.startsWith(`| \`${event}\` |`))!;
+  expect(rowOf('stream:latest')).toContain(`(at most ${frameMessagesMax.toLocaleString('en')})`);
+  expect(rowOf('stream:latest:data')).toContain(`at most ${frameBytesMax / 2 ** 20} MiB`);
+  expect(rowOf('stream:latest:data')).toContain(`After ${frameIdleMs / 1_000} s`);
+});

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { lakeFailureReasons } from '../../src/report/lake-reader.ts';
 import { repositoryRoot } from '../support/readme.ts';
 
 const page = readFileSync(join(repositoryRoot, 'docs', 'troubleshooting.md'), 'utf8');
@@ -29,4 +30,9 @@ test('every quoted message and event is one of the product', () => {
     (part) => part !== '' && !text.includes(part.replace(/^,\s*/, '')),
   );
   expect(unknown).toEqual([]);
+});
+
+test('every reason for which a report answers 503 is on the page', () => {
+  const words = Object.values(lakeFailureReasons).map((reason) => reason.split(';')[0]!);
+  expect(words.filter((text) => !page.includes(`| \`${text}\` |`))).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { handSum, stepSum } from './by-hand.ts';
 /** A few cases of one zone at a time: each brings energy streams of its own, which a workgroup has few of. */
 const SITE_CASES_MAX = 40;
 /** Of so many days one, so that the test stays short. */
-const DAYS_STEP = rounds(25, 5);
+const DAYS_STEP = rounds(80, 5);
 
 const sites = [...Map.groupBy(goldenCases(), ({ timezone }) => timezone)].flatMap(([timezone, cases]) =>
   Array.from({ length: Math.ceil(cases.length / SITE_CASES_MAX) }, (_, index) => {

@@ -57,9 +57,7 @@ export async function openExportFixture(
   };
   writeFileSync(join(dataDir, 'wattline.yaml'), stringify(input));
   const config = configSchema.parse(input);
-  const fixture = await openFixture(dataDir, clock, [], config.workgroups[0]!, {
-    renews: 'for analyse',
-  });
+  const fixture = await openFixture(dataDir, clock, [], config.workgroups[0]!);
   atEnd(() => fixture.shard.close());
   mkdirSync(join(dataDir, 'exports'), { recursive: true });
   const lake = await openLakeReader({

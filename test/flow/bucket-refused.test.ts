@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readings, sendReadings, startBucketServices } from '../support/bucket-services.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
 import type { ProcessRole, ServiceProcess } from '../support/service-process.ts';
@@ -33,7 +34,8 @@ test.skipIf(s3Missing)(
   },
 );
 
-test.skipIf(s3Missing)(
+// require-stream.test.ts has what is asked of a worker.
+test.runIf(isSoak && !s3Missing)(
   'a worker without a stream on its machine says what to do and claims nothing; it begins when the stream runs',
   async () => {
     const { create, head, untilStored } = await startBucketServices();

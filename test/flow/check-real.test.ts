@@ -33,9 +33,8 @@ function writeCase(folder: string, name: string, expected?: string[]): void {
 describe('npm run check:real', () => {
   test('compares every case below a folder, explains each different day, and fails if there is one', async () => {
     const folder = tempDir();
-    writeCase(folder, 'good', [`2024-06-01,${DEVICE},roof,24000.4,1`, `2024-06-02,${DEVICE},roof,24000,0`]);
     writeCase(folder, 'bad', [
-      `2024-06-01,${DEVICE},roof,24000,1`,
+      `2024-06-01,${DEVICE},roof,24000.4,1`,
       `2024-06-02,${DEVICE},roof,25000,10`,
       `2024-06-03,${DEVICE},roof,1,1`,
     ]);
@@ -44,13 +43,14 @@ describe('npm run check:real', () => {
     expect(code).toBe(1);
     const { cases } = JSON.parse(stdout);
     expect(cases).toMatchObject([
-      { name: 'bad', verdict: 'differs', compared: 3, matching: 1, missing: 1, extra: 0 },
       {
-        name: 'good',
-        verdict: 'matches',
-        compared: 2,
-        matching: 2,
-        worst: { day: '2024-06-01', source: 'roof', gotWh: 24_000, differenceWh: -0.4, matches: true },
+        name: 'bad',
+        verdict: 'differs',
+        compared: 3,
+        matching: 1,
+        missing: 1,
+        extra: 0,
+        worst: { day: '2024-06-03', source: 'roof', gotWh: null, matches: false },
         messages: 49,
         rejected: { not_a_number: 1 },
       },

@@ -140,8 +140,6 @@ test('beside a running service a correction is stored by it, reported within sec
     { version: 4, wh: 2_500, cause: 'correction' },
     { version: 5, wh: 93_400, cause: 'correction' },
   ]);
-  await service.start();
-  await told('the service has it', 93_400);
   const listed = await run('list', '--in-force');
   expect(listed).toMatchObject({ code: 0, stdout: 'no corrections\n' });
 }, 240_000);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { ReplayResult } from '../../src/cli/replay/replay-cases.ts';
-import { sampled } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -16,7 +16,8 @@ describe('wattline replay', () => {
       readFileSync(goldenFile, 'utf8'),
     );
     const named = all.filter(({ id }) => id === 'sentinels' || id === 'sources-add-up');
-    const cases = [...new Set([...sampled(all, 20), ...named])];
+    // test/rollup/golden.test.ts has all of them.
+    const cases = isSoak ? all : named;
     const cwd = tempDir();
     writeFileSync(join(cwd, 'cases.json'), JSON.stringify(cases));
     const { code, stdout } = await runCli(['replay', 'cases.json', '--json'], { cwd });

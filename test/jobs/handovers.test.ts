@@ -1,4 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { parseHandoverMessage } from '../../jobs/handover-message.ts';
+import { createHandovers, type HandoverTimes } from '../../jobs/handovers.ts';
 import { startWorker } from '../../jobs/worker.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
@@ -130,4 +132,71 @@ test('workers that can prepare nothing hand over as before', async () => {
   await has('next opens a');
   await has('next opens b');
   expect(events.filter((event) => event.includes('prepares'))).toEqual([]);
+});
+
+const SHORT: HandoverTimes = { answerMs: 1_000, tellEveryMs: 5, silenceMs: 200, waitMs: 600_000 };
+
+/** An owner and its successor in this process, without Redis. `events` has what the successor has told, and when the owner gives up. */
+function pairOf(prepare: () => Promise<void>, times: HandoverTimes, isCutOff = () => false) {
+  const events: string[] = [];
+  const none = async () => undefined;
+  const handoversOf = (workerId: string, other: () => ReturnType<typeof createHandovers>) => {
+    const tell = async (text: string) => {
+      const message = parseHandoverMessage(JSON.parse(text))!;
+      if (isCutOff()) return false;
+      if (workerId === 'successor') events.push(message.kind);
+      other().onMessage(message);
+      return true;
+    };
+    return createHandovers({
+      workerId,
+      leases: { succeed: async () => true, release: none },
+      channel: { tell: (_, text) => tell(text), tellOthers: tell },
+      prepare,
+      discard: none,
+      ownedShards: {
+        take: async () => true,
+        mayTake: () => true,
+        kept: () => [],
+        giveUp: () => void events.push('given up'),
+      },
+      openMax: 10,
+      mayOpen: () => true,
+      times,
+      logger: silentLogger,
+    });
+  };
+  const owner = handoversOf('owner', () => successor);
+  const successor: ReturnType<typeof createHandovers> = handoversOf('successor', () => owner);
+  onTestFinished(() => successor.stop());
+  return { events, owner };
+}
+
+test('an owner waits as long as its successor tells that it is preparing', async () => {
+  const prepared = Promise.withResolvers<void>();
+  const { events, owner } = pairOf(() => prepared.promise, { ...SHORT, silenceMs: 100 });
+  const handedOver = owner.handOver('a', 'worker-stops', 10);
+  // Longer than it waits for a silent one.
+  await until('it has told it for long', () => events.length > 60);
+  prepared.resolve();
+  await handedOver;
+  expect([...new Set(events)]).toEqual(['preparing', 'prepared', 'given up']);
+});
+
+test('an owner waits neither for a successor that has become silent, nor for ever', async () => {
+  const never = new Promise<void>(() => undefined);
+  let isCutOff = false;
+  const silent = pairOf(
+    () => never,
+    SHORT,
+    () => isCutOff,
+  );
+  const handedOver = silent.owner.handOver('a', 'worker-stops', 10);
+  await until('it has told it', () => silent.events.length > 2);
+  isCutOff = true;
+  await handedOver;
+  expect(silent.events.at(-1)).toBe('given up');
+  const slow = pairOf(() => never, { ...SHORT, waitMs: 100 });
+  await slow.owner.handOver('a', 'worker-stops', 10);
+  expect([...new Set(slow.events)]).toEqual(['preparing', 'given up']);
 });

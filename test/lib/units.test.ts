@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseQuantity, unitFactor, unitTable } from '../../src/lib/units.ts';
+import { pages } from '../support/readme.ts';
 
 test.each([
   ['energy', '1 kWh', 1_000],
@@ -70,4 +71,13 @@ test('no text is a crash', () => {
       expect(amount === undefined || Number.isFinite(amount)).toBe(true);
     }),
   );
+});
+
+test('docs/configuration.md lists all units', () => {
+  const section = pages.get('docs/configuration.md')!.split('\n## Units\n')[1]!.split('\n## ')[0]!;
+  for (const dimension of ['energy', 'power', 'duration'] as const) {
+    const [, cell] = new RegExp(`^\\| ${dimension} \\| (.+) \\|$`, 'm').exec(section)!;
+    const known = unitTable(dimension).map(([unit]) => `\`${unit}\``);
+    expect(cell).toBe(known.join(', '));
+  }
 });

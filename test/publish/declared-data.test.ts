@@ -4,13 +4,13 @@ import { configSchema } from '../../src/config/config.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import { forgetLake, openLake } from '../../src/publish/open-lake.ts';
+import { publish } from '../../src/publish/publish.ts';
 import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { deviceId } from '../support/messages.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
-import { publishAndRenew } from './publish-and-renew.ts';
 import { addSeries, landMessages, openFixture, storeDays, WORKGROUP } from './support.ts';
 
 const one = deviceId(1);
@@ -50,7 +50,7 @@ async function openPublisher() {
   let minutes = 0;
   let series = 0;
   return {
-    publish: () => publishAndRenew(counting, options()),
+    publish: () => publish(counting, options()),
     forget: async () => forgetLake(counting, await openLake(counting, options())),
     declarations: () => declarations,
     steps: {

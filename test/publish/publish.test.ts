@@ -13,6 +13,7 @@ import { join, relative } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { readCurrent } from '../../src/publish/lake-commit.ts';
 import { commitPath, fileKey, treePath } from '../../src/publish/lake-layout.ts';
@@ -21,8 +22,10 @@ import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { deviceId } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+import { publishAndRenew } from './publish-and-renew.ts';
 import {
   addSeries,
+  analyse,
   type Fixture,
   landMessages,
   openFixture,
@@ -38,7 +41,7 @@ async function fixture(folders: readonly string[] = []): Promise<Fixture> {
 }
 
 test('landed messages can be read with names instead of ids, by folders and by views', async () => {
-  const { shard, paths, publish, analyse } = await fixture();
+  const { shard, paths, publish, renew, analyse } = await fixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS, devices: 2 });
   await landMessages(shard, { count: 3, storeTimeMs: TEST_START_MS + HOUR_MS, table: 'wind' });
   await addSeries(shard, 1, 1, 'inverter');
@@ -46,6 +49,7 @@ test('landed messages can be read with names instead of ids, by folders and by v
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 6, flags: 1 + 128 }]);
 
   expect(await publish()).toMatchObject({ kind: 'published', sequence: 1, batchId: 2n });
+  await renew();
 
   expect(readdirSync(join(paths.current, 'messages'))).toEqual(['table=solar', 'table=wind']);
   expect(readdirSync(join(paths.current, 'messages/table=wind'))).toEqual(['hour=2026-11-20T13']);
@@ -83,7 +87,7 @@ test('every message is in the lake once, over many publications', async () => {
 });
 
 test('many messages become several files, each of whole batches, and every message is in one of them', async () => {
-  const { shard, paths, publish, analyse } = await fixture();
+  const { shard, paths, publish, renew, analyse } = await fixture();
   await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });
   await shard.transaction(async (connection) => {
     for (let batch = 2; batch <= 5; batch++) {
@@ -100,6 +104,7 @@ test('many messages become several files, each of whole batches, and every messa
 
   expect(await publish()).toMatchObject({ kind: 'published' });
 
+  await renew();
   const files = readdirSync(join(paths.current, 'messages/table=solar/hour=2026-11-20T12'));
   expect(files).toHaveLength(3);
   expect(
@@ -267,10 +272,13 @@ test('a worker that has lost the shard publishes nothing', async () => {
 });
 
 test('a tree that was cut off is completed by the next run, also by another process', async () => {
-  const { shard, paths, publish, analyse } = await fixture();
+  const { shard, lakeDir, paths, clock } = await fixture();
+  const renewed = (by: PublishShard) =>
+    publishAndRenew(by, { lakeDir, currentEveryMs: 0, clock, logger: silentLogger });
+  const count = () => analyse(join(paths.current, 'analytics.duckdb'), 'SELECT count(*) FROM messages');
   for (let step = 0; step < 5; step++) {
     await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS + step * 1000 });
-    await publish();
+    await renewed(shard);
   }
   const files = () => readdirSync(join(paths.current, 'messages/table=solar/hour=2026-11-20T12')).length;
   expect(files()).toBe(5);
@@ -283,14 +291,14 @@ test('a tree that was cut off is completed by the next run, also by another proc
   writeFileSync(join(paths.trees, 'next/gap/old.parquet'), '');
   remove(paths.current);
   symlinkSync('trees/000000000004', paths.current);
-  expect(await analyse('SELECT count(*) FROM messages')).toEqual([[20n]]);
+  expect(await count()).toEqual([[20n]]);
 
-  expect(await publish({ ...shard })).toEqual({ kind: 'unchanged', sequence: 5 });
+  expect(await renewed({ ...shard })).toEqual({ kind: 'unchanged', sequence: 5 });
   expect(await readCurrent(paths)).toBe(5);
   expect(files()).toBe(5);
   expect(readdirSync(paths.trees)).toEqual(['000000000003', '000000000004', '000000000005']);
   expect(readdirSync(paths.current)).not.toContain('gap');
-  expect(await analyse('SELECT count(*) FROM messages')).toEqual([[25n]]);
+  expect(await count()).toEqual([[25n]]);
 });
 
 test('a crash after the commit and before the warehouse notes it doubles nothing', async () => {
@@ -317,9 +325,10 @@ test('a crash after the commit and before the warehouse notes it doubles nothing
 });
 
 test('a session of an analyst keeps the generation on which it was opened', async () => {
-  const { shard, paths, publish } = await fixture();
+  const { shard, paths, publish, renew } = await fixture();
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
   await publish();
+  await renew();
   const session = await DuckDBInstance.create(join(paths.current, 'analytics.duckdb'), {
     access_mode: 'READ_ONLY',
   });
@@ -328,6 +337,7 @@ test('a session of an analyst keeps the generation on which it was opened', asyn
   expect(await rows(connection, 'SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 2 }]);
   await publish();
+  await renew();
   expect(await rows(connection, 'SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
 });
 

@@ -17,7 +17,6 @@ import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
 import type { TestClock } from '../support/test-clock.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
-import { publishAndRenew } from './publish-and-renew.ts';
 
 export const WORKGROUP = 'acme';
 
@@ -189,19 +188,18 @@ export interface Fixture {
   publish(shard?: PublishShard): Promise<PublishResult>;
   /** The newest generation. */
   head(): Promise<Commit>;
-  /** Makes the views for people, if a publication has not. */
+  /** Makes the views for people. */
   renew(): Promise<unknown>;
   /** Asks the views for people. */
   analyse(sql: string): Promise<DuckDBValue[][]>;
 }
 
-/** The views for people take a third of the CPU of a small publication. `for analyse` makes them only for tests that look at them. */
+/** The views for people take a third of the CPU of a small publication, so only `analyse` and `renew` make them. */
 export async function openFixture(
   dataDir: string,
   clock: TestClock,
   folders: readonly string[] = [],
   declared: DeclaredDevices = { devices: [] },
-  { renews = 'at once' }: { renews?: 'at once' | 'for analyse' } = {},
 ): Promise<Fixture> {
   const { shard, lakeDir } = await openTestShard(dataDir, { clock, folders });
   const paths = lakePaths(lakeDir, WORKGROUP);
@@ -211,7 +209,7 @@ export async function openFixture(
     shard,
     lakeDir,
     paths,
-    publish: (by = shard) => (renews === 'at once' ? publishAndRenew(by, options) : publish(by, options)),
+    publish: (by = shard) => publish(by, options),
     async head() {
       const head = await readHead(paths);
       if (!head) throw new Error('nothing was published');
@@ -220,7 +218,7 @@ export async function openFixture(
     },
     renew: () => renewCurrent(shard, options),
     async analyse(sql) {
-      if (renews === 'for analyse') await renewCurrent(shard, options);
+      await renewCurrent(shard, options);
       return analyse(join(paths.current, 'analytics.duckdb'), sql);
     },
   };

@@ -1,7 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { compiledFolder } from '../../src/cli/compiled-folder.ts';
 import { repositoryRoot } from '../support/readme.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -17,6 +18,16 @@ test.skipIf(isMissing)('the unit is valid for systemd, and exposes little', () =
   // In tenths: 10 would be 1.0, and 100 is a service without any protection.
   const args = ['security', '--offline=true', '--threshold=20', file];
   execFileSync('systemd-analyze', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+});
+
+test('the service keeps compiled code in its folder of caches, which is private', () => {
+  const place = tempDir();
+  const [, above] = /^Environment=XDG_CACHE_HOME=\/var(\/.+)$/m.exec(unit)!;
+  const [, name] = /^CacheDirectory=(.+)$/m.exec(unit)!;
+  expect(unit).toMatch(/^CacheDirectoryMode=0700$/m);
+  // What systemd makes.
+  mkdirSync(join(place, above!, name!), { recursive: true });
+  expect(compiledFolder(join(place, above!))).toBe(join(place, above!, name!, 'compiled'));
 });
 
 test('a command of the unit runs as the user of the service, on its data, like the service', () => {

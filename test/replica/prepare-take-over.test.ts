@@ -56,22 +56,19 @@ async function handedOver(store: ObjectStore) {
   return { next, content, last, prepared: preparedAt(next.warehousePath, next.root) };
 }
 
-describe.each(stores)('a replica in a $kind', ({ open, skip }) => {
-  test.skipIf(skip)(
-    'a prepared successor fetches only the last pack, and has the same warehouse',
-    async () => {
-      const store = await open();
-      const { next, content, last, prepared } = await handedOver(store);
-      const { taken, downloads } = await takeOverPrepared(next, store);
-      expect(taken).toMatchObject({ warehouse: 'restored', claim: { ownerEpoch: '2' } });
-      expect(downloads).toEqual([last.snapshot.pack]);
-      expect([existsSync(prepared.root), existsSync(prepared.warehouse)]).toEqual([false, false]);
-      const plain = machine();
-      await takeOver(plain, store);
-      expect(entriesOf(join(next.root, 'snapshots'))).toEqual(entriesOf(join(plain.root, 'snapshots')));
-      expect(await contentOf(next, store)).toEqual(content);
-    },
-  );
+describe.each(stores)('a replica in a $kind', ({ open }) => {
+  test('a prepared successor fetches only the last pack, and has the same warehouse', async () => {
+    const store = await open();
+    const { next, content, last, prepared } = await handedOver(store);
+    const { taken, downloads } = await takeOverPrepared(next, store);
+    expect(taken).toMatchObject({ warehouse: 'restored', claim: { ownerEpoch: '2' } });
+    expect(downloads).toEqual([last.snapshot.pack]);
+    expect([existsSync(prepared.root), existsSync(prepared.warehouse)]).toEqual([false, false]);
+    const plain = machine();
+    await takeOver(plain, store);
+    expect(entriesOf(join(next.root, 'snapshots'))).toEqual(entriesOf(join(plain.root, 'snapshots')));
+    expect(await contentOf(next, store)).toEqual(content);
+  });
 });
 
 test('a prepared warehouse that is damaged is mended', async () => {

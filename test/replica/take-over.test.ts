@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
+import { publish } from '../../src/publish/publish.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { takeOverReplica, type UnusedClaims } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
@@ -11,48 +12,47 @@ import { createS3Store } from '../../src/storage/s3-store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { onConnection } from '../../src/warehouse/recovering-database.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
-import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { landMessages, rows, WORKGROUP } from '../publish/support.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
-import { keysOf, type Machine, machine, stores, takeOver, work } from './support.ts';
+import { keysOf, type Machine, machine, sharedMirrored, stores, takeOver, work } from './support.ts';
 
-describe.each(stores)('a replica in a $kind', ({ open, skip }) => {
-  test.skipIf(skip)(
-    'another machine continues with all that was mirrored, and the first one is fenced',
-    async () => {
-      const store = await open();
-      const first = machine();
-      const a = await work(first, store);
-      expect(a.taken).toMatchObject({ warehouse: 'new', claim: { sequence: 1, ownerEpoch: '1' } });
-      expect(await a.owner.mirror(await a.grow())).toMatchObject({ kind: 'mirrored', sequence: 2 });
-      expect(await a.owner.mirror(await a.grow())).toMatchObject({ kind: 'mirrored', sequence: 3 });
-      const content = await a.content();
-      await a.grow();
+const mirrored = sharedMirrored(1);
 
-      const b = await work(machine(), store);
-      expect(b.taken).toMatchObject({ warehouse: 'restored', claim: { sequence: 4, ownerEpoch: '2' } });
-      expect(await b.content()).toEqual(content);
-      expect(b.taken.movedAway).toEqual([]);
+describe.each(stores)('a replica in a $kind', ({ open }) => {
+  test('another machine continues with all that was mirrored, and the first one is fenced', async () => {
+    const store = await open();
+    const first = machine();
+    const a = await work(first, store);
+    expect(a.taken).toMatchObject({ warehouse: 'new', claim: { sequence: 1, ownerEpoch: '1' } });
+    expect(await a.owner.mirror(await a.grow())).toMatchObject({ kind: 'mirrored', sequence: 2 });
+    expect(await a.owner.mirror(await a.grow())).toMatchObject({ kind: 'mirrored', sequence: 3 });
+    const content = await a.content();
+    await a.grow();
 
-      const late = { code: 'StaleOwner', details: { ownEpoch: '1', currentEpoch: '2' } };
-      await expect(a.owner.mirror(await a.snapshot())).rejects.toMatchObject(late);
-      await expect(a.owner.collect()).rejects.toMatchObject(late);
-      expect(await b.owner.mirror(await b.snapshot())).toMatchObject({ kind: 'unchanged' });
-      expect(await b.owner.mirror(await b.grow())).toMatchObject({ kind: 'mirrored', sequence: 5 });
-      await a.shard.close();
-      await b.shard.close();
+    const b = await work(machine(), store);
+    expect(b.taken).toMatchObject({ warehouse: 'restored', claim: { sequence: 4, ownerEpoch: '2' } });
+    expect(await b.content()).toEqual(content);
+    expect(b.taken.movedAway).toEqual([]);
 
-      // The first machine has what another one has continued without.
-      const again = await work(first, store);
-      expect(again.taken).toMatchObject({ warehouse: 'restored', claim: { sequence: 6, ownerEpoch: '3' } });
-      expect(again.taken.movedAway).toHaveLength(2);
-      for (const path of again.taken.movedAway) expect(existsSync(path)).toBe(true);
-      expect(await again.owner.mirror(await again.grow())).toMatchObject({ kind: 'mirrored', sequence: 7 });
-    },
-  );
+    const late = { code: 'StaleOwner', details: { ownEpoch: '1', currentEpoch: '2' } };
+    await expect(a.owner.mirror(await a.snapshot())).rejects.toMatchObject(late);
+    await expect(a.owner.collect()).rejects.toMatchObject(late);
+    expect(await b.owner.mirror(await b.snapshot())).toMatchObject({ kind: 'unchanged' });
+    expect(await b.owner.mirror(await b.grow())).toMatchObject({ kind: 'mirrored', sequence: 5 });
+    await a.shard.close();
+    await b.shard.close();
+
+    // The first machine has what another one has continued without.
+    const again = await work(first, store);
+    expect(again.taken).toMatchObject({ warehouse: 'restored', claim: { sequence: 6, ownerEpoch: '3' } });
+    expect(again.taken.movedAway).toHaveLength(2);
+    for (const path of again.taken.movedAway) expect(existsSync(path)).toBe(true);
+    expect(await again.owner.mirror(await again.grow())).toMatchObject({ kind: 'mirrored', sequence: 7 });
+  });
 });
 
 test('the same machine continues with its own warehouse, also with what was not mirrored', async () => {
@@ -74,12 +74,8 @@ test('the same machine continues with its own warehouse, also with what was not 
 });
 
 test('an older copy of the warehouse is not used, also beside the file of planned claims', async () => {
-  const store = createFolderStore(join(tempDir(), 'store'));
-  const own = machine();
+  const { store, own } = mirrored();
   const folder = dirname(own.warehousePath);
-  const a = await work(own, store);
-  await a.owner.mirror(await a.grow());
-  await a.shard.close();
   const copy = join(tempDir(), 'copy');
   cpSync(own.warehousePath, copy);
   const b = await work(own, store);
@@ -170,7 +166,7 @@ async function landedAndPublished({
     });
   const shard = await open();
   await landMessages(shard, { count: 50, storeTimeMs: TEST_START_MS });
-  await publishAndRenew(shard, { lakeDir, clock: systemClock, logger: silentLogger });
+  await publish(shard, { lakeDir, clock: systemClock, logger: silentLogger });
   await shard.close();
   return async () => {
     const again = await open();
@@ -202,12 +198,11 @@ test.each([
     damage: ({ root }: Machine) => writeFileSync(join(root, 'commits/000000000009.json'), '{'),
   },
 ])('$name is replaced from the bucket', async ({ damage }) => {
-  const store = createFolderStore(join(tempDir(), 'store'));
-  const own = machine();
-  const a = await work(own, store);
-  await a.owner.mirror(await a.grow());
-  const content = await a.content();
-  await a.shard.close();
+  const {
+    store,
+    own,
+    contents: [content],
+  } = mirrored();
   damage(own);
   const b = await work(own, store);
   expect(b.taken).toMatchObject({ warehouse: 'restored', localFault: expect.any(String) });
@@ -246,11 +241,8 @@ test('the epoch is higher than those of the replica and of the local file', asyn
   expect((await takeOver(own, store)).claim.ownerEpoch).toBe('4');
 });
 
-test('fifty attempts that fail after the claim leave one claim, and another worker can still take over', async () => {
-  const store = createFolderStore(join(tempDir(), 'store'));
-  const a = await work(machine(), store);
-  await a.owner.mirror(await a.grow());
-  await a.shard.close();
+test('attempts that fail after the claim leave one claim, and another worker can still take over', async () => {
+  const { store } = mirrored();
   const content = readFileSync(join(store.address, (await packOf(store))!));
   const damaged = Buffer.from(content);
   damaged[100]! ^= 1;
@@ -258,7 +250,7 @@ test('fifty attempts that fail after the claim leave one claim, and another work
   const keys = await keysOf(store);
   const claims: UnusedClaims = new Map();
   const own = machine();
-  for (let attempt = 0; attempt < 50; attempt++)
+  for (let attempt = 0; attempt < rounds(8, 50); attempt++)
     await expect(takeOver(own, store, claims)).rejects.toMatchObject({ code: 'ObjectDamaged' });
   expect((await keysOf(store)).length).toBe(keys.length + 1);
   expect(existsSync(own.warehousePath)).toBe(false);

@@ -130,17 +130,23 @@ test('a device has the same energy in the report, its details, its profile, the 
   expect(lake).toHaveLength(Object.values(details).flatMap((devices) => Object.keys(devices)).length);
 
   const connection = await at.shard.connect();
-  for (const [day, devices] of Object.entries(expected)) {
-    // One of each kind, because an explanation takes its time.
-    for (const device of [1, 2, 4, 7]) {
-      const explained = await explainDay(
-        connection,
-        { device: deviceId(device), day },
-        { workgroup: workgroupConfig(settings), nowMs: Date.UTC(2030, 0, 1) },
-      );
-      expect([day, device, explained.energyWh]).toEqual([day, device, devices[device] ?? null]);
-      if (devices[device] === null) expect(explained.text).toMatch(/^incomplete: .* is not added up$/);
-    }
+  // One of each kind, because an explanation takes its time.
+  const chosen = [
+    [bothDay, 2],
+    [bothDay, 7],
+    [totalDay, 1],
+    [totalDay, 4],
+    [leavesDay, 1],
+  ] as const;
+  for (const [day, device] of chosen) {
+    const energyWh = expected[day]![device];
+    const explained = await explainDay(
+      connection,
+      { device: deviceId(device), day },
+      { workgroup: workgroupConfig(settings), nowMs: Date.UTC(2030, 0, 1) },
+    );
+    expect([day, device, explained.energyWh]).toEqual([day, device, energyWh ?? null]);
+    if (energyWh === null) expect(explained.text).toMatch(/^incomplete: .* is not added up$/);
   }
   connection.closeSync();
 });

@@ -6,6 +6,7 @@ import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { sampled } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { openReport } from './support.ts';
 
@@ -146,16 +147,19 @@ test('energy of different roles is never added: report, details, profile, lake a
   expect([meters.body[DAY], meters.body[NEXT]]).toEqual([{ H: 24_000 }, { H: 20_000 }]);
 
   const connection = await at.shard.connect();
-  for (const [day, devices] of Object.entries(expected)) {
-    for (const [device, [energyWh, ...flags]] of Object.entries(devices)) {
-      const { told, ...explained } = await explainDay(
-        connection,
-        { device, day },
-        { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
-      );
-      expect([day, device, explained.energyWh, told?.energyWh]).toEqual([day, device, energyWh, energyWh]);
-      expect([day, device, told?.flags.map(({ flag }) => flag).sort()]).toEqual([day, device, flags]);
-    }
+  const all = Object.entries(expected).flatMap(([day, devices]) =>
+    Object.entries(devices).map(([device, told]) => ({ day, device, told })),
+  );
+  // Some, because an explanation takes its time.
+  for (const { day, device, told: wanted } of sampled(all, 3)) {
+    const [energyWh, ...flags] = wanted;
+    const { told, ...explained } = await explainDay(
+      connection,
+      { device, day },
+      { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
+    );
+    expect([day, device, explained.energyWh, told?.energyWh]).toEqual([day, device, energyWh, energyWh]);
+    expect([day, device, told?.flags.map(({ flag }) => flag).sort()]).toEqual([day, device, flags]);
   }
   connection.closeSync();
 });

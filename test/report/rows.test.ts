@@ -27,7 +27,7 @@ async function readRows(at: ReportFixture, path: string, format: string, headers
 async function rowsOf(body: Buffer, format: string): Promise<Cells[]> {
   const file = join(tempDir(), `answer.${format}`);
   writeFileSync(file, body);
-  const instance = await DuckDBInstance.create(':memory:');
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   onTestFinished(() => instance.closeSync());
   const connection = await instance.connect();
   const read = {

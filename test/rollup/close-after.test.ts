@@ -1,6 +1,10 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { shared } from '../support/shared.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
 
@@ -41,9 +45,23 @@ const SPIKE = 32;
 /** A second version, because its last sample is appendLowRun by the first one of the next day. */
 const spiked = { flags: SPIKE, version: 2, status: 'final' };
 
-test('another closeAfter changes no day by itself', async () => {
-  const shard = await openTestShard();
+const image = shared(async () => {
+  const path = join(tempDir(), 'image.duckdb');
+  const shard = await openTestShard({ path });
   for (const number of [1, 2, 3]) await rollUpDay(shard, number, 2);
+  await shard.close();
+  return path;
+});
+
+/** A warehouse with three days, of which the first one is closed. */
+async function afterThreeDays(): Promise<Shard> {
+  const path = join(tempDir(), 'copy.duckdb');
+  copyFileSync(image(), path);
+  return openTestShard({ path });
+}
+
+test('another closeAfter changes no day by itself', async () => {
+  const shard = await afterThreeDays();
   expect(await firstDayOf(shard)).toEqual(spiked);
   const before = await versionsOf(shard);
   for (const closeAfterDays of [10, 2, 10]) {
@@ -54,8 +72,7 @@ test('another closeAfter changes no day by itself', async () => {
 });
 
 test('a longer closeAfter applies from now on: limits of days that ended within it follow from later days too', async () => {
-  const shard = await openTestShard();
-  for (const number of [1, 2, 3]) await rollUpDay(shard, number, 2);
+  const shard = await afterThreeDays();
   await rollUpDay(shard, 4, 10);
   expect(await firstDayOf(shard)).toEqual({ flags: 0, version: 3, status: 'restated' });
   const causes = await rowsOf(
@@ -75,7 +92,7 @@ test('a shorter closeAfter changes no day, and limits of later days follow from 
 });
 
 test('without a change, a closed day keeps its limits', async () => {
-  const shard = await openTestShard();
-  for (const number of [1, 2, 3, 4, 5]) await rollUpDay(shard, number, 2);
+  const shard = await afterThreeDays();
+  for (const number of [4, 5]) await rollUpDay(shard, number, 2);
   expect(await firstDayOf(shard)).toEqual(spiked);
 });

@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
@@ -6,6 +7,7 @@ import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { readStageProgress } from '../../src/warehouse/stage-progress.ts';
+import { shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { deviceOf } from './many-streams.ts';
@@ -53,13 +55,20 @@ const rowsAfter = async (shard: Shard) => ({
   limits: await rowsOf(shard, 'SELECT * FROM series_day ORDER BY ALL'),
 });
 
-/** Twelve days are rolled up; the busy day before them has landed. */
-async function beforeTheBusyDay(path?: string): Promise<Shard> {
-  const shard = path ? await openTestShard({ path }) : await openTestShard();
+const image = shared(async () => {
+  const path = join(tempDir(), 'image.duckdb');
+  const shard = await openTestShard({ path });
   await landReadings(shard, days(1, 12));
   await rollUpSite(shard, site, Date.UTC(2026, 2, 12));
   await landReadings(shard, days(0, 1), 't', 'late');
-  return shard;
+  await shard.close();
+  return path;
+});
+
+/** A warehouse in which twelve days are rolled up, and the busy day before them has landed. */
+async function beforeTheBusyDay(path = join(tempDir(), 'copy.duckdb')): Promise<Shard> {
+  copyFileSync(image(), path);
+  return openTestShard({ path });
 }
 
 let whole: ReturnType<typeof computeWhole> | undefined;

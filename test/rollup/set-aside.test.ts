@@ -58,7 +58,7 @@ const daysOf = (shard: Shard, device: number) =>
 const asideOf = (shard: Shard) =>
   rowsOf(shard, 'SELECT device::VARCHAR AS device, source, error FROM set_aside ORDER BY ALL');
 
-test('a series whose roll-up fails is set aside alone: the others are computed in the same call, and its days are flagged', async () => {
+test('a series whose roll-up fails is set aside alone: the others are computed in the same call, and its days are flagged, until other rules or settings try it again and reject the stored poison', async () => {
   const shard = await openTestShard();
   // find-failing-series.test.ts has many series, of which several fail.
   const devices = [1, 2, 3];
@@ -99,12 +99,16 @@ test('a series whose roll-up fails is set aside alone: the others are computed i
   expect(await rollUpSite(shard, site)).toMatchObject({ days: 0 });
   await rollUpSite(shard, site);
   expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS n FROM daily_energy_history')).toEqual(versions);
+  const [net, power] = site.streams;
+  await rollUpSite(shard, { ...site, streams: [{ ...net!, boundary: 'within_day' as const }, power!] });
+  expect(await asideOf(shard)).toEqual([]);
+  expect(await daysOf(shard, 2)).toMatchObject([{ wh: 5_000, unavailable: false }]);
 });
 
 test('a series is tried again on demand, with other settings and with another version, and then has the same rows as without a failure', async () => {
   const shard = await openTestShard();
   const whole = await openTestShard();
-  for (const one of [shard, whole]) await landReadings(one, post([1, 2], [0, 1, 2, 30, 31]));
+  for (const one of [shard, whole]) await landReadings(one, post([2], [0, 1, 2, 30, 31]));
   for (const one of [shard, whole]) await rollUpSite(one, site);
   let hour = 40;
   // A demand leaves no version. Both are another version than that of now, so the soak has both.
@@ -112,7 +116,7 @@ test('a series is tried again on demand, with other settings and with another ve
     const change = () => rowsOf(shard, `UPDATE set_aside SET program_version = '${version}'`);
     // No day of the calendar is as late as this.
     await rowsOf(shard, `UPDATE series SET last_ms = 9223372036854775807 WHERE device = '${deviceOf(2)}'`);
-    for (const one of [shard, whole]) await landReadings(one, post([1, 2], [hour, hour + 30]));
+    for (const one of [shard, whole]) await landReadings(one, post([2], [hour, hour + 30]));
     for (const one of [shard, whole]) await rollUpSite(one, site);
     expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
     // Tried again in vain, it stays aside.
@@ -136,20 +140,6 @@ test('a series is tried again on demand, with other settings and with another ve
   expect(causes).toEqual([{ has: true }]);
 });
 
-test('other rules or settings try a series again, and poison that is stored is rejected then', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, post([1, 2], [0, 1, 2]));
-  await rollUpSite(shard, site);
-  await poison(shard, 2, 2);
-  await landReadings(shard, post([1, 2], [3]));
-  await rollUpSite(shard, site);
-  expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
-  const [net, power] = site.streams;
-  await rollUpSite(shard, { ...site, streams: [{ ...net!, boundary: 'within_day' as const }, power!] });
-  expect(await asideOf(shard)).toEqual([]);
-  expect(await daysOf(shard, 2)).toMatchObject([{ wh: 3_000, unavailable: false }]);
-});
-
 test('new days are read from another field of the same source, flagged that the first one is missing', async () => {
   const shard = await openTestShard();
   await landReadings(shard, post([1, 2], [0, 1, 2], ['total', 'power']));
@@ -170,10 +160,10 @@ test('new days are read from another field of the same source, flagged that the 
 test('a failing field that does not count leaves the day unchanged', async () => {
   const shard = await openTestShard();
   const turned = { ...site, streams: [site.streams[1]!, site.streams[0]!] };
-  await landReadings(shard, post([1, 2], [0, 1, 2], ['total', 'power']));
+  await landReadings(shard, post([1], [0, 1, 2], ['total', 'power']));
   await rollUpSite(shard, turned);
   await poison(shard, 1, 1);
-  await landReadings(shard, post([1, 2], [1.5, 3], ['total', 'power']));
+  await landReadings(shard, post([1], [1.5, 3], ['total', 'power']));
   await rollUpSite(shard, turned);
   expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(1) }]);
   expect(await daysOf(shard, 1)).toMatchObject([{ wh: 3_000, method: 'power_curve', unavailable: false }]);
@@ -181,14 +171,14 @@ test('a failing field that does not count leaves the day unchanged', async () =>
 
 test('a stored interval near the end of its range sets its own series aside, which is computed anew when it is tried again', async () => {
   const shard = await openTestShard();
-  await landReadings(shard, post([1, 2, 3], [0, 1, 2]));
+  await landReadings(shard, post([2, 3], [0, 1, 2]));
   await rollUpSite(shard, site);
   await rowsOf(
     shard,
     `INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags)
      SELECT series_id, ${START_MS + 10 * HOUR_MS} + 900000 * i, 9000000000000000000, 1, 0 FROM series, range(2) t(i) WHERE device = '${deviceOf(2)}'`,
   );
-  await landReadings(shard, post([1, 2, 3], [3]));
+  await landReadings(shard, post([2, 3], [3]));
   await rollUpSite(shard, site);
   expect(await asideOf(shard)).toMatchObject([{ device: deviceOf(2) }]);
   expect(await daysOf(shard, 3)).toMatchObject([{ wh: 3_000 }]);
@@ -213,10 +203,10 @@ test('a failure that does not depend on a series is thrown, and sets nothing asi
 
 test('batches before the failing one are rolled up first', async () => {
   const shard = await openTestShard();
-  for (const hour of [0, 1, 2, 3]) await landReadings(shard, post([1, 2], [hour]));
+  await landReadings(shard, post([1, 2], [0, 1, 2, 3]));
   await rollUpSite(shard, site);
   await poison(shard, 2, 3);
-  for (const hour of [4, 5, 6]) await landReadings(shard, post([1], [hour]));
+  for (const hour of sampled([4, 5, 6], 2)) await landReadings(shard, post([1], [hour]));
   await landReadings(shard, post([1, 2], [7]));
   const first = await rollUpSite(shard, site);
   expect(first).toMatchObject({ more: true });

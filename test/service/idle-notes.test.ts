@@ -53,7 +53,7 @@ test('the newest commit says that a workgroup rests, until another owner claims 
   // A workgroup that has data is not new, also if the stream has forgotten its messages.
   expect(await machine().assess({ ...END, isEmpty: true })).toBe('behind');
 
-  await owner.rest(idleNoteOf(assignment, END, clock.now()));
+  await owner.noteHibernation(idleNoteOf(assignment, END, clock.now()));
   const other = machine();
   expect(await other.assess()).toBe('idle');
   expect(await other.assess({ ...END, next: 101n })).toBe('behind');
@@ -66,7 +66,7 @@ test('the newest commit says that a workgroup rests, until another owner claims 
 
   await claim(id);
   expect(await machine().assess()).toBe('behind');
-  await expect(owner.rest(idleNoteOf(assignment, END, clock.now()))).rejects.toMatchObject({
+  await expect(owner.noteHibernation(idleNoteOf(assignment, END, clock.now()))).rejects.toMatchObject({
     code: 'StaleOwner',
   });
 });
@@ -96,6 +96,6 @@ test('all machines see the note of one machine in Redis', async () => {
 
   // Redis has lost the note. The newest commit brings it back.
   await second.notes.remove(second.assignment);
-  await owner.rest(idleNoteOf(second.assignment, later, clock.now()));
+  await owner.noteHibernation(idleNoteOf(second.assignment, later, clock.now()));
   expect(await first.assess(later)).toBe('idle');
 });

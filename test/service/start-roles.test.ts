@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cliFile } from '../support/process-environment.ts';
 import { runCli } from '../support/run-cli.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -33,9 +34,10 @@ describe('a process that serves', () => {
     };
     const cwd = join(config.dataDir, '..');
     for (const role of ['up', 'stream', 'worker']) {
-      const { code, stderr } = await runCli([role, '--json', ...(role === 'worker' ? [] : ['--port', '0'])], {
-        cwd,
-      });
+      const { code, stderr } = await runCommand(
+        [role, '--json', ...(role === 'worker' ? [] : ['--port', '0'])],
+        { cwd },
+      );
       expect({ role, code, stderr: JSON.parse(stderr) }).toMatchObject({
         role,
         code: 3,
@@ -54,7 +56,7 @@ describe('a process that serves', () => {
     const cwd = emptyService();
     writeFileSync(join(cwd, 'data'), '');
     for (const command of [['up'], ['token', 'list']]) {
-      const { code, stderr } = await runCli(command, { cwd });
+      const { code, stderr } = await runCommand(command, { cwd });
       expect({ command, code, stderr }).toEqual({
         command,
         code: 2,
@@ -64,7 +66,7 @@ describe('a process that serves', () => {
   });
 
   test('reports an address that is not of this machine', async () => {
-    const { code, stderr } = await runCli(['stream', '--host', '203.0.113.1'], { cwd: emptyService() });
+    const { code, stderr } = await runCommand(['stream', '--host', '203.0.113.1'], { cwd: emptyService() });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining('of 203.0.113.1 cannot be used (EADDRNOTAVAIL)'),

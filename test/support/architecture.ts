@@ -277,7 +277,6 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     lmdb: { homes: ['src/stream/log/lmdb-log.ts'] },
     'socket.io': { homes: ['src/stream/socket/stream-socket.ts'] },
     'socket.io-client': { homes: ['src/client/open-socket.ts', 'src/conformance/socket-client.ts'] },
-    '@prometheus-io/client': { homes: ['src/metrics/metrics-registry.ts'] },
     undici: { homes: ['src/client/', 'src/conformance/', 'src/simulate/', 'src/exports/', 'src/storage/'] },
     aws4fetch: { homes: ['src/storage/sign-s3.ts'] },
     'write-excel-file': { homes: ['src/exports/write-xlsx.ts'] },

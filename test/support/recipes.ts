@@ -50,8 +50,11 @@ export async function askRecipe(
   change: (sql: string) => string = (text) => text,
 ): Promise<RecipeAnswer> {
   const instance = isOnFiles
-    ? await DuckDBInstance.create(':memory:')
-    : await DuckDBInstance.create(join(lake, 'current', 'analytics.duckdb'), { access_mode: 'READ_ONLY' });
+    ? await DuckDBInstance.create(':memory:', { threads: '1' })
+    : await DuckDBInstance.create(join(lake, 'current', 'analytics.duckdb'), {
+        access_mode: 'READ_ONLY',
+        threads: '1',
+      });
   try {
     const connection = await instance.connect();
     const reader = await connection.runAndReadAll(change(sql.replaceAll('data/lake/home', lake)));

@@ -34,6 +34,9 @@ async function openRoutes(instead?: AskToTake) {
   const audit = createAudit({ dataDir, actor: 'test', clock });
   const events: Array<[string, Record<string, unknown>]> = [];
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 1_000, clock });
+  /** Runs once the body of an upload has come as a whole. */
+  const arrived = { run: () => {} };
+  app.addHook('preHandler', async () => arrived.run());
   registerUploadRoutes(app, {
     take:
       instead ??
@@ -41,6 +44,7 @@ async function openRoutes(instead?: AskToTake) {
         kind: 'answer',
         answer: await takeUpload(shard, request, { audit, clock, logger: recordingLog(events) }),
       })),
+    recheck: access.recheck,
     dataDir,
     workgroups: createWorkgroups({ workgroups }),
     clock,
@@ -74,7 +78,7 @@ async function openRoutes(instead?: AskToTake) {
     };
   };
   const staged = () => readdirSync(join(dataDir, 'uploads'));
-  return { shard, audit, events, issue, put, staged };
+  return { shard, access, audit, events, issue, put, staged, arrived };
 }
 
 test('a budget is stored, its rows again are not, and both are answered', async () => {
@@ -151,6 +155,22 @@ test('an upload that would cut a stored period is refused with its line', async 
     body: { problems: [{ line: 2 }] },
   });
   expect(staged()).toEqual([]);
+});
+
+test('a body whose token is revoked while it waits is not stored', async () => {
+  const { put, access, shard, staged, arrived } = await openRoutes();
+  const { token, tokenId } = await access.issue({
+    subject: 'dash',
+    scopes: { [WORKGROUP]: { permissions: ['data:write'] } },
+    lifetimeMs: HOUR_MS,
+  });
+  arrived.run = () => void access.revoke(tokenId);
+  expect(await put('budget-data', csv, { token })).toMatchObject({
+    status: 401,
+    body: { error: 'InvalidToken' },
+  });
+  expect(staged()).toEqual([]);
+  expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS budgets FROM budget')).toEqual([{ budgets: 0 }]);
 });
 
 test('only a token that may write, and of all devices, uploads', async () => {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import { onTestFinished } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openShard, type Shard, type ShardOptions } from '../../src/warehouse/shard.ts';
+import { atEnd } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { NOW_MS } from './batches.ts';
 import { putEmptyWarehouse } from './empty-warehouse.ts';
@@ -23,7 +23,7 @@ export async function openTestShard(more: Partial<ShardOptions> = {}): Promise<S
     logger: silentLogger,
     ...more,
   });
-  onTestFinished(() => shard.close());
+  atEnd(() => shard.close());
   return shard;
 }
 

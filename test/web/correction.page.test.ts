@@ -13,7 +13,7 @@ testPage('the way from the overview to the reading that spoilt a day, its correc
   await line.getByRole('link').click();
   await expect.poll(() => page.locator(big).getAttribute('value')).toBe('205000');
   await page.getByText('(1,427,500 - 1,233,000) + (1,261,000 - 1,250,500) = 205,000 Wh').waitFor();
-  expect(await page.locator('.events').textContent()).toContain('1,427,500');
+  expect(await page.locator('.flag-reasons').textContent()).toContain('1,427,500');
 
   await page.getByText('All readings').click();
   await page

@@ -64,7 +64,7 @@ testPage('a budget is that of the endpoint, and the meters equal the devices', a
   expect(await amounts.first().getAttribute('value')).toBe(String(total.actualWh));
   expect(await amounts.nth(1).getAttribute('value')).toBe('200000');
   expect(await page.locator('.sentence').first().textContent()).toContain(
-    `+${total.variancePercent}`.slice(0, 4),
+    `${total.variancePercent!.toFixed(1)}\u00a0% above the budget`,
   );
   await page.getByRole('heading', { name: 'garage: meters against devices' }).waitFor();
   // The misread register leaves a part of the day unmeasured.

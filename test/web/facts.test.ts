@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type {
   Balances,
+  DayChanges,
   DayDetails,
   DayOfSeries,
   DeviceStatuses,
@@ -216,7 +217,7 @@ describe('the overview', () => {
       ['bad', expect.stringMatching(new RegExp(`^${shed}.pv: no energy on `)), '#/home/quality'],
       [
         'doubtful',
-        expect.stringMatching(/only a part of the day is measured, on 2\sdays, last on /),
+        expect.stringMatching(/ on 2\sdays, last on .*2026: only a part of the day is measured\.$/),
         `#/home/why?device=${roof}&source=pv&day=2026-11-21`,
       ],
     ]);
@@ -265,6 +266,30 @@ describe('the overview', () => {
     const before = { '2026-11-20': { [`${roof}.pv`]: value(1) } };
     expect(found(before, quiet)).toEqual([
       ['bad', expect.stringContaining('no energy on'), '#/home/quality'],
+    ]);
+  });
+
+  test('names closed days that have changed, and holes that were filled, but not the past of a source that has just begun', () => {
+    const change = (day: string, source: string, kind: 'added' | 'restated') => ({
+      ...{ day, device: roof, source, kind, differenceWh: 1_000 },
+    });
+    const of = (...changes: Array<ReturnType<typeof change>>) =>
+      findAttention({
+        ...{ workgroup: 'home', today, statuses: {}, pipeline: undefined, nameOf: name },
+        details: {
+          '2026-11-18': { [`${roof}.old`]: value(1), [`${roof}.new`]: value(1) },
+          '2026-11-19': { [`${roof}.old`]: value(1), [`${roof}.new`]: value(1) },
+          '2026-11-21': { [`${roof}.old`]: value(1), [`${roof}.new`]: value(1) },
+        },
+        changes: { changes } as unknown as DayChanges,
+      }).map(({ rank, text }) => `${rank}: ${text}`);
+    const added = [change('2026-11-18', 'new', 'added'), change('2026-11-19', 'new', 'added')];
+    expect(of(...added)).toEqual([]);
+    expect(of(...added, change('2026-11-19', 'old', 'added'))).toEqual([
+      expect.stringMatching(/^noted: In the last week 1\sclosed day without energy got some .*of .*old\.$/),
+    ]);
+    expect(of(change('2026-11-19', 'new', 'restated'))).toEqual([
+      expect.stringMatching(/^noted: In the last week 1\sclosed day changed \(\+1\.00\skWh\)/),
     ]);
   });
 

@@ -23,7 +23,7 @@ testPage('the chain of the pipeline is that of the endpoint', async () => {
   const words = (await chain.textContent())!;
   for (const name of ['Read', 'Land', 'Roll up', 'Publish']) expect(words).toContain(name);
   expect(words).toContain(`Stored${status.storedMessages.toLocaleString('en-GB')}`);
-  expect(words).toContain('rest');
+  expect(words).toContain('TransportREST');
   expect(await chain.locator('.state-word-good').count()).toBe(4);
   await page.getByText('No gap').waitFor();
   expect(complaints).toEqual([]);

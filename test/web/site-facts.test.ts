@@ -92,9 +92,10 @@ test('the budget of a day stands beside its energy, and days without one of them
 
 test('the power of the last known quarter of an hour follows from its energy', () => {
   const quarter = (productionWh: number | null, gridImportWh: number | null = null) =>
-    ({ productionWh, consumptionWh: null, gridImportWh }) as unknown as Parameters<
-      typeof lastQuarter
-    >[0][string];
+    ({
+      ...{ productionWh, consumptionWh: null, gridImportWh, computed: [], missing: [] },
+      parts: [{ role: 'production' }, { role: 'grid_import' }],
+    }) as unknown as Parameters<typeof lastQuarter>[0][string];
   const quarters = {
     '2026-11-22T10:00:00.000Z': quarter(100),
     '2026-11-22T10:15:00.000Z': quarter(250),
@@ -108,6 +109,12 @@ test('the power of the last known quarter of an hour follows from its energy', (
     gridImportW: null,
   });
   expect(lastQuarter({})).toBeUndefined();
+  // A home without a roof has 0 Wh of production in its balance, and does not hear of it.
+  const home = { ...quarter(0, 50), parts: [{ role: 'grid_import' }] } as ReturnType<typeof quarter>;
+  expect(lastQuarter({ '2026-11-22T10:00:00.000Z': home })).toMatchObject({
+    productionW: null,
+    gridImportW: 200,
+  });
   // An inverter is away since 10:30: the import alone would say nothing of the site. Later it does, because nothing else is known any more.
   const away = {
     '2026-11-22T10:00:00.000Z': quarter(100, 5),

@@ -19,6 +19,7 @@ import {
   formatChange,
   formatEnergy,
   formatShare,
+  percentBeside,
   signedPercent,
 } from '../../src/web/words/number-words.ts';
 import {
@@ -30,7 +31,7 @@ import {
   shiftPeriod,
   yearBefore,
 } from '../../src/web/words/periods.ts';
-import { durationWords } from '../../src/web/words/time-words.ts';
+import { durationWords, timeAgo } from '../../src/web/words/time-words.ts';
 import { boundsOfDay, isZone } from '../../src/web/words/zone-days.ts';
 
 const day = fc
@@ -182,4 +183,17 @@ test('lengths of time and percents in words', () => {
   expect(signedPercent(null)).toBe('–');
   expect(signedPercent(4.24)).toBe('+4.2\u00a0%');
   expect(signedPercent(-97.6)).toBe('-98\u00a0%');
+  expect([-1.35, 12.4, 0, 0.01].map(percentBeside)).toEqual([
+    '1.4\u00a0% below',
+    '12\u00a0% above',
+    'equal to',
+    'equal to',
+  ]);
+  const nowMs = Date.UTC(2026, 10, 22);
+  expect([10_000, 60_000, 7_300_000, 200_000_000].map((ms) => timeAgo(nowMs - ms, nowMs))).toEqual([
+    'just now',
+    '1\u00a0minute ago',
+    '2\u00a0hours ago',
+    '2\u00a0days ago',
+  ]);
 });

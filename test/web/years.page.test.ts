@@ -6,8 +6,6 @@ import { filledDevices } from '../support/fill-days.ts';
 import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 
 const ANSWER_BYTES_MAX = 1_000_000;
-/** The width of the names of rows on a wide screen, in pixels. */
-const GUTTER = 168;
 
 const goTo = (page: Page, view: string) => signIn(page, `plants/${view}`);
 
@@ -45,7 +43,13 @@ testPage('a year of 400 devices is one picture that can be read, scrolled and fo
   const index = devices[id]!.findIndex((kind) => kind !== null && kinds[kind]!.flags.length > 0);
   const [flag] = kinds[devices[id]![index]!]!.flags;
   const picture = (await page.locator('.heat-rows svg').boundingBox())!;
-  const x = picture.x + GUTTER + ((index + 0.5) * (picture.width - GUTTER)) / 365;
+  // The names of rows are as wide as they need.
+  const cellsX = Math.min(
+    ...(
+      await Promise.all((await page.locator('.heat-rows .cell').all()).map((cell) => cell.boundingBox()))
+    ).map((cell) => cell!.x),
+  );
+  const x = cellsX + ((index + 0.5) * (picture.x + picture.width - cellsX)) / 365;
   await page.mouse.move(x, y);
   await expect.poll(() => page.locator('.readout-line').textContent()).toContain(flag);
   expect(await page.locator('.readout-line').textContent()).toContain(`${name}, `);

@@ -7,7 +7,7 @@ import type { Terminal } from '../../service/terminal.ts';
 import { chooseDevice } from '../choose-device.ts';
 import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
 import { commandLineError } from '../command-line-error.ts';
-import { readConfig } from '../global-options.ts';
+import { readConfig } from '../read-config.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 

@@ -5,13 +5,13 @@ import { configWarnings } from '../../config/config-warnings.ts';
 import { hideSecrets } from '../../config/hide-secrets.ts';
 import type { Problem } from '../../lib/errors.ts';
 import { formatInstant } from '../../lib/time.ts';
-import { formatDuration } from '../../lib/units.ts';
 import { readStatuses } from '../../pipeline/workgroup-status.ts';
 import { requireSharedStorage, sharingWarnings } from '../../service/require-shared-storage.ts';
 import type { Terminal } from '../../service/terminal.ts';
-import { readConfig } from '../global-options.ts';
+import { readConfig } from '../read-config.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import { describeSuggestions, suggestedRoles } from './config-roles.ts';
+import { withUnits } from './with-units.ts';
 
 export function addConfigCommand(program: Command, terminal: Terminal): void {
   const config = program.command('config').description('check the configuration');
@@ -33,7 +33,7 @@ export function addConfigCommand(program: Command, terminal: Terminal): void {
       for (const one of roles) printNote(command, terminal, describeSuggestions(one));
       printNote(command, terminal, 'the configuration is valid; with all defaults it is:');
       printData(command, terminal, { config: shown, warnings, suggestedRoles: roles }, () =>
-        stringify(shown, withUnit, { lineWidth: 0 }),
+        stringify(withUnits(shown), { lineWidth: 0 }),
       );
     });
 }
@@ -52,31 +52,6 @@ function dataProblems({ dataDir, workgroups }: Config): Problem[] {
       })),
     );
 }
-
-/** Settings by name, with units. */
-function withUnit(name: unknown, value: unknown): unknown {
-  if (typeof value !== 'number') return value;
-  if (name === 'maxPower') return `${value} W`;
-  if (name === 'jitter') return `${value} Wh`;
-  return durations.has(String(name)) ? formatDuration(value) : value;
-}
-
-const durations: ReadonlySet<string> = new Set([
-  ...[
-    'pollEvery',
-    'rollupEvery',
-    'publishEvery',
-    'currentEvery',
-    'snapshotEvery',
-    'commitEvery',
-    'hibernateAfter',
-    'maintainEvery',
-    'closeAfter',
-    'keepMessages',
-    'keepGenerations',
-  ],
-  ...['retention', 'deviceTimeout', 'tokenLifetime', 'maxGap', 'interval'],
-]);
 
 const checkHelp = `
 Prints the effective configuration as YAML, with environment variables and defaults, without secrets. With --json durations are in

@@ -10,7 +10,7 @@ import { systemClock } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
 import { commandLineError } from '../command-line-error.ts';
-import { readConfig } from '../global-options.ts';
+import { readConfig } from '../read-config.ts';
 import { failing } from '../terminal/failing.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import { askInputs, describeInputs, describeTried, type TriedRule } from './inputs-view.ts';

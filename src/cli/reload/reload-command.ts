@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { TransientError } from '../../lib/errors.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { ConfigReloaded } from '../../worker-rpc/process-rpc.ts';
-import { readConfig } from '../global-options.ts';
+import { readConfig } from '../read-config.ts';
 import { printData } from '../terminal/output.ts';
 
 export function addReloadCommand(program: Command, terminal: Terminal): void {

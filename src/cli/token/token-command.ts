@@ -12,7 +12,7 @@ import { parseQuantity } from '../../lib/units.ts';
 import { requireDataDir } from '../../service/require-data-dir.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { localUrl } from '../../service/upstreams.ts';
-import { readConfig } from '../global-options.ts';
+import { readConfig } from '../read-config.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData, printNote } from '../terminal/output.ts';
 

@@ -40,7 +40,7 @@ const head = { format: 0, count: 1, namesBytes: 2, firstOrdinal: 4 } as const;
 const HEAD_BYTES = 24;
 
 /**
- * Joins batches into one chunk and writes offsets and append times into their messages.
+ * Joins batches into one chunk and writes offsets and store times into their messages.
  * @throws RangeError beyond 65,535 messages
  */
 export function joinChunk(
@@ -116,7 +116,7 @@ export function packChunk(batches: readonly EncodedBatch[]): Chunk {
   };
 }
 
-/** Sets the position of a chunk: writes offsets and append times into its messages, in the same memory. */
+/** Sets the position of a chunk: writes offsets and store times into its messages, in the same memory. */
 export function placeChunk(chunk: Chunk, firstOffset: Offset, firstOrdinal: number): Chunk {
   const { value, count } = chunk;
   new Float64Array(value.buffer, value.byteOffset + head.firstOrdinal * 4, 1)[0] = firstOrdinal;
@@ -164,7 +164,7 @@ export function indexFrom(chunk: Chunk, offset: Offset): number {
   return offset > chunk.lastOffset ? chunk.count : Number(offset - chunk.firstOffset);
 }
 
-/** Writes offsets and append times, one millisecond at a time: a full sequence continues in the next millisecond. */
+/** Writes offsets and store times, one millisecond at a time: a full sequence continues in the next millisecond. */
 function stamp(chunk: Chunk): void {
   for (let from = 0; from < chunk.count; ) {
     const firstOffset = chunk.firstOffset + BigInt(from);

@@ -118,7 +118,7 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
     // The caller reads again and gets the error.
     waitFor: (position, signal) => use((log) => log.waitFor(position, signal)).catch(() => undefined),
     countFrom: (position) => use((log) => log.countFrom(position)),
-    // Trimming is no use, because it is done regularly.
+    // Trimming does not count as use, because it is done regularly.
     trim: () =>
       hold(async (log) => {
         await log.trim();

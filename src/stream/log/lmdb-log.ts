@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, statfsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Offset } from '../../contract/offset.ts';
@@ -7,6 +7,7 @@ import { TerminalError, TransientError } from '../../lib/errors.ts';
 import { openChunk, openSpan } from './chunk.ts';
 import type { ChunkStore, StoreTail } from './chunk-store.ts';
 import type { LogHead as LogEnd } from './idle-closing-log.ts';
+import { appendBytesMin, diskFullWords, freeBytesOnDisk, trimBytesMin } from './log-disk.ts';
 import { requireOpenable } from './require-openable.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
@@ -22,11 +23,6 @@ export interface LmdbLogOptions extends LogOptions {
 const MAP_BYTES = 16 * 1024 ** 3;
 /** Chunks that one transaction removes. Appends wait for this transaction. */
 const TRIM_CHUNKS_MAX = 500;
-/**
- * Appends stop before the disk is full, because lmdb 3.5 may end the process if the system refuses a write. Trims
- * continue for longer, because they free space.
- */
-const FREE_BYTES_MIN = { append: 64 * 1024 ** 2, trim: 4 * 1024 ** 2 } as const;
 const FORMAT = 1;
 /** Logs that are open in this process. */
 let openLogs = 0;
@@ -43,7 +39,7 @@ let openLogs = 0;
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
   const { path, freeBytes = freeBytesOnDisk } = options;
   mkdirSync(path, { recursive: true });
-  requireSpace(path, freeBytes, FREE_BYTES_MIN.trim);
+  requireSpace(path, freeBytes, trimBytesMin);
   requireOpenable(path, openLogs);
   return createSequencedLog(openLmdbStore(path, freeBytes), options);
 }
@@ -144,7 +140,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
     tail: () => tail,
     async append(chunk) {
       try {
-        await write(FREE_BYTES_MIN.append + chunk.value.length, () => {
+        await write(appendBytesMin + chunk.value.length, () => {
           chunks.put(keyOf(chunk.firstOffset), chunk.value as Buffer);
         });
       } catch (error) {
@@ -170,7 +166,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
           trimmedThrough: String(last.lastOffset),
           trimmedOrdinal: last.firstOrdinal + Number(last.lastOffset - last.firstOffset) + 1,
         };
-        await write(FREE_BYTES_MIN.trim, () => {
+        await write(trimBytesMin, () => {
           for (const span of spans) chunks.remove(keyOf(span.firstOffset));
           heads.put(HEAD_KEY, trimmed);
         });
@@ -243,19 +239,6 @@ function keyOf(offset: Offset): Buffer {
   const key = Buffer.alloc(8);
   key.writeBigUInt64BE(offset);
   return key;
-}
-
-/** The problem and what to do. Also for `status`, which names the same disk. */
-export function diskFullWords(path: string, freeBytes: number): string {
-  return `the disk of ${path} is full (${Math.floor(freeBytes / 1024 ** 2)} MiB are free, and the log of the stream needs ${FREE_BYTES_MIN.append / 1024 ** 2}); free some space, then the service continues by itself`;
-}
-
-/** The log refuses messages if its disk has fewer free bytes. */
-export const appendBytesMin: number = FREE_BYTES_MIN.append;
-
-export function freeBytesOnDisk(path: string): number {
-  const { bavail, bsize } = statfsSync(path);
-  return bavail * bsize;
 }
 
 /** lmdb attaches the cause of a failed commit as a promise, which must be awaited. */

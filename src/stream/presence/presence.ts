@@ -9,12 +9,12 @@ import { type StoredMessage, storedMessage } from '../log/stored-messages.ts';
 /** The reasons of states that the service itself finds. */
 export const presenceReasons = { offline: 'timeout', online: 'data received' } as const;
 
-/** The state of a device, in append times. */
+/** The state of a device, in store times. */
 export interface DevicePresence {
   device: string;
   /** The last state in the log; undefined if the log has none. */
   state: DeviceStatusItem['state'] | undefined;
-  /** The append time of its last data. */
+  /** The store time of its last data. */
   heardMs: UtcMs;
   /** The time of the last offline report, by the reporter's clock. Older data does not bring the device back. */
   reportedOfflineMs: UtcMs | undefined;

@@ -15,7 +15,7 @@ const readQuerySchema = z.object({
   timestamp: z
     .string()
     .optional()
-    .meta({ description: 'Start at this append time: ISO 8601 with a zone, or milliseconds since 1970' }),
+    .meta({ description: 'Start at this store time: ISO 8601 with a zone, or milliseconds since 1970' }),
   limit: z
     .string()
     .optional()

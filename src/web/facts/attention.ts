@@ -3,8 +3,8 @@ import { flagWords, sortFlags, worstRank } from '../words/flag-words.ts';
 import { type LocalDay, shiftDay } from '../words/local-days.ts';
 import { sentence } from '../words/message-words.ts';
 import { formatEnergy, plural } from '../words/number-words.ts';
-import { longDay, timeAgo } from '../words/time-words.ts';
-import type { DayChanges, DayDetails, DeviceStatuses, PipelineStatus } from './answers.ts';
+import { longDay, timeAgo, timeSince } from '../words/time-words.ts';
+import type { DayChange, DayChanges, DayDetails, DeviceStatuses, PipelineStatus } from './answers.ts';
 import { deviceKind } from './device-kind.ts';
 import { deviceName, splitSeries } from './series.ts';
 
@@ -73,13 +73,15 @@ function offline({ workgroup, statuses, today }: Facts): Attention[] {
     .map(([id, { since, reason }]) => ({
       key: `offline ${id}`,
       rank: 'bad',
-      text: `${deviceName(id, statuses)} is offline${since ? `, since ${timeAgo(since)}` : ''}${reason ? ` (${reason})` : ''}.`.replace(
-        'since just now',
-        'just now',
-      ),
+      text: `${deviceName(id, statuses)} ${offlineWords(since)}${reason ? ` (${reason})` : ''}.`,
       href: linkTo(workgroup, 'day', { day: today, device: id }),
       leads: 'Its day',
     }));
+}
+
+function offlineWords(since: string | null): string {
+  const span = since === null ? undefined : timeSince(since);
+  return span === undefined ? 'is offline' : `has been offline for ${span}`;
 }
 
 /** Devices of which nobody said that they are offline. Those without energy yesterday have a line already. */
@@ -127,7 +129,7 @@ function flagged(facts: Facts): Attention[] {
     return {
       key: `flags ${flags.join(' ')} ${[...keys].join(' ')}`,
       rank: worstRank(flags)!,
-      text: `${namesOf([...keys], nameOf)}: ${words.join('; ')}, ${when}.`,
+      text: `${namesOf([...keys], nameOf)} ${when}: ${words.join('; ')}.`,
       ...placeOf(workgroup, details, [...keys], last!),
     };
   });
@@ -172,23 +174,46 @@ function placeOf(workgroup: string, details: DayDetails, keys: readonly string[]
   return { href: linkTo(workgroup, 'why', { ...splitSeries(first), day }), leads: 'Why' };
 }
 
-/** Closed days that have changed, and days that came after they were closed. */
-function restated({ workgroup, changes, nameOf }: Facts): Attention[] {
+/**
+ * Closed days that have changed, and holes that were filled after they were closed. The past of a source that has just begun is neither: nobody
+ * has seen its days without energy.
+ */
+function restated({ workgroup, changes, details, nameOf }: Facts): Attention[] {
+  const added = changes?.changes.filter(({ kind }) => kind === 'added') ?? [];
+  const firstDays = firstDaysOf(details, added);
+  const isHole = ({ day, device, source }: DayChange) => {
+    const first = firstDays.get(`${device}.${source}`) ?? firstDays.get(device);
+    return first !== undefined && first < day;
+  };
   return (['restated', 'added'] as const).flatMap((kind) => {
     const found =
-      changes?.changes.filter((change) => (change.kind === 'added' ? 'added' : 'restated') === kind) ?? [];
+      kind === 'added'
+        ? added.filter(isHole)
+        : (changes?.changes.filter((change) => change.kind !== 'added') ?? []);
     const [first] = found;
     if (!first) return [];
     const wh = found.reduce((sum, { differenceWh }) => sum + differenceWh, 0);
     const days = new Set(found.map(({ day }) => day)).size;
-    const words = kind === 'added' ? 'got energy after being closed' : 'changed after being closed';
+    const words = kind === 'added' ? 'without energy got some' : 'changed';
     const { device, source, day } = first;
     return {
       key: kind,
       rank: 'noted' as const,
-      text: `In the last week ${plural(days, 'day')} ${words} (${wh > 0 ? '+' : ''}${formatEnergy(wh)}), such as ${longDay(day)} of ${nameOf(`${device}.${source}`)}.`,
+      text: `In the last week ${plural(days, 'closed day')} ${words} (${wh > 0 ? '+' : ''}${formatEnergy(wh)}), such as ${longDay(day)} of ${nameOf(`${device}.${source}`)}.`,
       href: linkTo(workgroup, 'why', { device, source, day }),
       leads: 'Why',
     };
   });
+}
+
+/** The first day of each series that was there in time. */
+function firstDaysOf(details: DayDetails, added: readonly DayChange[]): ReadonlyMap<string, LocalDay> {
+  const late = new Set(
+    added.flatMap(({ day, device, source }) => [`${day} ${device}.${source}`, `${day} ${device}`]),
+  );
+  const first = new Map<string, LocalDay>();
+  for (const day of Object.keys(details).sort())
+    for (const key of Object.keys(details[day]!))
+      if (!first.has(key) && !late.has(`${day} ${key}`)) first.set(key, day);
+  return first;
 }

@@ -2,7 +2,7 @@ import { type BarColumn, type BarSeries, withBeginning } from '../pictures/bar-d
 import type { LocalDay } from '../words/local-days.ts';
 import { exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
 import { columnsOf, type DaySpan, grainOf } from '../words/periods.ts';
-import { columnName, dateNumber, dayAndMonth, monthTick } from '../words/time-words.ts';
+import { columnName, dayTick, monthTick } from '../words/time-words.ts';
 import type { Reconciliation, Variance } from './answers.ts';
 
 export const actualSeries: readonly BarSeries[] = [{ key: 'actual', name: 'Actual', tone: '1', side: 1 }];
@@ -20,12 +20,7 @@ export function budgetColumns(variance: Variance, period: DaySpan, today: LocalD
       const short = month ? month.elapsedDays - month.comparedDays : 0;
       return {
         key,
-        tick:
-          grain === 'month'
-            ? monthTick(key, period.from.slice(0, 7))
-            : key.endsWith('-01')
-              ? dayAndMonth(key)
-              : dateNumber(key),
+        tick: grain === 'month' ? monthTick(key, period.from.slice(0, 7)) : dayTick(key, period.from),
         name: columnName(key),
         values: [actualWh],
         reference: budgetWh,

@@ -3,7 +3,7 @@ import { type LocalDay, listDays } from '../words/local-days.ts';
 import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
 import { columnsOf, type DaySpan, daysOfColumn, type Grain } from '../words/periods.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
-import { columnName, dateNumber, dayAndMonth, monthTick } from '../words/time-words.ts';
+import { columnName, dayTick, monthTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
 import { qualityOf } from './day-quality.ts';
 import { COLOURS, OTHERS, othersName } from './top-series.ts';
@@ -185,7 +185,12 @@ function columnOf(
         ];
   return {
     key,
-    tick: grain === 'day' ? dayTick(key) : grain === 'month' ? monthTick(key, period.from.slice(0, 7)) : key,
+    tick:
+      grain === 'day'
+        ? dayTick(key, period.from)
+        : grain === 'month'
+          ? monthTick(key, period.from.slice(0, 7))
+          : key,
     name: columnName(key),
     href: hrefOf?.(key),
     values,
@@ -196,11 +201,6 @@ function columnOf(
     notes,
     ...(isPart && { isPart }),
   };
-}
-
-/** The first day of a month has the month's name. */
-function dayTick(day: LocalDay): string {
-  return day.endsWith('-01') ? dayAndMonth(day) : dateNumber(day);
 }
 
 /** The same columns with those of another period beside them, in order. */

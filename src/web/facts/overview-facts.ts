@@ -1,5 +1,7 @@
 import { type LocalDay, shiftDay } from '../words/local-days.ts';
+import type { BalanceRole } from '../words/role-words.ts';
 import type { Balance, Balances, DayDetails, DeviceStatuses, Profiles } from './answers.ts';
+import { presentRoles, valueOfRole } from './energy-columns.ts';
 import { splitSeries } from './series.ts';
 
 const INTERVAL_MS = 15 * 60_000;
@@ -94,7 +96,7 @@ export function completeUpTo(
 
 /**
  * The power of a late interval, from its energy: of those in the two hours before the last known value, the one of which most is known. While a device
- * is away, the last value is that of the others alone, and says little. Powers are in W; null if not known.
+ * is away, the last value is that of the others alone, and says little. Powers are in W; null if not known, or if the site has no such role.
  * @param quarters the balance of each interval of a day, by the start of the interval
  * @returns undefined if nothing is known
  */
@@ -112,13 +114,18 @@ export function lastQuarter(quarters: Balances) {
     );
   if (!last) return undefined;
   const { startMs, balance } = last;
-  const watts = (wh: number | null) => (wh === null ? null : (wh * HOUR_MS) / INTERVAL_MS);
+  // A balance has zeros for roles that a site does not have.
+  const present = new Set(presentRoles(Object.values(quarters)));
+  const watts = (role: BalanceRole) => {
+    const wh = present.has(role) ? valueOfRole[role](balance) : null;
+    return wh === null ? null : (wh * HOUR_MS) / INTERVAL_MS;
+  };
   return {
     startMs,
     endMs: startMs + INTERVAL_MS,
-    productionW: watts(balance.productionWh),
-    consumptionW: watts(balance.consumptionWh),
-    gridImportW: watts(balance.gridImportWh),
+    productionW: watts('production'),
+    consumptionW: watts('consumption'),
+    gridImportW: watts('grid_import'),
   };
 }
 

@@ -22,19 +22,29 @@ export function pointsOf({ readings }: ExplainedSource): { points: Point[]; low:
   return { points, low: Math.min(...values), high: Math.max(...values) };
 }
 
-/** Used readings in stretches. An index that begins again begins another stretch, so no line suggests a fall that does not count. */
-export function linesOf(points: readonly Point[], breaks: readonly number[]): Point[][] {
+/**
+ * Used readings in stretches, one for each segment. So no line suggests a fall that does not count. A segment after a jump begins with its first
+ * reading; one after a reset begins at zero, when the last reading before it was taken.
+ */
+export function linesOf(
+  points: readonly Point[],
+  segments: ReadonlyArray<Pick<ExplainedSource['segments'][number], 'from' | 'fromWh'>>,
+): Point[][] {
   const lines: Point[][] = [[]];
-  let nextBreak = 0;
+  const breaks = segments.slice(1).map(({ from, fromWh }) => ({ ms: Date.parse(from), wh: fromWh }));
   for (const point of points) {
     if (point.reading.fate !== 'used' && point.reading.fate !== 'repeated') continue;
-    while (nextBreak < breaks.length && point.ms > breaks[nextBreak]!) {
+    while (breaks[0] && (point.ms > breaks[0].ms || isBeginOf(point, breaks[0]))) {
       if (lines.at(-1)!.length > 0) lines.push([]);
-      nextBreak += 1;
+      breaks.shift();
     }
     lines.at(-1)!.push(point);
   }
   return lines.filter((line) => line.length > 0);
+}
+
+function isBeginOf({ ms, value }: Point, segment: { ms: number; wh: number }): boolean {
+  return ms === segment.ms && Math.abs(value - segment.wh) < 1;
 }
 
 /** The point nearest to an instant; one that is not used is preferred within a small distance. */

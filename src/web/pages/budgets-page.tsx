@@ -73,8 +73,8 @@ function SiteTable(props: {
     <section class="card" aria-labelledby="sites">
       <h2 id="sites">All sites</h2>
       <p class="sentence">
-        {plural(names.length, 'site')} in {periodName(period)}. The sums are those of days that have both,
-        actual energy and a budget.
+        {plural(names.length, 'site')} in {periodName(period)}. The sums count the days that have both actual
+        energy and a budget.
       </p>
       <section class="table-block" aria-label="Sites">
         <table>
@@ -145,7 +145,7 @@ function SiteRow(props: { name: string; isChosen: boolean; period: DaySpan; href
             ? '…'
             : total.budgetOfAllDaysWh === 0
               ? 'no budget'
-              : `${total.comparedDays} of ${plural(total.elapsedDays, 'day')} that ${total.elapsedDays === 1 ? 'is' : 'are'} over`}
+              : `${total.comparedDays} of ${plural(total.elapsedDays, 'past day')}`}
       </td>
     </tr>
   );

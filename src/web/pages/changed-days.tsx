@@ -48,9 +48,7 @@ export function ChangedDays({ query }: { query: Readonly<Record<string, string>>
           ) : (
             <>
               <p class="sentence">
-                {plural(totals.days, 'day')} of a source changed after being closed. Their energy was{' '}
-                <EnergyAmount wh={totals.beforeWh} /> and is now <EnergyAmount wh={totals.afterWh} />, a
-                difference of <SignedEnergy wh={totals.differenceWh} />.
+                <ChangesInWords changes={list} totals={totals} />
               </p>
               <DataTable
                 caption="Changed days, last changed first"
@@ -120,6 +118,30 @@ export function ChangedDays({ query }: { query: Readonly<Record<string, string>>
         }
       </Shown>
     </section>
+  );
+}
+
+/** Days that had no energy before are counted alone, because missing is not zero. */
+function ChangesInWords({ changes, totals }: Pick<DayChanges, 'changes' | 'totals'>) {
+  const added = changes.filter(({ before }) => before === null);
+  const addedWh = added.reduce((sum, { after }) => sum + (after.energyWh ?? 0), 0);
+  const changed = totals.days - added.length;
+  return (
+    <>
+      {added.length > 0 && (
+        <>
+          {plural(added.length, 'source day')} got {added.length === 1 ? 'its' : 'their'} first energy after
+          being closed: <EnergyAmount wh={addedWh} />.{' '}
+        </>
+      )}
+      {changed > 0 && (
+        <>
+          {plural(changed, 'source day')} changed after being closed, from{' '}
+          <EnergyAmount wh={totals.beforeWh} /> to <EnergyAmount wh={totals.afterWh - addedWh} />: a
+          difference of <SignedEnergy wh={totals.differenceWh - addedWh} />.
+        </>
+      )}
+    </>
   );
 }
 

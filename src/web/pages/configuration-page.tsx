@@ -82,7 +82,7 @@ function TokenList() {
                 columns={[
                   { title: 'For', cell: ({ subject }) => subject },
                   { title: 'State', cell: ({ state }) => <TokenState state={state} /> },
-                  { title: 'May', cell: ({ permissions }) => permissions.join(', ') },
+                  { title: 'Permissions', cell: ({ permissions }) => permissions.join(', ') },
                   {
                     title: 'Devices',
                     cell: ({ deviceGroups }) => deviceGroups?.join(', ') ?? 'all',
@@ -138,12 +138,7 @@ function AuditTrail() {
                   { title: 'On', cell: ({ target }) => <code class="received">{target ?? '–'}</code> },
                   {
                     title: 'More',
-                    cell: ({ data }) =>
-                      data && Object.keys(data).length > 0 ? (
-                        <code class="received">{JSON.stringify(data)}</code>
-                      ) : (
-                        ''
-                      ),
+                    cell: ({ data }) => (data ? <span class="received">{factsInWords(data)}</span> : ''),
                   },
                 ]}
               />
@@ -165,6 +160,14 @@ function AuditTrail() {
       </Shown>
     </section>
   );
+}
+
+/** Such as "rows: 22, reason: by hand". The id of the entry itself is for machines. */
+function factsInWords(data: Readonly<Record<string, unknown>>): string {
+  return Object.entries(data)
+    .filter(([name]) => name !== 'entry')
+    .map(([name, value]) => `${name}: ${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .join(', ');
 }
 
 /** The id of the token is for machines. */

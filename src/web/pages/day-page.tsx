@@ -1,6 +1,6 @@
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
-import type { DeviceStatuses } from '../facts/answers.ts';
+import type { DayDetails, DeviceStatuses } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import {
   type ProfileColumns,
@@ -18,7 +18,9 @@ import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { comparableName } from '../pictures/bar-data.ts';
 import { BarFigure } from '../pictures/bar-figure.tsx';
+import { worstRank } from '../words/flag-words.ts';
 import { isDay, shiftDay, today } from '../words/local-days.ts';
+import { listWords } from '../words/number-words.ts';
 import { longDay, shortDay } from '../words/time-words.ts';
 import { isZone, zoneChoices } from '../words/zone-days.ts';
 import { EnergyTable } from './energy-table.tsx';
@@ -44,6 +46,17 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
   const isBalance = (measured.size > 1 || (measured.size === 1 && hasOthers)) && !device;
   const quarters = useDayBalance(isBalance && day, zone, 'interval');
   const otherQuarters = useDayBalance(isBalance && other, zone, 'interval');
+  // The flags of today say only that it is not over.
+  const hasFlags = zone === own && day < current && Object.keys(statuses.answer ?? {}).length <= DEVICES_MAX;
+  const details = useAnswer<DayDetails>(
+    statuses.answer &&
+      hasFlags &&
+      `daily-energy/details?startDate=${day}&endDate=${day}${device ? `&devices=${device}` : ''}`,
+    SLOW_MS,
+  );
+  const marked = Object.entries(details.answer?.[day] ?? {})
+    .filter(([, { flags }]) => ['bad', 'doubtful'].includes(worstRank(flags) ?? ''))
+    .map(([id]) => id);
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'day', { ...query, day, ...change });
   const isDecided =
@@ -136,7 +149,9 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
                         <EnergyAmount wh={shown.peak.wh} />.
                       </>
                     )}{' '}
-                    {shown.missing > 0 && `${shown.missing} quarters of an hour have no data.`}
+                    {shown.missing > 0 && `${shown.missing} quarters of an hour have no data. `}
+                    {marked.length > 0 &&
+                      `${listWords(marked.map((id) => seriesName(id, statuses.answer)))} ${marked.length === 1 ? 'is' : 'are'} marked: look before you trust ${marked.length === 1 ? 'it' : 'them'}.`}
                   </>
                 }
                 label={`Energy of each 15 minutes, ${longDay(day)}`}
@@ -149,14 +164,19 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
                 }
               />
               <p class="links">
+                {zone === own && <span class="muted">Why this number:</span>}
                 {(zone === own ? devicesOf(found.energyWh) : [])
-                  .sort((a, b) =>
-                    seriesName(a, statuses.answer).localeCompare(seriesName(b, statuses.answer)),
+                  .sort(
+                    (a, b) =>
+                      Number(marked.includes(b)) - Number(marked.includes(a)) ||
+                      seriesName(a, statuses.answer).localeCompare(seriesName(b, statuses.answer)),
                   )
                   .slice(0, CHIPS_MAX)
                   .map((id) => (
                     <a key={id} class="chip" href={linkTo(workgroup.id, 'why', { device: id, day })}>
-                      Why {seriesName(id, statuses.answer)}
+                      <span class="visually-hidden">Why the number of </span>
+                      {seriesName(id, statuses.answer)}
+                      {marked.includes(id) && ' △'}
                     </a>
                   ))}
               </p>
@@ -184,6 +204,8 @@ function knownWords({ lastKnown, isWhole }: ProfileColumns, isToday: boolean): s
 }
 
 const CHIPS_MAX = 12;
+/** Of more devices the answer would be large. Their flags are on the page of quality. */
+const DEVICES_MAX = 150;
 const devicesOf = (energyWh: object) => [
   ...new Set(Object.keys(energyWh).flatMap((key) => (key === OTHERS ? [] : [splitSeries(key).device]))),
 ];

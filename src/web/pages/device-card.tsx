@@ -7,10 +7,10 @@ import { seriesColumns } from '../facts/energy-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { splitSeries } from '../facts/series.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
-import { DeviceStateText } from '../parts/device-state-text.tsx';
+import { DeviceStateText, LastData } from '../parts/device-state-text.tsx';
 import { LimitTable } from '../parts/limit-table.tsx';
 import { Loading } from '../parts/states.tsx';
-import { DayTime, TimeAgo } from '../parts/time-text.tsx';
+import { DayTime } from '../parts/time-text.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { shiftDay } from '../words/local-days.ts';
 import { longDay } from '../words/time-words.ts';
@@ -65,7 +65,7 @@ export function DeviceCard({ row, closeHref }: { row: DeviceRow; closeHref: stri
           <DayTime at={status.since} />
         </Fact>
         <Fact name="Last data">
-          <TimeAgo at={status.lastSeen} />
+          <LastData row={row} />
         </Fact>
         <Fact name="Id">
           <code>{id}</code>
@@ -89,7 +89,7 @@ export function DeviceCard({ row, closeHref }: { row: DeviceRow; closeHref: stri
         </a>
         {lastDay && (
           <a class="chip" href={linkTo(workgroup.id, 'why', { device: id, day: lastDay })}>
-            Why its number of {longDay(lastDay)}
+            Why the number of {longDay(lastDay)}
           </a>
         )}
       </p>

@@ -12,12 +12,11 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Choice } from '../parts/choice.tsx';
 import { DataTable, usePageRows } from '../parts/data-table.tsx';
-import { DeviceStateText } from '../parts/device-state-text.tsx';
+import { DeviceStateText, LastData } from '../parts/device-state-text.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { PageLinks, pageOf } from '../parts/page-links.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
-import { TimeAgo } from '../parts/time-text.tsx';
 import { DaySpark } from '../pictures/spark.tsx';
 import { listDays, shiftDay } from '../words/local-days.ts';
 import { countText, plural } from '../words/number-words.ts';
@@ -130,7 +129,7 @@ function DeviceTable(props: {
           columns={[
             { title: 'Device', cell: ({ id, name }) => <a href={link({ device: id })}>{name}</a> },
             { title: 'State', cell: (row) => <DeviceStateText row={row} /> },
-            { title: 'Last data', cell: ({ status }) => <TimeAgo at={status.lastSeen} /> },
+            { title: 'Last data', cell: (row) => <LastData row={row} /> },
             {
               title: 'Yesterday',
               isNumber: true,
@@ -173,13 +172,13 @@ function DaysOfDevice({ values }: { values: ReadonlyArray<number | null | undefi
   return (
     <span class="days-of-device">
       <DaySpark values={values} />
-      <span class="muted days-words">
-        {expected.length === 0
-          ? 'no energy'
-          : missing === 0
-            ? plural(expected.length, 'day')
-            : `${plural(missing, 'day')} without data`}
-      </span>
+      {expected.length === 0 || missing > 0 ? (
+        <span class="muted days-words">
+          {expected.length === 0 ? 'no energy' : `${plural(missing, 'day')} without data`}
+        </span>
+      ) : (
+        <span class="visually-hidden">{plural(expected.length, 'day')}, none without data</span>
+      )}
     </span>
   );
 }

@@ -70,7 +70,8 @@ function OneExport({ of: one, refresh }: { of: Export; refresh(): void }) {
         <ExportState of={one} />
       </div>
       <p class="muted">
-        {words(report)}, {words(range)}, as {format} to {destinations[destination]}.{' '}
+        {words(report)}, {words(range)}, as {format === 'parquet' ? 'Parquet' : format.toUpperCase()} to{' '}
+        {destinations[destination]}.{' '}
         {schedule === null ? (
           'It is run by hand.'
         ) : (
@@ -79,9 +80,7 @@ function OneExport({ of: one, refresh }: { of: Export; refresh(): void }) {
           </>
         )}
       </p>
-      {runs.length === 0 ? (
-        <p class="muted">It has not run yet.</p>
-      ) : (
+      {runs.length > 0 && (
         <DataTable
           caption={`Runs of ${id}, newest first`}
           rows={runs}
@@ -97,7 +96,7 @@ function OneExport({ of: one, refresh }: { of: Export; refresh(): void }) {
             { title: 'Rows', isNumber: true, cell: ({ file }) => (file ? countText(file.rows) : '–') },
             { title: 'Energy', isNumber: true, cell: ({ file }) => <EnergyAmount wh={file?.energyWh} /> },
             { title: 'File', cell: ({ file }) => file?.name ?? '–' },
-            { title: 'Note', cell: (run) => <RunNote run={run} /> },
+            ...(runs.some(hasNote) ? [{ title: 'Note', cell: (run: Run) => <RunNote run={run} /> }] : []),
           ]}
         />
       )}
@@ -136,8 +135,12 @@ function RunState({ run: { state, outdated } }: { run: Run }) {
   return <StateWord kind={kinds[state]}>{state}</StateWord>;
 }
 
+const hasNote = ({ outdated, lastError, state }: Run) =>
+  Boolean(outdated) || (state !== 'delivered' && Boolean(lastError));
+
 /** Why a run waits or is outdated. */
-function RunNote({ run: { outdated, lastError, state, nextAttemptAt, attempts } }: { run: Run }) {
+function RunNote({ run }: { run: Run }) {
+  const { outdated, lastError, nextAttemptAt, attempts } = run;
   if (outdated)
     return (
       <details>
@@ -152,7 +155,7 @@ function RunNote({ run: { outdated, lastError, state, nextAttemptAt, attempts } 
         </ul>
       </details>
     );
-  if (state !== 'delivered' && lastError)
+  if (hasNote(run) && lastError)
     return (
       <>
         {lastError.message} ({plural(attempts, 'attempt')}

@@ -21,7 +21,7 @@ import { BarFigure } from '../pictures/bar-figure.tsx';
 import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
 import { countDays, listDays, monthStart, shiftDay } from '../words/local-days.ts';
 import { countText } from '../words/number-words.ts';
-import { dateNumber, dayAndMonth, longDay } from '../words/time-words.ts';
+import { dayTick, longDay } from '../words/time-words.ts';
 import { energySentence } from './energy-sentence.tsx';
 import { AttentionList, OverviewState } from './overview-state.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
@@ -208,10 +208,7 @@ function Overview(props: {
           <HeatMap
             label={`Quality of the last ${count} days`}
             rows={heatRows}
-            columns={days.map((day) => ({
-              tick: day.endsWith('-01') || day === from ? dayAndMonth(day) : dateNumber(day),
-              name: longDay(day),
-            }))}
+            columns={days.map((day) => ({ tick: dayTick(day, from), name: longDay(day) }))}
             rowHeight={20}
           />
           <HeatKey present={new Set(heatRows.flatMap(({ states }) => states))} />

@@ -96,9 +96,9 @@ export function OverviewTiles(props: {
           </div>
           {main !== 'consumption' && month && month.wh !== null && (
             <p class="small-number">
-              <EnergyAmount wh={month.wh} /> used
+              <EnergyAmount wh={month.wh} /> <span class="big-label">used</span>
               {month.unknownDays > 0 && (
-                <span class="muted">, {plural(month.unknownDays, 'day')} not known</span>
+                <span class="muted remark">without {plural(month.unknownDays, 'day')} not known</span>
               )}
             </p>
           )}
@@ -169,11 +169,9 @@ function MainNumber(props: {
             : change
               ? `${change} on a usual day`
               : 'Too few days to say what is usual.'}
+          {wh !== null && change && '.'}
           {wh !== null && missingMs > 0 && (
-            <span class="so-far">
-              {change ? ', so far: ' : ' '}
-              {durationWords(missingMs)} {change ? 'are' : 'of the day are'} not measured.
-            </span>
+            <span class="so-far"> {durationWords(missingMs)} of the day are not measured.</span>
           )}
         </p>
       )}

@@ -3,7 +3,7 @@ import type { PipelineStatus } from '../facts/answers.ts';
 import { StateWord } from '../parts/state-word.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
 import { countText, plural } from '../words/number-words.ts';
-import { durationWords, timeAgo } from '../words/time-words.ts';
+import { durationWords, timeAgo, timeSince } from '../words/time-words.ts';
 
 type Stage = Pick<PipelineStatus['stages']['poll'], 'lastSuccessAt' | 'lastError' | 'failingSince'>;
 
@@ -17,7 +17,7 @@ export function PipelineChain({ status }: { status: PipelineStatus }) {
       <p class="sentence">{chainSentence(status)}</p>
       <ol class="chain">
         <Link name="Read" stage={poll}>
-          <Row name="Over">{poll.transport === 'socket' ? 'socket.io' : (poll.transport ?? '–')}</Row>
+          <Row name="Transport">{poll.transport ? transportNames[poll.transport] : '–'}</Row>
           <Row name="Behind">{lagWords(poll)}</Row>
         </Link>
         <Link name="Land" stage={poll}>
@@ -71,13 +71,12 @@ function lagWords({ lagMessages, lagSeconds }: PipelineStatus['stages']['poll'])
   return parts.length === 0 ? '–' : parts.join(', ');
 }
 
+const transportNames = { rest: 'REST', socket: 'socket.io' } as const;
+
 function StageState({ stage }: { stage: Stage }) {
+  const failing = stage.failingSince ? timeSince(stage.failingSince) : undefined;
   if (stage.lastError)
-    return (
-      <StateWord kind="bad">
-        fails since {stage.failingSince ? timeAgo(stage.failingSince).replace(' ago', '') : 'just now'}
-      </StateWord>
-    );
+    return <StateWord kind="bad">{failing === undefined ? 'fails' : `has failed for ${failing}`}</StateWord>;
   if (stage.lastSuccessAt === null) return <StateWord kind="calm">not done yet</StateWord>;
   return <StateWord kind="good">works</StateWord>;
 }

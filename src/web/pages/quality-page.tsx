@@ -18,7 +18,7 @@ import { worstRank } from '../words/flag-words.ts';
 import { countDays, isDay, listDays, shiftDay } from '../words/local-days.ts';
 import { countText, formatShare, plural } from '../words/number-words.ts';
 import type { DaySpan } from '../words/periods.ts';
-import { dateNumber, dayAndMonth, longDay, periodName } from '../words/time-words.ts';
+import { dayAndMonth, dayTick, longDay, periodName } from '../words/time-words.ts';
 
 const DAYS_MAX = { source: 92, device: 366 };
 /** Answers with the energy of more days than this can exceed a megabyte. Devices are then read in a compact form, and sources in pages. */
@@ -168,58 +168,60 @@ function QualityOfDevices(props: {
         />
         <HeatKey present={new Set(counts.keys())} />
       </figure>
-      <h2>Days to look at</h2>
-      {flagged.length === 0 ? (
-        <Empty title="None">Every measured day of this period can be trusted.</Empty>
-      ) : (
-        <DataTable
-          caption="Days with flags, newest first"
-          rows={flagged}
-          keyOf={({ key, day }) => `${key} ${day}`}
-          columns={[
-            { title: 'Day', cell: ({ key, day }) => <a href={hrefOf(key, day)}>{longDay(day)}</a> },
-            { title: by === 'source' ? 'Source' : 'Device', cell: ({ key }) => nameOf(key) },
-            ...(quality.hasEnergy
-              ? [
-                  {
-                    title: 'Energy',
-                    isNumber: true,
-                    cell: ({ value }: FlaggedDay) => <EnergyAmount wh={value.energyWh} />,
-                  },
-                ]
-              : []),
-            { title: 'Measured', isNumber: true, cell: ({ value }) => formatShare(value.coverage) },
-            { title: 'Flags', cell: ({ value }) => <FlagList flags={value.flags} /> },
-            { title: 'Method', cell: ({ value }) => value.methods.join(', ').replaceAll('_', ' ') },
-            { title: 'Status', cell: ({ value }) => <StatusWord status={value.status} /> },
-          ]}
-          file={{
-            name: `${workgroup.id}-quality-${period.from}-${period.to}.csv`,
-            heading: [
-              'day',
-              'series',
-              'name',
-              'energy_wh',
-              'coverage',
-              'flags',
-              'methods',
-              'status',
-              'version',
-            ],
-            row: ({ key, day, value }) => [
-              day,
-              key,
-              nameOf(key),
-              value.energyWh ?? null,
-              value.coverage,
-              value.flags.join(' '),
-              value.methods.join(' '),
-              value.status,
-              value.version ?? null,
-            ],
-          }}
-        />
-      )}
+      <section class="card" aria-labelledby="flagged">
+        <h2 id="flagged">Days to look at</h2>
+        {flagged.length === 0 ? (
+          <Empty title="None">Every measured day of this period can be trusted.</Empty>
+        ) : (
+          <DataTable
+            caption="Days with flags, newest first"
+            rows={flagged}
+            keyOf={({ key, day }) => `${key} ${day}`}
+            columns={[
+              { title: 'Day', cell: ({ key, day }) => <a href={hrefOf(key, day)}>{longDay(day)}</a> },
+              { title: by === 'source' ? 'Source' : 'Device', cell: ({ key }) => nameOf(key) },
+              ...(quality.hasEnergy
+                ? [
+                    {
+                      title: 'Energy',
+                      isNumber: true,
+                      cell: ({ value }: FlaggedDay) => <EnergyAmount wh={value.energyWh} />,
+                    },
+                  ]
+                : []),
+              { title: 'Measured', isNumber: true, cell: ({ value }) => formatShare(value.coverage) },
+              { title: 'Flags', cell: ({ value }) => <FlagList flags={value.flags} /> },
+              { title: 'Method', cell: ({ value }) => value.methods.join(', ').replaceAll('_', ' ') },
+              { title: 'Status', cell: ({ value }) => <StatusWord status={value.status} /> },
+            ]}
+            file={{
+              name: `${workgroup.id}-quality-${period.from}-${period.to}.csv`,
+              heading: [
+                'day',
+                'series',
+                'name',
+                'energy_wh',
+                'coverage',
+                'flags',
+                'methods',
+                'status',
+                'version',
+              ],
+              row: ({ key, day, value }) => [
+                day,
+                key,
+                nameOf(key),
+                value.energyWh ?? null,
+                value.coverage,
+                value.flags.join(' '),
+                value.methods.join(' '),
+                value.status,
+                value.version ?? null,
+              ],
+            }}
+          />
+        )}
+      </section>
     </>
   );
 }
@@ -227,7 +229,7 @@ function QualityOfDevices(props: {
 /** Days of a short period have their number, and days of a long one only the first of each month its name. */
 function tickOf(day: string, days: readonly string[]): string {
   if (days.length > DAYS_MAX.source) return day.endsWith('-01') ? dayAndMonth(day) : '';
-  return day.endsWith('-01') || day === days[0] ? dayAndMonth(day) : dateNumber(day);
+  return dayTick(day, days[0]!);
 }
 
 const areText = (count: number) => (count === 1 ? 'is' : 'are');

@@ -17,7 +17,7 @@ import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { shiftDay } from '../words/local-days.ts';
-import { listWords, plural, signedPercent } from '../words/number-words.ts';
+import { listWords, percentBeside, plural, signedPercent } from '../words/number-words.ts';
 import type { DaySpan } from '../words/periods.ts';
 import { longDay, periodName } from '../words/time-words.ts';
 
@@ -60,7 +60,7 @@ function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
             <EnergyAmount wh={total.comparedDays > 0 ? total.actualWh : null} /> of{' '}
             <EnergyAmount wh={total.comparedDays > 0 ? total.budgetWh : null} /> in {periodName(period)}
             {isRunning && ', up to yesterday'}
-            {total.variancePercent !== null && `: ${signedPercent(total.variancePercent)} against the budget`}
+            {total.variancePercent !== null && `: ${percentBeside(total.variancePercent)} the budget`}
             {scenario && ` (${scenario})`}.{' '}
             {leftOut.length > 0 && `${plural(leftOut.length, 'day')} to look at. `}
             {metersWithoutBudget.length > 0 &&
@@ -144,7 +144,7 @@ function Pace({ total }: { total: Variance['total'] }) {
           Actual <EnergyAmount wh={actualWh} />
         </span>
         <span>
-          Line: budget of the days that are over, <EnergyAmount wh={budgetToDateWh} />
+          Line: budget of the past days <EnergyAmount wh={budgetToDateWh} />
         </span>
         <span>
           Budget of all days <EnergyAmount wh={budgetOfAllDaysWh} />

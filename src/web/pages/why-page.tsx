@@ -55,7 +55,15 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
   }, [published]);
   const link = (change: Readonly<Record<string, string | undefined>>) =>
     linkTo(workgroup.id, 'why', { device, ...query, day, ...change });
-  if (isListed && ids.length === 0) return <Empty title="No devices">Nothing has been measured yet.</Empty>;
+  if (isListed && ids.length === 0)
+    return (
+      <>
+        <div class="page-head">
+          <h1>Why this number</h1>
+        </div>
+        <Empty title="No devices">Nothing has been measured yet.</Empty>
+      </>
+    );
   return (
     <>
       <div class="page-head">

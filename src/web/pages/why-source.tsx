@@ -16,6 +16,9 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
   const { zone } = useContext(PageWorkContext);
   const [picked, setPicked] = useState<{ from: string; to: string } | undefined>();
   const { result, flags, coverage, sum } = source;
+  // The reason of a flag is often the text of an event, or that of the coverage. It is said once.
+  const isTold = (text: string) => flags.some(({ reason }) => reason === text);
+  const events = source.events.filter(({ text }) => !isTold(text));
   return (
     <>
       <section class="card" aria-labelledby="result">
@@ -55,7 +58,7 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
               <div>
                 <dt>Measured</dt>
                 <dd>{formatShare(result.coverage)} of the day</dd>
-                <dd class="muted">{coverage.text}</dd>
+                {!isTold(coverage.text) && <dd class="muted">{coverage.text}</dd>}
               </div>
               <div>
                 <dt>Flags</dt>
@@ -82,11 +85,11 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
       <section class="card" aria-labelledby="readings">
         <h2 id="readings">Readings and what became of them</h2>
         <WhyPicture explained={explained} source={source} onPick={setPicked} />
-        {source.events.length > 0 && (
+        {events.length > 0 && (
           <>
             <h3>What happened</h3>
             <ul class="plain events">
-              {source.events.map((event, index) => (
+              {events.map((event, index) => (
                 <li key={index}>
                   <strong>{event.kind.replace('_', ' ')}</strong>: {event.text}
                 </li>
@@ -101,7 +104,7 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
         {!sum.agrees && (
           <p class="stale">This sum does not equal the stored energy. Newer readings are being computed.</p>
         )}
-        <SumTable source={source} />
+        <SumTable source={source} dayEnd={explained.end} />
       </section>
       <CorrectionPanel explained={explained} source={source} picked={picked} onDone={refresh} />
       <details class="more">

@@ -9,10 +9,11 @@ import { exactEnergy, formatShare, formatValue } from '../words/number-words.ts'
 import { clockTime, dayAndTime } from '../words/time-words.ts';
 
 /** The parts that add up to the day: segments of a register, or quarters of an hour. */
-export function SumTable({ source }: { source: ExplainedSource }) {
+export function SumTable({ source, dayEnd }: { source: ExplainedSource; dayEnd: string }) {
   const { zone } = useContext(PageWorkContext);
   const { segments, boundaries } = source;
   if (segments.length === 0) return null;
+  const endTime = (to: string) => (to === dayEnd ? '24:00:00' : clockTime(to, zone, true));
   return (
     <>
       <DataTable
@@ -20,8 +21,7 @@ export function SumTable({ source }: { source: ExplainedSource }) {
         rows={segments}
         keyOf={({ from }) => from}
         columns={[
-          { title: 'From', cell: ({ from }) => clockTime(from, zone, true) },
-          { title: 'To', cell: ({ to }) => clockTime(to, zone, true) },
+          { title: 'Time', cell: ({ from, to }) => `${clockTime(from, zone, true)} – ${endTime(to)}` },
           { title: 'Index at the start, Wh', isNumber: true, cell: ({ fromWh }) => formatValue(fromWh) },
           { title: 'Index at the end, Wh', isNumber: true, cell: ({ toWh }) => formatValue(toWh) },
           { title: 'Energy', isNumber: true, cell: ({ energyWh }) => exactEnergy(energyWh) },

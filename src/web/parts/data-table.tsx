@@ -82,36 +82,38 @@ export function DataTable<Row>(props: {
           )}
         </table>
       </section>
-      <div class="table-foot">
-        {pages > 1 && (
-          <div class="pager">
-            <button type="button" class="button quiet" disabled={at === 0} onClick={() => setPage(at - 1)}>
-              Before
-            </button>
-            <span class="muted">
-              {countText(at * pageRows + 1)} – {countText(Math.min(rows.length, (at + 1) * pageRows))} of{' '}
-              {countText(rows.length)}
-            </span>
+      {(pages > 1 || file) && (
+        <div class="table-foot">
+          {pages > 1 && (
+            <div class="pager">
+              <button type="button" class="button quiet" disabled={at === 0} onClick={() => setPage(at - 1)}>
+                Before
+              </button>
+              <span class="muted">
+                {countText(at * pageRows + 1)} – {countText(Math.min(rows.length, (at + 1) * pageRows))} of{' '}
+                {countText(rows.length)}
+              </span>
+              <button
+                type="button"
+                class="button quiet"
+                disabled={at === pages - 1}
+                onClick={() => setPage(at + 1)}
+              >
+                Next
+              </button>
+            </div>
+          )}
+          {file && (
             <button
               type="button"
               class="button quiet"
-              disabled={at === pages - 1}
-              onClick={() => setPage(at + 1)}
+              onClick={() => saveFile(file.name, csvText(file.heading, rows.map(file.row)))}
             >
-              Next
+              Download CSV
             </button>
-          </div>
-        )}
-        {file && (
-          <button
-            type="button"
-            class="button quiet"
-            onClick={() => saveFile(file.name, csvText(file.heading, rows.map(file.row)))}
-          >
-            Download CSV
-          </button>
-        )}
-      </div>
+          )}
+        </div>
+      )}
     </div>
   );
 }

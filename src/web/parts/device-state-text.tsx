@@ -1,6 +1,8 @@
+import { useContext } from 'preact/hooks';
 import type { KindOfDevice } from '../facts/device-kind.ts';
 import type { DeviceRow } from '../facts/device-rows.ts';
-import { timeAgo } from '../words/time-words.ts';
+import { PageWorkContext } from '../facts/page-work.ts';
+import { dayAndTime, timeSince } from '../words/time-words.ts';
 import { type StateKind, StateWord } from './state-word.tsx';
 import { TimeAgo } from './time-text.tsx';
 
@@ -29,7 +31,7 @@ export function DeviceStateText({ row: { kind, status } }: { row: DeviceRow }) {
       {kind !== 'quiet' && since && (
         <span class="muted">
           {' '}
-          <TimeSince at={since} />
+          <TimeFor since={since} />
           {reason && reason !== words && `, ${reason}`}
         </span>
       )}
@@ -37,7 +39,25 @@ export function DeviceStateText({ row: { kind, status } }: { row: DeviceRow }) {
   );
 }
 
-function TimeSince({ at }: { at: string }) {
-  const ago = timeAgo(at);
-  return <>{ago === 'just now' ? ago : <TimeAgo at={at} />}</>;
+/** How long a state has lasted. */
+function TimeFor({ since }: { since: string }) {
+  const { zone } = useContext(PageWorkContext);
+  const span = timeSince(since);
+  return (
+    <time dateTime={since} title={`since ${dayAndTime(since, zone)} (${zone})`}>
+      {span === undefined ? 'just now' : `for ${span}`}
+    </time>
+  );
+}
+
+/** When a device has sent its newest data. Data that were sent late can come while it is offline. */
+export function LastData({ row: { kind, status } }: { row: DeviceRow }) {
+  const { since, lastSeen } = status;
+  const isLate = kind === 'silent' && since !== null && lastSeen !== null && lastSeen > since;
+  return (
+    <>
+      <TimeAgo at={lastSeen} />
+      {isLate && <span class="muted">, after it went offline</span>}
+    </>
+  );
 }

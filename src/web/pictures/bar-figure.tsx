@@ -65,7 +65,7 @@ export function BarFigure(props: {
           )}
           <span class="muted">{column?.notes.slice(1).join(', ')}</span>
         </p>
-        <ul class="legend">
+        <ul class={isOneSided ? 'legend' : 'legend two-sided'}>
           {series.map((one, index) => (
             <li key={one.key}>
               <button

@@ -1,5 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { isMouse, useFirstTouch } from './first-touch.ts';
 import { HatchPattern } from './hatch-pattern.tsx';
+import { placeTicks } from './place-ticks.ts';
 import { useWidth } from './use-width.ts';
 
 export type CellState = 'good' | 'noted' | 'doubtful' | 'bad' | 'missing' | 'future';
@@ -17,10 +19,11 @@ const AXIS_HEIGHT = 22;
 /** With more rows than this, rows are lower. */
 const ROWS_OF_USUAL_HEIGHT = 60;
 const LOW_ROW_HEIGHT = 15;
-/** Of the names of columns, in pixels. */
-const CHARACTER_WIDTH = 6.5;
 /** Of the names of rows, in pixels. */
-const CHARACTER_WIDTH_OF_ROW = 7.4;
+const CHARACTER_WIDTH = 7;
+/** The names of rows have at most this share of the width. */
+const NAMES_SHARE = 0.42;
+const NAMES_WIDTH_MAX = 220;
 /** The least width of a cell with a sign. */
 const SIGN_ROOM = 7;
 
@@ -41,7 +44,9 @@ export function HeatMap(props: {
   const [active, setActive] = useState<{ row: number; column: number } | undefined>();
   const svg = useRef<SVGSVGElement>(null);
   const frame = useRef<SVGRectElement>(null);
-  const gutter = width < 560 ? 128 : 168;
+  const touch = useFirstTouch();
+  const longest = Math.max(0, ...rows.map(({ name }) => name.length));
+  const gutter = Math.min((longest + 1) * CHARACTER_WIDTH, width * NAMES_SHARE, NAMES_WIDTH_MAX);
   const band = Math.max(0.5, (width - gutter) / Math.max(1, columns.length));
   const height = rows.length * rowHeight;
   const at = active ?? { row: 0, column: Math.max(0, columns.length - 2) };
@@ -58,10 +63,19 @@ export function HeatMap(props: {
           y={block * ROWS_OF_BLOCK * rowHeight}
           band={band}
           rowHeight={rowHeight}
-          charactersMax={Math.floor(gutter / CHARACTER_WIDTH_OF_ROW)}
+          charactersMax={Math.floor(gutter / CHARACTER_WIDTH)}
         />
       )),
     [rows, gutter, band, rowHeight],
+  );
+
+  const shownTicks = useMemo(
+    () =>
+      placeTicks(
+        columns.map(({ tick }) => tick),
+        band,
+      ),
+    [columns, band],
   );
 
   const cellAt = (event: MouseEvent) => {
@@ -81,18 +95,28 @@ export function HeatMap(props: {
   };
   const onClick = (event: MouseEvent) => {
     const found = cellAt(event);
+    if (touch.isShowing()) {
+      event.preventDefault();
+      return setActive(found);
+    }
     const href = found && rows[found.row]!.cellAt(found.column).href;
     if (href && !(event.target as Element).closest('a')) location.hash = href;
   };
   return (
     <div>
       <p class="readout-line">
-        {active ? words : 'Point at a cell to read it; it leads to the explanation of its day.'}
+        {active ? (
+          <>
+            {words} {cell?.href && <a href={cell.href}>Why</a>}
+          </>
+        ) : (
+          'Point at a cell, or touch it, to read it. It leads to the explanation of its day.'
+        )}
       </p>
       <svg class="heat-axis" width={width} height={AXIS_HEIGHT} aria-hidden="true">
-        {ticksOf(columns, band).map(({ tick, x }) => (
-          <text key={x} class="axis" x={gutter + x} y={13} text-anchor="middle">
-            {tick}
+        {[...shownTicks].map((index) => (
+          <text key={index} class="axis" x={gutter + (index + 0.5) * band} y={13} text-anchor="middle">
+            {columns[index]!.tick}
           </text>
         ))}
       </svg>
@@ -106,8 +130,12 @@ export function HeatMap(props: {
               height={height}
               role="group"
               aria-label={label}
+              onPointerDown={(event) => {
+                const found = cellAt(event);
+                touch.onDown(event, found?.row === active?.row && found?.column === active?.column);
+              }}
               onPointerMove={(event) => setActive(cellAt(event))}
-              onPointerLeave={() => setActive(undefined)}
+              onPointerLeave={(event) => isMouse(event) && setActive(undefined)}
               onClick={onClick}
             >
               <defs>
@@ -140,23 +168,6 @@ export function HeatMap(props: {
       </div>
     </div>
   );
-}
-
-/** The names of columns that have room beside each other, with their middle in pixels. Long ones, which begin a month, come first. */
-function ticksOf(columns: ReadonlyArray<{ tick: string }>, band: number) {
-  const placed: Array<{ tick: string; x: number }> = [];
-  const widthOf = (tick: string) => (tick.length + 1) * CHARACTER_WIDTH;
-  const wanted = columns
-    .map(({ tick }, index) => ({ tick, x: (index + 0.5) * band }))
-    .filter(({ tick }) => tick !== '')
-    .sort((a, b) => b.tick.length - a.tick.length || a.x - b.x);
-  for (const one of wanted) {
-    const isFree = placed.every(
-      ({ tick, x }) => Math.abs(one.x - x) >= (widthOf(tick) + widthOf(one.tick)) / 2,
-    );
-    if (isFree) placed.push(one);
-  }
-  return placed;
 }
 
 /** Rows of which the cells of one state are one path. A path for each row would be thousands of elements. */

@@ -2,12 +2,13 @@ import { useRef } from 'preact/hooks';
 import type { Unit } from '../words/number-words.ts';
 import { BarOfColumn, PLOT } from './bar-column.tsx';
 import { type BarColumn, type BarSeries, stack } from './bar-data.ts';
+import { isMouse, useFirstTouch } from './first-touch.ts';
 import { HatchPattern } from './hatch-pattern.tsx';
 import { niceScale, type Scale } from './nice-scale.ts';
+import { placeTicks } from './place-ticks.ts';
 import { useWidth } from './use-width.ts';
 
 const { left, top, bottom } = PLOT;
-const TICK_WIDTH = 38;
 
 /**
  * Stacked bars. A column that is not known is hatched over the whole height, so it cannot be taken for zero. One column can be reached with Tab, the
@@ -27,6 +28,7 @@ export function StackedBars(props: {
   const { label, columns, series, unit, height = 260, active, onActive, bright } = props;
   const { ref, width } = useWidth<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
+  const touch = useFirstTouch();
   const stacks = columns.map((column) => stack(column, series));
   const ends = stacks.flat().map(({ to }) => to);
   const references = columns.map(({ reference }) => reference ?? 0);
@@ -47,7 +49,10 @@ export function StackedBars(props: {
     svg.current!.querySelectorAll<SVGElement>('.column')[to]?.focus();
   };
   const tabStop = active ?? columns.length - 1;
-  const every = Math.max(1, Math.ceil(TICK_WIDTH / Math.max(band, 1)));
+  const shownTicks = placeTicks(
+    columns.map(({ tick }) => tick),
+    band,
+  );
 
   return (
     <div ref={ref} class="picture" style={{ height: `${height}px` }}>
@@ -59,8 +64,14 @@ export function StackedBars(props: {
           role="group"
           aria-label={label}
           onKeyDown={onKeyDown}
+          onPointerDown={(event) => touch.onDown(event, indexAt(event.clientX) === active)}
           onPointerMove={(event) => onActive(indexAt(event.clientX))}
-          onPointerLeave={() => onActive(undefined)}
+          onPointerLeave={(event) => isMouse(event) && onActive(undefined)}
+          onClickCapture={(event) => {
+            if (!touch.isShowing()) return;
+            event.preventDefault();
+            onActive(indexAt(event.clientX));
+          }}
           onBlurCapture={() => onActive(undefined)}
         >
           <defs>
@@ -76,7 +87,7 @@ export function StackedBars(props: {
               band={band}
               y={y}
               height={height}
-              hasTick={index % every === 0}
+              hasTick={shownTicks.has(index)}
               isActive={index === active}
               isTabStop={index === tabStop}
               onFocus={() => onActive(index)}

@@ -56,8 +56,9 @@ export function WhyPicture(props: {
   const outside = unused
     .filter(({ value }) => value > scale.high || value < scale.low)
     .filter((point, index, all) => index === 0 || x(point.ms) - x(all[index - 1]!.ms) > LABEL_WIDTH);
-  const breaks = source.segments.slice(1).map(({ from }) => Date.parse(from));
-  const lines = linesOf(points, breaks);
+  const lines = linesOf(points, source.segments);
+  const counted = source.readings.filter(({ fate }) => fate === 'used').length;
+  const uncounted = source.readings.length - counted;
   const hours = Array.from(
     { length: Math.round((endMs - startMs) / HOUR_MS) + 1 },
     (_, index) => startMs + index * HOUR_MS,
@@ -92,11 +93,8 @@ export function WhyPicture(props: {
     <figure class="figure">
       <figcaption>
         <p class="sentence">
-          {plural(points.length - unused.length, 'reading')}{' '}
-          {points.length - unused.length === 1 ? 'counts' : 'count'}
-          {unused.length > 0 &&
-            `, ${plural(unused.length, 'reading')} ${unused.length === 1 ? 'does' : 'do'} not`}
-          .{' '}
+          {plural(counted, 'reading')} {counted === 1 ? 'counts' : 'count'}
+          {uncounted > 0 && `, ${plural(uncounted, 'reading')} ${uncounted === 1 ? 'does' : 'do'} not`}.{' '}
           {isPower
             ? 'The line is the power; its area is the energy.'
             : 'The line is the register; the energy is its growth.'}

@@ -10,7 +10,7 @@ export const flagWords: Readonly<Record<string, { rank: FlagRank; words: string 
   undeclared: { rank: 'doubtful', words: 'a source has no role' },
   partial: { rank: 'doubtful', words: 'only a part of the day is measured' },
   gap: { rank: 'doubtful', words: 'power is missing for some time' },
-  rebase: { rank: 'doubtful', words: 'the register jumped, nothing is booked for the jump' },
+  rebase: { rank: 'doubtful', words: 'the register jumped, and the jump is not counted' },
   substituted: { rank: 'doubtful', words: 'read from another method' },
   estimated: { rank: 'doubtful', words: 'begins or ends in a silence' },
   spike: { rank: 'noted', words: 'impossibly high readings are left out' },

@@ -99,9 +99,17 @@ export function listWords(words: readonly string[]): string {
 /** Percent with its sign, such as "+4.2 %". Null is a dash. */
 export function signedPercent(percent: number | null): string {
   if (percent === null) return '–';
-  const format = new Intl.NumberFormat(undefined, {
-    maximumFractionDigits: Math.abs(percent) < 10 ? 1 : 0,
-    signDisplay: 'exceptZero',
-  });
-  return `${format.format(percent)}\u00a0%`;
+  return percentText(percent, 'exceptZero');
+}
+
+/** A difference in percent before the words of its reference: "1.4 % below", "12 % above" or "equal to". */
+export function percentBeside(percent: number): string {
+  const size = percentText(percent, 'never');
+  if (size === percentText(0, 'never')) return 'equal to';
+  return `${size} ${percent < 0 ? 'below' : 'above'}`;
+}
+
+function percentText(percent: number, signDisplay: 'exceptZero' | 'never'): string {
+  const maximumFractionDigits = Math.abs(percent) < 10 ? 1 : 0;
+  return `${new Intl.NumberFormat(undefined, { maximumFractionDigits, signDisplay }).format(percent)}\u00a0%`;
 }

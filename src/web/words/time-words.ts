@@ -1,4 +1,5 @@
 import { type LocalDay, msOf } from './local-days.ts';
+import { plural } from './number-words.ts';
 import { type DaySpan, kindOf } from './periods.ts';
 
 /** Days and instants as people read them, in the locale of the browser. */
@@ -35,8 +36,13 @@ export function dayAndMonth(day: LocalDay): string {
 }
 
 /** The day of the month alone. */
-export function dateNumber(day: LocalDay): string {
+function dateNumber(day: LocalDay): string {
   return String(Number(day.slice(8)));
+}
+
+/** The label of a day on an axis: its number, and the month of the first day of a picture and of each month. */
+export function dayTick(day: LocalDay, first: LocalDay): string {
+  return day === first || day.endsWith('-01') ? dayAndMonth(day) : dateNumber(day);
 }
 
 /** A column of a picture in full: a day, "November 2026" or "2026". */
@@ -100,15 +106,17 @@ const steps = [
   { unit: 'minute', seconds: 60 },
 ] as const;
 
-/** Such as "3 hours ago"; "just now" below a minute. */
-export function timeAgo(instant: string | number, nowMs = Date.now()): string {
+/** Such as "3 hours"; undefined below a minute. */
+export function timeSince(instant: string | number, nowMs = Date.now()): string | undefined {
   const seconds = (nowMs - new Date(instant).getTime()) / 1_000;
   const step = steps.find((one) => seconds >= one.seconds);
-  if (!step) return 'just now';
-  return new Intl.RelativeTimeFormat(undefined, { numeric: 'always' }).format(
-    -Math.floor(seconds / step.seconds),
-    step.unit,
-  );
+  return step && plural(Math.floor(seconds / step.seconds), step.unit);
+}
+
+/** Such as "3 hours ago"; "just now" below a minute. It is a part of English sentences, so its words do not follow the locale. */
+export function timeAgo(instant: string | number, nowMs = Date.now()): string {
+  const span = timeSince(instant, nowMs);
+  return span === undefined ? 'just now' : `${span} ago`;
 }
 
 /** Such as "2 h 5 min", "12 s" and "250 ms". */

@@ -28,7 +28,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       expect(await log.countFrom(bounds.next)).toBe(0);
     });
 
-    test('messages get consecutive offsets that carry their append time', async () => {
+    test('messages get consecutive offsets that carry their store time', async () => {
       const { clock, log } = await setUp();
       const appended = await log.append(telemetryBatch(3));
       const first = offsetOf(clock.now());
@@ -53,7 +53,7 @@ export function testAppending(implementation: LogImplementation, setUp: LogSetUp
       expect((await log.append(telemetryBatch(1))).firstOffset).toBe(offsetOf(TEST_START_MS + 1));
     });
 
-    test('a full sequence continues in the next millisecond, also for append times and retention', async () => {
+    test('a full sequence continues in the next millisecond, also for store times and retention', async () => {
       const { clock, log } = await setUp({ cacheBytesMax: 1 });
       const batchCount = 60_000;
       const rounds = Number(SEQUENCES_PER_MS / BigInt(batchCount));

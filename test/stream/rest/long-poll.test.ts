@@ -217,7 +217,7 @@ describe('where a read starts', () => {
     });
   });
 
-  test('a timestamp returns exactly the messages from that append time on', async () => {
+  test('a timestamp returns exactly the messages from that store time on', async () => {
     const { clock, log, start } = setUp();
     await log.append(telemetryBatch(2));
     await clock.advance(1_000);

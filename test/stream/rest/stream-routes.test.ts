@@ -140,7 +140,7 @@ describe('a read', () => {
     expect(bodyOf(await read(`${SOLAR}?offset=${nextOffset}`)).count).toBe(9_000 - count);
   });
 
-  test('by timestamp selects by append time in ISO 8601 or milliseconds, and reports when it was clamped', async () => {
+  test('by timestamp selects by store time in ISO 8601 or milliseconds, and reports when it was clamped', async () => {
     const { clock, log, read } = await setUp();
     await log.append(telemetryBatch(1));
     await clock.advance(5_000);
