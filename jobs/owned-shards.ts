@@ -155,7 +155,13 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       const { code, message } = failureWords(error);
       const { retryAtMs } = postpone(workgroupId, message, true);
       const raw = errorMessage(error);
-      const event = { workgroup: workgroupId, code, error: message, retryAtMs, ...(raw !== message && { raw }) };
+      const event = {
+        workgroup: workgroupId,
+        code,
+        error: message,
+        retryAtMs,
+        ...(raw !== message && { raw }),
+      };
       logger.error(event, 'shard.open-failed');
       return end(workgroupId, ownedShard);
     }

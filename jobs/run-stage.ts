@@ -52,7 +52,14 @@ export async function runStage(
     const { code, message } = failureWords(error);
     const raw = errorMessage(error);
     const durationMs = ended(true);
-    const event = { workgroup: workgroupId, stage, durationMs, code, error: message, retryable: isRetryable(error) };
+    const event = {
+      workgroup: workgroupId,
+      stage,
+      durationMs,
+      code,
+      error: message,
+      retryable: isRetryable(error),
+    };
     // The original text is logged for finding the cause.
     logger[event.retryable ? 'warn' : 'error']({ ...event, ...(raw !== message && { raw }) }, 'stage.failed');
     throw error;

@@ -56,14 +56,14 @@ test('each run is told with its duration and whether it has failed, and logged w
   const { run, runs, events } = setUp(() => outcomes.shift()!());
   await run(new AbortController().signal);
   await expect(run(new AbortController().signal)).rejects.toThrow('no');
-  const facts = { workgroupId: 'a', stage: 'poll', durationMs: expect.any(Number) };
+  const facts = { stage: 'poll', durationMs: expect.any(Number) };
   expect(runs).toEqual([
-    { ...facts, hasFailed: false },
-    { ...facts, hasFailed: true },
+    { workgroupId: 'a', ...facts, hasFailed: false },
+    { workgroupId: 'a', ...facts, hasFailed: true },
   ]);
   expect(events).toEqual([
     ['stage.done', { workgroup: 'a', stage: 'poll', durationMs: expect.any(Number), messages: 3 }],
-    ['stage.failed', expect.objectContaining(facts)],
+    ['stage.failed', expect.objectContaining({ workgroup: 'a', ...facts })],
   ]);
 });
 
