@@ -35,7 +35,7 @@ export interface RunningWorker {
   canWake(workgroupId: string): boolean;
   /** Opens the shard if nobody has it open. @returns false if another worker has it, or if it cannot be opened now */
   wake(workgroupId: string): Promise<boolean>;
-  /** Stops everything and gives up the shards, within 13 s. Further calls wait for the same end. */
+  /** Stops everything and gives up the shards, within 16 s. Further calls wait for the same end. */
   stop(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ const REVIEW_MS = MINUTE_MS;
 /** If the clock of the machine is set by more than this, the schedules are reviewed at once. */
 const CLOCK_SET_MS = 5 * SECOND_MS;
 /** Together well below the 20 s in which a process must end, because the HTTP server closes after the worker. */
-const GIVE_UP_MS = 15 * SECOND_MS;
+const GIVE_UP_MS = 14 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
 /** After this time a worker counts as started. Shards that are still queued are opened by a request at once. */
 const STARTING_MS_MAX = 8 * SECOND_MS;

@@ -277,8 +277,8 @@ test('after Ctrl-C the same command continues the import', async () => {
   // No energy stream reads this table, so that only the landing is looked at.
   const unread = ['--workgroup', 'home', '--table', 'unread'];
   const cwd = folderOf(1);
-  // Two batches and a part, with the hour of a spring that no clock of Berlin has shown.
-  const rows = 90_000;
+  // Several batches, so that most of them wait when the first one has landed, with the hour of a spring that no clock of Berlin has shown.
+  const rows = 160_000;
   const [rowsRejected, rowsLanded] = [12, rows - 12];
   writeFileSync(join(cwd, 'log.csv'), csv(rows));
   const child = spawn(

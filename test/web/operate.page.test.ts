@@ -58,7 +58,7 @@ testPage('an open alert is listed, seen and snoozed by clicks, and a reader has 
   const card = page.getByRole('region', { name: 'Alerts' });
   const row = card.getByRole('row', { name: disk.text });
   await row.getByRole('cell', { name: 'sent', exact: true }).waitFor();
-  expect(disk.text).toContain('free space');
+  expect(disk.text).toContain('free some space');
   expect(await card.locator('.sentence').textContent()).toMatch(
     new RegExp(`^${total}\\sopen alerts?, ${unseen} not seen`),
   );
