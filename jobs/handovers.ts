@@ -57,7 +57,7 @@ const TIMES: HandoverTimes = {
   answerMs: SECOND_MS,
   tellEveryMs: SECOND_MS,
   silenceMs: 5 * SECOND_MS,
-  waitMs: 9 * SECOND_MS,
+  waitMs: 8 * SECOND_MS,
 };
 /** What was prepared and is not used is kept for this time. */
 const KEPT_MS = MINUTE_MS;

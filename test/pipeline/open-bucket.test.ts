@@ -87,7 +87,7 @@ test.skipIf(s3Missing)(
     const a = await open(dataDir, { ...silentLogger, info: note, warn: note } as unknown as Logger);
     await landMessages(a.shard, { count: 5, storeTimeMs: TEST_START_MS });
     await operations.commit(a, { isComplete: true });
-    // More than the snapshot reads at once.
+    // More than twice what the snapshot reads at once.
     await a.shard.transaction((connection) =>
       connection.run('CREATE TABLE extra AS SELECT hash(range) AS value FROM range(1_000_000)'),
     );
@@ -101,7 +101,8 @@ test.skipIf(s3Missing)(
     }).readFrozen;
     events.length = 0;
     await closeAssignment(a);
-    expect(reads).toBe(1);
+    // The next blocks are read while the first ones are used.
+    expect(reads).toBeLessThanOrEqual(2);
     expect(events).toContain('bucket.not-committed');
     expect(events).not.toContain('snapshot.taken');
     expect((await readReplicaHead(store))!.totals.messages).toBe(5);
