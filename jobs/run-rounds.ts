@@ -12,7 +12,7 @@ export interface Rounds {
 /** Many workgroups can be released one after another. */
 const ROUND_MS_MIN = 100;
 
-/** Runs `round` again and again, `everyMs` apart. The first failure of a row is logged. */
+/** Runs `round` again and again, `everyMs` apart. If several fail in a row, the first failure is logged. */
 export function runRounds(
   round: () => Promise<void>,
   { everyMs, logger }: { everyMs: number; logger: Logger },

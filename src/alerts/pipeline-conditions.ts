@@ -75,7 +75,7 @@ export const disk: AlertCondition<'disk'> = {
     const { freeBytes, sizeBytes, folder, machine } = found;
     if (freeBytes >= limit * sizeBytes) return [];
     const percent = Number((limit * 100).toFixed(2));
-    const text = `less than ${percent} % of the disk of dataDir, ${folder} on ${machine}, is free; free some space or enlarge it, because messages are refused when 64 MiB are left`;
+    const text = `less than ${percent} % of the disk of dataDir, ${folder} on ${machine}, is free; free some space or enlarge it, because the stream refuses messages before the disk is full`;
     return [{ subject: 'dataDir', text }];
   },
 };

@@ -1,6 +1,7 @@
 import type { Pool } from 'undici';
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError } from '../lib/errors.ts';
+import { openOnce } from '../lib/open-once.ts';
 import { type Clock, systemClock } from '../lib/time.ts';
 import { type Exchange, type ExchangeTimeouts, exchange } from './exchange.ts';
 import type { Ask } from './position.ts';
@@ -86,8 +87,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const bytesMax = options.bytesMax ?? 64 * 1024 * 1024;
   const clock = options.clock ?? systemClock;
-  let opening: Promise<Pool> | undefined;
-  async function openPool(): Promise<Pool> {
+  const pool = openOnce(async (): Promise<Pool> => {
     const undici = await import('undici');
     return new undici.Pool(base.origin, {
       connections: options.connectionsMax ?? 2,
@@ -96,7 +96,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
       connectTimeout: Math.min(10_000, timeouts.totalMs),
       keepAliveTimeout: 10_000,
     });
-  }
+  });
 
   const spare: ArrayBuffer[] = [];
   const allocate = (bytes: number): ArrayBuffer => {
@@ -111,8 +111,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
     headers: Record<string, string>,
     signal?: AbortSignal,
   ): Promise<Exchange> {
-    opening ??= openPool();
-    const pool = await opening;
+    const opened = await pool.get();
     let url = new URL(pathAndQuery, base.origin);
     for (let redirects = 0; ; redirects++) {
       const request = {
@@ -121,7 +120,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
         method: 'GET' as const,
         headers,
       };
-      const answer = await exchange(pool, request, {
+      const answer = await exchange(opened, request, {
         timeouts,
         bytesMax,
         allocate,
@@ -171,7 +170,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
       spare.push(buffer);
       if (spare.length > SPARE_BUFFERS_MAX) spare.shift();
     },
-    close: async () => (await opening)?.destroy(),
+    close: async () => (await pool.ifOpened())?.destroy(),
   };
 }
 

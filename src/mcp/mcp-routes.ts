@@ -5,6 +5,7 @@ import { bearerToken } from '../access/bearer.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
+import { openOnce } from '../lib/open-once.ts';
 
 /** A question to a tool is far smaller. */
 export const MCP_BODY_BYTES_MAX = 64 * 1024;
@@ -20,8 +21,8 @@ export function registerMcpRoutes(
   app: FastifyInstance,
   { origins, logger }: { origins: readonly string[]; logger: Logger },
 ): void {
-  let handler: Promise<Handler> | undefined;
-  app.addHook('onClose', async () => (await handler)?.close());
+  const handler = openOnce(() => createHandler(app, logger));
+  app.addHook('onClose', async () => (await handler.ifOpened())?.close());
 
   app.post(
     URL_OF_TOOLS,
@@ -44,8 +45,7 @@ export function registerMcpRoutes(
         throw new StreamError('InvalidRequest', 'the body must be one JSON-RPC message');
       const gone = new AbortController();
       reply.raw.once('close', () => gone.abort());
-      handler ??= createHandler(app, logger);
-      const answer = await (await handler).fetch(webRequest(request, gone.signal), {
+      const answer = await (await handler.get()).fetch(webRequest(request, gone.signal), {
         authInfo: { token: bearerToken(request.headers.authorization)!, clientId: 'token', scopes: [] },
         parsedBody: request.body,
       });

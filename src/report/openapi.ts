@@ -5,6 +5,7 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify';
 import { jsonSchemaTransform } from 'fastify-type-provider-zod';
+import { openOnce } from '../lib/open-once.ts';
 
 /** Swagger's default policy upgrades requests to HTTPS, which breaks the page on plain HTTP from another host. */
 const POLICY = {
@@ -24,11 +25,10 @@ export function registerOpenApi(app: FastifyInstance, options: { version: string
   app.addHook('onRoute', (route) => {
     if (!isHidden(route)) routes.push(route);
   });
-  let pages: Promise<FastifyInstance> | undefined;
-  app.addHook('onClose', async () => (await pages)?.close());
+  const pages = openOnce(() => createPages(routes, options.version));
+  app.addHook('onClose', async () => (await pages.ifOpened())?.close());
   const answer = async ({ url, headers }: FastifyRequest, reply: FastifyReply) => {
-    pages ??= createPages(routes, options.version);
-    const found = await (await pages).inject({ method: 'GET', url, headers: conditionsOf(headers) });
+    const found = await (await pages.get()).inject({ method: 'GET', url, headers: conditionsOf(headers) });
     if (found.statusCode === 404) return reply.callNotFound();
     for (const name of KEPT_HEADERS)
       if (found.headers[name] !== undefined) reply.header(name, found.headers[name]);

@@ -4,6 +4,7 @@ import type { AccessAudit } from '../access/access-audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
+import { openOnce } from '../lib/open-once.ts';
 import { registerOperateRoutes } from '../operate/operate-routes.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import type { OpenControl } from './open-control.ts';
@@ -31,7 +32,7 @@ export function addOperate(
 ): () => Promise<void> {
   const { workgroups, access } = parts;
   const stopping = new AbortController();
-  let opening: ReturnType<typeof openExports> | undefined;
+  const opening = openOnce(() => openExports(config, parts, workgroups));
   registerOperateRoutes(app, {
     ...parts,
     config,
@@ -39,14 +40,11 @@ export function addOperate(
       const url = parts.ownUrl() ?? localUrl(config.http.host, config.http.streamPort);
       return createUpstreams(workgroups, url, access).addressOf(workgroupId);
     },
-    async openExports() {
-      opening ??= openExports(config, parts, workgroups);
-      return (await opening).exports;
-    },
+    openExports: async () => (await opening.get()).exports,
     signal: stopping.signal,
   });
   return async () => {
     stopping.abort();
-    await (await opening)?.close();
+    await (await opening.ifOpened())?.close();
   };
 }

@@ -2,6 +2,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
+import { openOnce } from '../lib/open-once.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import type { StatusBook } from '../pipeline/workgroup-status.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
@@ -37,16 +38,8 @@ const CATCH_UP_MS = 10 * MINUTE_MS;
 export function createExportStage(options: ExportStageOptions): ExportStage {
   const { config, workgroups, audit, bucket, status, logger, clock } = options;
   const startedAtMs = performance.now();
-  let opening: ReturnType<typeof openExports> | undefined;
+  const opening = openOnce(() => openExports(config, { audit, bucket, clock, logger }, workgroups));
   let states: Exports['states'] = () => new Map();
-
-  function open(): ReturnType<typeof openExports> {
-    opening ??= openExports(config, { audit, bucket, clock, logger }, workgroups);
-    opening.catch(() => {
-      opening = undefined;
-    });
-    return opening;
-  }
 
   return {
     async run(workgroupId, signal) {
@@ -55,14 +48,15 @@ export function createExportStage(options: ExportStageOptions): ExportStage {
       // Messages that arrived while no worker ran are not published yet.
       if (!hasCaughtUp && performance.now() - startedAtMs < CATCH_UP_MS) return { more: true };
       if (workgroups.exportsOf(workgroupId).length === 0) return { more: false };
-      const opened = await open();
+      const opened = await opening.get();
       states = () => opened.exports.states();
       await opened.exports.work(workgroupId, signal);
       return { more: false };
     },
-    hasPending: async (workgroupId) => (await (await opening)?.exports.hasPending(workgroupId)) ?? false,
+    hasPending: async (workgroupId) =>
+      (await (await opening.ifOpened())?.exports.hasPending(workgroupId)) ?? false,
     states: () => states(),
-    openLake: async () => (await open()).lake,
-    close: async () => (await opening)?.close(),
+    openLake: async () => (await opening.get()).lake,
+    close: async () => (await opening.ifOpened())?.close(),
   };
 }

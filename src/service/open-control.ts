@@ -3,6 +3,7 @@ import { openProcessTokens, type ProcessTokens } from '../access/process-token.t
 import type { Config } from '../config/config.ts';
 import { TransientError } from '../lib/errors.ts';
 import { machineName } from '../lib/machine-name.ts';
+import { openOnce } from '../lib/open-once.ts';
 import { SECOND_MS, systemClock } from '../lib/time.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { createOwnerDirectory } from '../worker-rpc/owner-directory.ts';
@@ -34,24 +35,14 @@ export function openControl(
     const close = () => undefined;
     return { ...local, locate: async () => undefined, isServed: local.reaches, close };
   }
-  let own: Promise<RedisConnection> | undefined;
-  let tokens: Promise<ProcessTokens> | undefined;
+  const own = openOnce(() => openQueueRedis(config, logger));
+  const tokens = openOnce(() => openTokens(config));
 
-  /** A failed attempt is not kept, so the next call tries again. */
   async function remote(takeoverMs?: number): Promise<RemoteControl> {
-    if (!shared)
-      own ??= openQueueRedis(config, logger).catch((error: unknown) => {
-        own = undefined;
-        throw error;
-      });
-    tokens ??= openTokens(config).catch((error: unknown) => {
-      tokens = undefined;
-      throw error;
-    });
-    const directory = createOwnerDirectory(shared ?? (await own!));
+    const directory = createOwnerDirectory(shared ?? (await own.get()));
     return createRemoteControl({
       directory,
-      tokens: await tokens,
+      tokens: await tokens.get(),
       machine: machineName(),
       ...(takeoverMs !== undefined && { takeoverMs }),
     });
@@ -86,10 +77,7 @@ export function openControl(
       ),
     isServed: async (workgroupId) => (await remote()).isServed(workgroupId),
     close() {
-      own?.then(
-        (redis) => redis.close(),
-        () => undefined,
-      );
+      void own.ifOpened().then((redis) => redis?.close());
     },
   };
 }

@@ -76,7 +76,7 @@ test('the disk of several workgroups is told once to each channel, also over a r
   expect([ops.titles(), owner.titles()]).toEqual([['Disk nearly full'], ['Disk nearly full']]);
   expect([ops.received[0]!.json.workgroup, owner.received[0]!.json.workgroup]).toEqual(['first', 'second']);
   expect(ops.received[0]!.json.body).toBe(
-    'less than 10 % of the disk of dataDir, /data on plant-1, is free; free some space or enlarge it, because messages are refused when 64 MiB are left',
+    'less than 10 % of the disk of dataDir, /data on plant-1, is free; free some space or enlarge it, because the stream refuses messages before the disk is full',
   );
   disk.freeBytes = 50;
   await look(1);
