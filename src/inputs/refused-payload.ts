@@ -31,15 +31,14 @@ export function refusedPayload(
 
 /** The characters of a payload that are kept. Only these bytes are decoded, because a broker can send 256 MiB. */
 function beginningOf(payload: Uint8Array): string {
-  return textOf(payload).slice(0, PAYLOAD_CHARACTERS_MAX).toWellFormed();
-}
-
-function textOf(payload: Uint8Array): string {
   const bytes = payload.subarray(0, PAYLOAD_CHARACTERS_MAX * UTF8_BYTES_MAX);
   try {
     // A stream may end within a character.
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return new TextDecoder('utf-8', { fatal: true })
+      .decode(bytes, { stream: true })
+      .slice(0, PAYLOAD_CHARACTERS_MAX)
+      .toWellFormed();
   } catch {
-    return Buffer.from(bytes).toString('base64');
+    return Buffer.from(bytes).toString('base64').slice(0, PAYLOAD_CHARACTERS_MAX);
   }
 }
