@@ -7,6 +7,7 @@ import { exportsSchema, refuseMailsWithoutServer, refuseWrongExports } from './e
 import { limitsSchema } from './limit-settings.ts';
 import { mailSchema } from './mail-settings.ts';
 import { refuseLateCommits } from './refuse-late-commits.ts';
+import { refuseTwice } from './refuse-twice.ts';
 import { serverUrl } from './s3-settings.ts';
 import {
   deviceTimeout,
@@ -19,7 +20,7 @@ import {
 } from './setting-types.ts';
 import { backupSchema, storageSchema } from './storage-settings.ts';
 import { workerSchema } from './worker-settings.ts';
-import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
+import { workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
   /** Everything that Wattline writes is below this folder. */
@@ -117,7 +118,9 @@ const settingsSchema = z.strictObject({
     .array(workgroupSchema)
     .default([])
     // Workgroups name files, and some file systems ignore case.
-    .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
+    .superRefine((workgroups, context) =>
+      refuseTwice(workgroups, context, 'id', ({ id }) => id.toLowerCase()),
+    ),
   /** A folder with a file for each workgroup. Default: `workgroups.d` beside the configuration, if it exists. */
   workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,

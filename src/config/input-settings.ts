@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AUDIT_TABLE, DEVICE_STATUS_TABLE, nameSchema, WILDCARD_TABLE } from '../contract/messages.ts';
 import { epochUnits } from '../foreign-table/guess-time-format.ts';
 import { isTimeZone } from '../lib/time.ts';
+import { refuseTwice } from './refuse-twice.ts';
 import { duration } from './setting-types.ts';
 import { parseTextTemplate, type TextTemplate } from './text-template.ts';
 import { parseTopicPattern } from './topic-pattern.ts';
@@ -178,11 +179,7 @@ export const inputsSchema = z.strictObject({
     .array(mqttInputSchema)
     .max(INPUTS_MAX)
     .default([])
-    .superRefine((inputs, context) => {
-      for (const [index, { id }] of inputs.entries())
-        if (inputs.findIndex((other) => other.id === id) < index)
-          context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is used twice` });
-    }),
+    .superRefine((inputs, context) => refuseTwice(inputs, context, 'id', ({ id }) => id)),
   /** What becomes of lines of the Influx line protocol. */
   lines: z.array(lineRuleSchema).max(RULES_MAX).default([]),
 });
