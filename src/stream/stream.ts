@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { offsetMs } from '../contract/offset.ts';
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -119,16 +119,11 @@ export function createStream(options: StreamOptions): Stream {
       return await options.openLog(workgroup);
     } catch (cause) {
       logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
-      const error = new StreamError(
-        'StorageUnavailable',
+      const message =
         cause instanceof TerminalError
           ? `the log cannot be opened: ${cause.message}`
-          : 'the log cannot be opened now',
-        {},
-        RETRY_AFTER_SECONDS,
-      );
-      error.cause = cause;
-      throw error;
+          : 'the log cannot be opened now';
+      throw unavailable(message, RETRY_AFTER_SECONDS, cause);
     }
   };
 

@@ -1,5 +1,5 @@
 import { laterOffset, type Offset, offsetMs, offsetOf } from '../../../contract/offset.ts';
-import { StreamError } from '../../../contract/stream-errors.ts';
+import { unavailable } from '../../../contract/stream-errors.ts';
 import { limits } from '../../../contract/wire-limits.ts';
 import { oneAtATime } from '../../../lib/one-at-a-time.ts';
 import { SECOND_MS } from '../../../lib/time.ts';
@@ -174,13 +174,11 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   lookNowAndThen();
 
   const whileOpen = async <Result>(action: () => Promise<Result>): Promise<Result> => {
-    if (closed) throw new StreamError('StorageUnavailable', 'the log is closed', {}, 1);
+    if (closed) throw unavailable('the log is closed', 1);
     try {
       return await action();
     } catch (cause) {
-      const error = new StreamError('StorageUnavailable', 'the log cannot be read now', {}, 1);
-      error.cause = cause;
-      throw error;
+      throw unavailable('the log cannot be read now', 1, cause);
     }
   };
 
