@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 
 /** Repeats an action: soon if it is asked for, and after a longer time without being asked. */
@@ -29,7 +30,7 @@ export interface PacedRunOptions {
 
 const JITTER = 0.1;
 /** A long wait looks at the time this often. */
-const LOOK_MS = 5_000;
+const LOOK_MS = 5 * SECOND_MS;
 
 /** Begins with a run that nobody asked for. It counts as asked for if it begins at once. */
 export function createPacedRun(options: PacedRunOptions): PacedRun {

@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../src/lib/time.ts';
 import type { OwnedShards } from './owned-shards.ts';
 
 /** Bounds the number of open shards: idle shards hibernate, and if all are busy, they take turns. */
@@ -24,7 +25,7 @@ export interface ShardRoomOptions {
 /** Hibernating a shard publishes what is left, so only a few do it at the same time. */
 const HIBERNATING_MAX = 4;
 /** A busy shard stays open for this long before it makes room for another one. */
-const TURN_MS = 15_000;
+const TURN_MS = 15 * SECOND_MS;
 
 export function createShardRoom(options: ShardRoomOptions): ShardRoom {
   const { ownedShards, openMax, hibernateAfterMs, mayHibernate, onMadeRoom, onRoom } = options;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DAY_MS, MINUTE_MS } from '../lib/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { webhookSchema } from './export-settings.ts';
 import { mailRecipients } from './mail-settings.ts';
 import { refuseTwice } from './refuse-twice.ts';
@@ -103,7 +103,7 @@ export const alertsSchema = z
       .default([])
       .superRefine((channels, context) => refuseTwice(channels, context, 'id', ({ id }) => id)),
     /** How often the conditions are judged. */
-    checkEvery: duration({ minMs: 1_000, maxMs: 10 * MINUTE_MS }).default(30_000),
+    checkEvery: duration({ minMs: SECOND_MS, maxMs: 10 * MINUTE_MS }).default(30 * SECOND_MS),
     conditions: conditionsSchema,
   })
   .prefault({});

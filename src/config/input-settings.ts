@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AUDIT_TABLE, DEVICE_STATUS_TABLE, nameSchema, WILDCARD_TABLE } from '../contract/messages.ts';
 import { epochUnits } from '../foreign-table/guess-time-format.ts';
-import { isTimeZone } from '../lib/time.ts';
+import { DAY_MS, isTimeZone, SECOND_MS } from '../lib/time.ts';
 import { refuseTwice } from './refuse-twice.ts';
 import { duration } from './setting-types.ts';
 import { parseTextTemplate, type TextTemplate } from './text-template.ts';
@@ -155,7 +155,7 @@ const mqttInputSchema = z
       .strictObject({
         topic: z.string().regex(/^[^+#\0]{1,1000}$/, 'must be a topic without wildcards'),
         payload: z.string().max(1_000).default(''),
-        every: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(30_000),
+        every: duration({ minMs: SECOND_MS, maxMs: DAY_MS }).default(30 * SECOND_MS),
       })
       .optional(),
     rules: z.array(mqttRuleSchema).min(1, 'must have a rule').max(RULES_MAX),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, elapsedOf } from '../lib/time.ts';
+import { type Clock, elapsedOf, SECOND_MS } from '../lib/time.ts';
 import { type RedisConnection, redisScript } from './redis-connection.ts';
 
 /** A lease in Redis that one of several processes has. It ends by itself if its holder does not renew it. */
@@ -25,7 +25,7 @@ export interface RedisLeaseOptions {
   clock: Clock;
 }
 
-const LEASE_MS = 15_000;
+const LEASE_MS = 15 * SECOND_MS;
 
 /** ARGV 1: holder. 2: milliseconds. 3: 1 if a free lease may be taken. Returns 1 if it is held, 0 if another has it, -1 if it is free. */
 const HOLD = redisScript(`

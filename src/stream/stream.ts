@@ -4,7 +4,7 @@ import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { createIdleClosingLog, type IdleClosingLog, type LogHead } from './log/idle-closing-log.ts';
 import type { StreamLog } from './log/stream-log.ts';
@@ -84,8 +84,8 @@ const RETRY_AFTER_SECONDS = 2;
 /** A read ends within this time after its token was revoked. */
 const RECHECK_EVERY_MS = SECOND_MS;
 /** The storage of old messages is freed this often. They are not served in the meantime. */
-const TRIM_EVERY_MS = 15_000;
-const CLOSE_IDLE_AFTER_MS = 60_000;
+const TRIM_EVERY_MS = 15 * SECOND_MS;
+const CLOSE_IDLE_AFTER_MS = MINUTE_MS;
 
 export function createStream(options: StreamOptions): Stream {
   const { clock, startTimer, retentionMs, logger } = options;

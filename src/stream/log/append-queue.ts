@@ -4,7 +4,7 @@ import { unavailable } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { errorMessage, TransientError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Clock, UtcMs } from '../../lib/time.ts';
+import { type Clock, MINUTE_MS, type UtcMs } from '../../lib/time.ts';
 import { messagesPerChunkMax } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
 
@@ -14,7 +14,7 @@ const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
 /** More bytes than this may not wait. Further appends are refused, because the storage is too slow. */
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
-const WARN_EVERY_MS = 60_000;
+const WARN_EVERY_MS = MINUTE_MS;
 
 interface Entry extends PromiseWithResolvers<Appended | 'outdated'> {
   batch: EncodedBatch;

@@ -4,7 +4,7 @@ import { type StopReason, type SubscribeAnswer, socketEvents } from '../../contr
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Clock } from '../../lib/time.ts';
+import { type Clock, SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { encodeReadHead } from '../encode-read-head.ts';
 import {
@@ -55,7 +55,7 @@ export interface Subscription {
 const FAR_BEHIND_MESSAGES = 10_000;
 /** A read that fails is repeated up to this often. Then the client is asked to come back later. */
 const READ_ATTEMPTS_MAX = 10;
-const READ_AGAIN_MS = 1_000;
+const READ_AGAIN_MS = SECOND_MS;
 
 export function createSubscription(options: SubscriptionOptions): Subscription {
   const { requestId, connection, filterNow, limit, startTimer, logger } = options;
