@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Offset } from '../../contract/offset.ts';
+import type { ReadStart } from '../../contract/read-start.ts';
 import { type StopReason, type SubscribeAnswer, socketEvents } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
@@ -7,13 +8,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { type Clock, SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { encodeReadHead } from '../encode-read-head.ts';
-import {
-  openCursor,
-  positionError,
-  type ReadCursor,
-  type ReadStart,
-  type Unreadable,
-} from '../log/read-cursor.ts';
+import { openCursor, positionError, type ReadCursor, type Unreadable } from '../log/read-cursor.ts';
 import type { ReadFilter } from '../log/stream-log.ts';
 import type { ConnectionContext, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
