@@ -36,7 +36,7 @@ export function cborBytes(bytes: Uint8Array, options: { plainTags?: boolean } = 
  * @throws MalformedError
  */
 export function checkItem(source: CborBytes, at: number): number {
-  return walkItem(source, at, 0, true);
+  return walkItem(source, at, 0, EVERYTHING);
 }
 
 /**
@@ -45,7 +45,7 @@ export function checkItem(source: CborBytes, at: number): number {
  * @throws MalformedError if the structure is broken
  */
 export function skipItem(source: CborBytes, at: number): number {
-  return walkItem(source, at, 0, false);
+  return walkItem(source, at, 0, STRUCTURE_ALONE);
 }
 
 /**
@@ -57,6 +57,10 @@ export function firstItemOf(source: CborBytes, start: number): number {
   checkCount(source, start, first);
   return first;
 }
+
+/** What is checked of an item, for `strict`. */
+const EVERYTHING = true;
+const STRUCTURE_ALONE = false;
 
 function walkItem(source: CborBytes, start: number, depth: number, strict: boolean): number {
   const at = contentStart(source, start);
