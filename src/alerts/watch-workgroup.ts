@@ -142,7 +142,7 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
     pending = next;
   }
 
-  function isLasting(condition: string, subject: string): boolean {
+  function hasLasted(condition: string, subject: string): boolean {
     const one = settings.conditions[condition as ConditionName];
     const sinceMs = pending.get(`${condition} ${subject}`);
     return one !== 'off' && sinceMs !== undefined && elapsedOf(clock) - sinceMs >= one.for;
@@ -184,7 +184,7 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
     const { message: before, ...rest } = current.channels[channelId] ?? noChannelState;
     // Right after a start it is not known yet which workgroups this worker has.
     const speaksForMachine = ({ condition, subject }: Alarm) =>
-      isLasting(condition, subject) && options.speaksForMachine(channelId);
+      hasLasted(condition, subject) && options.speaksForMachine(channelId);
     const isOld = before !== undefined && Math.abs(nowMs - before.atMs) >= MESSAGE_MS_MAX;
     const message =
       before && !isOld
@@ -231,7 +231,7 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
         notePending(findings);
         const nowMs = clock.now();
         const updated = await update((current) =>
-          advanceAlarms(current, findings, { active, isLasting, nowMs }),
+          advanceAlarms(current, findings, { active, hasLasted, nowMs }),
         );
         if (!updated || isLeaving) return;
         for (const { id: channel } of channels) {
