@@ -10,7 +10,7 @@ import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './committer.ts';
 import { type Database, openDatabase, walLimit } from './database.ts';
 import { beginInserts, endInserts } from './empty-inserts.ts';
-import { createEngineLimits, type EngineLimits } from './engine-limits.ts';
+import { createEngineUse, type EngineUse } from './engine-use.ts';
 import { createFrozenReads, type FrozenReads } from './frozen-file.ts';
 import { createLanding, type Landing } from './landing.ts';
 import { loadMigrations, type Migration } from './load-sql.ts';
@@ -65,7 +65,7 @@ const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
 const RENEW_AFTER_TRANSACTIONS = 1_000;
 
 /** One workgroup's open warehouse, owned by this process. */
-export interface Shard extends EngineLimits {
+export interface Shard extends EngineUse {
   readonly workgroupId: string;
   readonly path: string;
   /** The epoch in which this process owns the file. */
@@ -178,7 +178,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   let changesSeen = -1;
   /** Transactions since the file was opened. */
   let transactions = 0;
-  const limits = createEngineLimits(options, (sql) => read((connection) => connection.run(sql)));
+  const engine = createEngineUse(options, (sql) => read((connection) => connection.run(sql)));
 
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
@@ -270,7 +270,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
         throw knownFailure(error, path) ?? error;
       }
     },
-    ...limits,
+    ...engine,
     async checkpointIfDue() {
       const isResting = changes === changesSeen;
       changesSeen = changes;
@@ -285,7 +285,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       try {
         if (!(await frozen.between(() => database.renew()))) return;
         transactions = 0;
-        await limits.releaseMemory();
+        await engine.releaseMemory();
       } catch (error) {
         // The next call tries again, or the next use reports that the file is lost.
         logger.warn({ workgroup: workgroupId, error: database.note(error).message }, 'shard.renew-failed');

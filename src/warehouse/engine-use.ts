@@ -1,5 +1,5 @@
 /** What DuckDB may use for one open file. */
-export interface EngineLimits {
+export interface EngineUse {
   /**
    * Lets DuckDB use all its threads while `work` runs. Otherwise it has one, because it divides also a small statement among its threads, and they
    * cost more CPU time than the statement.
@@ -15,10 +15,10 @@ export interface EngineLimits {
  * The limits of a file that was opened with one thread and this memory.
  * @param run runs a statement on the file that is open now
  */
-export function createEngineLimits(
+export function createEngineUse(
   limits: { threads: number; memoryMegabytes: number },
   run: (sql: string) => Promise<unknown>,
-): EngineLimits {
+): EngineUse {
   let { memoryMegabytes } = limits;
   /** Calls of `withAllThreads` that run. */
   let threadUsers = 0;
