@@ -41,7 +41,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       .filter(({ workgroupId }) => hasNews(workgroupId) && !hibernating.has(workgroupId))
       .toSorted((a, b) => b.idleMs() - a.idleMs());
 
-  function hibernate(workgroupId: string, isForced: boolean): void {
+  function hibernate(workgroupId: string, { isForced }: { isForced: boolean }): void {
     hibernating.add(workgroupId);
     void ownedShards
       .hibernate(workgroupId)
@@ -71,7 +71,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
         );
       const isIdle = first.idleMs() > 0;
       const turnEndsMs = (openSinceMs.get(first.workgroupId) ?? performance.now()) + TURN_MS;
-      if (isIdle || performance.now() >= turnEndsMs) hibernate(first.workgroupId, true);
+      if (isIdle || performance.now() >= turnEndsMs) hibernate(first.workgroupId, { isForced: true });
       return false;
     },
     tend() {
@@ -81,7 +81,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       for (const id of ids) if (!openSinceMs.has(id)) openSinceMs.set(id, performance.now());
       for (const shard of candidates()) {
         if (hibernating.size >= HIBERNATING_MAX || shard.idleMs() < hibernateAfterMs) return;
-        hibernate(shard.workgroupId, false);
+        hibernate(shard.workgroupId, { isForced: false });
       }
     },
     stop() {
