@@ -50,7 +50,7 @@ export async function explainSource(
   const context = { connection, timezone, closeAfterMs: 0 };
   await query(connection, 'explain/request_day', { ...key, ...bounds });
   if (!(await traceEnergy(context))) {
-    await bindDays(context, startMs, endMs, true);
+    await bindDays(context, startMs, endMs, { byInterval: true });
   }
   await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
   await run(context, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
