@@ -39,7 +39,10 @@ function folderOf(rows: number): string {
 
 function configure(cwd: string, energyStreams: readonly unknown[]): void {
   const workgroups = [{ ...home, energyStreams }];
-  writeFileSync(join(cwd, 'wattline.yaml'), stringify({ logLevel: 'silent', workgroups }));
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    stringify({ logLevel: 'silent', pipeline: { threads: 1 }, workgroups }),
+  );
 }
 const twoDays = [
   { day: '2024-07-01', wh: 1200 },
