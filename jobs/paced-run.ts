@@ -1,8 +1,9 @@
+import { SECOND_MS } from '../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 
 /** Repeats an action: soon if it is asked for, and after a longer time without being asked. */
 export interface PacedRun {
-  /** Asks for a run. It begins at once, or when the least distance from the last one has passed. */
+  /** Asks for a run. It begins at once, or when `leastMs` have passed since the last one began. */
   want(): void;
   /** True if a run was asked for or is under way. */
   isBusy(): boolean;
@@ -29,7 +30,7 @@ export interface PacedRunOptions {
 
 const JITTER = 0.1;
 /** A long wait looks at the time this often. */
-const LOOK_MS = 5_000;
+const LOOK_MS = 5 * SECOND_MS;
 
 /** Begins with a run that nobody asked for. It counts as asked for if it begins at once. */
 export function createPacedRun(options: PacedRunOptions): PacedRun {
@@ -47,9 +48,9 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   function plan(): void {
     stopTimer();
     if (isStopped || isRunning) return;
-    const distanceMs = isWanted ? leastMs : Math.max(leastMs, everyMs * jitter);
+    const apartMs = isWanted ? leastMs : Math.max(leastMs, everyMs * jitter);
     const firstAtMs = isWanted ? Number.NEGATIVE_INFINITY : createdAtMs + firstAfterMs;
-    const atMs = Math.max(beganAtMs + distanceMs, notBeforeMs, firstAtMs);
+    const atMs = Math.max(beganAtMs + apartMs, notBeforeMs, firstAtMs);
     const leftMs = Math.max(0, Math.ceil(atMs - nowMs()));
     // A machine that sleeps may delay a timer.
     if (leftMs > LOOK_MS) stopTimer = startTimer(LOOK_MS, plan);

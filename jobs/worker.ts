@@ -109,7 +109,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ownedShards,
     openMax: pipeline.openShardsMax,
     hibernateAfterMs: pipeline.hibernateAfter,
-    mayHibernate: dependencies.hasNews,
+    hasNews: dependencies.hasNews,
     // A shard that had to make room still needs a worker.
     onMadeRoom: (workgroupId) => demand.want(workgroupId),
     onRoom: () => demand.pump(),

@@ -1,8 +1,9 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ExpectedDay, readExpected } from '../../src/cli/replay/expected-days.ts';
 import { type ReplayCase, readCases } from '../../src/cli/replay/read-cases.ts';
 import { errorMessage, InputError } from '../../src/lib/errors.ts';
+import { isThere } from '../../src/lib/is-there.ts';
 
 export interface Recording {
   replay: ReplayCase;
@@ -21,7 +22,7 @@ export async function readRecordings(folder: string): Promise<Recording[]> {
   const folders = names.includes('case.json') ? [folder] : names.sort().map((name) => join(folder, name));
   const recordings: Recording[] = [];
   for (const one of folders) {
-    if (!(await exists(join(one, 'case.json')))) continue;
+    if (!(await isThere(join(one, 'case.json')))) continue;
     const [replay] = (await readCases(one)).readings;
     recordings.push({ replay: replay!, expected: await readExpected(join(one, 'expected.csv')) });
   }
@@ -35,11 +36,4 @@ export async function readRecordings(folder: string): Promise<Recording[]> {
       { path: '', message: `has two cases with the name "${twice.replay.name}"` },
     ]);
   return recordings;
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -4,7 +4,7 @@ import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { InputError, TerminalError } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import { type Clock, formatInstant, type UtcMs } from '../lib/time.ts';
@@ -88,9 +88,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
     try {
       return files.revokedAt(tokenId) !== undefined;
     } catch (cause) {
-      const error = new StreamError('StorageUnavailable', 'tokens cannot be checked now', {}, 1);
-      error.cause = cause;
-      throw error;
+      throw unavailable('tokens cannot be checked now', 1, cause);
     }
   };
 

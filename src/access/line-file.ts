@@ -1,6 +1,7 @@
 import { appendFileSync, closeSync, fstatSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncFolder } from '../lib/durable-files.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 
 /**
  * A file of JSON lines. Several processes append to it and none rewrites it. A line that a crash cut off is skipped,
@@ -38,7 +39,7 @@ export function openLineFile<Line>(
     const end = bytes.lastIndexOf(0x0a) + 1;
     position += end;
     for (const text of bytes.toString('utf8', 0, end).split('\n')) {
-      const line = text === '' ? undefined : parse(parseJson(text));
+      const line = text === '' ? undefined : parse(tryParseJson(text));
       if (line !== undefined) handlers.take(line);
     }
   };
@@ -78,12 +79,4 @@ function endsWithinLine(file: number): boolean {
   const last = Buffer.alloc(1);
   readSync(file, last, 0, 1, size - 1);
   return last[0] !== 0x0a;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

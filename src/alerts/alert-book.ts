@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 import { createOnce } from '../storage/create-once.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -66,7 +67,7 @@ export function openAlertBook(store: ObjectStore): AlertBook {
       const bytes = await store.get(key);
       // A newer entry has replaced it.
       if (!bytes) continue;
-      const parsed = entrySchema.safeParse(parseJson(bytes));
+      const parsed = entrySchema.safeParse(tryParseJson(bytes.toString('utf8')));
       // A state that nobody can read must not stop the alerts for ever.
       return { number: Number(key.slice(ROOT.length, -5)), state: parsed.data?.state ?? emptyAlertState };
     }
@@ -84,7 +85,8 @@ export function openAlertBook(store: ObjectStore): AlertBook {
     if (outcome.kind === 'unknown') throw outcome.cause;
     if (outcome.kind === 'taken') {
       // The answer to an earlier attempt of this owner was lost.
-      const isOwn = entrySchema.safeParse(parseJson(outcome.bytes)).data?.writer === writer;
+      const isOwn =
+        entrySchema.safeParse(tryParseJson(outcome.bytes.toString('utf8'))).data?.writer === writer;
       return isOwn ? create(at + 1, state) : false;
     }
     const all = await keys();
@@ -116,12 +118,4 @@ export function openAlertBook(store: ObjectStore): AlertBook {
     },
     read: async () => (await newest()).state,
   };
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

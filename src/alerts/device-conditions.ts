@@ -1,5 +1,5 @@
 import type { ConditionSettings } from '../config/alert-settings.ts';
-import { formatInstant } from '../lib/time.ts';
+import { formatInstant, HOUR_MS } from '../lib/time.ts';
 import type { AlertCondition, AlertFinding } from './alert-condition.ts';
 import type { AlertFacts, DayFact } from './alert-facts.ts';
 
@@ -53,7 +53,7 @@ export const dayRestated: AlertCondition<'dayRestated'> = {
   title: 'Final days changed',
   isNews: true,
   endsQuietly: true,
-  digestMs: 3_600_000,
+  digestMs: HOUR_MS,
   find: (facts) =>
     facts.restatedDays?.map((one) =>
       ofDay(

@@ -1,5 +1,6 @@
 import type { FieldValue } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
+import { shortenText } from '../lib/clip-text.ts';
 import { type Clock, systemClock } from '../lib/time.ts';
 import { openAuditSpool } from './spool.ts';
 
@@ -44,22 +45,20 @@ export function createAudit({ dataDir, actor, clock = systemClock }: AuditOption
     record(workgroupId, entry) {
       const data = Object.entries(entry.data ?? {}).filter(([, value]) => value !== undefined);
       spoolOf(workgroupId).add({
-        actor: clip(entry.actor ?? actor),
+        actor: shortenText(entry.actor ?? actor, limits.textCharactersMax),
         action: entry.action,
-        ...(entry.target !== undefined && { target: clip(entry.target) }),
+        ...(entry.target !== undefined && { target: shortenText(entry.target, limits.textCharactersMax) }),
         event_time: clock.now(),
-        ...(data.length > 0 && { data: Object.fromEntries(data.map(clipped)) }),
+        ...(data.length > 0 && { data: Object.fromEntries(data.map(shortened)) }),
       });
     },
     waiting: (workgroupId) => spoolOf(workgroupId).waiting().length,
   };
 }
 
-/** Cuts text that is too long. */
-function clip(text: string): string {
-  return text.length <= limits.textCharactersMax ? text : `${text.slice(0, limits.textCharactersMax - 1)}…`;
-}
-
-function clipped([name, value]: [string, FieldValue | undefined]): [string, FieldValue] {
-  return [name.slice(0, limits.nameCharactersMax), typeof value === 'string' ? clip(value) : (value ?? null)];
+function shortened([name, value = null]: [string, FieldValue | undefined]): [string, FieldValue] {
+  return [
+    name.slice(0, limits.nameCharactersMax),
+    typeof value === 'string' ? shortenText(value, limits.textCharactersMax) : value,
+  ];
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fieldValueSchema, nameSchema } from '../contract/messages.ts';
 import { syncFolder, writeNewFile } from '../lib/durable-files.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 
 /** An entry on disk that waits to be moved into the log. */
 const spooledEntrySchema = z.strictObject({
@@ -56,7 +57,7 @@ export function openAuditSpool(dataDir: string, workgroupId: string): AuditSpool
         .filter((name) => name.endsWith(ENTRY))
         .sort();
     },
-    read: (name) => spooledEntrySchema.safeParse(parseJson(readFileSync(join(folder, name), 'utf8'))).data,
+    read: (name) => spooledEntrySchema.safeParse(tryParseJson(readFileSync(join(folder, name), 'utf8'))).data,
     remove: (name) => rmSync(join(folder, name), { force: true }),
     markUnreadable: (name) => renameSync(join(folder, name), join(folder, `${name}.unreadable`)),
   };
@@ -66,12 +67,4 @@ function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   syncFolder(dirname(folder));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyStream } from '../config/energy-stream.ts';
+import { limits } from '../contract/wire-limits.ts';
 import { InputError } from '../lib/errors.ts';
-import { HOUR_MS } from '../lib/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import type { ArchiveRequest, BackfillChunk, BackfillPlan } from './backfill-request.ts';
@@ -16,12 +17,12 @@ export interface ArchiveOptions extends QuarantineOptions {
 
 /** Messages of one transaction. The live reader waits for it. */
 const CHUNK_MESSAGES = 25_000;
-const BUCKET_MS = 300_000;
+const BUCKET_MS = 5 * MINUTE_MS;
 /** Messages that may wait for the roll-up. One call of the roll-up reads as many. */
 const WAITING_MAX = 250_000;
 const WAIT_MS = 100;
 /** Later than any message. */
-const END_MS = 253_402_300_800_000;
+const END_MS = limits.instantMsMax + 1;
 
 /**
  * Plans reading the lake again: messages that the warehouse no longer has, of tables that energy streams read.

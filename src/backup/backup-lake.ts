@@ -1,7 +1,7 @@
 import { copyFile, link, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { cannotLink } from '../lib/durable-files.ts';
-import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
+import { isMissing, TerminalError, TransientError } from '../lib/errors.ts';
 import { isFormatOne } from '../publish/commit-schema.ts';
 import { commitText, parseCommit } from '../publish/lake-commit.ts';
 import { commitKey, fileKey } from '../publish/lake-layout.ts';
@@ -159,7 +159,7 @@ async function linkAll(root: string, stagingDir: string, objects: readonly PackO
     const path = join(stagingDir, key);
     await mkdir(dirname(path), { recursive: true });
     await linkOrCopy(join(root, key), path).catch((error: unknown) => {
-      throw errorCode(error) === 'ENOENT' ? changedMeanwhile({ address: root }) : error;
+      throw isMissing(error) ? changedMeanwhile({ address: root }) : error;
     });
   }
 }

@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { hashFile } from '../lib/durable-files.ts';
-import { errorCode, errorMessage, TerminalError } from '../lib/errors.ts';
+import { errorMessage, ifMissing, isMissing, TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { findDamage } from './find-damage.ts';
@@ -67,7 +67,7 @@ export async function backupState(options: BackupStateOptions): Promise<{ files:
         await copyFile(join(rootOf(path), path), staged);
       } catch (error) {
         // A delivered file of an export was deleted meanwhile.
-        if (errorCode(error) === 'ENOENT') continue;
+        if (isMissing(error)) continue;
         throw error;
       }
       const [{ size, mode }, sha256] = await Promise.all([stat(join(staged)), hashFile(staged)]);
@@ -183,10 +183,7 @@ function isOfExports(path: string): boolean {
 /** The paths of the files of a folder, below its root. */
 async function filesBelow(root: string, folder: string): Promise<string[]> {
   const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(
-    (error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return [];
-      throw error;
-    },
+    ifMissing([]),
   );
   return entries
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.draft'))

@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, TransientError } from '../lib/errors.ts';
+import { ifMissing, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, HOUR_MS } from '../lib/time.ts';
 import type { Commit } from '../publish/commit-schema.ts';
@@ -84,10 +84,7 @@ async function removeUnusedPacks(lake: OpenLake, head: Commit, nowMs: number): P
   const { paths, retained } = lake;
   const store = createFolderStore(paths.root);
   const folder = join(paths.root, 'snapshots');
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const names = await readdir(folder).catch(ifMissing([]));
   const old: string[] = [];
   for (const name of names) {
     const found = await stat(join(folder, name)).catch(() => undefined);

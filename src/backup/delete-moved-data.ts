@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { errorCode, errorMessage } from '../lib/errors.ts';
+import { errorMessage, ifMissing } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, DAY_MS, type UtcMs } from '../lib/time.ts';
 
@@ -51,10 +51,7 @@ export async function deleteMovedData(options: DeleteMovedDataOptions): Promise<
 
 async function movedFrom(path: string): Promise<{ path: string; atMs: UtcMs }[]> {
   const folder = dirname(path);
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const names = await readdir(folder).catch(ifMissing([]));
   return names.flatMap((name) => {
     const [end, day, hour, minute, second] = MOVED.exec(name) ?? [];
     if (end === undefined || name !== basename(path) + end) return [];

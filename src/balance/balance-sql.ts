@@ -19,8 +19,8 @@ export interface BalanceInputs {
   rule?: string;
 }
 
-/** Number of characters of a day that name its period. */
-const periodDigits = { day: 10, month: 7, year: 4 } as const;
+/** The number of characters of a day that name its period. */
+export const periodDigits = { day: 10, month: 7, year: 4 } as const;
 
 /**
  * The balance of scopes as table "balance" (see balance/judge), for the statement after it.

@@ -1,12 +1,10 @@
 import type { Offset } from '../contract/offset.ts';
+import type { ReadStart } from '../contract/read-start.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Gap } from './read-outcome.ts';
 
-/** The start of a read, as a server is asked for it. */
-export type Ask =
-  | { kind: 'oldest' }
-  | { kind: 'timestamp'; timestampMs: UtcMs }
-  | { kind: 'offset'; offset: Offset };
+/** The start of a read, as a server is asked for it. A consumer never begins at the newest message, because it could not say what is missing. */
+export type Ask = Exclude<ReadStart, { kind: 'newest' }>;
 
 export function sameAsk(one: Ask, other: Ask): boolean {
   if (one.kind === 'offset' && other.kind === 'offset') return one.offset === other.offset;

@@ -2,7 +2,7 @@ import type { Pool } from 'undici';
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { openOnce } from '../lib/open-once.ts';
-import { type Clock, systemClock } from '../lib/time.ts';
+import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
 import { type Exchange, type ExchangeTimeouts, exchange } from './exchange.ts';
 import type { Ask } from './position.ts';
 import { parseRetryAfter } from './with-retries.ts';
@@ -71,7 +71,7 @@ export interface RestSourceOptions {
 /** All limits but `bodyMs` are longer than a server of the contract may hold a request. */
 export const defaultTimeouts: ExchangeTimeouts = {
   headersMs: limits.readHoldMsMax + 10_000,
-  bodyMs: 15_000,
+  bodyMs: 15 * SECOND_MS,
   totalMs: limits.readHoldMsMax + 40_000,
 };
 const REDIRECTS_MAX = 3;

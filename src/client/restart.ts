@@ -1,12 +1,12 @@
 import type { Offset } from '../contract/offset.ts';
 import { instantAt } from '../decode/message-columns.ts';
-import type { UtcMs } from '../lib/time.ts';
+import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { LocatedMessages } from './locate-new-messages.ts';
 import type { AttemptBounds, FailStep, Position, RestartStep } from './position.ts';
 import type { BatchOutcome, ErrorOutcome, Gap } from './read-outcome.ts';
 
 /** A restart reads again from this long before the last message, because store times may be equal. */
-const RESTART_OVERLAP_MS = 1_000;
+const RESTART_OVERLAP_MS = SECOND_MS;
 
 /** The reason for a restart, and what is still valid. */
 export interface Break {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { WILDCARD_TABLE } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
 import type { Interpreter } from './interpret.ts';
 import { openSocket, type SocketTarget } from './open-socket.ts';
 import { type Ask, sameAsk } from './position.ts';
@@ -35,8 +36,8 @@ export interface SocketBounds {
 }
 
 export const defaultSocketBounds: SocketBounds = {
-  connectMs: 10_000,
-  graceMs: 1_000,
+  connectMs: 10 * SECOND_MS,
+  graceMs: SECOND_MS,
   silenceMs: 3 * limits.frameIdleMs,
   bufferBytesMax: 16 * 1024 * 1024,
 };
@@ -93,7 +94,7 @@ interface Frame extends SocketPayload {
 }
 
 /** A server that answers subscriptions does so within this time. */
-const BEGIN_MS = 2_000;
+const BEGIN_MS = 2 * SECOND_MS;
 /** A limit for very small frames. */
 const FRAMES_WAITING_MAX = 50_000;
 

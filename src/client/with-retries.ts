@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
-import { type Clock, systemClock, type UtcMs } from '../lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../lib/time.ts';
 
 /** p-retry is not used, because it cannot wait as long as a `Retry-After` requires, and accepts no clock for tests. */
 
@@ -38,9 +38,9 @@ export interface Backoff {
 
 export const defaultBackoff: Backoff = {
   baseMs: 250,
-  maxMs: 15_000,
+  maxMs: 15 * SECOND_MS,
   attemptsMax: 7,
-  retryAfterMsMax: 60_000,
+  retryAfterMsMax: MINUTE_MS,
 };
 
 /**

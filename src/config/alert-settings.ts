@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { DAY_MS, MINUTE_MS } from '../lib/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { webhookSchema } from './export-settings.ts';
 import { mailRecipients } from './mail-settings.ts';
+import { refuseTwice } from './refuse-twice.ts';
 import { serverUrl } from './s3-settings.ts';
 import { duration } from './setting-types.ts';
 
@@ -100,13 +101,9 @@ export const alertsSchema = z
       .array(channelSchema)
       .max(CHANNELS_MAX)
       .default([])
-      .superRefine((channels, context) => {
-        for (const [index, { id }] of channels.entries())
-          if (channels.findIndex((other) => other.id === id) < index)
-            context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is used twice` });
-      }),
+      .superRefine((channels, context) => refuseTwice(channels, context, 'id', ({ id }) => id)),
     /** How often the conditions are judged. */
-    checkEvery: duration({ minMs: 1_000, maxMs: 10 * MINUTE_MS }).default(30_000),
+    checkEvery: duration({ minMs: SECOND_MS, maxMs: 10 * MINUTE_MS }).default(30 * SECOND_MS),
     conditions: conditionsSchema,
   })
   .prefault({});

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { SOCKET_PATH } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { readerNames } from '../lib/private-files.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { alertsSchema, refuseAlertsWithoutServer } from './alert-settings.ts';
 import { exportsSchema, refuseMailsWithoutServer, refuseWrongExports } from './export-settings.ts';
 import { limitsSchema } from './limit-settings.ts';
 import { mailSchema } from './mail-settings.ts';
 import { refuseLateCommits } from './refuse-late-commits.ts';
+import { refuseTwice } from './refuse-twice.ts';
 import { serverUrl } from './s3-settings.ts';
 import {
   deviceTimeout,
@@ -19,7 +21,7 @@ import {
 } from './setting-types.ts';
 import { backupSchema, storageSchema } from './storage-settings.ts';
 import { workerSchema } from './worker-settings.ts';
-import { refuseTwice, usedTwice, workgroupSchema } from './workgroup-settings.ts';
+import { workgroupSchema } from './workgroup-settings.ts';
 
 const settingsSchema = z.strictObject({
   /** Everything that Wattline writes is below this folder. */
@@ -57,7 +59,7 @@ const settingsSchema = z.strictObject({
       redisSentinels: sentinels.optional(),
       /** A message is acknowledged after this many replicas of Redis have it. */
       redisReplicasMin: z.number().int().min(0).max(10).default(0),
-      retention: duration({ minMs: 1_000, maxMs: 30 * 86_400_000 }).default(limits.retentionMs),
+      retention: duration({ minMs: SECOND_MS, maxMs: 30 * DAY_MS }).default(limits.retentionMs),
       /** Memory for the newest messages of each workgroup. */
       cacheMegabytes: z.number().int().min(1).max(65_536).default(16),
       /** Devices that are silent for this long are announced as offline. */
@@ -83,22 +85,22 @@ const settingsSchema = z.strictObject({
   worker: workerSchema,
   pipeline: z
     .strictObject({
-      pollEvery: duration({ minMs: 200, maxMs: 60_000 }).default(1_000),
-      rollupEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(2_000),
-      publishEvery: duration({ minMs: 200, maxMs: 3_600_000 }).default(5_000),
+      pollEvery: duration({ minMs: 200, maxMs: MINUTE_MS }).default(SECOND_MS),
+      rollupEvery: duration({ minMs: 200, maxMs: HOUR_MS }).default(2 * SECOND_MS),
+      publishEvery: duration({ minMs: 200, maxMs: HOUR_MS }).default(5 * SECOND_MS),
       /** The folder `current` of a lake and the views for people follow publications at most once in this time. */
-      currentEvery: duration({ minMs: 200, maxMs: 86_400_000 }).default(60_000),
-      maintainEvery: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(60_000),
+      currentEvery: duration({ minMs: 200, maxMs: DAY_MS }).default(MINUTE_MS),
+      maintainEvery: duration({ minMs: SECOND_MS, maxMs: DAY_MS }).default(MINUTE_MS),
       /** A day is final this long after its end. */
-      closeAfter: duration({ minMs: 0, maxMs: 90 * 86_400_000 }).default(2 * 86_400_000),
+      closeAfter: duration({ minMs: 0, maxMs: 90 * DAY_MS }).default(2 * DAY_MS),
       /** Published messages stay in the warehouse for this long. The lake keeps them. */
-      keepMessages: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(2 * 86_400_000),
+      keepMessages: duration({ minMs: MINUTE_MS, maxMs: 3_650 * DAY_MS }).default(2 * DAY_MS),
       /** A snapshot of a changed warehouse is added to the lake this often. It must be well below the retention of the stream. */
-      snapshotEvery: duration({ minMs: 60_000, maxMs: 86_400_000 }).default(20 * 60_000),
+      snapshotEvery: duration({ minMs: MINUTE_MS, maxMs: DAY_MS }).default(20 * MINUTE_MS),
       /** Old generations of the lake stay for this long. */
-      keepGenerations: duration({ minMs: 60_000, maxMs: 365 * 86_400_000 }).default(86_400_000),
+      keepGenerations: duration({ minMs: MINUTE_MS, maxMs: 365 * DAY_MS }).default(DAY_MS),
       /** An idle workgroup closes its warehouse after this time. News, a job or a request opens it again. */
-      hibernateAfter: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(600_000),
+      hibernateAfter: duration({ minMs: SECOND_MS, maxMs: DAY_MS }).default(10 * MINUTE_MS),
       /** The most workgroups whose warehouses a process has open, if they can hibernate. */
       openShardsMax: z.number().int().min(1).max(100_000).default(64),
       warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(512),
@@ -110,14 +112,16 @@ const settingsSchema = z.strictObject({
       /** A JWKS file with the signing keys. Default: created at the first start. */
       jwksFile: z.string().min(1).optional(),
       issuer: z.string().min(1).default('wattline'),
-      tokenLifetime: duration({ minMs: 60_000, maxMs: 3_650 * 86_400_000 }).default(90 * 86_400_000),
+      tokenLifetime: duration({ minMs: MINUTE_MS, maxMs: 3_650 * DAY_MS }).default(90 * DAY_MS),
     })
     .prefault({}),
   workgroups: z
     .array(workgroupSchema)
     .default([])
     // Workgroups name files, and some file systems ignore case.
-    .superRefine((workgroups, context) => refuseTwice(workgroups, context, 'id', ({ id }) => usedTwice(id))),
+    .superRefine((workgroups, context) =>
+      refuseTwice(workgroups, context, 'id', ({ id }) => id.toLowerCase()),
+    ),
   /** A folder with a file for each workgroup. Default: `workgroups.d` beside the configuration, if it exists. */
   workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { AUDIT_TABLE, DEVICE_STATUS_TABLE, nameSchema, WILDCARD_TABLE } from '../contract/messages.ts';
 import { epochUnits } from '../foreign-table/guess-time-format.ts';
-import { isTimeZone } from '../lib/time.ts';
+import { DAY_MS, isTimeZone, SECOND_MS } from '../lib/time.ts';
+import { refuseTwice } from './refuse-twice.ts';
 import { duration } from './setting-types.ts';
 import { parseTextTemplate, type TextTemplate } from './text-template.ts';
 import { parseTopicPattern } from './topic-pattern.ts';
@@ -154,7 +155,7 @@ const mqttInputSchema = z
       .strictObject({
         topic: z.string().regex(/^[^+#\0]{1,1000}$/, 'must be a topic without wildcards'),
         payload: z.string().max(1_000).default(''),
-        every: duration({ minMs: 1_000, maxMs: 86_400_000 }).default(30_000),
+        every: duration({ minMs: SECOND_MS, maxMs: DAY_MS }).default(30 * SECOND_MS),
       })
       .optional(),
     rules: z.array(mqttRuleSchema).min(1, 'must have a rule').max(RULES_MAX),
@@ -178,11 +179,7 @@ export const inputsSchema = z.strictObject({
     .array(mqttInputSchema)
     .max(INPUTS_MAX)
     .default([])
-    .superRefine((inputs, context) => {
-      for (const [index, { id }] of inputs.entries())
-        if (inputs.findIndex((other) => other.id === id) < index)
-          context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is used twice` });
-    }),
+    .superRefine((inputs, context) => refuseTwice(inputs, context, 'id', ({ id }) => id)),
   /** What becomes of lines of the Influx line protocol. */
   lines: z.array(lineRuleSchema).max(RULES_MAX).default([]),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { serviceLimits } from '../contract/service-limits.ts';
+import { MINUTE_MS } from '../lib/time.ts';
 import { duration } from './setting-types.ts';
 
 const count = (max: number, defaultCount: number) => z.number().int().min(1).max(max).default(defaultCount);
@@ -12,7 +13,7 @@ export const limitsSchema = z
     connectionsPerAddress: count(1_000_000, serviceLimits.connectionsPerAddress),
     connectionsPerToken: count(1_000_000, serviceLimits.connectionsPerToken),
     connectionsPerWorkgroup: count(1_000_000, serviceLimits.connectionsPerWorkgroup),
-    authenticationTimeout: duration({ minMs: 100, maxMs: 60_000 }).default(serviceLimits.authenticationMs),
+    authenticationTimeout: duration({ minMs: 100, maxMs: MINUTE_MS }).default(serviceLimits.authenticationMs),
     readHold: duration({ minMs: 100, maxMs: serviceLimits.readHoldMs }).default(serviceLimits.readHoldMs),
     namesPerWorkgroup: count(10_000_000, serviceLimits.namesPerWorkgroup),
     watchedDevicesPerWorkgroup: count(10_000_000, serviceLimits.watchedDevicesPerWorkgroup),

@@ -3,6 +3,7 @@ import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { isLocalDate, type LocalDate } from '../lib/time.ts';
 import { absentSchema } from '../roles/role.ts';
 import { type CsvItems, metersOfCsv, sitesOfCsv } from './meter-files.ts';
+import { refuseTwice } from './refuse-twice.ts';
 
 export const meterDirections = ['production', 'consumption', 'import', 'export'] as const;
 export type MeterDirection = (typeof meterDirections)[number];
@@ -63,8 +64,20 @@ export const siteSchema = z
 export type MeterConfig = z.output<typeof meterSchema>;
 export type SiteConfig = z.output<typeof siteSchema>;
 
-export const metersSchema = listOrCsv(metersOfCsv, z.array(meterSchema).default([]));
-export const sitesSchema = listOrCsv(sitesOfCsv, z.array(siteSchema).default([]));
+export const metersSchema = listOrCsv(
+  metersOfCsv,
+  z
+    .array(meterSchema)
+    .default([])
+    .superRefine((meters, context) => refuseTwice(meters, context, 'code', ({ code }) => code)),
+);
+export const sitesSchema = listOrCsv(
+  sitesOfCsv,
+  z
+    .array(siteSchema)
+    .default([])
+    .superRefine((sites, context) => refuseTwice(sites, context, 'name', ({ name }) => name)),
+);
 
 /** A list, or the text of a CSV file that `{ file: meters.csv }` names. */
 function listOrCsv<Schema extends z.ZodType>(itemsOf: (text: string) => CsvItems, schema: Schema) {
@@ -83,27 +96,20 @@ export function absentInAll(sites: ReadonlyArray<Pick<SiteConfig, 'absent'>>): S
   return first?.absent.filter((role) => others.every(({ absent }) => absent.includes(role))) ?? [];
 }
 
-/** Problems that need meters and sites together: repeated names, unknown codes. */
+/** Checks that the meters of sites exist. */
 export function refuseUnknownMeters(
   { meters, sites }: { meters: readonly MeterConfig[]; sites: readonly SiteConfig[] },
   context: z.RefinementCtx,
 ): void {
-  const refuse = (path: Array<string | number>, message: string) =>
-    context.addIssue({ code: 'custom', path, message });
-  const codes = new Set<string>();
-  for (const [index, { code }] of meters.entries()) {
-    if (codes.has(code)) refuse(['meters', index, 'code'], `"${code}" is used twice`);
-    codes.add(code);
-  }
-  const names = new Set<string>();
-  for (const [index, site] of sites.entries()) {
-    if (names.has(site.name)) refuse(['sites', index, 'name'], `"${site.name}" is used twice`);
-    names.add(site.name);
-    for (const [at, { code }] of site.meters.entries()) {
+  const codes = new Set(meters.map(({ code }) => code));
+  for (const [index, site] of sites.entries())
+    for (const [at, { code }] of site.meters.entries())
       if (!codes.has(code))
-        refuse(['sites', index, 'meters', at, 'code'], `no meter has the code "${code}"; add it to meters`);
-    }
-  }
+        context.addIssue({
+          code: 'custom',
+          path: ['sites', index, 'meters', at, 'code'],
+          message: `no meter has the code "${code}"; add it to meters`,
+        });
 }
 
 interface Member {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DAY_MS, SECOND_MS } from '../lib/time.ts';
 import { type Dimension, formatDuration, parseQuantity } from '../lib/units.ts';
 
 /** A duration such as `1s` or `24h`. Parsed to milliseconds. */
@@ -24,9 +25,12 @@ export function duration(options: { minMs: number; maxMs: number }) {
 }
 
 /** A device is offline once it is silent for this long. */
-export const deviceTimeout = z.union([z.literal('off'), duration({ minMs: 5_000, maxMs: 30 * 86_400_000 })], {
-  error: 'must be "off" or a duration such as "15m", from 5 s to 30 d',
-});
+export const deviceTimeout = z.union(
+  [z.literal('off'), duration({ minMs: 5 * SECOND_MS, maxMs: 30 * DAY_MS })],
+  {
+    error: 'must be "off" or a duration such as "15m", from 5 s to 30 d',
+  },
+);
 
 export const port = z
   .union(

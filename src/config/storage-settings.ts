@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { accessKeyText, bucketName, keyPrefix, regionName, storeUrl } from './s3-settings.ts';
 import { duration } from './setting-types.ts';
 
@@ -31,7 +32,7 @@ export const storageSchema = z
     /** The bucket that has the state of all workgroups. Any worker can then take a workgroup over. Default: the data folder has it. */
     s3: storageS3Schema.optional(),
     /** What has changed is committed to the bucket this often. At most a quarter of the retention of the stream. */
-    commitEvery: duration({ minMs: 1_000, maxMs: 3_600_000 }).default(60_000),
+    commitEvery: duration({ minMs: SECOND_MS, maxMs: HOUR_MS }).default(MINUTE_MS),
     /** The most disk space for copies of files of the bucket that reports read. */
     cacheMegabytes: z.number().int().min(64).max(16_777_216).default(4_096),
     /** True if all workers use the same data folder, for example over a network file system. */

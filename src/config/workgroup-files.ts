@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode, type Problem } from '../lib/errors.ts';
+import { errorCode, isMissing, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import type { WorkgroupConfig } from './config.ts';
 import { parseYaml } from './parse-yaml.ts';
@@ -80,7 +80,7 @@ export function listWorkgroupFiles(folder: string): string[] | undefined {
   try {
     entries = readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
   return entries

@@ -7,29 +7,8 @@ import { refuseWrongRoles } from '../roles/validate-roles.ts';
 import { energyStreamSchema } from './energy-stream.ts';
 import { inputsSchema } from './input-settings.ts';
 import { metersSchema, refuseUnknownMeters, sitesSchema } from './meters.ts';
+import { refuseTwice } from './refuse-twice.ts';
 import { deviceTimeout, httpUrl, socketPath } from './setting-types.ts';
-
-/** Reports items with the same key. */
-export function refuseTwice<Item>(
-  items: readonly Item[],
-  context: z.RefinementCtx,
-  at: keyof Item & string,
-  describe: (item: Item) => { key: string; message: string } | undefined | '',
-): void {
-  const seen = new Set<string>();
-  for (const [index, item] of items.entries()) {
-    const described = describe(item);
-    if (!described) continue;
-    const { key, message } = described;
-    if (seen.has(key)) context.addIssue({ code: 'custom', path: [index, at], message });
-    seen.add(key);
-  }
-}
-
-/** Names and ids are compared without case. */
-export function usedTwice(name: string) {
-  return { key: name.toLowerCase(), message: `"${name}" is used twice` };
-}
 
 const workgroupFields = z.strictObject({
   // JavaScript objects cannot have this key.
@@ -44,10 +23,14 @@ const workgroupFields = z.strictObject({
     .array(energyStreamSchema)
     .default([])
     .superRefine((streams, context) =>
-      refuseTwice(streams, context, 'field', ({ table, field, method, as }) => ({
-        key: JSON.stringify([table, field, method, as]),
-        message: `${table}.${field} is read twice by ${method}${as === undefined ? '' : `, both as ${as}`}; remove one, or write as: <source> to make each its own source`,
-      })),
+      refuseTwice(
+        streams,
+        context,
+        'field',
+        ({ table, field, method, as }) => JSON.stringify([table, field, method, as]),
+        ({ table, field, method, as }) =>
+          `${table}.${field} is read twice by ${method}${as === undefined ? '' : `, both as ${as}`}; remove one, or write as: <source> to make each its own source`,
+      ),
     ),
   /** The source that is the whole device. Without it a device is the sum of its sources. */
   totalSource: nameSchema.optional(),
@@ -67,8 +50,8 @@ const workgroupFields = z.strictObject({
     )
     .default([])
     .superRefine((devices, context) => {
-      refuseTwice(devices, context, 'id', ({ id }) => usedTwice(id));
-      refuseTwice(devices, context, 'name', ({ name }) => name && usedTwice(name));
+      refuseTwice(devices, context, 'id', ({ id }) => id.toLowerCase());
+      refuseTwice(devices, context, 'name', ({ name }) => name?.toLowerCase());
     }),
   /** The meaning of the energy of sources: production, consumption, grid or battery. */
   roles: z.array(roleEntrySchema).default([]),

@@ -1,4 +1,4 @@
-import { formatInstant } from '../lib/time.ts';
+import { formatInstant, MINUTE_MS } from '../lib/time.ts';
 import { type Batch, batchOf, errorOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
@@ -32,7 +32,7 @@ export const timestampRules: readonly Rule[] = [
     source: contractSections.start,
     async check(probe) {
       const { atMs, from } = await boundaryOf(probe);
-      const shifted = (minutes: number) => formatInstant(atMs + minutes * 60_000).slice(0, -1);
+      const shifted = (minutes: number) => formatInstant(atMs + minutes * MINUTE_MS).slice(0, -1);
       for (const timestamp of [
         formatInstant(atMs),
         `${shifted(120)}%2B02:00`,

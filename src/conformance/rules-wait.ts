@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SECOND_MS } from '../lib/time.ts';
 import { type Batch, batchOf } from './answer.ts';
 import { must } from './breach.ts';
 import type { Probe } from './probe.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { ownMessages, readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 
-const IDLE_MS = 1_000;
+const IDLE_MS = SECOND_MS;
 /** The time that the network and a busy server may add to the wait. */
 const TOLERANCE_MS = 700;
 const WRITE_AFTER_MS = 500;
-const HOLD_MS = 20_000;
+const HOLD_MS = 20 * SECOND_MS;
 const TRICKLE_EVERY_MS = 500;
 
 /** Rules on how long a read waits for messages. */

@@ -76,3 +76,10 @@ export class StreamError extends Error {
     return { error: this.code, message: this.message, status, retryable, ...this.details };
   }
 }
+
+/** The storage or a worker cannot answer now, which is not an error of the request. @param cause for the log, not for the caller */
+export function unavailable(message: string, retryAfterSeconds: number, cause?: unknown): StreamError {
+  const error = new StreamError('StorageUnavailable', message, {}, retryAfterSeconds);
+  if (cause !== undefined) error.cause = cause;
+  return error;
+}

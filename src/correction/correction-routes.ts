@@ -4,7 +4,8 @@ import { admit, type Gate } from '../access/admit.ts';
 import type { Permission } from '../access/grant.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
+import { answerOfOwner, OWNER_RETRY_SECONDS, type OwnerOutcome } from '../http/answer-of-owner.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
 import { tagged } from '../http/send-tagged.ts';
 import { InputError, isRetryable, NOT_IN_BUCKET, TerminalError, TransientError } from '../lib/errors.ts';
@@ -14,18 +15,14 @@ import { type CorrectionQuery, type CorrectionRequest, correctionLimits } from '
 import { type ListedCorrection, listedCorrectionSchema } from './list-corrections.ts';
 import type { CorrectOutcome } from './store-correction.ts';
 
-type Asked<Answer> = Promise<
-  { kind: 'answer'; answer: Answer } | { kind: 'not-running' } | { kind: 'failed'; error: Error }
->;
-
 export interface CorrectionRoutesOptions extends Pick<Gate, 'audit'> {
   workgroups: Pick<Workgroups, 'get'>;
   /** Asks the process that has the warehouse of a workgroup open. */
   correct(
     workgroupId: string,
     args: { request: CorrectionRequest; author: string; dryRun: boolean; requestId: string },
-  ): Asked<CorrectOutcome>;
-  list(workgroupId: string, query: CorrectionQuery): Asked<ListedCorrection[]>;
+  ): Promise<OwnerOutcome<CorrectOutcome>>;
+  list(workgroupId: string, query: CorrectionQuery): Promise<OwnerOutcome<ListedCorrection[]>>;
   /** The answer of a list, in JSON or as rows, and the query parameters that choose between them. */
   answer: {
     parameters: z.core.$ZodShape;
@@ -39,7 +36,6 @@ export interface CorrectionRoutesOptions extends Pick<Gate, 'audit'> {
 
 const url = '/api/v1/orgs/:workgroupId/corrections';
 const BODY_BYTES_MAX = 16 * 1024;
-const ABSENT_SECONDS = 10;
 const LIST_DEFAULT = 100;
 
 const flag = z.enum(['true', 'false'], { error: 'must be "true" or "false"' }).optional();
@@ -134,7 +130,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       const author = `token:${grant.tokenId} ${grant.subject}`;
       reply.header('Cache-Control', 'no-store');
       const args = { request: wanted, author, dryRun: dryRun === 'true', requestId: request.id };
-      return answerOf(await options.correct(workgroupId, args), workgroupId);
+      return answerOfOwner(await options.correct(workgroupId, args), workgroupId, refusalOf);
     },
   );
 
@@ -168,7 +164,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
         inForce: inForce === 'true',
         ...(wanted && { devices: wanted }),
       };
-      const corrections = answerOf(await options.list(workgroupId, query), workgroupId);
+      const corrections = answerOfOwner(await options.list(workgroupId, query), workgroupId, refusalOf);
       const visibleOnes = corrections.map((one) => withVisibleBasis(one, devices));
       return options.answer.send(request, reply, visibleOnes);
     },
@@ -186,12 +182,13 @@ async function checkDevices(
   }: {
     devices: ReadonlySet<string>;
     workgroupId: string;
-    list: (query: CorrectionQuery) => Asked<ListedCorrection[]>;
+    list: (query: CorrectionQuery) => Promise<OwnerOutcome<ListedCorrection[]>>;
   },
 ): Promise<void> {
   if (request.kind === 'undo') {
     const id = request.correctionId;
-    const [newest] = answerOf(await list({ devices: [...devices], before: id + 1, limit: 1 }), workgroupId);
+    const listed = await list({ devices: [...devices], before: id + 1, limit: 1 });
+    const [newest] = answerOfOwner(listed, workgroupId, refusalOf);
     if (newest?.id !== id) throw refusal('correction', `there is no correction ${id}`);
     return;
   }
@@ -210,21 +207,6 @@ function withVisibleBasis(
   return { ...correction, basis: null };
 }
 
-function answerOf<Answer>(outcome: Awaited<Asked<Answer>>, workgroupId: string): Answer {
-  switch (outcome.kind) {
-    case 'answer':
-      return outcome.answer;
-    case 'not-running':
-      throw unavailable(
-        `no worker on this machine has the data of ${workgroupId} open, so that nothing was done; send it again once it does`,
-      );
-    case 'failed':
-      throw refusalOf(outcome.error);
-    default:
-      return outcome satisfies never;
-  }
-}
-
 function refusalOf(error: Error): Error {
   if (error instanceof InputError) {
     const [problem] = error.problems;
@@ -232,14 +214,12 @@ function refusalOf(error: Error): Error {
   }
   if (!isRetryable(error)) return error instanceof TerminalError ? error : new Error(error.message);
   if (error instanceof TransientError && [NOT_IN_BUCKET, 'NothingRolledUp'].includes(error.code))
-    return unavailable(error.message);
-  const busy = unavailable('the worker cannot store it just now; send it again in a moment');
-  busy.cause = error;
-  return busy;
-}
-
-function unavailable(message: string): StreamError {
-  return new StreamError('StorageUnavailable', message, {}, ABSENT_SECONDS);
+    return unavailable(error.message, OWNER_RETRY_SECONDS);
+  return unavailable(
+    'the worker cannot store it just now; send it again in a moment',
+    OWNER_RETRY_SECONDS,
+    error,
+  );
 }
 
 function refusal(parameter: string, message: string): StreamError {

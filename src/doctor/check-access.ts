@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { keyFileOf, readKeys } from '../access/keys.ts';
 import { openTokenFiles } from '../access/token-files.ts';
 import type { Config } from '../config/config.ts';
-import { errorCode } from '../lib/errors.ts';
+import { errorCode, isMissing } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { listProcessFiles } from '../worker-rpc/process-file.ts';
 import { endFacts } from './end-facts.ts';
@@ -85,9 +85,7 @@ async function fileFacts(path: string): Promise<Fact[]> {
   try {
     mode = (await stat(path)).mode & 0o777;
   } catch (error) {
-    return errorCode(error) === 'ENOENT'
-      ? []
-      : [problem(`${path} cannot be looked at (${errorCode(error)})`)];
+    return isMissing(error) ? [] : [problem(`${path} cannot be looked at (${errorCode(error)})`)];
   }
   if ((mode & 0o007) === 0) return [];
   return [

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { access, constants, open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { errorCode } from '../lib/errors.ts';
+import { errorCode, isMissing } from '../lib/errors.ts';
 import { appendBytesMin, diskFullWords } from '../stream/log/log-disk.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
@@ -44,7 +44,7 @@ async function findUnusable(dataDir: string): Promise<Fact | undefined> {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT')
+    if (isMissing(error))
       return warning(
         `${dataDir} does not exist`,
         'the first start creates it; if the service has run before, run the command with its configuration (--config)',

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { destinationOf, type ExportConfig } from '../config/export-settings.ts';
 import { connectHomeAssistant } from '../home-assistant/connect-home-assistant.ts';
-import { errorCode, TerminalError } from '../lib/errors.ts';
+import { errorCode, isMissing, TerminalError } from '../lib/errors.ts';
 import { openStore } from '../storage/open-store.ts';
 import { askEach } from './ask-each.ts';
 import { askReceiver } from './ask-receiver.ts';
@@ -70,7 +70,7 @@ async function folderFact(folder: string, about: string): Promise<Fact> {
       await access(path, constants.W_OK | constants.X_OK);
       return ok(`${about}: ${path === folder ? `${folder} can be written` : `${folder} can be made`}`);
     } catch (error) {
-      if (errorCode(error) === 'ENOENT' && dirname(path) !== path) continue;
+      if (isMissing(error) && dirname(path) !== path) continue;
       return problem(
         `${about}: ${path} cannot be written (${errorCode(error)})`,
         'let the user of the service write there, or choose another folder',

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import writeXlsxFile, { type Cell, type Row } from 'write-excel-file/node';
 import type { ExportReport } from '../config/export-settings.ts';
+import { MINUTE_MS } from '../lib/time.ts';
 import { openQueryPool } from '../report/query-pool.ts';
 import { type ColumnName, columnType } from '../report/row-columns.ts';
 import { queryText } from '../warehouse/query.ts';
@@ -132,7 +133,7 @@ function widthsOf(name: ColumnName): Array<{ width: number }> {
 
 type CellValue = string | number | boolean | null;
 
-const POOL = { threads: 1, memoryMegabytes: 256, queriesMax: 1, waitingMax: 0, queryMsMax: 300_000 };
+const POOL = { threads: 1, memoryMegabytes: 256, queriesMax: 1, waitingMax: 0, queryMsMax: 5 * MINUTE_MS };
 
 /** The rows as numbers and text, and their totals. Times are milliseconds. */
 async function readRows({ columns, totals, rowsPath }: SheetRequest): Promise<{

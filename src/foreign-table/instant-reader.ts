@@ -1,5 +1,5 @@
 import { clipText } from '../lib/clip-text.ts';
-import { isLocalDate, type LocalDate, parseInstant, type UtcMs } from '../lib/time.ts';
+import { isLocalDate, type LocalDate, MINUTE_MS, parseInstant, type UtcMs } from '../lib/time.ts';
 import { guessTimeFormat, parseTime } from './guess-time-format.ts';
 import { createLocalClock, END_MS, FIRST_MS, findOrderedRepeats, type LocalClock } from './local-clock.ts';
 
@@ -133,7 +133,7 @@ function problem(message: string): { kind: 'problem'; message: string } {
 }
 
 function shownOffset(offsetMs: number): string {
-  const minutes = Math.abs(offsetMs) / 60_000;
+  const minutes = Math.abs(offsetMs) / MINUTE_MS;
   const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
   return `${offsetMs < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`;
 }

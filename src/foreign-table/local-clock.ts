@@ -1,4 +1,4 @@
-import { type UtcMs, zoneOffsets } from '../lib/time.ts';
+import { MINUTE_MS, type UtcMs, zoneOffsets } from '../lib/time.ts';
 
 /** Converts the times that clocks of a zone show to instants. */
 export interface LocalClock {
@@ -89,7 +89,7 @@ function spansOf(zone: string): Span[] {
   const fixed = /^([+-])(\d\d):(\d\d)$/.exec(zone);
   if (fixed) {
     const minutes = Number(fixed[2]) * 60 + Number(fixed[3]);
-    const offsetMs = (fixed[1] === '-' ? -1 : 1) * minutes * 60_000;
+    const offsetMs = (fixed[1] === '-' ? -1 : 1) * minutes * MINUTE_MS;
     return [{ fromMs: FIRST_MS, toMs: Number.POSITIVE_INFINITY, offsetMs }];
   }
   const offsets = zoneOffsets(zone, FIRST_MS, END_MS);

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../lib/time.ts';
 import { type ZipArchive, ZipError } from './read-zip.ts';
 import { attributeOf, elementsOf, firstTextOf, textOf } from './sheet-xml.ts';
 
@@ -139,7 +140,6 @@ function cellText(tag: string, inner: string, { texts, dates, is1904 }: CellCont
   }
 }
 
-const DAY_MS = 86_400_000;
 /** Day 0. Day 60 is 1900-02-29, which has never been, so days before it are one day late. They are of no interest here. */
 const EPOCH_1900_MS = Date.UTC(1899, 11, 30);
 const EPOCH_1904_MS = Date.UTC(1904, 0, 1);

@@ -1,4 +1,5 @@
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { visibleText } from '../lib/visible-text.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
@@ -148,9 +149,5 @@ function readAnswers(socket: WebSocket, host: string, signal: AbortSignal) {
 }
 
 function parseAnswer(text: string): Answer | undefined {
-  try {
-    return answerSchema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return answerSchema.safeParse(tryParseJson(text)).data;
 }

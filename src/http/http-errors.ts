@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { encodeCbor } from '../cbor/cbor-codec.ts';
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import { bigintAsText } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -106,11 +106,8 @@ export function toStreamError(error: unknown, request: FastifyRequest, logger: L
 
 function knownError(error: unknown, request: FastifyRequest): StreamError | undefined {
   if (error instanceof StreamError) return error;
-  if (error instanceof TerminalError && STORAGE_CODES.has(error.code)) {
-    const unavailable = new StreamError('StorageUnavailable', error.message, {}, STORAGE_SECONDS);
-    unavailable.cause = error;
-    return unavailable;
-  }
+  if (error instanceof TerminalError && STORAGE_CODES.has(error.code))
+    return unavailable(error.message, STORAGE_SECONDS, error);
   if (hasZodFastifySchemaValidationErrors(error)) {
     const [first] = error.validation;
     const parameter = first?.instancePath.split('/').filter(Boolean).join('.') ?? '';

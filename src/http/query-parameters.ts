@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 import { StreamError } from '../contract/stream-errors.ts';
+import { shortenText } from '../lib/clip-text.ts';
 import { nearest } from '../lib/input-words.ts';
 
 /** Unknown names are cut to this length in errors. */
@@ -80,9 +81,7 @@ function takesList(schema: z.core.$ZodType): boolean {
 
 function refusal(names: string | readonly string[], message: string): StreamError {
   const list = [names].flat();
-  const shown = list.map((name) =>
-    name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX)}...` : name || '""',
-  );
+  const shown = list.map((name) => shortenText(name, NAME_CHARACTERS_MAX) || '""');
   return new StreamError('InvalidRequest', `${shown.slice(0, 5).join(', ')}: ${message}`, {
     parameter: list[0]!,
   });

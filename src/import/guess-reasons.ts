@@ -2,6 +2,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Heading } from '../foreign-table/find-heading.ts';
 import { guessTimeFormat } from '../foreign-table/guess-time-format.ts';
 import { guessNumberFormat } from '../foreign-table/number-format.ts';
+import { shortenText } from '../lib/clip-text.ts';
 import { fieldUses, useText } from './field-uses.ts';
 import type { Sample } from './guess-mapping.ts';
 import { LONE_DEVICE } from './import-devices.ts';
@@ -33,13 +34,14 @@ export function reasonsOf(mapping: Mapping, facts: Facts): Reason[] {
 }
 
 const TITLES_SHOWN_MAX = 3;
+const SHOWN_CHARACTERS_MAX = 40;
 /** The roll-up uses this source for readings without a source. */
 const NO_SOURCE = 'default';
 
 function headingReason(heading: Heading | undefined): Reason[] {
   if (!heading || heading.skipLines === 0) return [];
   const { titles, skipLines } = heading;
-  const shown = titles.slice(0, TITLES_SHOWN_MAX).map(clip).join(', ');
+  const shown = titles.slice(0, TITLES_SHOWN_MAX).map(quoted).join(', ');
   const lines = skipLines === 1 ? '1 line stands' : `${skipLines} lines stand`;
   return [
     { path: ['csv', 'skipLines'], why: `${lines} above the names of the columns${shown && `: ${shown}`}.` },
@@ -51,13 +53,13 @@ function timeReasons({ time }: Mapping, { sample, workgroup }: Facts): Reason[] 
   const rival = guessTimeFormat(texts)?.rival;
   const named = time.column.length === 1 ? 'Its values are times' : 'Joined, their values are times';
   return [
-    { path: ['time', 'column'], why: `${named}, such as ${clip(texts[0] ?? '')}.` },
+    { path: ['time', 'column'], why: `${named}, such as ${quoted(texts[0] ?? '')}.` },
     ...(rival === undefined
       ? []
       : [
           {
             path: ['time', 'format'],
-            why: `${clip(rival)} fits too. With the chosen format the times fall less often.`,
+            why: `${quoted(rival)} fits too. With the chosen format the times fall less often.`,
           },
         ]),
     ...(time.zone === undefined
@@ -126,7 +128,7 @@ function numberReasons({ decimal }: Mapping, { sample }: Facts): Reason[] {
   const doubt =
     unclear === undefined
       ? ''
-      : ` ${clip(unclear)} can be ${unclear.replace(',', '.')} or ${unclear.replace(',', '')}. If it is the second, write decimal: "." and thousands: ",".`;
+      : ` ${quoted(unclear)} can be ${unclear.replace(',', '.')} or ${unclear.replace(',', '')}. If it is the second, write decimal: "." and thousands: ",".`;
   return [{ path: ['decimal'], why: `Most numbers have a comma.${doubt}` }];
 }
 
@@ -137,6 +139,6 @@ function textsOf({ columns, rows }: Sample, names: readonly string[]): string[] 
     .filter((text) => text.trim() !== '');
 }
 
-function clip(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}...` : text);
+function quoted(text: string): string {
+  return JSON.stringify(shortenText(text, SHOWN_CHARACTERS_MAX));
 }

@@ -1,7 +1,7 @@
 import type { FieldValue } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { clipText } from '../lib/clip-text.ts';
-import type { UtcMs } from '../lib/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 
 /** A point of the Influx line protocol. */
 export interface LinePoint {
@@ -22,9 +22,9 @@ const precisions = {
   us: { cut: 3 },
   u: { cut: 3 },
   ms: { unitMs: 1 },
-  s: { unitMs: 1_000 },
-  m: { unitMs: 60_000 },
-  h: { unitMs: 3_600_000 },
+  s: { unitMs: SECOND_MS },
+  m: { unitMs: MINUTE_MS },
+  h: { unitMs: HOUR_MS },
 } as const satisfies Record<string, { cut: number } | { unitMs: number }>;
 export type Precision = keyof typeof precisions;
 

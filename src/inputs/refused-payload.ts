@@ -1,5 +1,6 @@
 import { type AuditItem, INPUT_REFUSED } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
+import { shortenText } from '../lib/clip-text.ts';
 import type { UtcMs } from '../lib/time.ts';
 
 /** Characters of a payload that are kept. */
@@ -18,27 +19,26 @@ export function refusedPayload(
   return {
     actor: `input ${input}`,
     action: INPUT_REFUSED,
-    target: clip(topic, limits.textCharactersMax),
+    target: shortenText(topic, limits.textCharactersMax),
     event_time: receivedAtMs,
     data: {
-      reason: clip(reason, limits.textCharactersMax),
-      payload: clip(beginningOf(payload), PAYLOAD_CHARACTERS_MAX),
+      reason: shortenText(reason, limits.textCharactersMax),
+      payload: beginningOf(payload),
       bytes: payload.length,
     },
   };
 }
 
-/** Enough of a payload for the characters that are kept. A broker can send 256 MiB. */
+/** The characters of a payload that are kept. Only these bytes are decoded, because a broker can send 256 MiB. */
 function beginningOf(payload: Uint8Array): string {
   const bytes = payload.subarray(0, PAYLOAD_CHARACTERS_MAX * UTF8_BYTES_MAX);
   try {
     // A stream may end within a character.
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return new TextDecoder('utf-8', { fatal: true })
+      .decode(bytes, { stream: true })
+      .slice(0, PAYLOAD_CHARACTERS_MAX)
+      .toWellFormed();
   } catch {
-    return Buffer.from(bytes).toString('base64');
+    return Buffer.from(bytes).toString('base64').slice(0, PAYLOAD_CHARACTERS_MAX);
   }
-}
-
-function clip(text: string, charactersMax: number): string {
-  return text.slice(0, charactersMax).toWellFormed();
 }

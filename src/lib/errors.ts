@@ -81,3 +81,16 @@ export function errorMessage(error: unknown): string {
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
+
+/** True if a file operation failed because there is no such file or folder. */
+export function isMissing(error: unknown): boolean {
+  return errorCode(error) === 'ENOENT';
+}
+
+/** For `catch`: the result if there is no such file or folder. Throws all other errors again. */
+export function ifMissing<Result>(result: Result): (error: unknown) => Result {
+  return (error) => {
+    if (isMissing(error)) return result;
+    throw error;
+  };
+}

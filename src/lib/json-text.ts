@@ -22,6 +22,15 @@ export function bigintAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
+/** Parses JSON. @returns undefined if the text is not JSON, which a schema refuses like any other wrong value */
+export function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 const LONG_DIGITS = /\d{16}/;
 
 /**

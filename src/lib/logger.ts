@@ -1,4 +1,5 @@
 import { type Logger as PinoLogger, pino } from 'pino';
+import { SECOND_MS } from './time.ts';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
@@ -37,7 +38,7 @@ export function createForwardingLogger(write: (line: string) => void): Logger {
 /** A logger that writes nothing, for tests and library users. */
 export const silentLogger: Logger = pino({ level: 'silent' });
 
-const REPEATED_EVERY_MS = 10_000;
+const REPEATED_EVERY_MS = 10 * SECOND_MS;
 
 /**
  * Suppresses repetition: the first event is written at once, and later ones as one line in 10 s with their number. Every request can meet the

@@ -11,6 +11,11 @@ export function visibleText(text: string): string {
   return text.replace(UNSEEN, escaped);
 }
 
+/** Like `visibleText`, for text of several lines that becomes one. */
+export function visibleLine(text: string): string {
+  return visibleText(text.replace(/\s+/g, ' ').trim());
+}
+
 /** Like `visibleText`, for our own text of several lines: line ends stay. */
 export function visibleLines(text: string): string {
   return text.replace(UNSEEN, (character) => (character === '\n' ? character : escaped(character)));

@@ -1,6 +1,6 @@
 import type { MailSettings } from '../config/mail-settings.ts';
 import { errorCode, TransientError } from '../lib/errors.ts';
-import { visibleText } from '../lib/visible-text.ts';
+import { visibleLine } from '../lib/visible-text.ts';
 
 interface Failure {
   code: string;
@@ -57,7 +57,7 @@ export function mailFailure(settings: MailSettings, error: unknown): TransientEr
   if (/certificate|altnames/i.test(message))
     return new TransientError(
       'MailServerUntrusted',
-      `the certificate of ${server} is not trusted (${clip(message)}); check mail.host, or set mail.ca to the PEM of its authority`,
+      `the certificate of ${server} is not trusted (${visibleLine(message).slice(0, REPLY_CHARACTERS_MAX)}); check mail.host, or set mail.ca to the PEM of its authority`,
     );
   const { code, what, advice } = failures[errorCode(error) ?? ''] ?? otherFailure;
   return new TransientError(code, `${server} ${what}${replyOf(error, settings)}; ${advice}`);
@@ -71,9 +71,6 @@ function replyOf(error: unknown, { password }: MailSettings): string {
   const { response, responseCode } = error as { response?: unknown; responseCode?: unknown };
   if (errorCode(error) === 'EAUTH') return typeof responseCode === 'number' ? ` (${responseCode})` : '';
   if (typeof response !== 'string') return '';
-  return ` (${clip(password === undefined ? response : response.replaceAll(password, '[secret]'))})`;
-}
-
-function clip(text: string): string {
-  return visibleText(text.replace(/\s+/g, ' ').trim()).slice(0, REPLY_CHARACTERS_MAX);
+  const reply = password === undefined ? response : response.replaceAll(password, '[secret]');
+  return ` (${visibleLine(reply).slice(0, REPLY_CHARACTERS_MAX)})`;
 }

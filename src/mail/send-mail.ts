@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { addressOf, type MailSettings, mailRecipients } from '../config/mail-settings.ts';
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
-import { visibleText } from '../lib/visible-text.ts';
+import { visibleLine } from '../lib/visible-text.ts';
 import { mailFailure } from './mail-failure.ts';
 import { transportOptions } from './transport-options.ts';
 
@@ -79,7 +79,7 @@ function messageIdOf(from: string, key: string): string {
 
 /** A subject stays one header, whatever is in the name of a device. */
 function oneLine(text: string): string {
-  return visibleText(text.replace(/\s+/g, ' ').trim()).slice(0, SUBJECT_CHARACTERS_MAX);
+  return visibleLine(text).slice(0, SUBJECT_CHARACTERS_MAX);
 }
 
 function refuseTooLarge({ text, html = '', attachment }: Mail): void {

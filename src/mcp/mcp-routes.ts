@@ -6,10 +6,11 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { openOnce } from '../lib/open-once.ts';
+import { MINUTE_MS } from '../lib/time.ts';
 
 /** A question to a tool is far smaller. */
 export const MCP_BODY_BYTES_MAX = 64 * 1024;
-const ANSWER_MS = 60_000;
+const ANSWER_MS = MINUTE_MS;
 const URL_OF_TOOLS = '/mcp';
 
 /**

@@ -1,11 +1,11 @@
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
+import { answerOfOwner, OWNER_RETRY_SECONDS } from '../http/answer-of-owner.ts';
 import { InputError, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import type { AsJson } from '../worker-rpc/rpc-wire.ts';
 import type { Control } from '../worker-rpc/worker-rpc.ts';
 
-const ABSENT_SECONDS = 10;
 const BUSY_SECONDS = 2;
 
 /** Calls an operation in the process that has the warehouse of a workgroup open. */
@@ -22,19 +22,7 @@ export type AskOwner = <Name extends AskableName>(
 export function createAskOwner(control: Pick<Control, 'ask'>): AskOwner {
   return async (workgroupId, operation, args) => {
     const asked = await control.ask(workgroupId, operation, args);
-    switch (asked.kind) {
-      case 'answer':
-        return asked.answer;
-      case 'not-running':
-        throw unavailable(
-          `no worker on this machine has the data of ${workgroupId} open, so nothing was done; send it again when one runs`,
-          ABSENT_SECONDS,
-        );
-      case 'failed':
-        throw refusalOf(asked.error);
-      default:
-        return asked satisfies never;
-    }
+    return answerOfOwner(asked, workgroupId, refusalOf);
   };
 }
 
@@ -60,12 +48,6 @@ function refusalOf(error: Error): Error {
   if (message !== undefined) return unavailable(message, BUSY_SECONDS, error);
   if (!isRetryable(error)) return error;
   // A failure of the upstream has words for people.
-  if (code?.startsWith('Upstream')) return unavailable(error.message, ABSENT_SECONDS, error);
-  return unavailable('the worker cannot do this now; ask again in a moment', ABSENT_SECONDS, error);
-}
-
-function unavailable(message: string, seconds: number, cause?: Error): StreamError {
-  const error = new StreamError('StorageUnavailable', message, {}, seconds);
-  if (cause) error.cause = cause;
-  return error;
+  if (code?.startsWith('Upstream')) return unavailable(error.message, OWNER_RETRY_SECONDS, error);
+  return unavailable('the worker cannot do this now; ask again in a moment', OWNER_RETRY_SECONDS, error);
 }

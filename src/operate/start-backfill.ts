@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackfillJobState } from '../backfill/backfill-job.ts';
 import type { ListedBackfill } from '../backfill/backfill-ledger.ts';
 import type { BackfillRequest } from '../backfill/backfill-request.ts';
-import { StreamError } from '../contract/stream-errors.ts';
+import { unavailable } from '../contract/stream-errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { AskOwner } from './ask-owner.ts';
 import { backfillAnswer } from './backfill-answers.ts';
@@ -33,10 +33,8 @@ export async function startBackfill(
       if (found) return backfillAnswer(found, state.kind === 'running' ? state : undefined);
     }
     if (performance.now() > untilMs || state.kind === 'idle')
-      throw new StreamError(
-        'StorageUnavailable',
+      throw unavailable(
         'the backfill is still being planned; the list of backfills shows it when it begins',
-        {},
         2,
       );
     await sleep(LOOK_MS);

@@ -1,3 +1,4 @@
+import { shortenText } from '../lib/clip-text.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { visibleText } from '../lib/visible-text.ts';
 import { knownFailure } from '../warehouse/warehouse-failures.ts';
@@ -102,6 +103,6 @@ function zodWords(text: string): string | undefined {
 }
 
 function oneLine(text: string): string {
-  const line = visibleText(text.replace(/:\s*\n\s*/g, ': ').replace(/\s*\n\s*/g, '; '));
-  return line.length > CHARACTERS_MAX ? `${line.slice(0, CHARACTERS_MAX)}…` : line;
+  const line = text.replace(/:\s*\n\s*/g, ': ').replace(/\s*\n\s*/g, '; ');
+  return shortenText(visibleText(line), CHARACTERS_MAX);
 }

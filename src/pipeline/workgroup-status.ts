@@ -2,7 +2,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transport } from '../client/stream-source.ts';
-import { errorCode, type Problem } from '../lib/errors.ts';
+import { isMissing, type Problem } from '../lib/errors.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { LakeFillState } from '../replica/start-lake-fill.ts';
 import type { DeviceCounts, UnfinishedImport } from '../warehouse/shard-status.ts';
@@ -241,7 +242,7 @@ export function readStatus(dataDir: string, workgroupId: string): WorkgroupStatu
   try {
     return parseStatus(readFileSync(join(statusFolder(dataDir), `${workgroupId}.json`), 'utf8'));
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }
@@ -252,7 +253,7 @@ export function readStatuses(dataDir: string): WorkgroupStatus[] {
   try {
     files = readdirSync(statusFolder(dataDir));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (isMissing(error)) return [];
     throw error;
   }
   return files
@@ -267,11 +268,7 @@ export function readStatuses(dataDir: string): WorkgroupStatus[] {
 
 /** @returns undefined for an incomplete file after a power cut; the next run writes it again */
 function parseStatus(text: string): WorkgroupStatus | undefined {
-  try {
-    return JSON.parse(text) as WorkgroupStatus;
-  } catch {
-    return undefined;
-  }
+  return tryParseJson(text) as WorkgroupStatus | undefined;
 }
 
 /** A worker writes at least every 10 s, and when it stops. After this time it has ended in another way. */

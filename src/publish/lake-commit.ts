@@ -2,7 +2,7 @@ import { link, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { cannotLink, syncPath, writeDurably } from '../lib/durable-files.ts';
-import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
+import { errorCode, ifMissing, TerminalError, TransientError } from '../lib/errors.ts';
 import {
   type Commit,
   commitSchema,
@@ -22,10 +22,7 @@ import {
 
 /** The sequences of all commits, ascending. */
 export async function listSequences(paths: Pick<LakePaths, 'commits'>): Promise<number[]> {
-  const names = await readdir(paths.commits).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const names = await readdir(paths.commits).catch(ifMissing([]));
   return names
     .flatMap((name) => (name.endsWith('.json') ? (parseSequence(name.slice(0, -5)) ?? []) : []))
     .sort((a, b) => a - b);
@@ -41,13 +38,8 @@ export async function readCommit(
   sequence: number,
   known?: StoredCommit,
 ): Promise<StoredCommit | undefined> {
-  let text: string;
-  try {
-    text = await readFile(commitPath(paths, sequence), 'utf8');
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readFile(commitPath(paths, sequence), 'utf8').catch(ifMissing(undefined));
+  if (text === undefined) return undefined;
   try {
     return parseCommit(text, known);
   } catch (cause) {
@@ -92,12 +84,8 @@ export function flatPlace({ dataset, name }: FilePlace): FilePlace {
 
 /** The sequence that `current` points at. Undefined if nothing was published. */
 export async function readCurrent(paths: Pick<LakePaths, 'current'>): Promise<number | undefined> {
-  try {
-    return parseSequence(basename(await readlink(paths.current)));
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const target = await readlink(paths.current).catch(ifMissing(undefined));
+  return target === undefined ? undefined : parseSequence(basename(target));
 }
 
 /**

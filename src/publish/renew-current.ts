@@ -1,6 +1,5 @@
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../lib/errors.ts';
+import { isThere } from '../lib/is-there.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { writeAnalytics } from './analytics.ts';
 import { isLakeComplete } from './is-lake-complete.ts';
@@ -49,7 +48,7 @@ export async function renewCurrent(shard: PublishShard, options: RenewOptions): 
   await options.prepare?.();
   const { paths, head = before.head, trees } = await openLake(shard, options);
   const atMs = clock.now();
-  if (!(await exists(analyticsPath(paths, head.sequence)))) await writeAnalytics(shard, paths, head);
+  if (!(await isThere(analyticsPath(paths, head.sequence)))) await writeAnalytics(shard, paths, head);
   await pointCurrent(paths, trees, head);
   trees.renewedAtMs = atMs;
   return { dueInMs: undefined };
@@ -58,15 +57,5 @@ export async function renewCurrent(shard: PublishShard, options: RenewOptions): 
 async function isCurrent(paths: LakePaths, sequence: number): Promise<boolean> {
   if ((await readCurrent(paths)) !== sequence) return false;
   const files = [analyticsPath(paths, sequence), join(paths.current, 'analytics.duckdb')];
-  return (await Promise.all(files.map(exists))).every(Boolean);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    (error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return false;
-      throw error;
-    },
-  );
+  return (await Promise.all(files.map(isThere))).every(Boolean);
 }

@@ -1,6 +1,6 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { errorCode } from '../lib/errors.ts';
+import { ifMissing } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { readCurrent } from './lake-commit.ts';
@@ -183,10 +183,7 @@ async function olderThan(root: string, folder: string, nowMs: UtcMs): Promise<st
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
     const path = join(entry.parentPath, entry.name);
-    const file = await lstat(path).catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return undefined;
-      throw error;
-    });
+    const file = await lstat(path).catch(ifMissing(undefined));
     if (file && nowMs - file.mtimeMs >= ORPHAN_MS) found.push(relative(root, path));
   }
   return found.sort();
@@ -214,10 +211,5 @@ async function sequencesIn(folder: string): Promise<number[]> {
 }
 
 async function names(folder: string): Promise<string[] | undefined> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  return readdir(folder).catch(ifMissing(undefined));
 }

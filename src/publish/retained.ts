@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { errorCode } from '../lib/errors.ts';
+import { ifMissing } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { type Commit, commitSchema } from './commit-schema.ts';
 import { flatPlace, listSequences } from './lake-commit.ts';
@@ -108,10 +108,6 @@ function firstGeneration(name: string): number {
 
 /** Checked less than by `readCommit`, because there can be hundreds of commits. */
 async function readOutline(paths: LakePaths, sequence: number) {
-  try {
-    return outlineSchema.parse(JSON.parse(await readFile(commitPath(paths, sequence), 'utf8')));
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readFile(commitPath(paths, sequence), 'utf8').catch(ifMissing(undefined));
+  return text === undefined ? undefined : outlineSchema.parse(JSON.parse(text));
 }

@@ -1,9 +1,10 @@
 import { linkSync, mkdirSync } from 'node:fs';
-import { access, mkdir, readdir, rename, rm, rmdir, symlink } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, rmdir, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cannotLink, linkOrCopyWhole, syncPath } from '../lib/durable-files.ts';
-import { errorCode } from '../lib/errors.ts';
+import { errorCode, isMissing } from '../lib/errors.ts';
+import { isThere } from '../lib/is-there.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Commit } from './commit-schema.ts';
 import { readCurrent } from './lake-commit.ts';
@@ -39,7 +40,7 @@ const LINKS_PER_TURN = 64;
  */
 export async function pointCurrent(paths: LakePaths, trees: Trees, commit: Commit): Promise<void> {
   const target = treePath(paths, commit.sequence);
-  if (!(await exists(target))) {
+  if (!(await isThere(target))) {
     const next = await takeOldest(paths, trees);
     const files = await bringUpToDate(paths, next, commit, trees.known.get(NEXT));
     await rename(next, target);
@@ -56,7 +57,7 @@ export async function pointCurrent(paths: LakePaths, trees: Trees, commit: Commi
 async function takeOldest(paths: LakePaths, trees: Trees): Promise<string> {
   const next = join(paths.trees, NEXT);
   // A crash has left it.
-  if (await exists(next)) return next;
+  if (await isThere(next)) return next;
   const current = await readCurrent(paths);
   const names = await readdir(paths.trees);
   const sequences = names.flatMap((name) => parseSequence(name) ?? []).sort((a, b) => a - b);
@@ -139,17 +140,7 @@ async function removeEmpty(tree: string, folder: string): Promise<void> {
       await rmdir(empty);
     } catch (error) {
       if (errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST') return;
-      if (errorCode(error) !== 'ENOENT') throw error;
+      if (!isMissing(error)) throw error;
     }
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    (error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return false;
-      throw error;
-    },
-  );
 }

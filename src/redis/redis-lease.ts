@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, elapsedOf } from '../lib/time.ts';
+import { type Clock, elapsedOf, SECOND_MS } from '../lib/time.ts';
 import { type RedisConnection, redisScript } from './redis-connection.ts';
 
 /** A lease in Redis that one of several processes has. It ends by itself if its holder does not renew it. */
@@ -12,7 +12,7 @@ export interface RedisLease {
    * @returns true if this process has the lease
    * @throws TransientError if Redis does not answer; then nobody knows who has it
    */
-  isHeld(): Promise<boolean>;
+  hold(): Promise<boolean>;
   /** Gives the lease up, so that another process can take it at once. */
   release(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface RedisLeaseOptions {
   clock: Clock;
 }
 
-const LEASE_MS = 15_000;
+const LEASE_MS = 15 * SECOND_MS;
 
 /** ARGV 1: holder. 2: milliseconds. 3: 1 if a free lease may be taken. Returns 1 if it is held, 0 if another has it, -1 if it is free. */
 const HOLD = redisScript(`
@@ -53,7 +53,7 @@ export function createRedisLease({ redis, key, leaseMs = LEASE_MS, clock }: Redi
   return {
     key,
     holder,
-    async isHeld() {
+    async hold() {
       const waitMs = state === 'held' ? leaseMs / 5 : leaseMs / 3;
       if (elapsedOf(clock) - askedAtMs < waitMs) return state === 'held';
       const mayTake = state === 'taken' ? 0 : 1;

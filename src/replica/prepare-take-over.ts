@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { PreparedRestore } from '../backup/restore-lake.ts';
-import { errorCode, TransientError } from '../lib/errors.ts';
+import { ifMissing, TransientError } from '../lib/errors.ts';
 import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
 import { unpack } from '../snapshot/unpack.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -71,10 +71,7 @@ export async function removePrepared({ root, warehouse }: PreparedRestore): Prom
 /** Removes what a process that was killed has left in the folders of the warehouses and of the lakes. */
 export async function removeAllPrepared(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
-    const names = await readdir(folder).catch((error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return [];
-      throw error;
-    });
+    const names = await readdir(folder).catch(ifMissing([]));
     for (const name of names)
       if (name.endsWith(SUFFIX) || name.endsWith(`${SUFFIX}.restoring`))
         await rm(join(folder, name), { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../lib/errors.ts';
+import { isMissing } from '../lib/errors.ts';
 import { BUNDLE_BYTES_MAX, type Bundle, type LakeFile } from '../publish/commit-schema.ts';
 import { fileKey, newBundleKey } from '../publish/lake-layout.ts';
 import { changedFile } from '../storage/folder-store.ts';
@@ -49,7 +49,7 @@ export async function uploadBundle(
   for (const file of files) {
     const path = join(root, fileKey(file));
     const bytes = await readFile(path).catch((error: unknown) => {
-      throw errorCode(error) === 'ENOENT' ? lakeChanged(path, error) : error;
+      throw isMissing(error) ? lakeChanged(path, error) : error;
     });
     if (sha256Of(bytes) !== file.sha256) throw changedFile(path);
     parts.push(bytes);

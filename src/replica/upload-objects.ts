@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { errorCode, TransientError } from '../lib/errors.ts';
+import { isMissing, TransientError } from '../lib/errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 export interface LocalObject {
@@ -27,7 +27,7 @@ export async function uploadObjects(
     try {
       await store.put(key, { path, bytes, sha256 }, signal);
     } catch (error) {
-      throw errorCode(error) === 'ENOENT' ? lakeChanged(path, error) : error;
+      throw isMissing(error) ? lakeChanged(path, error) : error;
     }
     onStored(object);
   });

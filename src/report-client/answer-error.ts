@@ -1,5 +1,6 @@
 import { parseRetryAfter } from '../client/with-retries.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 
 const MESSAGE_LENGTH_MAX = 500;
 const RETRYABLE_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
@@ -34,10 +35,6 @@ export function answerError(
 }
 
 function membersOf(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+  const value = tryParseJson(text);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { TerminalError } from '../lib/errors.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 import type {
   AnsweredRow,
   BudgetData,
@@ -133,12 +134,8 @@ export function createReportClient(options: ReportRequestOptions): ReportClient 
 }
 
 function parsed<Answer>(text: string, path: string): Answer {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value as Answer;
-  } catch {
-    // The error below says it.
-  }
+  const value = tryParseJson(text);
+  if (typeof value === 'object' && value !== null) return value as Answer;
   throw new TerminalError(
     'InvalidAnswer',
     `GET ${path}: the answer is no JSON of a report; check that url leads to Wattline`,

@@ -7,6 +7,7 @@ import {
   withRetries,
 } from '../client/with-retries.ts';
 import { errorCode, errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import { MINUTE_MS } from '../lib/time.ts';
 import { answerError } from './answer-error.ts';
 import { ANSWER_BYTES_MAX, readAnswer } from './read-answer.ts';
 
@@ -50,7 +51,7 @@ export interface ReportRequest {
 }
 
 /** A report may wait for 30 s for the message of `after`. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = MINUTE_MS;
 const ERROR_BYTES_MAX = 64 * 1024;
 /** Four attempts within half a minute, or longer if a server asks for it. */
 export const reportBackoff: Backoff = { ...defaultBackoff, attemptsMax: 4 };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { StreamError } from '../contract/stream-errors.ts';
 import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, formatInstant, type UtcMs } from '../lib/time.ts';
 import { changeRows } from './change-rows.ts';
@@ -154,11 +155,7 @@ function textOf({ day, device, source }: DayChange): string {
 
 /** @returns undefined if the text is not of `textOf` */
 function positionOf(text: string): ChangePosition | undefined {
-  try {
-    return positionSchema.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
-  } catch {
-    return undefined;
-  }
+  return positionSchema.safeParse(tryParseJson(Buffer.from(text, 'base64url').toString())).data;
 }
 
 function boundOf(text: string, at: { zone: string; nowMs: UtcMs }, parameter: 'since' | 'until'): UtcMs {

@@ -1,4 +1,4 @@
-import { commonTable } from '../balance/balance-sql.ts';
+import { commonTable, periodDigits } from '../balance/balance-sql.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { type DayQuery, type DayReport, daysFrom, filesOfDays } from './day-report.ts';
@@ -40,9 +40,7 @@ function topParameters({ top }: DayQuery, digits: number): SqlParameters {
   return top === undefined ? {} : { top, period_digits: digits };
 }
 
-/** The number of characters of a day that name its period. */
-export const periodDigits = { month: 7, year: 4 } as const;
-export type EnergyPeriod = keyof typeof periodDigits;
+export type EnergyPeriod = Exclude<keyof typeof periodDigits, 'day'>;
 
 /** Wh by month or year and series: the sums of the days of the range. */
 export function periodEnergy(period: EnergyPeriod): DayReport {

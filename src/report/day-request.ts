@@ -3,6 +3,7 @@ import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { findDevice } from '../config/find-device.ts';
 import { StreamError } from '../contract/stream-errors.ts';
+import { shortenText } from '../lib/clip-text.ts';
 import {
   addDays,
   dayBounds,
@@ -223,10 +224,11 @@ function unknownDevice(
   return invalid(parameter, `there is no device ${quote(text)}; ${alternativesText(text, named, others)}`);
 }
 
+const SHOWN_CHARACTERS_MAX = 60;
+
 /** Text of a caller, quoted for an error. */
 export function quote(value: unknown): string {
-  const text = String(value);
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+  return JSON.stringify(shortenText(String(value), SHOWN_CHARACTERS_MAX));
 }
 
 export function invalid(parameter: string, message: string): StreamError {

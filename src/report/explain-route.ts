@@ -3,9 +3,10 @@ import { z } from 'zod';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { findDevice } from '../config/find-device.ts';
 import { nameSchema } from '../contract/messages.ts';
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { nearestText } from '../explain/explain-words.ts';
 import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained-schema.ts';
+import { answerOfOwner, OWNER_RETRY_SECONDS, type OwnerOutcome } from '../http/answer-of-owner.ts';
 import { etagOf, matchesEtag } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
@@ -20,9 +21,7 @@ export type AskForExplanation = (
   workgroupId: string,
   args: ExplainArgs,
   signal: AbortSignal,
-) => Promise<
-  { kind: 'answer'; answer: Explained } | { kind: 'not-running' } | { kind: 'failed'; error: Error }
->;
+) => Promise<OwnerOutcome<Explained>>;
 
 const url = '/api/v1/orgs/:workgroupId/daily-energy/explain';
 
@@ -40,7 +39,6 @@ const querySchema = z.object({
 });
 
 const BUSY_SECONDS = 2;
-const ABSENT_SECONDS = 10;
 
 /** The explanation of a day of a device, from the warehouse itself: the JSON of `wattline explain --json`. */
 export function registerExplainRoute(
@@ -79,7 +77,7 @@ export function registerExplainRoute(
       reply.raw.once('close', () => gone.abort());
       let explained: Explained;
       try {
-        explained = answerOf(await explain(workgroup.id, args, gone.signal), workgroup.id);
+        explained = answerOfOwner(await explain(workgroup.id, args, gone.signal), workgroup.id, refusalOf);
       } catch (error) {
         // The caller has gone.
         if (gone.signal.aborted) return reply.send();
@@ -100,24 +98,6 @@ export function registerExplainRoute(
   rejectOtherMethods(app, url, ['GET']);
 }
 
-function answerOf(outcome: Awaited<ReturnType<AskForExplanation>>, workgroupId: string): Explained {
-  switch (outcome.kind) {
-    case 'answer':
-      return outcome.answer;
-    case 'not-running':
-      throw new StreamError(
-        'StorageUnavailable',
-        `no worker on this machine has the data of ${workgroupId} open; start the worker, or ask on its machine`,
-        {},
-        ABSENT_SECONDS,
-      );
-    case 'failed':
-      throw refusalOf(outcome.error);
-    default:
-      return outcome satisfies never;
-  }
-}
-
 const busyMessages: Readonly<Record<string, string>> = {
   Busy: 'other days are being explained, one at a time; ask again in a moment',
   TooLong: 'explaining this day took too long and was stopped; ask again when less is going on',
@@ -130,15 +110,12 @@ function refusalOf(error: Error): Error {
   // An internal error of the worker is an internal error here too.
   if (code === undefined || code === 'Unexpected') return error;
   const message = busyMessages[code];
-  if (message !== undefined) return new StreamError('StorageUnavailable', message, {}, BUSY_SECONDS);
-  const refusal = new StreamError(
-    'StorageUnavailable',
+  if (message !== undefined) return unavailable(message, BUSY_SECONDS);
+  return unavailable(
     'the worker cannot read its data just now; ask again in a moment',
-    {},
-    ABSENT_SECONDS,
+    OWNER_RETRY_SECONDS,
+    error,
   );
-  refusal.cause = error;
-  return refusal;
 }
 
 /** The same error for a device that does not exist, and for one that the caller cannot see. */

@@ -1,5 +1,6 @@
-import { lstat, readdir } from 'node:fs/promises';
-import { errorCode } from '../lib/errors.ts';
+import { readdir } from 'node:fs/promises';
+import { errorCode, isMissing } from '../lib/errors.ts';
+import { isThere } from '../lib/is-there.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import type { StoredCommit } from '../publish/commit-schema.ts';
 import { listSequences, readCommit } from '../publish/lake-commit.ts';
@@ -70,21 +71,11 @@ async function hasRemains(paths: LakePaths): Promise<boolean> {
   return files.some((entry) => entry.isFile() && (parseSequence(entry.name.slice(0, 12)) ?? 0) > 1);
 }
 
-async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return false;
-      throw error;
-    },
-  );
-}
-
 function names(folder: string): Promise<string[]> {
   return readdir(folder).catch(none);
 }
 
 function none(error: unknown): never[] {
-  if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
+  if (isMissing(error) || errorCode(error) === 'ENOTDIR') return [];
   throw error;
 }

@@ -3,9 +3,10 @@ import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { errorCode } from '../lib/errors.ts';
 import { createSharing, type Sharing } from '../lib/sharing.ts';
+import { SECOND_MS } from '../lib/time.ts';
 import type { LakeFile, StoredCommit } from '../publish/commit-schema.ts';
 import type { DatasetName } from '../publish/datasets.ts';
 import { storedFilePath } from '../publish/lake-commit.ts';
@@ -24,7 +25,7 @@ export interface LocalLakeOptions {
    */
   hasPublished?: (workgroupId: string) => boolean;
   /** True for reads that take minutes: uses the newest generation that stays for an hour. It is at most `pipeline.currentEvery` old. */
-  isLasting?: boolean;
+  isForLongReads?: boolean;
 }
 
 export interface QueryOptions {
@@ -90,7 +91,7 @@ const defaults = {
   memoryMegabytes: 1024,
   queriesMax: 2,
   waitingMax: 128,
-  queryMsMax: 30_000,
+  queryMsMax: 30 * SECOND_MS,
 } as const;
 
 export async function openLakeReader(options: LakeReaderOptions): Promise<LakeReader> {
@@ -124,8 +125,8 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
   }
 
   return {
-    current: (workgroupId) => current(workgroupId).catch(unavailable),
-    run: (files, work, signal) => run(files, work, signal).catch(unavailable),
+    current: (workgroupId) => current(workgroupId).catch(refuseFailure),
+    run: (files, work, signal) => run(files, work, signal).catch(refuseFailure),
     share: createSharing().take,
     async scratchFolder() {
       await mkdir(scratch, { recursive: true, mode: 0o700 });
@@ -162,7 +163,7 @@ export function createLocalLake(options: LocalLakeOptions): LakeSource {
       const generation =
         last?.generation.commit === newest ? last.generation : localGeneration(paths, newest);
       known.set(workgroupId, { generation, seenAtMs });
-      if (!options.isLasting) return generation;
+      if (!options.isForLongReads) return generation;
       const before = lasting.get(workgroupId);
       const found = await findLastingGeneration(paths, before?.commit);
       if (!found) return generation;
@@ -207,10 +208,8 @@ export const lakeFailureReasons: Readonly<Record<string, string>> = {
 };
 
 /** A failure of the storage is not an error of the request, which can succeed later. */
-function unavailable(cause: unknown): never {
+function refuseFailure(cause: unknown): never {
   if (cause instanceof StreamError) throw cause;
   const reason = lakeFailureReasons[errorCode(cause) ?? ''] ?? 'the published data cannot be read now';
-  const error = new StreamError('StorageUnavailable', reason, {}, 1);
-  error.cause = cause;
-  throw error;
+  throw unavailable(reason, 1, cause);
 }

@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { StreamError } from '../contract/stream-errors.ts';
+import { unavailable } from '../contract/stream-errors.ts';
 import { createFairSlots } from '../lib/fair-slots.ts';
 import { sqlString } from '../lib/sql-text.ts';
+import { SECOND_MS } from '../lib/time.ts';
 
 export interface QueryPoolOptions {
   /** Folders in which queries can read files. They have no access to the rest of the disk. */
@@ -47,12 +48,7 @@ export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPoo
     ownMax: options.queriesMax,
     waitingMax: options.waitingMax,
     refused: () =>
-      new StreamError(
-        'StorageUnavailable',
-        'too many reports are being computed; ask again in a moment',
-        {},
-        RETRY_AFTER_SECONDS,
-      ),
+      unavailable('too many reports are being computed; ask again in a moment', RETRY_AFTER_SECONDS),
   });
   const running = new Set<Promise<unknown>>();
 
@@ -72,10 +68,8 @@ export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPoo
       return await work(connection);
     } catch (error) {
       if (!limit.aborted) throw error;
-      throw new StreamError(
-        'StorageUnavailable',
-        `the report takes longer than ${options.queryMsMax / 1000} s; ask for fewer days or devices`,
-        {},
+      throw unavailable(
+        `the report takes longer than ${options.queryMsMax / SECOND_MS} s; ask for fewer days or devices`,
         RETRY_AFTER_SECONDS,
       );
     } finally {

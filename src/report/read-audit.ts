@@ -1,3 +1,4 @@
+import { limits } from '../contract/wire-limits.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
@@ -19,7 +20,7 @@ export interface AuditPosition {
 }
 
 /** Before the newest entry. */
-const END: AuditPosition = { storeMs: 253_402_300_800_000, offset: '0' };
+const END: AuditPosition = { storeMs: limits.instantMsMax + 1, offset: '0' };
 /** Newer files are read first. Usually the first ones have enough entries. */
 const FILES_AT_ONCE = 24;
 

@@ -45,7 +45,7 @@ export async function waitForOffset(
 ): Promise<void> {
   const own = waiting.get(workgroupId) ?? 0;
   if (!hasShare(own, waitingCount, WAITING_MAX))
-    throw unavailable('too many requests wait for their messages; ask again in a moment');
+    throw afterUnavailable('too many requests wait for their messages; ask again in a moment');
   waitingCount += 1;
   waiting.set(workgroupId, own + 1);
   try {
@@ -73,16 +73,16 @@ export async function waitForOffset(
 
 /** @throws StreamError if the caller has closed its connection */
 export function requireCaller({ destroyed }: Pick<Socket, 'destroyed'>): void {
-  if (destroyed) throw unavailable('the caller has gone');
+  if (destroyed) throw afterUnavailable('the caller has gone');
 }
 
 function late(after: Offset, withinMs: number, isPublished: boolean): StreamError {
   const missing = isPublished ? 'is stored, but its energy is not computed' : 'is not in the published data';
-  return unavailable(
+  return afterUnavailable(
     `after: the message at offset ${after} ${missing} after ${withinMs / SECOND_MS} s; ask again, or see the status of the workgroup (GET status)`,
   );
 }
 
-function unavailable(message: string): StreamError {
+function afterUnavailable(message: string): StreamError {
   return new StreamError('StorageUnavailable', message, { parameter: 'after' }, RETRY_AFTER_SECONDS);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refuseTwice } from '../config/refuse-twice.ts';
 import { nameSchema } from '../contract/messages.ts';
 import { isLocalDate } from '../lib/time.ts';
 
@@ -89,17 +90,16 @@ export const peakPowerSchema = z
     }),
   )
   .min(1, 'must have an entry, such as { kWp: 9.6, from: 2026-01-01 }, or be left out')
-  .superRefine((entries, context) => {
-    for (const [index, { from }] of entries.entries()) {
-      if (entries.findIndex((other) => other.from === from) < index)
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'from'],
-          message:
-            from === undefined ? 'is missing: only one entry can have no from' : `${from} is used twice`,
-        });
-    }
-  });
+  .superRefine((entries, context) =>
+    refuseTwice(
+      entries,
+      context,
+      'from',
+      ({ from = '' }) => from,
+      ({ from }) =>
+        from === undefined ? 'is missing: only one entry can have no from' : `${from} is used twice`,
+    ),
+  );
 
 /** Roles that a site is known not to have. */
 export const absentSchema = z

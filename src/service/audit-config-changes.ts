@@ -177,7 +177,7 @@ function describe(config: object, salt: string): Settings {
       .filter(([path]) => !PER_PROCESS.has(path))
       .map(([path, value]) => {
         const visible = shown.get(path) ?? '';
-        return [path, visible === value ? [clip(value)] : [clip(visible), hashOf(salt + value)]];
+        return [path, visible === value ? [comparable(value)] : [comparable(visible), hashOf(salt + value)]];
       }),
   );
 }
@@ -192,7 +192,7 @@ function leavesOf(value: unknown, path = ''): Array<[path: string, value: string
 }
 
 /** A value that is too long is compared by its hash. */
-function clip(value: string): string {
+function comparable(value: string): string {
   if (value.length <= VALUE_CHARACTERS_MAX) return value;
   return `${value.slice(0, VALUE_CHARACTERS_MAX)}… (${hashOf(value).slice(0, 8)})`;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, TransientError } from '../lib/errors.ts';
+import { ifMissing, TransientError } from '../lib/errors.ts';
 import { type Clock, DAY_MS, type UtcMs } from '../lib/time.ts';
 import { holdCache } from './hold-roles.ts';
 
@@ -76,15 +76,10 @@ async function lastUseMs(folder: string): Promise<UtcMs> {
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
   const times = await Promise.all(
-    [folder, ...files].map(async (path) => {
-      try {
-        return (await stat(path)).mtimeMs;
-      } catch (error) {
-        // Its process has deleted it meanwhile.
-        if (errorCode(error) === 'ENOENT') return Number.NEGATIVE_INFINITY;
-        throw error;
-      }
-    }),
+    // Its process can delete a file meanwhile.
+    [folder, ...files].map((path) =>
+      stat(path).then(({ mtimeMs }) => mtimeMs, ifMissing(Number.NEGATIVE_INFINITY)),
+    ),
   );
   return times.reduce((newest, one) => Math.max(newest, one));
 }

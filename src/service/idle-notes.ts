@@ -1,4 +1,5 @@
 import { errorMessage } from '../lib/errors.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, elapsedOf, HOUR_MS } from '../lib/time.ts';
 import type { Assignment } from '../pipeline/assignment.ts';
@@ -133,9 +134,5 @@ function notWritten(logger: Logger, { workgroup }: Assignment, error: unknown): 
 }
 
 function parse(text: string): IdleNote | undefined {
-  try {
-    return idleNoteSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  return idleNoteSchema.safeParse(tryParseJson(text)).data;
 }

@@ -3,6 +3,7 @@ import type { createAudit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
+import { MINUTE_MS } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import { holdExport } from './hold-roles.ts';
 import { type BucketLake, openBucketLake } from './open-bucket-lake.ts';
@@ -33,14 +34,14 @@ export async function openExports(
   const { openLedger } = await import('../exports/open-ledger.ts');
   const { dataDir } = config;
   const own = bucket ? undefined : await openBucketLake(config, { clock, isCommand: true });
-  const source = (bucket ?? own)?.lastingSource;
+  const source = (bucket ?? own)?.longReadSource;
   const lake = await openLakeReader({
     ...(source
       ? { source }
       : {
           lakeDir: lakeFolder(config),
           hasPublished: (workgroupId: string) => hasPublished(dataDir, workgroupId),
-          isLasting: true,
+          isForLongReads: true,
         }),
     writeFolders: [join(dataDir, 'exports')],
     threads: config.pipeline.threads,
@@ -79,4 +80,4 @@ export async function openExports(
   };
 }
 
-const EXPORT_MS_MAX = 20 * 60_000;
+const EXPORT_MS_MAX = 20 * MINUTE_MS;

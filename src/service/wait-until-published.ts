@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TransientError } from '../lib/errors.ts';
+import { MINUTE_MS } from '../lib/time.ts';
 import type { WarehouseOwner } from './find-owner.ts';
 
 /** The progress of later stages. */
@@ -10,7 +11,7 @@ export interface StageProgress {
 
 const POLL_MS = 200;
 /** Waits no longer if a service makes no progress within this time. */
-const STUCK_MS = 5 * 60_000;
+const STUCK_MS = 5 * MINUTE_MS;
 
 /**
  * Rolls up and publishes landed messages, or waits until the service has done it.

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
-import type { Clock } from '../lib/time.ts';
+import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../pipeline/assignment.ts';
 import { isFresh, readStatuses } from '../pipeline/workgroup-status.ts';
 import type { OpenControl } from './open-control.ts';
 import type { Work } from './work-state.ts';
 
 /** Health checks are frequent, and each look asks every owner. */
-const KEPT_MS = 2_000;
+const KEPT_MS = 2 * SECOND_MS;
 
 /** The state of workers in other processes, from their files in the data folder and from their answers. */
 export function watchWorkElsewhere(

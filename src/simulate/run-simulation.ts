@@ -11,7 +11,7 @@ import {
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
-import type { UtcMs } from '../lib/time.ts';
+import { MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { SiteItem } from './arrivals.ts';
 import type { Site } from './create-site.ts';
 
@@ -51,7 +51,7 @@ export interface SimulationReport {
   simulatedUntilMs: UtcMs;
 }
 
-const timeouts: ExchangeTimeouts = { headersMs: 30_000, bodyMs: 15_000, totalMs: 60_000 };
+const timeouts: ExchangeTimeouts = { headersMs: 30 * SECOND_MS, bodyMs: 15 * SECOND_MS, totalMs: MINUTE_MS };
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /**

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import { isDiskFull } from '../lib/disk-full.ts';
 import { hashFile } from '../lib/durable-files.ts';
-import { errorCode, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
+import { ifMissing, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import { createSharing } from '../lib/sharing.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { checkKey, type ExpectedObject, type ObjectStore } from './object-store.ts';
@@ -230,13 +230,7 @@ async function isUnchanged({ path, state, checkedMtimeMs }: Entry, bytes: number
 
 /** The modification time of a file of this size (ms). Undefined if there is none. */
 async function mtimeOf(path: string, bytes: number): Promise<number | undefined> {
-  try {
-    const { size, mtimeMs } = await stat(path);
-    return size === bytes ? mtimeMs : undefined;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  return stat(path).then(({ size, mtimeMs }) => (size === bytes ? mtimeMs : undefined), ifMissing(undefined));
 }
 
 /** Notes the use of a file for the next process. */

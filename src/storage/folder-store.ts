@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { cannotLink, hashFile, syncPath } from '../lib/durable-files.ts';
-import { errorCode, TerminalError } from '../lib/errors.ts';
+import { errorCode, isMissing, TerminalError } from '../lib/errors.ts';
 import {
   checkKey,
   checkPrefix,
@@ -55,7 +55,7 @@ export function createFolderStore(folder: string): ObjectStore {
     async function* walk(below: string): AsyncGenerator<ListedObject> {
       signal?.throwIfAborted();
       const entries = await readdir(join(root, below), { withFileTypes: true }).catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT') return [];
+        if (isMissing(error)) return [];
         throw failure(error, join(root, below));
       });
       // A folder comes where its keys come, which have a slash after its name.
@@ -117,7 +117,7 @@ export function createFolderStore(folder: string): ObjectStore {
     async download(key, path, expected, signal) {
       const source = pathOf(key);
       const found = await stat(source).catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT') return undefined;
+        if (isMissing(error)) return undefined;
         throw failure(error, source);
       });
       if (!found) return false;
@@ -201,7 +201,7 @@ async function withFile<Result>(
     await using file = await open(path, 'r');
     return await work(file);
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw failure(error, path);
   }
 }

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { offsetMs } from '../contract/offset.ts';
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type Clock, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { createIdleClosingLog, type IdleClosingLog, type LogHead } from './log/idle-closing-log.ts';
 import type { StreamLog } from './log/stream-log.ts';
@@ -84,8 +84,8 @@ const RETRY_AFTER_SECONDS = 2;
 /** A read ends within this time after its token was revoked. */
 const RECHECK_EVERY_MS = SECOND_MS;
 /** The storage of old messages is freed this often. They are not served in the meantime. */
-const TRIM_EVERY_MS = 15_000;
-const CLOSE_IDLE_AFTER_MS = 60_000;
+const TRIM_EVERY_MS = 15 * SECOND_MS;
+const CLOSE_IDLE_AFTER_MS = MINUTE_MS;
 
 export function createStream(options: StreamOptions): Stream {
   const { clock, startTimer, retentionMs, logger } = options;
@@ -119,16 +119,11 @@ export function createStream(options: StreamOptions): Stream {
       return await options.openLog(workgroup);
     } catch (cause) {
       logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
-      const error = new StreamError(
-        'StorageUnavailable',
+      const message =
         cause instanceof TerminalError
           ? `the log cannot be opened: ${cause.message}`
-          : 'the log cannot be opened now',
-        {},
-        RETRY_AFTER_SECONDS,
-      );
-      error.cause = cause;
-      throw error;
+          : 'the log cannot be opened now';
+      throw unavailable(message, RETRY_AFTER_SECONDS, cause);
     }
   };
 

@@ -1,4 +1,4 @@
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { TransientError } from '../lib/errors.ts';
 import { createFairThreads } from '../lib/fair-threads.ts';
 import { siblingModule } from '../lib/sibling-module.ts';
@@ -48,10 +48,8 @@ export function createBodyReader(): BodyReader {
   return {
     async read(request, owner) {
       if (threads.waiting(owner) >= BODIES_WAITING_MAX)
-        throw new StreamError(
-          'StorageUnavailable',
+        throw unavailable(
           `${BODIES_WAITING_MAX} uploads of this workgroup wait already, so nothing was stored; send it again in a moment`,
-          {},
           AGAIN_SECONDS,
         );
       const isSmall = request.bytes.length <= READ_HERE_BYTES_MAX;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { DAY_MS, formatInstant, type UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { granularityOf } from './budget-rows.ts';
@@ -148,7 +148,7 @@ async function compare(connection: DuckDBConnection, kind: UploadKind): Promise<
   return cut.map(({ line, start_at, end_at, received_at_ms }) => {
     const [start, end] =
       kind === 'budget'
-        ? [start_at, end_at - 1].map((day) => formatInstant(day * 86_400_000).slice(0, 10))
+        ? [start_at, end_at - 1].map((day) => formatInstant(day * DAY_MS).slice(0, 10))
         : [formatInstant(start_at), formatInstant(end_at)];
     return {
       line,

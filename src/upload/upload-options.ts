@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isTimeZone, MINUTE_MS } from '../lib/time.ts';
+import { DAY_MS, isTimeZone, MINUTE_MS } from '../lib/time.ts';
 import { parseQuantity, parseUnit, unitTable } from '../lib/units.ts';
 import { type ColumnRole, columnRoles } from './find-columns.ts';
 import { scenarioSchema } from './upload-rows.ts';
@@ -34,7 +34,7 @@ export const uploadOptionsSchema = z.object({
   interval: z
     .string()
     .transform((text) => parseQuantity('duration', text) ?? 0)
-    .refine((ms) => ms >= MINUTE_MS && ms <= 31 * 86_400_000, {
+    .refine((ms) => ms >= MINUTE_MS && ms <= 31 * DAY_MS, {
       error: 'must be a duration from "1m" to "31d", such as "15m"',
     })
     .optional()

@@ -6,7 +6,8 @@ import { admit, type Gate } from '../access/admit.ts';
 import type { Grant } from '../access/grant.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
-import { StreamError } from '../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../contract/stream-errors.ts';
+import { answerOfOwner, OWNER_RETRY_SECONDS, type OwnerOutcome } from '../http/answer-of-owner.ts';
 import { authenticationOf } from '../http/http-server.ts';
 import { errorCode, errorMessage, isRetryable, NOT_IN_BUCKET } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -19,12 +20,7 @@ import type { TakeRequest } from './take-upload.ts';
 import { uploadOptionsSchema } from './upload-options.ts';
 
 /** Asks the process that has the warehouse of a workgroup open to store an upload. */
-export type AskToTake = (
-  workgroupId: string,
-  request: TakeRequest,
-) => Promise<
-  { kind: 'answer'; answer: StoreOutcome } | { kind: 'not-running' } | { kind: 'failed'; error: Error }
->;
+export type AskToTake = (workgroupId: string, request: TakeRequest) => Promise<OwnerOutcome<StoreOutcome>>;
 
 export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
   dataDir: string;
@@ -38,7 +34,6 @@ export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
 
 /** Larger files need several requests or the command line. */
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
-const ABSENT_SECONDS = 10;
 
 const formats: Readonly<Record<string, TextFormat>> = {
   'text/csv': 'csv',
@@ -205,7 +200,8 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
             options.recheck(grant);
             const actor = `token:${grant.tokenId} ${grant.subject}`;
             const taken = { path, name, actor, again, requestId: request.id };
-            return answerOf(await options.take(workgroup.id, taken), workgroup.id);
+            const outcome = await options.take(workgroup.id, taken);
+            return describe(answerOfOwner(outcome, workgroup.id, refusalOf));
           } finally {
             rmSync(path, { force: true });
           }
@@ -241,36 +237,13 @@ function refusal(problems: readonly LineProblem[], problemCount: number): Stream
   });
 }
 
-function answerOf(
-  outcome: Awaited<ReturnType<AskToTake>>,
-  workgroupId: string,
-): z.output<typeof answerSchema> {
-  switch (outcome.kind) {
-    case 'answer':
-      return describe(outcome.answer);
-    case 'not-running':
-      throw new StreamError(
-        'StorageUnavailable',
-        `no worker on this machine has the data of ${workgroupId} open, so nothing was stored; send it again later`,
-        {},
-        ABSENT_SECONDS,
-      );
-    case 'failed': {
-      if (!isRetryable(outcome.error)) throw outcome.error;
-      const error = new StreamError(
-        'StorageUnavailable',
-        errorCode(outcome.error) === NOT_IN_BUCKET
-          ? outcome.error.message
-          : 'the worker cannot store the upload now; send it again in a moment',
-        {},
-        ABSENT_SECONDS,
-      );
-      error.cause = new Error(errorMessage(outcome.error));
-      throw error;
-    }
-    default:
-      return outcome satisfies never;
-  }
+function refusalOf(error: Error): Error {
+  if (!isRetryable(error)) return error;
+  const message =
+    errorCode(error) === NOT_IN_BUCKET
+      ? error.message
+      : 'the worker cannot store the upload now; send it again in a moment';
+  return unavailable(message, OWNER_RETRY_SECONDS, new Error(errorMessage(error)));
 }
 
 function describe(outcome: StoreOutcome): z.output<typeof answerSchema> {

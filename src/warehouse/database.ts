@@ -5,7 +5,7 @@ import { locks } from 'node:worker_threads';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { TransientError } from '../lib/errors.ts';
 import { sqlString } from '../lib/sql-text.ts';
-import type { Clock } from '../lib/time.ts';
+import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { warehouseFailure } from './warehouse-failures.ts';
 
 export interface DatabaseOptions {
@@ -46,8 +46,8 @@ const BLOCK_BYTES = '65536';
 const WAL_MEGABYTES_MAX = 256;
 /** Three header blocks. The creation of a shorter file was interrupted. */
 const HEADER_BYTES = 12_288;
-const CREATION_MS_MAX = 10_000;
-const INTERRUPT_MS_MAX = 1_000;
+const CREATION_MS_MAX = 10 * SECOND_MS;
+const INTERRUPT_MS_MAX = SECOND_MS;
 
 /**
  * Opens or creates a DuckDB file for writing, or opens one for reading.

@@ -2,6 +2,7 @@ import { type FileHandle, stat } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { SECOND_MS } from '../lib/time.ts';
 import type { Database } from './database.ts';
 import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
 
@@ -38,9 +39,9 @@ export interface RecoveryOptions {
   check(connection: DuckDBConnection): Promise<void>;
 }
 
-const USERS_WAIT_MS_MAX = 10_000;
+const USERS_WAIT_MS_MAX = 10 * SECOND_MS;
 /** Short, because a process that ends has little time. Interrupted work is done again from the checkpoint. */
-const CLOSE_WAIT_MS_MAX = 3_000;
+const CLOSE_WAIT_MS_MAX = 3 * SECOND_MS;
 
 export function createRecoveringDatabase(opened: Database, options: RecoveryOptions): RecoveringDatabase {
   const { path, workgroupId, logger } = options;

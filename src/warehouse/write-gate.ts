@@ -1,4 +1,5 @@
 import { TransientError } from '../lib/errors.ts';
+import { SECOND_MS } from '../lib/time.ts';
 
 /** Lets writers run at the same time, and one exclusive call alone. */
 export interface WriteGate {
@@ -15,8 +16,8 @@ export interface WriteGate {
   ): Promise<Result>;
 }
 
-const POLITE_MS = 5_000;
-const WAIT_MS = 25_000;
+const POLITE_MS = 5 * SECOND_MS;
+const WAIT_MS = 25 * SECOND_MS;
 
 export function createWriteGate(): WriteGate {
   let writers = 0;

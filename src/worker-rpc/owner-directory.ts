@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorMessage } from '../lib/errors.ts';
+import { tryParseJson } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { StartTimer } from '../lib/timer.ts';
@@ -93,9 +94,5 @@ export async function announceWorker(
 }
 
 function parseAddress(text: Buffer | null | undefined): WorkerAddress | undefined {
-  try {
-    return addressSchema.parse(JSON.parse(String(text)));
-  } catch {
-    return undefined;
-  }
+  return addressSchema.safeParse(tryParseJson(String(text))).data;
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../lib/logger.ts';
 import { machineName } from '../lib/machine-name.ts';
+import { openOnce } from '../lib/open-once.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { forgetEndedWorkers } from './local-workers.ts';
@@ -46,7 +47,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   const files = new Map<string, ControlFile>();
   const run = createAskableRunner(options.pipeline);
   let workerFile: ControlFile | undefined;
-  let listening: Promise<Server> | undefined;
+  const server = openOnce(() => listenLocally((request, response) => void answer(request, response)));
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [workgroupId = '', operation = ''] = (request.url ?? '').slice(1).split('/');
@@ -76,13 +77,7 @@ export function createControlServer(options: ControlServerOptions): ControlServe
   }
 
   async function newFile(): Promise<ControlFile> {
-    listening ??= listenLocally((request, response) => void answer(request, response)).catch(
-      (error: unknown) => {
-        listening = undefined;
-        throw error;
-      },
-    );
-    const { port } = (await listening).address() as AddressInfo;
+    const { port } = (await server.get()).address() as AddressInfo;
     return { port, secret: randomBytes(32).toString('base64url'), pid: process.pid, machine: machineName() };
   }
 
@@ -109,8 +104,8 @@ export function createControlServer(options: ControlServerOptions): ControlServe
     async end() {
       if (workerFile) removeWorkerFile(dataDir, workerFile);
       for (const workgroupId of [...files.keys()]) close(workgroupId);
-      const server = await listening?.catch(() => undefined);
-      if (server) await new Promise((resolve) => server.close(resolve));
+      const listening = await server.ifOpened();
+      if (listening) await new Promise((resolve) => listening.close(resolve));
     },
   };
 }

@@ -2,7 +2,7 @@ import { TerminalError, TransientError } from '../lib/errors.ts';
 import { request } from '../lib/node-http.ts';
 import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
 import { describeProcess, processFacts } from '../lib/process-facts.ts';
-import { MINUTE_MS } from '../lib/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import { NOTHING_DONE } from './remote-wire.ts';
@@ -44,7 +44,7 @@ export type AskOutcome<Answer> =
 
 /** In the details of an error: the operation was not sent to the process, so another one can be asked. */
 const NOT_SENT = { isNotSent: true } as const;
-const REACH_MS = 2_000;
+const REACH_MS = 2 * SECOND_MS;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** @param dataDir the folder of the owner */

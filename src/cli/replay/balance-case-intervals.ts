@@ -1,6 +1,7 @@
 import type { BalanceResolution } from '../../balance/balance-sql.ts';
 import { type DayBounds, INTERVAL_MS } from '../../lib/time.ts';
-import { type CaseSource, isThere } from './balance-case.ts';
+import { includesDay } from '../../roles/role-dates.ts';
+import type { CaseSource } from './balance-case.ts';
 
 /** The intervals of a source on a day, as `balance/find_source_interval` returns them. Empty if the source is not present. */
 export function intervalsOf(
@@ -8,7 +9,7 @@ export function intervalsOf(
   { day, startMs, endMs }: DayBounds,
   resolution: BalanceResolution,
 ) {
-  if (!isThere(source, day)) return [];
+  if (!includesDay(source, day)) return [];
   const count = (endMs - startMs) / INTERVAL_MS;
   // A day of zero energy has zero energy in each interval.
   const dayWh = source.dailyWh.get(day);

@@ -12,7 +12,6 @@ import {
   type UtcMs,
 } from '../../lib/time.ts';
 import type { SourceRole } from '../../roles/role.ts';
-import { includesDay } from '../../roles/role-dates.ts';
 import type { PeakDevices } from '../../roles/role-rows.ts';
 import { balanceCaseSchema, knownKeys, type ParsedCase } from './balance-case-schema.ts';
 import { caseDevicesOf, idOfName, workgroupOf } from './balance-case-workgroup.ts';
@@ -160,11 +159,6 @@ function intervalStart(where: string, path: string, text: string): UtcMs {
   throw new InputError(where, [
     { path, message: `"${text}" is not the start of a quarter of an hour, such as 2026-06-01T12:15:00Z` },
   ]);
-}
-
-/** True if a source is present on a day. */
-export function isThere({ from, to }: CaseSource, on: LocalDate): boolean {
-  return includesDay({ from, to }, on);
 }
 
 export function caseDays({ startDay, endDay }: BalanceCase): LocalDate[] {

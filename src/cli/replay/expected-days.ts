@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { deviceIdSchema } from '../../contract/messages.ts';
-import { errorCode, errorMessage, InputError } from '../../lib/errors.ts';
+import { errorMessage, InputError, isMissing } from '../../lib/errors.ts';
 import { isLocalDate, type LocalDate } from '../../lib/time.ts';
 
 /** The energy of a day that is known from elsewhere. */
@@ -63,7 +63,7 @@ async function readTable(file: string): Promise<unknown> {
   try {
     return parse(await readFile(file), { columns: true, bom: true, skip_empty_lines: true });
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw new InputError(file, [{ path: '', message: errorMessage(error) }]);
   }
 }

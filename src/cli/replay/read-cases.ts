@@ -1,4 +1,4 @@
-import { access, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import type { WorkgroupConfig } from '../../config/config.ts';
@@ -7,6 +7,7 @@ import { zodProblems } from '../../config/zod-problems.ts';
 import { type FieldValue, fieldValueSchema } from '../../contract/messages.ts';
 import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { describeUnknown, inWords, nearest } from '../../lib/input-words.ts';
+import { isThere } from '../../lib/is-there.ts';
 import { parseInstant, type UtcMs } from '../../lib/time.ts';
 import { type BalanceCase, isBalanceCase, readBalanceCase } from './balance-case.ts';
 import { type ExpectedDay, readExpected } from './expected-days.ts';
@@ -111,11 +112,7 @@ async function readFolder(folder: string): Promise<ReplayCase> {
 
 async function readingsFile(folder: string): Promise<string> {
   for (const path of ['readings.csv.gz', 'readings.csv'].map((file) => join(folder, file))) {
-    const isThere = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return path;
+    if (await isThere(path)) return path;
   }
   throw new InputError(folder, [{ path: '', message: 'has neither readings.csv.gz nor readings.csv' }]);
 }

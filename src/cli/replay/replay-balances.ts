@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../lib/time.ts';
 import { openQueryPool } from '../../report/query-pool.ts';
 import type { BalanceCase } from './balance-case.ts';
 import { type BalanceResult, runBalanceCase } from './run-balance-case.ts';
@@ -8,7 +9,7 @@ const pool = {
   memoryMegabytes: 1_024,
   queriesMax: 1,
   waitingMax: 1,
-  queryMsMax: 600_000,
+  queryMsMax: 10 * MINUTE_MS,
 };
 
 /** Computes cases of the energy balance one after another, in a database in memory. */

@@ -7,7 +7,7 @@ import { type Config, configSchema, type WorkgroupConfig } from '../../config/co
 import { limits } from '../../contract/wire-limits.ts';
 import type { ExplainArgs, Explained } from '../../explain/explained-schema.ts';
 import { errorMessage, InputError, TerminalError } from '../../lib/errors.ts';
-import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../../lib/time.ts';
+import { addDays, DAY_MS, type LocalDate, localDateOf, MINUTE_MS, type UtcMs } from '../../lib/time.ts';
 import { assignmentOf } from '../../pipeline/assignment.ts';
 import { createPipeline, type Pipeline } from '../../pipeline/pipeline.ts';
 import { pollSlice } from '../../pipeline/poll-slice.ts';
@@ -47,7 +47,7 @@ export type OnReplayed = (
   explain: (args: ExplainArgs) => Promise<Explained>,
 ) => void | Promise<void>;
 
-const timeouts: ExchangeTimeouts = { headersMs: 60_000, bodyMs: 60_000, totalMs: 120_000 };
+const timeouts: ExchangeTimeouts = { headersMs: MINUTE_MS, bodyMs: MINUTE_MS, totalMs: 2 * MINUTE_MS };
 const ITEMS_PER_REQUEST = 5_000;
 const REPORT_DAYS_MAX = 1_800;
 

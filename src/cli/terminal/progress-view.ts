@@ -1,7 +1,8 @@
+import { SECOND_MS } from '../../lib/time.ts';
 import { visibleText } from '../../lib/visible-text.ts';
 import type { Terminal } from '../../service/terminal.ts';
 
-const LINE_EVERY_MS = 10_000;
+const LINE_EVERY_MS = 10 * SECOND_MS;
 const BAR_CHARACTERS = 24;
 
 /** Shows progress: one line that is redrawn on a terminal, else a new line every few seconds. */

@@ -1,10 +1,10 @@
 import type { EncodedBatch } from '../../contract/encode-messages.ts';
 import { type Offset, offsetMs } from '../../contract/offset.ts';
-import { StreamError } from '../../contract/stream-errors.ts';
+import { unavailable } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { errorMessage, TransientError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Clock, UtcMs } from '../../lib/time.ts';
+import { type Clock, MINUTE_MS, type UtcMs } from '../../lib/time.ts';
 import { messagesPerChunkMax } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
 
@@ -14,7 +14,7 @@ const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
 /** More bytes than this may not wait. Further appends are refused, because the storage is too slow. */
 const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
-const WARN_EVERY_MS = 60_000;
+const WARN_EVERY_MS = MINUTE_MS;
 
 interface Entry extends PromiseWithResolvers<Appended | 'outdated'> {
   batch: EncodedBatch;
@@ -84,7 +84,13 @@ export function createAppendQueue(options: AppendQueueOptions) {
       logger.error({ messages: countOf(group), error: errorMessage(cause) }, 'stream.append-failed');
       const reason = cause instanceof TransientError && cause.code === 'DiskFull' ? `: ${cause.message}` : '';
       for (const entry of group)
-        entry.reject(unavailable(`the messages could not be stored safely${reason}; send them again`, cause));
+        entry.reject(
+          unavailable(
+            `the messages could not be stored safely${reason}; send them again`,
+            RETRY_AFTER_SECONDS,
+            cause,
+          ),
+        );
       return;
     }
     if (first === 'outdated') {
@@ -113,12 +119,14 @@ export function createAppendQueue(options: AppendQueueOptions) {
   };
 
   const push = (batch: EncodedBatch, readTo: Offset | undefined): Promise<Appended | 'outdated'> => {
-    if (closed) return Promise.reject(unavailable('the log is closed'));
+    if (closed) return Promise.reject(unavailable('the log is closed', RETRY_AFTER_SECONDS));
     if (batch.count < 1 || batch.count > messagesPerChunkMax)
       return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
     const bytes = batch.starts[batch.count]! - batch.starts[0]!;
     if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
-      return Promise.reject(unavailable('the storage is slower than the messages arrive; send them again'));
+      return Promise.reject(
+        unavailable('the storage is slower than the messages arrive; send them again', RETRY_AFTER_SECONDS),
+      );
     const entry = { batch, bytes, readTo, ...Promise.withResolvers<Appended | 'outdated'>() };
     waiting.push(entry);
     waitingBytes += bytes;
@@ -139,10 +147,4 @@ export function createAppendQueue(options: AppendQueueOptions) {
 
 function countOf(group: readonly Entry[]): number {
   return group.reduce((sum, { batch }) => sum + batch.count, 0);
-}
-
-function unavailable(message: string, cause?: unknown): StreamError {
-  const error = new StreamError('StorageUnavailable', message, {}, RETRY_AFTER_SECONDS);
-  if (cause !== undefined) error.cause = cause;
-  return error;
 }

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode, TerminalError } from '../../lib/errors.ts';
+import { isMissing, TerminalError } from '../../lib/errors.ts';
 
 /*
  * The first two pages of an LMDB file describe it. The one with the higher transaction counts. A page begins with a header of 24 bytes, then come
@@ -27,7 +27,7 @@ export function checkLmdbFile(path: string): void {
   try {
     descriptor = openSync(file, 'r');
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return;
+    if (isMissing(error)) return;
     throw error;
   }
   try {

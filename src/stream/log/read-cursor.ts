@@ -1,14 +1,8 @@
 import { earlierOffset, type Offset, offsetOf } from '../../contract/offset.ts';
+import type { ReadStart } from '../../contract/read-start.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
-import type { Clock, UtcMs } from '../../lib/time.ts';
+import type { Clock } from '../../lib/time.ts';
 import type { LogReadOutcome, StreamLog } from './stream-log.ts';
-
-/** Where a caller wants to start. `newest` is after all messages that are stored now. */
-export type ReadStart =
-  | { kind: 'oldest' }
-  | { kind: 'newest' }
-  | { kind: 'offset'; offset: Offset }
-  | { kind: 'timestamp'; timestampMs: UtcMs };
 
 /** The outcome of a read whose position is not in the log. */
 export type Unreadable = Exclude<LogReadOutcome, { kind: 'batch' }>;

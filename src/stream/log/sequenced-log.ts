@@ -1,5 +1,5 @@
 import { laterOffset, nextOffset, type Offset, offsetMs, offsetOf } from '../../contract/offset.ts';
-import { StreamError } from '../../contract/stream-errors.ts';
+import { StreamError, unavailable } from '../../contract/stream-errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import { createAppendQueue } from './append-queue.ts';
@@ -117,7 +117,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   };
 
   const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
-    if (closed) throw new StreamError('StorageUnavailable', 'the log is closed', {}, 1);
+    if (closed) throw unavailable('the log is closed', 1);
     const bounds = refresh();
     const from = request.from === 'oldest' ? bounds.earliest : request.from;
     if (from > bounds.next) return { kind: 'ahead', bounds };
@@ -165,8 +165,6 @@ async function guard<Result>(action: () => Promise<Result>): Promise<Result> {
     return await action();
   } catch (cause) {
     if (cause instanceof StreamError) throw cause;
-    const error = new StreamError('StorageUnavailable', 'the log cannot be read now', {}, 1);
-    error.cause = cause;
-    throw error;
+    throw unavailable('the log cannot be read now', 1, cause);
   }
 }

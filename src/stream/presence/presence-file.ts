@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { replaceFileInPieces } from '../../lib/durable-files.ts';
-import { errorCode } from '../../lib/errors.ts';
+import { isMissing } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type PresenceStore, parsePresence, presencePieces } from './stored-presence.ts';
 
@@ -14,7 +14,7 @@ export function createPresenceFile(path: string, logger: Logger): PresenceStore 
       try {
         text = readFileSync(path, 'utf8');
       } catch (error) {
-        if (errorCode(error) === 'ENOENT') return undefined;
+        if (isMissing(error)) return undefined;
         throw error;
       }
       const stored = parsePresence(text);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Offset } from '../../contract/offset.ts';
+import { tryParseJson } from '../../lib/json-text.ts';
 import type { DevicePresence } from './presence.ts';
 
 /** The presence of devices at a position of a log. The log has everything after it. */
@@ -31,7 +32,7 @@ const storedSchema = z.object({
 
 /** @returns undefined if the text is not a stored presence */
 export function parsePresence(text: string): StoredPresence | undefined {
-  const parsed = storedSchema.safeParse(parseJson(text));
+  const parsed = storedSchema.safeParse(tryParseJson(text));
   if (!parsed.success) return undefined;
   const { epoch, position, devices } = parsed.data;
   return {
@@ -68,12 +69,4 @@ export function* presencePieces({ epoch, position, devices }: StoredPresence): G
     yield `${from > 0 ? ',' : ''}${rows.join()}`;
   }
   yield ']}';
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

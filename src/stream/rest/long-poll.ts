@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Offset } from '../../contract/offset.ts';
+import type { ReadStart } from '../../contract/read-start.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
-import { openCursor, type ReadStart } from '../log/read-cursor.ts';
+import { openCursor } from '../log/read-cursor.ts';
 import type { LogReadOutcome, ReadFilter, StreamLog } from '../log/stream-log.ts';
 import { createHoldTimer } from './hold-timer.ts';
 

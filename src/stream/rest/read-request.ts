@@ -1,9 +1,9 @@
 import { AUDIT_TABLE, tableNameSchema, WILDCARD_TABLE } from '../../contract/messages.ts';
 import { parseOffset } from '../../contract/offset.ts';
+import type { ReadStart } from '../../contract/read-start.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { parseInstant, SECOND_MS } from '../../lib/time.ts';
-import type { ReadStart } from '../log/read-cursor.ts';
 
 /** Parsed query parameters. A repeated parameter is a list. */
 export type Query = Readonly<Record<string, string | string[] | undefined>>;

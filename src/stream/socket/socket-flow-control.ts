@@ -1,4 +1,5 @@
 import { limits } from '../../contract/wire-limits.ts';
+import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import type { SocketConnection } from './socket-connection.ts';
 
@@ -30,9 +31,9 @@ export interface FlowControlOptions {
  * Without an acknowledgement in this time the client counts as one that does not acknowledge. Then only the transport
  * holds it back.
  */
-const FIRST_ACKNOWLEDGEMENT_MS = 3_000;
+const FIRST_ACKNOWLEDGEMENT_MS = 3 * SECOND_MS;
 /** A reader that is far behind must read a frame within this time. */
-const STALLED_MS = 30_000;
+const STALLED_MS = 30 * SECOND_MS;
 
 export function createFlowControl({ connection, startTimer, isFarBehind }: FlowControlOptions): FlowControl {
   let unacknowledged = 0;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
+import type { ReadStart } from '../../contract/read-start.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { isMap } from '../../decode/parse-values.ts';
-import type { ReadStart } from '../log/read-cursor.ts';
 import { parseReadQuery, parseTable, type ReadDefaults } from '../rest/read-request.ts';
 
 export interface SubscribeRequest {

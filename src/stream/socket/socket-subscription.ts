@@ -1,19 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Offset } from '../../contract/offset.ts';
+import type { ReadStart } from '../../contract/read-start.ts';
 import { type StopReason, type SubscribeAnswer, socketEvents } from '../../contract/socket-events.ts';
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Clock } from '../../lib/time.ts';
+import { type Clock, SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { encodeReadHead } from '../encode-read-head.ts';
-import {
-  openCursor,
-  positionError,
-  type ReadCursor,
-  type ReadStart,
-  type Unreadable,
-} from '../log/read-cursor.ts';
+import { openCursor, positionError, type ReadCursor, type Unreadable } from '../log/read-cursor.ts';
 import type { ReadFilter } from '../log/stream-log.ts';
 import type { ConnectionContext, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
@@ -55,7 +50,7 @@ export interface Subscription {
 const FAR_BEHIND_MESSAGES = 10_000;
 /** A read that fails is repeated up to this often. Then the client is asked to come back later. */
 const READ_ATTEMPTS_MAX = 10;
-const READ_AGAIN_MS = 1_000;
+const READ_AGAIN_MS = SECOND_MS;
 
 export function createSubscription(options: SubscriptionOptions): Subscription {
   const { requestId, connection, filterNow, limit, startTimer, logger } = options;
