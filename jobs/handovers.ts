@@ -14,13 +14,13 @@ import type { QueueBackend } from './queue-backend.ts';
  */
 export interface Handovers {
   /**
-   * Gives a shard up when its successor is prepared. Until then it is worked on. Waits not at all without other workers, and not for long if none answers.
-   * Never throws.
+   * Gives a shard up when its successor is prepared. Until then it is worked on. Without other workers it does not wait, and if none answers only
+   * briefly. Never throws.
    * @param shareMax only a worker with fewer open shards becomes the successor
    */
   handOver(workgroupId: string, reason: GiveUpReason, shareMax: number): Promise<void>;
   onMessage(message: HandoverMessage): void;
-  /** Becomes no successor any more. */
+  /** From now on this worker becomes no successor. */
   stop(): void;
 }
 
@@ -28,7 +28,7 @@ export interface HandoversOptions {
   workerId: string;
   leases: Pick<Leases, 'succeed' | 'release'>;
   channel: Pick<QueueBackend['channel'], 'tell' | 'tellOthers'>;
-  /** Fetches the warehouse. Undefined if there is nothing to fetch. Then this worker hands nothing over like this. */
+  /** Fetches the warehouse. Undefined if there is nothing to fetch. Then this worker gives its shards up without a successor. */
   prepare: ((workgroupId: string) => Promise<void>) | undefined;
   /** Removes what was fetched, unless it is used. */
   discard: ((workgroupId: string) => Promise<void>) | undefined;
@@ -65,7 +65,7 @@ const KEPT_MS = MINUTE_MS;
 export function createHandovers(options: HandoversOptions): Handovers {
   const { workerId, leases, channel, prepare, discard, ownedShards, openMax, mayOpen, logger } = options;
   const { answerMs, tellEveryMs, silenceMs, waitMs } = options.times ?? TIMES;
-  /** As the owner: what the successor has told. */
+  /** As the owner: whom to tell what the successor has told. */
   const waits = new Map<string, { told: () => void; prepared: () => void }>();
   /** As the successor: workgroups that are noted for this worker. */
   const expected = new Set<string>();
@@ -104,10 +104,10 @@ export function createHandovers(options: HandoversOptions): Handovers {
       startSystemTimer(KEPT_MS, () => forget(workgroupId)),
     );
     const isMine = () => !isStopped && expected.has(workgroupId);
-    const tellOn = () => tell(owner, { kind: 'preparing', workgroupId });
-    await tellOn();
+    const tellPreparing = () => tell(owner, { kind: 'preparing', workgroupId });
+    await tellPreparing();
     const telling = setInterval(() => {
-      if (isMine()) tellOn().catch(() => undefined);
+      if (isMine()) tellPreparing().catch(() => undefined);
     }, tellEveryMs).unref();
     // One after the other, because each takes all processors.
     preparing = preparing.then(async () => {

@@ -46,7 +46,7 @@ const jobSchema = z.discriminatedUnion('stage', [
   z.strictObject({ stage: z.literal('maintain'), timeZone: z.string() }),
 ]);
 
-const NAME = 'due';
+const QUEUE_NAME = 'due';
 /** Finished jobs are kept briefly for a person. Nothing reads them. */
 const RETENTION = {
   removeOnComplete: { age: HOUR_MS / SECOND_MS, count: 50 },
@@ -73,7 +73,7 @@ export function openJobQueue<Backend extends IQueueBackend, Connection>(
       return this.lockManager.close();
     }
   }
-  const queue = new Queue<unknown, JobOutcome>(NAME, {
+  const queue = new Queue<unknown, JobOutcome>(QUEUE_NAME, {
     ...store.options,
     streams: { events: { maxLen: EVENTS_MAX } },
   });
@@ -105,7 +105,7 @@ export function openJobQueue<Backend extends IQueueBackend, Connection>(
         // A job may arrive while the worker stops.
         return isClosing ? 'interrupted' : handler(job.data).catch(throwCodeOnly);
       };
-      worker = new JobWorker(NAME, process, {
+      worker = new JobWorker(QUEUE_NAME, process, {
         ...store.options,
         ...RETENTION,
         concurrency: CONCURRENCY,

@@ -59,22 +59,19 @@ export const stageTable = {
   },
 } as const satisfies Readonly<Record<StageName, StageDefinition>>;
 
-/**
- * When the stages of a workgroup run.
- * @param needs.hasNews true if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`
- * @param needs.commits undefined if no bucket is configured. Without success for `lateAfterMs` the commits are late
- */
+/** What the stages of a workgroup depend on. */
+export interface StageNeeds {
+  hasExports: boolean;
+  /** True if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`. */
+  hasNews: boolean;
+  /** Undefined if no bucket is configured. Without success for `lateAfterMs` the commits are late. */
+  commits?: { everyMs: number; lateAfterMs: number } | undefined;
+}
+
+/** When the stages of a workgroup run. */
 export function pacesOf(
   pipeline: Config['pipeline'],
-  {
-    hasExports,
-    hasNews,
-    commits,
-  }: {
-    hasExports: boolean;
-    hasNews: boolean;
-    commits?: { everyMs: number; lateAfterMs: number } | undefined;
-  },
+  { hasExports, hasNews, commits }: StageNeeds,
 ): StagePace[] {
   return Object.values<StageDefinition>(stageTable)
     .filter(({ stage }) => stage !== 'export' || hasExports)

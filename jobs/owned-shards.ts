@@ -1,9 +1,10 @@
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
+import { type Clock, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { Leases } from './lease.ts';
+import { createPostponedShards } from './postponed-shards.ts';
 import type { LossReason, ShardLoop } from './start-shard.ts';
 
 /** Why a shard is given up. */
@@ -36,16 +37,6 @@ interface OwnedShard {
   ended: Promise<void>;
 }
 
-/** A shard that could not be opened or was lost. Other workers may try it until `retryAtMs`. */
-interface Waiting {
-  failures: number;
-  retryAtMs: UtcMs;
-  sinceMs: UtcMs;
-  /** False if another worker has taken the shard, which is no problem. */
-  isFailure: boolean;
-  error: string;
-}
-
 /** The lease of a shard, for the shard. */
 export interface ShardLease {
   /** False if the lease has run out. Another worker can have the shard then. */
@@ -69,6 +60,8 @@ export interface OwnedShards {
   giveUp(workgroupId: string, reason: GiveUpReason): void;
   /** Gives up all shards and waits. */
   giveUpAll(reason: GiveUpReason): Promise<void>;
+  /** Releases the leases of shards that are not closed yet, because the process ends soon. No stage of them begins any more. Never throws. */
+  releaseAll(): Promise<void>;
   /** Owned shards that are not being given up, oldest first. */
   kept(): string[];
   /** True until a shard is closed. */
@@ -116,17 +109,16 @@ const CLOSE_MS = 6 * SECOND_MS;
 export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
   const { leases, open, close, mayHibernate, onHibernated, clock, logger } = options;
   const ownedShards = new Map<string, OwnedShard>();
-  const waiting = new Map<string, Waiting>();
+  const postponed = createPostponedShards(clock, leases.leaseMs);
   const marginMs = leases.leaseMs / 5;
 
   async function take(workgroupId: string): Promise<boolean> {
     const askedAtMs = clock.now();
     if (!(await leases.hold(workgroupId))) {
-      waiting.delete(workgroupId);
+      postponed.remove(workgroupId);
       return false;
     }
-    const before = waiting.get(workgroupId);
-    if (before && !isTried(before)) waiting.delete(workgroupId);
+    if (!postponed.findTried(workgroupId)) postponed.remove(workgroupId);
     const ownedShard: OwnedShard = {
       state: 'opening',
       isReleased: false,
@@ -149,11 +141,11 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
     };
     try {
-      const isValid = () => !hasRunOut(ownedShard);
+      const isValid = () => !ownedShard.isReleased && !hasRunOut(ownedShard);
       ownedShard.shard = await open(workgroupId, { isValid, onLost });
     } catch (error) {
       const { code, message } = failureWords(error);
-      const { retryAtMs } = postpone(workgroupId, message, true);
+      const { retryAtMs } = postponed.add(workgroupId, message, { isFailure: true });
       const raw = errorMessage(error);
       const event = {
         workgroup: workgroupId,
@@ -168,7 +160,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     giveUpIfRunOut(workgroupId, ownedShard);
     if (ownedShard.giveUp) return end(workgroupId, ownedShard);
     ownedShard.state = 'owned';
-    waiting.delete(workgroupId);
+    postponed.remove(workgroupId);
     logger.info({ workgroup: workgroupId }, 'shard.opened');
   }
 
@@ -197,24 +189,9 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     const ownedShard = ownedShards.get(workgroupId);
     if (!ownedShard || ownedShard.giveUp) return;
     ownedShard.giveUp = reason;
-    if (reason === 'stale-owner') postpone(workgroupId, 'another worker has taken the shard over', false);
+    if (reason === 'stale-owner')
+      postponed.add(workgroupId, 'another worker has taken the shard over', { isFailure: false });
     if (ownedShard.state === 'owned') ownedShard.ended = end(workgroupId, ownedShard);
-  }
-
-  function postpone(workgroupId: string, error: string, isFailure: boolean): Waiting {
-    const before = waiting.get(workgroupId);
-    const nowMs = clock.now();
-    const failures = (before?.failures ?? 0) + 1;
-    const waitMs = Math.min(MINUTE_MS, leases.leaseMs * 2 ** (failures - 1));
-    const sinceMs = before?.isFailure ? before.sinceMs : nowMs;
-    const postponed = { failures, retryAtMs: nowMs + waitMs, sinceMs, isFailure, error };
-    waiting.set(workgroupId, postponed);
-    return postponed;
-  }
-
-  /** A shard that is not retried in time belongs to another worker. */
-  function isTried({ retryAtMs }: Waiting): boolean {
-    return clock.now() <= retryAtMs + leases.leaseMs;
   }
 
   /** A process that was stopped continues after its lease. Leases of a single worker never run out. */
@@ -277,6 +254,13 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       // Opening may end in closing. Its promise covers both.
       await Promise.all([...ownedShards.values()].map(({ ended }) => ended));
     },
+    async releaseAll() {
+      const releasing = [...ownedShards].map(([workgroupId, ownedShard]) => {
+        ownedShard.isReleased = true;
+        return leases.release(workgroupId, 'awake');
+      });
+      await Promise.allSettled(releasing);
+    },
     kept: () =>
       [...ownedShards].filter(([, { giveUp: reason }]) => !reason).map(([workgroupId]) => workgroupId),
     has: (workgroupId) => ownedShards.has(workgroupId),
@@ -284,8 +268,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     holds(workgroupId) {
       const found = ownedShards.get(workgroupId);
       if (found) return !found.isReleased && !hasRunOut(found);
-      const waits = waiting.get(workgroupId);
-      return waits?.isFailure === true && isTried(waits);
+      return postponed.findTried(workgroupId)?.isFailure === true;
     },
     find(workgroupId) {
       const found = ownedShards.get(workgroupId);
@@ -294,12 +277,11 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     owned: () =>
       [...ownedShards.values()].flatMap(({ state, shard }) => (state === 'owned' && shard ? [shard] : [])),
     mayTake: (workgroupId) =>
-      !ownedShards.has(workgroupId) && clock.now() >= (waiting.get(workgroupId)?.retryAtMs ?? 0),
+      !ownedShards.has(workgroupId) && clock.now() >= (postponed.find(workgroupId)?.retryAtMs ?? 0),
     describe(workgroupId) {
       const ownedShard = ownedShards.get(workgroupId);
       const state = ownedShard?.giveUp === 'hibernates' ? 'hibernating' : ownedShard?.state;
-      const since = waiting.get(workgroupId);
-      const waits = since !== undefined && (state !== undefined || isTried(since)) ? since : undefined;
+      const waits = state === undefined ? postponed.findTried(workgroupId) : postponed.find(workgroupId);
       return {
         state: state ?? (waits ? 'waiting' : 'elsewhere'),
         error: waits?.error ?? null,

@@ -3,7 +3,7 @@ import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 
 /** Repeats an action: soon if it is asked for, and after a longer time without being asked. */
 export interface PacedRun {
-  /** Asks for a run. It begins at once, or when the least distance from the last one has passed. */
+  /** Asks for a run. It begins at once, or when `leastMs` have passed since the last one began. */
   want(): void;
   /** True if a run was asked for or is under way. */
   isBusy(): boolean;
@@ -48,9 +48,9 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
   function plan(): void {
     stopTimer();
     if (isStopped || isRunning) return;
-    const distanceMs = isWanted ? leastMs : Math.max(leastMs, everyMs * jitter);
+    const apartMs = isWanted ? leastMs : Math.max(leastMs, everyMs * jitter);
     const firstAtMs = isWanted ? Number.NEGATIVE_INFINITY : createdAtMs + firstAfterMs;
-    const atMs = Math.max(beganAtMs + distanceMs, notBeforeMs, firstAtMs);
+    const atMs = Math.max(beganAtMs + apartMs, notBeforeMs, firstAtMs);
     const leftMs = Math.max(0, Math.ceil(atMs - nowMs()));
     // A machine that sleeps may delay a timer.
     if (leftMs > LOOK_MS) stopTimer = startTimer(LOOK_MS, plan);

@@ -30,7 +30,7 @@ export async function runStage(
   const timeLimit = setTimeout(() => controller.abort(timeLimitError(stage, timeLimitMs)), timeLimitMs);
   stopSignal.addEventListener('abort', stop);
   const startedMs = performance.now();
-  const ended = (hasFailed: boolean) => {
+  const ended = ({ hasFailed }: { hasFailed: boolean }) => {
     const durationMs = Math.round(performance.now() - startedMs);
     onEnded?.({ workgroupId, stage, durationMs, hasFailed });
     return durationMs;
@@ -41,7 +41,10 @@ export async function runStage(
     progress.succeeded(stage);
     const { counts } = (result as StageResult | undefined) ?? {};
     // A debug event, because a stage runs every few seconds for each workgroup.
-    logger.debug({ workgroup: workgroupId, stage, durationMs: ended(false), ...counts }, 'stage.done');
+    logger.debug(
+      { workgroup: workgroupId, stage, durationMs: ended({ hasFailed: false }), ...counts },
+      'stage.done',
+    );
     return result;
   } catch (error) {
     if (stopSignal.aborted) {
@@ -51,7 +54,7 @@ export async function runStage(
     progress.failed(stage, error);
     const { code, message } = failureWords(error);
     const raw = errorMessage(error);
-    const durationMs = ended(true);
+    const durationMs = ended({ hasFailed: true });
     const event = {
       workgroup: workgroupId,
       stage,

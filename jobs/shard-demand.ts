@@ -54,7 +54,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     return entry;
   }
 
-  function settle(workgroupId: string, shard: ShardLoop | undefined, isDone = true): void {
+  function settle(workgroupId: string, shard: ShardLoop | undefined, { isDone = true } = {}): void {
     const entry = wanted.get(workgroupId);
     if (isDone) wanted.delete(workgroupId);
     for (const answer of entry?.waiters.splice(0) ?? []) answer(shard);
@@ -71,7 +71,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
         settle(workgroupId, shard);
       } else if (ownedShards.has(workgroupId)) {
         // It is being opened or closed. Both call pump at the end.
-      } else if (!ownedShards.mayTake(workgroupId)) settle(workgroupId, undefined, false);
+      } else if (!ownedShards.mayTake(workgroupId)) settle(workgroupId, undefined, { isDone: false });
       else if (isStopped || ownedShards.opening() >= OPENINGS_MAX) return;
       else if (waiters.length === 0 && !mayTakeMore()) return;
       else if (!hasRoom()) return;

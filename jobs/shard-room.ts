@@ -14,8 +14,8 @@ export interface ShardRoomOptions {
   ownedShards: OwnedShards;
   openMax: number;
   hibernateAfterMs: number;
-  /** False for a shard that nothing can wake. It stays open. */
-  mayHibernate(workgroupId: string): boolean;
+  /** False for a shard that no news can wake. It stays open. */
+  hasNews(workgroupId: string): boolean;
   /** A busy shard was closed. It must be opened again later. */
   onMadeRoom(workgroupId: string): void;
   /** There may be room now. */
@@ -28,7 +28,7 @@ const HIBERNATING_MAX = 4;
 const TURN_MS = 15 * SECOND_MS;
 
 export function createShardRoom(options: ShardRoomOptions): ShardRoom {
-  const { ownedShards, openMax, hibernateAfterMs, mayHibernate, onMadeRoom, onRoom } = options;
+  const { ownedShards, openMax, hibernateAfterMs, hasNews, onMadeRoom, onRoom } = options;
   const hibernating = new Set<string>();
   /** When each shard was first seen as open. */
   const openSinceMs = new Map<string, number>();
@@ -38,10 +38,10 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
   const candidates = () =>
     ownedShards
       .owned()
-      .filter(({ workgroupId }) => mayHibernate(workgroupId) && !hibernating.has(workgroupId))
+      .filter(({ workgroupId }) => hasNews(workgroupId) && !hibernating.has(workgroupId))
       .toSorted((a, b) => b.idleMs() - a.idleMs());
 
-  function hibernate(workgroupId: string, isForced: boolean): void {
+  function hibernate(workgroupId: string, { isForced }: { isForced: boolean }): void {
     hibernating.add(workgroupId);
     void ownedShards
       .hibernate(workgroupId)
@@ -67,11 +67,11 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       if (!first)
         return (
           ownedShards.owned().length === 0 ||
-          !ownedShards.owned().some(({ workgroupId }) => mayHibernate(workgroupId))
+          !ownedShards.owned().some(({ workgroupId }) => hasNews(workgroupId))
         );
       const isIdle = first.idleMs() > 0;
       const turnEndsMs = (openSinceMs.get(first.workgroupId) ?? performance.now()) + TURN_MS;
-      if (isIdle || performance.now() >= turnEndsMs) hibernate(first.workgroupId, true);
+      if (isIdle || performance.now() >= turnEndsMs) hibernate(first.workgroupId, { isForced: true });
       return false;
     },
     tend() {
@@ -81,7 +81,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       for (const id of ids) if (!openSinceMs.has(id)) openSinceMs.set(id, performance.now());
       for (const shard of candidates()) {
         if (hibernating.size >= HIBERNATING_MAX || shard.idleMs() < hibernateAfterMs) return;
-        hibernate(shard.workgroupId, false);
+        hibernate(shard.workgroupId, { isForced: false });
       }
     },
     stop() {

@@ -5,11 +5,11 @@
 -- Why     The energy of the day is the difference of two rounded values of the index. A person can check it by hand.
 
 -- name: find_lines
--- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). A line goes from (t0, c0) to (t1, c1). Its part
+-- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). A line goes from (begin_ms, begin_wh) to (end_ms, end_wh). Its part
 -- inside the day goes from (from_ms, from_wh) to (to_ms, to_wh), also rounded.
 -- *_share, *_power_wh, *_known_ms: if power beside it shapes the line, the values of the shape where the day cuts it (see find_silence_shape in
 -- chapter 60 of the roll-up).
-SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, covered, flags,
+SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
   from_shape.share AS from_share, from_shape.nwh / 1e9 AS from_power_wh, from_shape.known_ms::DOUBLE AS from_known_ms,
@@ -34,4 +34,4 @@ ORDER BY t1, t0;
 
 -- name: find_midnight_anchor
 -- Returns the midnights of a traced lifetime register ($series_id) whose value comes from a daily register beside it.
-SELECT t0::DOUBLE AS t0, c0, t1::DOUBLE AS t1, c1, midnight_ms::DOUBLE AS midnight_ms, midnight_value FROM midnight_anchor WHERE series_id = $series_id;
+SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, midnight_ms::DOUBLE AS midnight_ms, midnight_value FROM midnight_anchor WHERE series_id = $series_id;

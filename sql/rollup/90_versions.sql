@@ -10,7 +10,7 @@
 -- store_days replaces the days.
 -- The cause of a version: new readings of the day itself; else new readings of its source; else new readings of other sources of the device. If
 -- limits of the day were learnt again and the day has no new readings, the cause learnt is added.
--- $now_ms, $batch_id: as in store_days. $restated: the changed settings (configuration, zone, rules) or another cause; null for none. $arrived_after:
+-- $now_ms, $batch_id: as in store_days. $cause: the changed settings (configuration, zone, rules) or another cause; null for none. $arrived_after:
 -- readings of later batches are new.
 INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
 WITH changed AS (
@@ -61,11 +61,11 @@ learnt AS (
 version_cause AS (
   SELECT c.day, c.device, c.source,
     CASE
-      WHEN $restated::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
-      WHEN $restated::VARCHAR IS NULL THEN coalesce(n.causes, ['learnt'])
+      WHEN $cause::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
+      WHEN $cause::VARCHAR IS NULL THEN coalesce(n.causes, ['learnt'])
       -- The first version of a day has its readings as cause.
-      WHEN c.version = 1 THEN coalesce(n.causes, [$restated::VARCHAR])
-      ELSE list_prepend($restated::VARCHAR, coalesce(n.causes, []))
+      WHEN c.version = 1 THEN coalesce(n.causes, [$cause::VARCHAR])
+      ELSE list_prepend($cause::VARCHAR, coalesce(n.causes, []))
     END AS causes
   FROM changed c
   LEFT JOIN nearest n USING (day, device, source)

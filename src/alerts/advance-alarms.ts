@@ -14,7 +14,7 @@ export type Findings = ReadonlyMap<ConditionName, readonly AlertFinding[]>;
 /**
  * The alarms after a look at the conditions: found subjects open an alarm, and others end. Alarms of conditions that are not judged stay.
  * @param active conditions that are not off. Alarms of others are dropped
- * @param isLasting true if a finding without an alarm has lasted long enough
+ * @param hasLasted true if a finding without an alarm has lasted long enough
  * @returns the same state if nothing has changed
  */
 export function advanceAlarms(
@@ -22,11 +22,11 @@ export function advanceAlarms(
   findings: Findings,
   {
     active,
-    isLasting,
+    hasLasted,
     nowMs,
   }: {
     active: readonly ConditionName[];
-    isLasting: (condition: string, subject: string) => boolean;
+    hasLasted: (condition: string, subject: string) => boolean;
     nowMs: UtcMs;
   },
 ): AlertState {
@@ -55,7 +55,7 @@ export function advanceAlarms(
     const { isNews }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
     const isKnown = isNews === true && !state.judged.includes(condition);
     return [...found.values()]
-      .filter(({ subject, isUnclear }) => !isUnclear && (isKnown || isLasting(condition, subject)))
+      .filter(({ subject, isUnclear }) => !isUnclear && (isKnown || hasLasted(condition, subject)))
       .map(
         ({ subject, text, lastsUntilMs }): Alarm => ({
           condition,

@@ -42,10 +42,10 @@ export function encodeCbor(value: unknown): Uint8Array {
  * @throws MalformedError with the position, unless the bytes are one well-formed item of plain data
  */
 export function decodeCbor(bytes: Uint8Array, options: DecodeOptions = {}): unknown {
-  const source = cborBytes(bytes, options);
-  const end = checkItem(source, 0);
+  const cbor = cborBytes(bytes, options);
+  const end = checkItem(cbor, 0);
   if (end !== bytes.length) throw new MalformedError('bytes after the end of the item', end);
-  return decodeCheckedItem(source, 0);
+  return decodeCheckedItem(cbor, 0);
 }
 
 /**
@@ -53,9 +53,9 @@ export function decodeCbor(bytes: Uint8Array, options: DecodeOptions = {}): unkn
  * @throws MalformedError like `decodeCbor`, also if only the last item is broken
  */
 export function decodeCborSequence(bytes: Uint8Array, options: DecodeOptions = {}): unknown[] {
-  const source = cborBytes(bytes, options);
-  for (let at = 0; at < bytes.length; ) at = checkItem(source, at);
-  const cursor = cursorAt(source, 0);
+  const cbor = cborBytes(bytes, options);
+  for (let at = 0; at < bytes.length; ) at = checkItem(cbor, at);
+  const cursor = cursorAt(cbor, 0);
   const items: unknown[] = [];
   while (cursor.at < bytes.length) items.push(decodeItem(cursor));
   return items;

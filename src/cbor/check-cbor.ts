@@ -35,8 +35,8 @@ export function cborBytes(bytes: Uint8Array, options: { plainTags?: boolean } = 
  * that simple values have a meaning, that tags are allowed, and the limits of `cborLimits`.
  * @throws MalformedError
  */
-export function checkItem(source: CborBytes, at: number): number {
-  return walkItem(source, at, 0, true);
+export function checkItem(cbor: CborBytes, at: number): number {
+  return walkItem(cbor, at, 0, EVERYTHING);
 }
 
 /**
@@ -44,24 +44,28 @@ export function checkItem(source: CborBytes, at: number): number {
  * next one.
  * @throws MalformedError if the structure is broken
  */
-export function skipItem(source: CborBytes, at: number): number {
-  return walkItem(source, at, 0, false);
+export function skipItem(cbor: CborBytes, at: number): number {
+  return walkItem(cbor, at, 0, STRUCTURE_ALONE);
 }
 
 /**
  * Returns where the first item of the array or map at `start` stands.
  * @throws MalformedError if its head is broken, or if the bytes cannot hold its items
  */
-export function firstItemOf(source: CborBytes, start: number): number {
-  const first = contentStart(source, start);
-  checkCount(source, start, first);
+export function firstItemOf(cbor: CborBytes, start: number): number {
+  const first = contentStart(cbor, start);
+  checkCount(cbor, start, first);
   return first;
 }
 
-function walkItem(source: CborBytes, start: number, depth: number, strict: boolean): number {
-  const at = contentStart(source, start);
-  const initial = source.bytes[start]!;
-  const argument = headArgument(source.view, start);
+/** What is checked of an item, for `strict`. */
+const EVERYTHING = true;
+const STRUCTURE_ALONE = false;
+
+function walkItem(cbor: CborBytes, start: number, depth: number, strict: boolean): number {
+  const at = contentStart(cbor, start);
+  const initial = cbor.bytes[start]!;
+  const argument = headArgument(cbor.view, start);
   switch (majorOf(initial)) {
     case cborMajor.uint:
     case cborMajor.negative:
@@ -69,17 +73,17 @@ function walkItem(source: CborBytes, start: number, depth: number, strict: boole
       return at;
     case cborMajor.bytes:
     case cborMajor.text:
-      if (argument === INDEFINITE) return walkParts(source, start, strict);
-      return walkString(source, start, at, argument, strict);
+      if (argument === INDEFINITE) return walkParts(cbor, start, strict);
+      return walkString(cbor, start, at, argument, strict);
     case cborMajor.array:
     case cborMajor.map:
-      return walkContainer(source, start, at, depth, strict);
+      return walkContainer(cbor, start, at, depth, strict);
     case cborMajor.tag:
       if (argument === INDEFINITE) throw new MalformedError('a tag without a number', start);
-      if (strict && !(source.allowsPlainTags && tagsWithPlainValue.includes(argument)))
+      if (strict && !(cbor.allowsPlainTags && tagsWithPlainValue.includes(argument)))
         throw new MalformedError(`tag ${argument} is not accepted`, start);
       if (depth >= cborLimits.depthMax) throw new MalformedError(tooDeep, start);
-      return walkItem(source, at, depth + 1, strict);
+      return walkItem(cbor, at, depth + 1, strict);
     default:
       checkSimple(initial, start, argument, strict);
       return at;
@@ -95,41 +99,41 @@ function contentStart({ bytes }: CborBytes, start: number): number {
   return start + length;
 }
 
-function walkString(source: CborBytes, start: number, at: number, length: number, strict: boolean): number {
-  if (length > source.bytes.length - at) throw new MalformedError('a string longer than the bytes', start);
+function walkString(cbor: CborBytes, start: number, at: number, length: number, strict: boolean): number {
+  if (length > cbor.bytes.length - at) throw new MalformedError('a string longer than the bytes', start);
   const end = at + length;
   if (!strict) return end;
-  if (majorOf(source.bytes[start]!) === cborMajor.bytes) countContainer(source, start);
-  else if (!isText(source.bytes, at, end)) throw new MalformedError('text that is not UTF-8', start);
+  if (majorOf(cbor.bytes[start]!) === cborMajor.bytes) countContainer(cbor, start);
+  else if (!isText(cbor.bytes, at, end)) throw new MalformedError('text that is not UTF-8', start);
   return end;
 }
 
 /** A string of indefinite length consists of definite strings of its type, and a break. */
-function walkParts(source: CborBytes, start: number, strict: boolean): number {
-  const { bytes } = source;
+function walkParts(cbor: CborBytes, start: number, strict: boolean): number {
+  const { bytes } = cbor;
   const major = majorOf(bytes[start]!);
   let at = start + 1;
   while (bytes[at] !== cborInitial.break) {
     if (at >= bytes.length) throw new MalformedError('a string without an end', start);
     if (majorOf(bytes[at]!) !== major || (bytes[at]! & 31) === 31)
       throw new MalformedError('a string with parts of another type', at);
-    at = walkItem(source, at, 0, strict);
+    at = walkItem(cbor, at, 0, strict);
   }
   return at + 1;
 }
 
 function walkContainer(
-  source: CborBytes,
+  cbor: CborBytes,
   start: number,
   first: number,
   depth: number,
   strict: boolean,
 ): number {
-  const { bytes, view } = source;
+  const { bytes, view } = cbor;
   const isMap = majorOf(bytes[start]!) === cborMajor.map;
   if (depth >= cborLimits.depthMax) throw new MalformedError(tooDeep, start);
-  if (strict) countContainer(source, start);
-  checkCount(source, start, first);
+  if (strict) countContainer(cbor, start);
+  checkCount(cbor, start, first);
   const count = headArgument(view, start);
   let at = first;
   for (let index = 0; count === INDEFINITE ? bytes[at] !== cborInitial.break : index < count; index++) {
@@ -138,9 +142,9 @@ function walkContainer(
         throw new MalformedError(`more than ${cborLimits.mapMembersMax} members in a map`, start);
       if (strict && at < bytes.length && majorOf(bytes[at]!) !== cborMajor.text)
         throw new MalformedError('a map key that is not text', at);
-      at = walkItem(source, at, depth + 1, strict);
+      at = walkItem(cbor, at, depth + 1, strict);
     }
-    at = walkItem(source, at, depth + 1, strict);
+    at = walkItem(cbor, at, depth + 1, strict);
   }
   return count === INDEFINITE ? at + 1 : at;
 }
@@ -152,8 +156,8 @@ function checkCount({ bytes, view }: CborBytes, start: number, first: number): v
     throw new MalformedError('an array or map longer than the bytes', start);
 }
 
-function countContainer(source: CborBytes, start: number): void {
-  if (++source.containers <= cborLimits.decodedContainersMax) return;
+function countContainer(cbor: CborBytes, start: number): void {
+  if (++cbor.containers <= cborLimits.decodedContainersMax) return;
   throw new MalformedError(
     `more than ${cborLimits.decodedContainersMax} arrays, maps and byte strings`,
     start,

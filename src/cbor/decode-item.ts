@@ -12,13 +12,13 @@ import { type CborBytes, isAscii } from './check-cbor.ts';
 import { MalformedError } from './malformed-error.ts';
 
 /** Decodes the item at `at`. `checkItem` must have accepted it. */
-export function decodeCheckedItem(source: CborBytes, at: number): unknown {
-  return decodeItem(cursorAt(source, at));
+export function decodeCheckedItem(cbor: CborBytes, at: number): unknown {
+  return decodeItem(cursorAt(cbor, at));
 }
 
 /** A position in checked bytes. */
 export interface Cursor {
-  source: CborBytes;
+  cbor: CborBytes;
   buffer: Buffer;
   at: number;
   /** The texts of keys, because keys repeat from map to map. */
@@ -28,14 +28,14 @@ export interface Cursor {
 const KEY_SLOTS = 256;
 const KEY_BYTES_MAX = 40;
 
-export function cursorAt(source: CborBytes, at: number): Cursor {
-  const { bytes } = source;
-  return { source, buffer: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), at, keys: [] };
+export function cursorAt(cbor: CborBytes, at: number): Cursor {
+  const { bytes } = cbor;
+  return { cbor, buffer: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), at, keys: [] };
 }
 
 /** Decodes the next item and moves the cursor past it. */
 export function decodeItem(cursor: Cursor): unknown {
-  const { bytes, view } = cursor.source;
+  const { bytes, view } = cursor.cbor;
   const start = cursor.at;
   const initial = bytes[start]!;
   const argument = headArgument(view, start);
@@ -63,7 +63,7 @@ export function decodeItem(cursor: Cursor): unknown {
 function decodeBytes(cursor: Cursor, length: number): Uint8Array {
   if (length !== INDEFINITE) {
     cursor.at += length;
-    return cursor.source.bytes.slice(cursor.at - length, cursor.at);
+    return cursor.cbor.bytes.slice(cursor.at - length, cursor.at);
   }
   const parts: Uint8Array[] = [];
   while (!atBreak(cursor)) parts.push(decodeItem(cursor) as Uint8Array);
@@ -83,7 +83,7 @@ function decodeText(cursor: Cursor, length: number): string {
 
 function textOf(cursor: Cursor, start: number, end: number): string {
   // Node decodes ASCII faster as Latin-1.
-  return cursor.buffer.toString(isAscii(cursor.source.bytes, start, end) ? 'latin1' : 'utf8', start, end);
+  return cursor.buffer.toString(isAscii(cursor.cbor.bytes, start, end) ? 'latin1' : 'utf8', start, end);
 }
 
 function decodeArray(cursor: Cursor, count: number): unknown[] {
@@ -108,8 +108,8 @@ function decodeMap(cursor: Cursor, count: number): Record<string, unknown> {
 }
 
 function decodeKey(cursor: Cursor): string {
-  const { source, keys } = cursor;
-  const { bytes, view } = source;
+  const { cbor, keys } = cursor;
+  const { bytes, view } = cbor;
   const length = headArgument(view, cursor.at);
   if (length < 1 || length > KEY_BYTES_MAX) return decodeItem(cursor) as string;
   const start = cursor.at + headLength(bytes[cursor.at]!);
@@ -188,7 +188,7 @@ function decodeSimple(view: DataView, start: number): unknown {
 }
 
 function atBreak(cursor: Cursor): boolean {
-  if (cursor.source.bytes[cursor.at] !== cborInitial.break) return false;
+  if (cursor.cbor.bytes[cursor.at] !== cborInitial.break) return false;
   cursor.at++;
   return true;
 }

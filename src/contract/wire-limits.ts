@@ -1,6 +1,6 @@
 import { cborLimits } from '../cbor/cbor-limits.ts';
 
-/** All limits of the contract. A name ends in its unit. */
+/** All limits of the contract. A name says what is counted, or its unit: messages, bytes, characters, ms. `Max` stands behind it. */
 export const limits = {
   /** Messages in one REST answer: the default and the maximum. */
   messagesPerReadMax: 10_000,

@@ -47,7 +47,7 @@ export function createMessageDecoder(names: NameTable): MessageDecoder {
       // A Buffer becomes a Uint8Array, because the hot loop is faster with one kind of array.
       const bytes = new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
       beginBody(fast, bytes);
-      return walkBody({ source: cborBytes(bytes, { plainTags: true }), columns, fast, names, defaultTable });
+      return walkBody({ cbor: cborBytes(bytes, { plainTags: true }), columns, fast, names, defaultTable });
     },
   };
 }
@@ -62,7 +62,7 @@ function looksLikeJson(body: Uint8Array): boolean {
 const SELF_DESCRIBED = 55799;
 
 interface Walk {
-  source: CborBytes;
+  cbor: CborBytes;
   columns: MessageColumns;
   fast: FastReader;
   names: NameTable;
@@ -70,16 +70,16 @@ interface Walk {
 }
 
 function walkBody(walk: Walk): DecodedBody {
-  const { bytes } = walk.source;
+  const { bytes } = walk.cbor;
   const merged = new Map<string, unknown>();
   let at = 0;
   while (at < bytes.length) {
-    const start = afterSelfDescription(walk.source, at);
+    const start = afterSelfDescription(walk.cbor, at);
     const major = start < bytes.length ? majorOf(bytes[start]!) : undefined;
     if (major === cborMajor.array) at = walkMessages(walk, start);
     else if (major === cborMajor.map) at = walkRootMap(walk, start, merged);
     else {
-      at = skipItem(walk.source, start);
+      at = skipItem(walk.cbor, start);
       if (start === 0 && at === bytes.length) throw notAnAnswer(0);
       at = walkMessage(walk, start);
     }
@@ -88,8 +88,8 @@ function walkBody(walk: Walk): DecodedBody {
 }
 
 /** Skips tags that only mark their content as CBOR. */
-function afterSelfDescription(source: CborBytes, start: number): number {
-  const { bytes, view } = source;
+function afterSelfDescription(cbor: CborBytes, start: number): number {
+  const { bytes, view } = cbor;
   let at = start;
   while (at < bytes.length && majorOf(bytes[at]!) === cborMajor.tag) {
     const after = at + headLength(bytes[at]!);
@@ -101,38 +101,38 @@ function afterSelfDescription(source: CborBytes, start: number): number {
 
 /** Reads an answer, or one message of a sequence. It reads the list of messages as soon as it finds it. */
 function walkRootMap(walk: Walk, start: number, merged: Map<string, unknown>): number {
-  const { source, columns } = walk;
-  const { bytes } = source;
+  const { cbor, columns } = walk;
+  const { bytes } = cbor;
   const mark = markOf(columns);
   const members = new Map<string, unknown>();
   let list = Number.POSITIVE_INFINITY;
-  let at = firstItemOf(source, start);
-  for (let left = headArgument(source.view, start); left !== 0; left--) {
+  let at = firstItemOf(cbor, start);
+  for (let left = headArgument(cbor.view, start); left !== 0; left--) {
     if (left < 0 && bytes[at] === cborInitial.break) {
       at++;
       break;
     }
     const keyAt = at;
-    at = checkItem(source, at);
+    at = checkItem(cbor, at);
     const key =
-      majorOf(bytes[keyAt]!) === cborMajor.text ? (decodeCheckedItem(source, keyAt) as string) : undefined;
+      majorOf(bytes[keyAt]!) === cborMajor.text ? (decodeCheckedItem(cbor, keyAt) as string) : undefined;
     if (key === undefined) throw new MalformedError('a map key that is not text', keyAt);
     if (members.has(key)) throw new MalformedError('the same key twice in a map', keyAt);
     const valueAt = at;
     const rank = messageLists.indexOf(key);
-    const listAt = rank < 0 ? at : afterSelfDescription(source, at);
+    const listAt = rank < 0 ? at : afterSelfDescription(cbor, at);
     if (rank >= 0 && listAt < bytes.length && majorOf(bytes[listAt]!) === cborMajor.array) {
       if (rank < list) {
         list = rank;
         backTo(columns, mark);
         at = walkMessages(walk, listAt);
-      } else at = skipItem(source, at);
+      } else at = skipItem(cbor, at);
       members.set(key, undefined);
     } else if (readMembers.has(key)) {
-      at = checkItem(source, at);
-      members.set(key, decodeCheckedItem(source, valueAt));
+      at = checkItem(cbor, at);
+      members.set(key, decodeCheckedItem(cbor, valueAt));
     } else {
-      at = skipItem(source, at);
+      at = skipItem(cbor, at);
       members.set(key, undefined);
     }
   }
@@ -145,10 +145,10 @@ function walkRootMap(walk: Walk, start: number, merged: Map<string, unknown>): n
 }
 
 function walkMessages(walk: Walk, start: number): number {
-  const { source } = walk;
-  const { bytes } = source;
-  let at = firstItemOf(source, start);
-  for (let left = headArgument(source.view, start); left !== 0; left--) {
+  const { cbor } = walk;
+  const { bytes } = cbor;
+  let at = firstItemOf(cbor, start);
+  for (let left = headArgument(cbor.view, start); left !== 0; left--) {
     if (left < 0 && bytes[at] === cborInitial.break) return at + 1;
     at = walkMessage(walk, at);
   }
@@ -156,12 +156,12 @@ function walkMessages(walk: Walk, start: number): number {
 }
 
 function walkMessage(walk: Walk, at: number): number {
-  const { source, columns, fast, names, defaultTable } = walk;
+  const { cbor, columns, fast, names, defaultTable } = walk;
   if (columns.count + columns.rejected.length >= limits.messagesPerBodyMax) throw tooManyMessages(at);
   const fastEnd = readMessage(fast, at);
   if (fastEnd >= 0) return fastEnd;
-  const end = skipItem(source, at);
-  const bytes = source.bytes.subarray(at, end);
+  const end = skipItem(cbor, at);
+  const bytes = cbor.bytes.subarray(at, end);
   let message: unknown;
   try {
     message = decodeCbor(bytes, { plainTags: true });

@@ -6,12 +6,12 @@ import { instant, plainNumber, seconds } from './explain-words.ts';
 import { type Day, lineFlagBits, type Span } from './explained-day.ts';
 import type { Boundary, Event, Segment, Sum } from './explained-schema.ts';
 
-/** A straight line of the index that reaches into the day: see explain/find_lines. */
+/** A straight line of the index that reaches into the day, and its part inside the day, from `from_ms` to `to_ms`: see explain/find_lines. */
 export type Line = {
-  t0: number;
-  c0: number;
-  t1: number;
-  c1: number;
+  begin_ms: number;
+  begin_wh: number;
+  end_ms: number;
+  end_wh: number;
   covered: boolean;
   flags: number;
   from_ms: number;
@@ -30,10 +30,10 @@ export type Line = {
   known_ms: number | null;
 };
 type MidnightAnchor = {
-  t0: number;
-  c0: number;
-  t1: number;
-  c1: number;
+  begin_ms: number;
+  begin_wh: number;
+  end_ms: number;
+  end_wh: number;
   midnight_ms: number;
   midnight_value: number;
 };
@@ -65,7 +65,7 @@ export function segmentsOf({ lines }: RegisterTrace, events: readonly Event[], d
     if (!line.covered) continue;
     const energyWh = line.to_rounded_wh - line.from_rounded_wh;
     const segment = segments.at(-1);
-    if (segment && segment.last.t1 === line.t0 && segment.last.c1 === line.c0) {
+    if (segment && segment.last.end_ms === line.begin_ms && segment.last.end_wh === line.begin_wh) {
       segment.last = line;
       segment.energyWh += energyWh;
     } else segments.push({ first: line, last: line, energyWh });
@@ -82,13 +82,13 @@ export function segmentsOf({ lines }: RegisterTrace, events: readonly Event[], d
 
 function beginningOf(line: Line, events: readonly Event[], { startMs }: Day): string {
   const joined = events.find(
-    ({ kind, to }) => ['reset', 'rollover', 'register_change'].includes(kind) && to === instant(line.t1),
+    ({ kind, to }) => ['reset', 'rollover', 'register_change'].includes(kind) && to === instant(line.end_ms),
   );
   if (joined) return joined.kind === 'register_change' ? 'the register was changed' : joined.kind;
-  if (events.some(({ kind, to }) => kind === 'rebase' && to === instant(line.t0))) return 'rebase';
-  if (line.t0 < startMs) return 'the day begins';
-  if (line.t0 === startMs) return line.c0 === 0 ? 'the day begins, at zero' : 'the day begins';
-  return line.c0 === 0 ? 'the register restarts' : 'readings begin';
+  if (events.some(({ kind, to }) => kind === 'rebase' && to === instant(line.begin_ms))) return 'rebase';
+  if (line.begin_ms < startMs) return 'the day begins';
+  if (line.begin_ms === startMs) return line.begin_wh === 0 ? 'the day begins, at zero' : 'the day begins';
+  return line.begin_wh === 0 ? 'the register restarts' : 'readings begin';
 }
 
 /** A bound of the day, and the line of the index that it cuts. */
@@ -103,7 +103,7 @@ interface Cut {
 
 /** The index at the start of the day. */
 export function startBoundary(trace: RegisterTrace, method: EnergyMethod, day: Day): Boundary {
-  const line = trace.lines.find(({ t0, t1 }) => t0 <= day.startMs && t1 > day.startMs);
+  const line = trace.lines.find(({ begin_ms, end_ms }) => begin_ms <= day.startMs && end_ms > day.startMs);
   const cut = line && {
     line,
     wh: line.from_wh,
@@ -112,12 +112,12 @@ export function startBoundary(trace: RegisterTrace, method: EnergyMethod, day: D
     powerWh: line.from_power_wh,
     knownMs: line.from_known_ms,
   };
-  return boundaryAt(day.startMs, cut, line?.t0 === day.startMs, { trace, method, day });
+  return boundaryAt(day.startMs, cut, line?.begin_ms === day.startMs, { trace, method, day });
 }
 
 /** The index at the end of the day. */
 export function endBoundary(trace: RegisterTrace, method: EnergyMethod, day: Day): Boundary {
-  const line = trace.lines.findLast(({ t0, t1 }) => t0 < day.endMs && t1 >= day.endMs);
+  const line = trace.lines.findLast(({ begin_ms, end_ms }) => begin_ms < day.endMs && end_ms >= day.endMs);
   const cut = line && {
     line,
     wh: line.to_wh,
@@ -126,13 +126,13 @@ export function endBoundary(trace: RegisterTrace, method: EnergyMethod, day: Day
     powerWh: line.to_power_wh,
     knownMs: line.to_known_ms,
   };
-  return boundaryAt(day.endMs, cut, line?.t1 === day.endMs, { trace, method, day });
+  return boundaryAt(day.endMs, cut, line?.end_ms === day.endMs, { trace, method, day });
 }
 
 function boundaryAt(
   atMs: UtcMs,
   cut: Cut | undefined,
-  exactly: boolean,
+  isExact: boolean,
   { trace, method, day }: { trace: RegisterTrace; method: EnergyMethod; day: Day },
 ): Boundary {
   const time = instant(atMs);
@@ -150,8 +150,8 @@ function boundaryAt(
     return { ...unknown, how: 'unknown', text };
   }
   const { line, wh: indexWh, roundedWh } = cut;
-  if (!line.covered && !exactly) {
-    const text = `nothing is known about the time from ${day.clock(line.t0)} to ${day.clock(line.t1)}`;
+  if (!line.covered && !isExact) {
+    const text = `nothing is known about the time from ${day.clock(line.begin_ms)} to ${day.clock(line.end_ms)}`;
     return { ...unknown, how: 'unknown', text };
   }
   const known = { ...unknown, indexWh, roundedWh };
@@ -160,13 +160,13 @@ function boundaryAt(
     return {
       ...known,
       how: 'daily_register',
-      before: { time: instant(anchor.t0), indexWh: anchor.c0 },
-      after: { time: instant(anchor.t1), indexWh: anchor.c1 },
-      text: `the daily register beside it showed ${plainNumber(anchor.c1 - anchor.midnight_value)} Wh at ${day.clock(anchor.t1)}, when this one stood at ${plainNumber(anchor.c1)} Wh: ${plainNumber(anchor.c1)} - ${plainNumber(anchor.c1 - anchor.midnight_value)}`,
+      before: { time: instant(anchor.begin_ms), indexWh: anchor.begin_wh },
+      after: { time: instant(anchor.end_ms), indexWh: anchor.end_wh },
+      text: `the daily register beside it showed ${plainNumber(anchor.end_wh - anchor.midnight_value)} Wh at ${day.clock(anchor.end_ms)}, when this one stood at ${plainNumber(anchor.end_wh)} Wh: ${plainNumber(anchor.end_wh)} - ${plainNumber(anchor.end_wh - anchor.midnight_value)}`,
     };
   }
-  if (exactly) {
-    return method === 'daily_energy' && atMs === line.t0 && line.c0 === 0
+  if (isExact) {
+    return method === 'daily_energy' && atMs === line.begin_ms && line.begin_wh === 0
       ? { ...known, how: 'restart', text: 'the register restarts every day' }
       : { ...known, how: 'reading', text: 'there is a reading at this instant' };
   }
@@ -178,12 +178,12 @@ function onLine(
   atMs: UtcMs,
   { line, share, powerWh, knownMs }: Cut,
 ): Pick<Boundary, 'how' | 'before' | 'after' | 'fraction' | 'power' | 'text'> {
-  const before = { time: instant(line.t0), indexWh: line.c0 };
-  const after = { time: instant(line.t1), indexWh: line.c1 };
-  const growth = `${plainNumber(line.c0)} + (${plainNumber(line.c1)} - ${plainNumber(line.c0)})`;
-  const [passed, all] = [seconds(atMs - line.t0), seconds(line.t1 - line.t0)];
+  const before = { time: instant(line.begin_ms), indexWh: line.begin_wh };
+  const after = { time: instant(line.end_ms), indexWh: line.end_wh };
+  const growth = `${plainNumber(line.begin_wh)} + (${plainNumber(line.end_wh)} - ${plainNumber(line.begin_wh)})`;
+  const [passed, all] = [seconds(atMs - line.begin_ms), seconds(line.end_ms - line.begin_ms)];
   if (share === null) {
-    const fraction = (atMs - line.t0) / (line.t1 - line.t0);
+    const fraction = (atMs - line.begin_ms) / (line.end_ms - line.begin_ms);
     return {
       how: 'interpolated',
       before,
@@ -206,13 +206,14 @@ function onLine(
     const [beforeWh, allWh] = [plainNumber(power.beforeWh), plainNumber(power.allWh)];
     const [known, knownAll] = [seconds(power.beforeMilliseconds), seconds(power.allMilliseconds)];
     const says = `by the power beside it ${beforeWh} of ${allWh} Wh came before`;
-    const grownWh = line.c1 - line.c0;
-    const evenWh = (grownWh * (line.t1 - line.t0 - power.allMilliseconds)) / (line.t1 - line.t0);
+    const grownWh = line.end_wh - line.begin_wh;
+    const evenWh =
+      (grownWh * (line.end_ms - line.begin_ms - power.allMilliseconds)) / (line.end_ms - line.begin_ms);
     if (grownWh - power.allWh > evenWh)
       return `${growth} x (${passed} - ${known} + ${knownAll} x ${beforeWh} / ${allWh}) / ${all}: ${says}; it is known for ${known} before and ${knownAll} in all, and the rest gets its even share`;
     if (power.allWh >= grownWh)
       return `${growth} x ${beforeWh} / ${allWh}: ${says}, and that explains all of the growth`;
-    return `${plainNumber(line.c0)} + ${beforeWh} + (${plainNumber(grownWh)} - ${allWh}) x (${passed} - ${known}) / (${all} - ${knownAll}): ${says}; time without power gets the rest`;
+    return `${plainNumber(line.begin_wh)} + ${beforeWh} + (${plainNumber(grownWh)} - ${allWh}) x (${passed} - ${known}) / (${all} - ${knownAll}): ${says}; time without power gets the rest`;
   }
 }
 
@@ -227,10 +228,14 @@ export function eventsOfLines(
   { clock }: Day,
 ): Event[] {
   const rebased = lines.filter(
-    ({ flags, t1 }) => flags & lineFlagBits.rebase && !stored.some(({ to }) => to === instant(t1)),
+    ({ flags, end_ms }) => flags & lineFlagBits.rebase && !stored.some(({ to }) => to === instant(end_ms)),
   );
   const marked = (kind: 'jitter' | 'carry_over', bit: number, text: (span: Span) => string) =>
-    joinSpans(lines.filter(({ flags }) => flags & bit).map(({ t0, t1 }) => ({ fromMs: t0, toMs: t1 }))).map(
+    joinSpans(
+      lines
+        .filter(({ flags }) => flags & bit)
+        .map(({ begin_ms, end_ms }) => ({ fromMs: begin_ms, toMs: end_ms })),
+    ).map(
       (span): Event => ({
         kind,
         from: instant(span.fromMs),
@@ -243,17 +248,17 @@ export function eventsOfLines(
     );
   return [
     ...rebased.map(
-      ({ t0, t1, c1 }): Event => ({
+      ({ begin_ms, end_ms, end_wh }): Event => ({
         kind: 'rebase',
-        from: instant(t0),
-        to: instant(t1),
+        from: instant(begin_ms),
+        to: instant(end_ms),
         valueBefore: null,
-        valueAfter: c1,
+        valueAfter: end_wh,
         energyWh: 0,
         text:
           method === 'daily_energy'
-            ? `its value at ${clock(t1)} does not continue the value at ${clock(t0)} and is impossible since midnight: no energy`
-            : `drifted by ${clock(t1)}: small falls together are more than its jitter; the high-water mark was lowered to ${plainNumber(c1)} Wh: no energy`,
+            ? `its value at ${clock(end_ms)} does not continue the value at ${clock(begin_ms)} and is impossible since midnight: no energy`
+            : `drifted by ${clock(end_ms)}: small falls together are more than its jitter; the high-water mark was lowered to ${plainNumber(end_wh)} Wh: no energy`,
       }),
     ),
     ...marked(
@@ -270,12 +275,12 @@ export function eventsOfLines(
     ...midnightAnchors.map(
       (one): Event => ({
         kind: 'midnight',
-        from: instant(one.t0),
-        to: instant(one.t1),
-        valueBefore: one.c0,
-        valueAfter: one.c1,
+        from: instant(one.begin_ms),
+        to: instant(one.end_ms),
+        valueBefore: one.begin_wh,
+        valueAfter: one.end_wh,
         energyWh: 0,
-        text: `silent from ${clock(one.t0)} to ${clock(one.t1)}; a daily register shows that it was at ${plainNumber(one.midnight_value)} Wh at midnight`,
+        text: `silent from ${clock(one.begin_ms)} to ${clock(one.end_ms)}; a daily register shows that it was at ${plainNumber(one.midnight_value)} Wh at midnight`,
       }),
     ),
   ];

@@ -187,10 +187,10 @@ function isRegister(method: EnergyMethod): boolean {
 
 /** Adds notes to readings of a register that the index does not use as they are. */
 function annotate(readings: readonly ExplainedReading[], lines: readonly Line[]): ExplainedReading[] {
-  const ending = firstBy(lines, ({ t1 }) => t1);
+  const ending = firstBy(lines, ({ end_ms }) => end_ms);
   const beginning = firstBy(
     lines.filter(({ flags }) => (flags & lineFlagBits.joined) === 0),
-    ({ t0 }) => t0,
+    ({ begin_ms }) => begin_ms,
   );
   return readings.map((reading) => {
     if (reading.fate !== 'used' || reading.value === null) return reading;
@@ -199,12 +199,12 @@ function annotate(readings: readonly ExplainedReading[], lines: readonly Line[])
     if (!line) {
       // The first one has no line that ends at it.
       const first = beginning.get(atMs);
-      const held = first?.covered && first.c0 > reading.value;
-      return held ? { ...reading, reason: 'jitter', indexWh: first.c0 } : reading;
+      const held = first?.covered && first.begin_wh > reading.value;
+      return held ? { ...reading, reason: 'jitter', indexWh: first.begin_wh } : reading;
     }
     const reason =
       line.flags & lineFlagBits.jitter ? 'jitter' : line.flags & lineFlagBits.carryOver ? 'carry_over' : null;
-    return { ...reading, reason, indexWh: line.c1 === reading.value ? null : line.c1 };
+    return { ...reading, reason, indexWh: line.end_wh === reading.value ? null : line.end_wh };
   });
 }
 

@@ -64,7 +64,7 @@ export function createInputs(options: InputsOptions): Inputs {
     const wanted = wantedInputs();
     if (wanted.size === 0 && running.size === 0) return;
     try {
-      const mayRun = await claim.isHeld();
+      const mayRun = await claim.hold();
       for (const [key, input] of running) {
         const next = mayRun ? wanted.get(key) : undefined;
         if (next && isSame(input, next)) continue;

@@ -76,40 +76,40 @@ export function keepConnected(options: {
     if (isClosed) return;
     events.disconnected(reason);
     // Many clients of a broker that has restarted must not come at the same time.
-    stopRetry = startTimer(retryMs * (0.5 + Math.random() / 2), open);
+    stopRetry = startTimer(retryMs * (0.5 + Math.random() / 2), connectAgain);
     retryMs = Math.min(RETRY_MS_MAX, retryMs * 2);
   }
-  function open(): void {
+  function connectAgain(): void {
     const connected = () => {
       retryMs = RETRY_MS_MIN;
       events.connected();
     };
     try {
-      client = openOnce(options, { ...events, connected, disconnected });
+      client = openConnection(options, { ...events, connected, disconnected });
     } catch (error) {
       // A certificate that cannot be read.
       disconnected(errorMessage(error));
     }
   }
-  open();
+  connectAgain();
   return {
     async close() {
       isClosed = true;
       stopRetry();
-      const open = client;
-      if (open === undefined) return;
-      const ended = new Promise<void>((resolve) => open.end(false, () => resolve()));
+      const current = client;
+      if (current === undefined) return;
+      const ended = new Promise<void>((resolve) => current.end(false, () => resolve()));
       const { promise: late, resolve } = Promise.withResolvers<void>();
       const stopTimer = startTimer(CLOSE_MS, resolve);
       await Promise.race([ended, late]);
       stopTimer();
-      open.stream.destroy();
+      current.stream.destroy();
     },
   };
 }
 
 /** One connection. `disconnected` is called once. */
-function openOnce(
+function openConnection(
   { settings, clientId, filters, startTimer }: Omit<Parameters<typeof keepConnected>[0], 'events'>,
   events: BrokerEvents,
 ): MqttClient {

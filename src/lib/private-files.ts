@@ -6,10 +6,10 @@ export const readerNames = ['owner', 'group', 'everyone'] as const;
 export type Readers = (typeof readerNames)[number];
 
 /** The permissions that new files and folders do not get. Other users never can write. */
-const taken: Readonly<Record<Readers, number>> = { owner: 0o077, group: 0o027, everyone: 0o022 };
+const withheld: Readonly<Record<Readers, number>> = { owner: 0o077, group: 0o027, everyone: 0o022 };
 
-/** The umask at the start of the process. */
-let given: number | undefined;
+/** Undefined until `keepFilesPrivate` has changed it. */
+let umaskAtStart: number | undefined;
 
 /**
  * Restricts all files and folders that this process writes from now on, also files of libraries (DuckDB, LMDB). Keys and tokens are always
@@ -18,22 +18,22 @@ let given: number | undefined;
 export function keepFilesPrivate(readers: Readers): void {
   // The umask belongs to the whole process, and only the main thread may set it.
   if (!isMainThread) return;
-  given ??= process.umask(taken[readers]);
-  process.umask(given | taken[readers]);
+  umaskAtStart ??= process.umask(withheld[readers]);
+  process.umask(umaskAtStart | withheld[readers]);
 }
 
 /** The mode of a delivered file outside of the data folder: by the umask at the start. */
 export function handedOverMode(): number {
-  return 0o666 & ~(given ?? 0o022);
+  return 0o666 & ~(umaskAtStart ?? 0o022);
 }
 
 /** The mode of a new data folder. */
 export function folderMode(readers: Readers): number {
-  return 0o777 & ~taken[readers];
+  return 0o777 & ~withheld[readers];
 }
 
 /** @returns the excess permissions of a folder, as `0755`; undefined if there are none */
 export function tooOpenMode(folder: string, readers: Readers): string | undefined {
   const mode = statSync(folder).mode & 0o777;
-  return (mode & taken[readers]) === 0 ? undefined : `0${mode.toString(8)}`;
+  return (mode & withheld[readers]) === 0 ? undefined : `0${mode.toString(8)}`;
 }

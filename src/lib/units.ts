@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
+
 /**
  * Quantities with units: `10 kW`, `100 Wh`, `15m`. SI prefixes are case-sensitive: 1 mWh is a billionth of 1 MWh.
  */
@@ -21,11 +23,11 @@ const POWER_W: Readonly<Record<string, number>> = { mW: 1e-3, W: 1, kW: 1e3, MW:
 
 const DURATION_MS: Readonly<Record<string, number>> = {
   ms: 1,
-  s: 1e3,
-  m: 60e3,
-  min: 60e3,
-  h: 3600e3,
-  d: 86_400e3,
+  s: SECOND_MS,
+  m: MINUTE_MS,
+  min: MINUTE_MS,
+  h: HOUR_MS,
+  d: DAY_MS,
 };
 
 export type Dimension = 'energy' | 'power' | 'duration';

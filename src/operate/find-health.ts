@@ -45,27 +45,27 @@ function finding(
 }
 
 function workerFindings({ state, updatedAtMs, troubles }: WorkgroupState): StatusFinding[] {
-  const lasting = troubles.map(({ stage, message, sinceMs }) =>
+  const findings = troubles.map(({ stage, message, sinceMs }) =>
     finding('bad', stage === 'export' || stage === 'input' ? stage : 'stage', message, { sinceMs }),
   );
   if (state === 'never run')
     return [
-      ...lasting,
+      ...findings,
       finding('bad', 'worker', 'no worker has run for this workgroup yet; start one with "wattline up"'),
     ];
   if (state === 'stopped') {
     const message = 'no worker runs for this workgroup, so new messages are not read; start one';
-    return [...lasting, finding('bad', 'worker', message, { sinceMs: updatedAtMs })];
+    return [...findings, finding('bad', 'worker', message, { sinceMs: updatedAtMs })];
   }
-  return lasting;
+  return findings;
 }
 
 function stageFindings(state: WorkgroupState): StatusFinding[] {
   if (state.state === 'stopped') return [];
   const failing = stages.flatMap((stage) => {
     const { lastError, failingSinceMs } = state[stage];
-    const isLasting = state.troubles.some((one) => one.stage === stage);
-    if (!lastError || isLasting) return [];
+    const isTrouble = state.troubles.some((one) => one.stage === stage);
+    if (!lastError || isTrouble) return [];
     return [finding('attention', 'stage', `${stage}: ${lastError.message}`, { sinceMs: failingSinceMs })];
   });
   const { lagSeconds } = state;

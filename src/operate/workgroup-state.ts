@@ -99,7 +99,7 @@ async function readState(
     ? { imports: heldBySomebody(elsewhere.status.imports ?? []), newestImports: [] }
     : await readImports(source, workgroup, status, withEffects);
   const nowMs = clock.now();
-  const lasting = [
+  const outside = [
     ...inputs,
     ...storageTroubles(config, workgroupId, nowMs),
     ...(elsewhere ? [] : workerTroubles(config, workers, workgroupId, nowMs)),
@@ -110,7 +110,7 @@ async function readState(
   const problem = [unreadable ?? [], unlisted ?? []].flat();
   if (!status) {
     const none = { ...emptyStatus(workgroupId, 0), ...facts, exports, problems: warnings };
-    return { ...none, troubles: [...lasting, ...problem], state: 'never run' };
+    return { ...none, troubles: [...outside, ...problem], state: 'never run' };
   }
   const isHibernated = status.isHibernated === true && (elsewhere !== undefined || workers.kind === 'living');
   const isWritten = isFresh(status, nowMs) && (elsewhere?.status !== undefined || isWrittenByLiving);
@@ -118,7 +118,7 @@ async function readState(
   // The last state of a stopped worker is not current.
   const own = isRunning ? (status.troubles ?? []) : [];
   // A stopped process has written that everything is well.
-  const troubles = [...lasting, ...own, ...(own.length > 0 ? [] : problem)];
+  const troubles = [...outside, ...own, ...(own.length > 0 ? [] : problem)];
   const isFailing = troubles.length > 0 || stages.some((stage) => status[stage].lastError);
   return {
     ...status,

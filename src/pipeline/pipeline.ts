@@ -17,7 +17,7 @@ export interface Pipeline {
   /** Removes what was prepared. Does nothing without it. */
   discard(workgroupId: string): Promise<void>;
   /** Opens a workgroup's shard and takes it over from its last owner. */
-  open(assignment: Assignment): Promise<OpenedShard>;
+  open(assignment: Assignment): Promise<ShardOwnership>;
   /**
    * Runs an operation on an open shard.
    * @param transfer buffers that move to the thread without a copy
@@ -36,8 +36,8 @@ export interface Pipeline {
   close(): Promise<void>;
 }
 
-/** `bucket` is undefined if no bucket is configured. */
-export interface OpenedShard {
+/** As what a shard was opened. `bucket` is undefined if no bucket is configured. */
+export interface ShardOwnership {
   epoch: bigint;
   bucket?: BucketState;
 }
@@ -114,7 +114,7 @@ export function createPipeline(options: { logLevel: string; logger: Logger }): P
     },
     async open(assignment) {
       thread ??= start();
-      return (await send(thread, { kind: 'open', assignment })) as OpenedShard;
+      return (await send(thread, { kind: 'open', assignment })) as ShardOwnership;
     },
     async run(workgroupId, operation, args, transfer, signal) {
       if (!thread) throw new TransientError('ShardNotOpen', `the warehouse of ${workgroupId} is not open`);

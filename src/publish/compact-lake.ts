@@ -95,13 +95,13 @@ function closed(files: readonly LakeFile[], dataset: DatasetName, kind: PeriodKi
   return [...groups]
     .filter(([, group]) => {
       const period = widen(group[0]!.period, kind);
-      const quiet = group.every(({ createdAtMs }) => nowMs - createdAtMs >= QUIET_MS);
-      const mixed = group.some((file) => file.period !== group[0]!.period);
+      const isQuiet = group.every(({ createdAtMs }) => nowMs - createdAtMs >= QUIET_MS);
+      const isMixed = group.some((file) => file.period !== group[0]!.period);
       return (
         group.length > 1 &&
         isOver(period, nowMs) &&
-        quiet &&
-        (!mixed || dataset !== 'messages' || sizeOf(group) <= MERGED_BYTES_MAX)
+        isQuiet &&
+        (!isMixed || dataset !== 'messages' || sizeOf(group) <= MERGED_BYTES_MAX)
       );
     })
     .map(([folder, group]) => mergeOf(dataset, folder, widen(group[0]!.period, kind), group));
@@ -142,7 +142,7 @@ export async function compactLake(
   if (!head || merges.length === 0 || options.dryRun) return { kind: 'unchanged', merges };
 
   const staged: StagedFile[] = [];
-  let committing = false;
+  let isCommitting = false;
   let commit: Commit;
   try {
     const added = await mergeFiles(shard, paths, head, merges, staged, { nowMs: startedMs, signal });
@@ -160,14 +160,14 @@ export async function compactLake(
       files,
     };
     await planCommit(shard, commit);
-    committing = true;
+    isCommitting = true;
     await createCommit(paths, commit);
     await shard.transaction((connection) => storePublication(connection, 'published', commit), {
       isQuiet: true,
     });
   } catch (error) {
     forgetLake(shard, lake);
-    if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);
+    if (!isCommitting || isPublishConflict(error)) await discardFiles(paths, staged);
     throw error;
   }
   adoptCommit(lake, commit);

@@ -61,7 +61,7 @@ export async function findPieces(
     if (!Object.hasOwn(marks, dataset)) {
       throw new TerminalError(
         'UnknownDataset',
-        `dirty_partition names a dataset "${dataset}" that the lake has not`,
+        `dirty_partition names a dataset "${dataset}" that the lake does not have`,
       );
     }
     marks[dataset as keyof typeof marks].add(partition);
@@ -74,7 +74,7 @@ export async function findPieces(
     ...(await findByMonth(connection, 'daily_energy', head, marks.daily_energy)),
     ...(await findByMonth(connection, 'daily_energy_version', head, marks.daily_energy_version)),
     ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
-    ...(await findQuarantine(connection, head, state, marks.quarantine.size > 0)),
+    ...(await findQuarantine(connection, head, state, { isRewritten: marks.quarantine.size > 0 })),
     ...(await findWhole(connection, head, isDeclared)),
   ];
 }
@@ -185,15 +185,15 @@ async function findByMonth(
   return pieces;
 }
 
-/** Messages of new batches become new files by month of quarantine. All files are written again only if messages left the quarantine. */
+/** Messages of new batches become new files by month of quarantine. @param isRewritten true if messages left the quarantine, so all its files are written again */
 async function findQuarantine(
   connection: DuckDBConnection,
   head: Commit | undefined,
   state: WarehouseState,
-  marked: boolean,
+  { isRewritten }: { isRewritten: boolean },
 ): Promise<Piece[]> {
   const marks = {
-    after_batch_id: marked ? -1n : BigInt(head?.batchId ?? -1),
+    after_batch_id: isRewritten ? -1n : BigInt(head?.batchId ?? -1),
     through_batch_id: state.batchId,
   };
   if (marks.after_batch_id === marks.through_batch_id) return [];
@@ -202,7 +202,7 @@ async function findQuarantine(
     'publish/count_quarantine',
     marks,
   );
-  const old = marked ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();
+  const old = isRewritten ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();
   const counts = new Map(found.map(({ month, row_count }) => [month, row_count]));
   return [...new Set([...counts.keys(), ...old.keys()])].sort().map((month) => ({
     dataset: 'quarantine',

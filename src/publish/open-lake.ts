@@ -52,7 +52,7 @@ export async function openLake(
   const known = await lakes.get(paths.root);
   if (known) {
     refuseLostWarehouse(shard, known);
-    if (isThere(paths, known.head)) return known;
+    if (isAsKnown(paths, known.head)) return known;
     lakes.delete(paths.root);
   }
   let opening = lakes.get(paths.root);
@@ -110,8 +110,8 @@ function refuseLostWarehouse(shard: PublishShard, lake: OpenLake): void {
   );
 }
 
-/** True if the lake on the disk is the one in memory. A few calls, whatever its size. */
-function isThere(paths: LakePaths, head: Commit | undefined): boolean {
+/** True if the lake on the disk is the one in memory. It takes at most two calls of the file system. */
+function isAsKnown(paths: LakePaths, head: Commit | undefined): boolean {
   if (head) return existsSync(commitPath(paths, head.sequence));
   return existsSync(paths.commits) && !existsSync(commitPath(paths, 1));
 }

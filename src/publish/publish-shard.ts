@@ -10,10 +10,10 @@ export interface PublishShard {
   /** A separate connection. The caller closes it. */
   connect(): Promise<DuckDBConnection>;
   /** Runs `work` in a transaction, and rolls back if it throws. `isQuiet`: it writes nothing that a roll-up reads. @throws StaleOwnerError */
-  transaction<T>(
-    work: (connection: DuckDBConnection) => Promise<T>,
+  transaction<Result>(
+    work: (connection: DuckDBConnection) => Promise<Result>,
     options?: { isQuiet?: boolean },
-  ): Promise<T>;
+  ): Promise<Result>;
   /** See `Shard.withAllThreads`. */
-  withAllThreads<T>(work: () => Promise<T>): Promise<T>;
+  withAllThreads<Result>(work: () => Promise<Result>): Promise<Result>;
 }

@@ -116,7 +116,7 @@ async function commitChanges(
   const state = await readState(connection, declared);
   const pieces = await findPieces(connection, head, state, { isDeclared, nowMs });
   const staged: StagedFile[] = [];
-  let committing = false;
+  let isCommitting = false;
   try {
     const replace = () => replaceFiles(connection, publication, pieces, staged);
     const rows = pieces.reduce((sum, piece) => sum + piece.rows, 0);
@@ -126,7 +126,7 @@ async function commitChanges(
     if (files) {
       commit = await describeCommit(connection, publication, state, files);
       await planCommit(shard, commit);
-      committing = true;
+      isCommitting = true;
       await createCommit(paths, commit);
       await storePublication(connection, 'published', commit);
     }
@@ -137,14 +137,14 @@ async function commitChanges(
     return { inputs, commit };
   } catch (error) {
     // Files that a commit may name stay after a failure.
-    if (!committing || isPublishConflict(error)) await discardFiles(paths, staged);
+    if (!isCommitting || isPublishConflict(error)) await discardFiles(paths, staged);
     throw error;
   }
 }
 
 /**
- * True if messages were rolled up since the newest generation. If they brought no energy, no file changes. But who waits for their offset must see that
- * their energy is complete.
+ * True if messages were rolled up since the newest generation. If they brought no energy, no file changes. But a caller that waits for
+ * their offset must see that their energy is complete.
  */
 function completesHead(head: Commit | undefined, { rolledUpBatchId }: WarehouseState): boolean {
   return head !== undefined && rolledUpBatchId > BigInt(head.rolledUpBatchId);

@@ -12,7 +12,7 @@ export interface RedisLease {
    * @returns true if this process has the lease
    * @throws TransientError if Redis does not answer; then nobody knows who has it
    */
-  isHeld(): Promise<boolean>;
+  hold(): Promise<boolean>;
   /** Gives the lease up, so that another process can take it at once. */
   release(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export function createRedisLease({ redis, key, leaseMs = LEASE_MS, clock }: Redi
   return {
     key,
     holder,
-    async isHeld() {
+    async hold() {
       const waitMs = state === 'held' ? leaseMs / 5 : leaseMs / 3;
       if (elapsedOf(clock) - askedAtMs < waitMs) return state === 'held';
       const mayTake = state === 'taken' ? 0 : 1;

@@ -25,7 +25,7 @@ export interface LocalLakeOptions {
    */
   hasPublished?: (workgroupId: string) => boolean;
   /** True for reads that take minutes: uses the newest generation that stays for an hour. It is at most `pipeline.currentEvery` old. */
-  isLasting?: boolean;
+  isForLongReads?: boolean;
 }
 
 export interface QueryOptions {
@@ -163,7 +163,7 @@ export function createLocalLake(options: LocalLakeOptions): LakeSource {
       const generation =
         last?.generation.commit === newest ? last.generation : localGeneration(paths, newest);
       known.set(workgroupId, { generation, seenAtMs });
-      if (!options.isLasting) return generation;
+      if (!options.isForLongReads) return generation;
       const before = lasting.get(workgroupId);
       const found = await findLastingGeneration(paths, before?.commit);
       if (!found) return generation;

@@ -35,7 +35,7 @@ export async function bindSettings(
   context: RollUpContext,
   workgroup: WorkgroupConfig,
   messagesMax: number,
-): Promise<{ next: NextBatches; restated: Restatement | undefined }> {
+): Promise<{ next: NextBatches; restatement: Restatement | undefined }> {
   const { connection } = context;
   const look = () => readRow<NextBatches>(context, 'next_batches', { messages_max: messagesMax });
   const settings = settingsOf(workgroup);
@@ -44,15 +44,15 @@ export async function bindSettings(
     const next = await look();
     const { streams, sources } = next;
     if (known.settings === settings && known.streams === streams && known.sources === sources)
-      return { next, restated: undefined };
+      return { next, restatement: undefined };
   }
   bound.delete(connection);
-  const restated = await bindStreams(connection, workgroup);
+  const restatement = await bindStreams(connection, workgroup);
   const next = await look();
   const { streams, sources } = next;
   // After a restatement they are not kept, because the next roll-up must not restate again.
-  if (restated === undefined) bound.set(connection, { settings, streams, sources });
-  return { next, restated };
+  if (restatement === undefined) bound.set(connection, { settings, streams, sources });
+  return { next, restatement };
 }
 
 const texts = new WeakMap<WorkgroupConfig, string>();

@@ -41,7 +41,7 @@ export async function bindStreams(
   await createSettings(connection);
   const stored = await query<StoredStream>(connection, 'rollup/list_stored_streams');
   const known = new Map(stored.map((row) => [row.identity, row]));
-  let restated: Restatement | undefined = (await declareSources(connection, workgroup))
+  let restatement: Restatement | undefined = (await declareSources(connection, workgroup))
     ? 'configuration'
     : undefined;
   for (const [position, stream] of workgroup.energyStreams.entries()) {
@@ -63,7 +63,7 @@ export async function bindStreams(
       const change = changeOf(row.settings, settings);
       if (hasOtherRules(row.settings))
         await query(connection, 'rollup/delete_stream_quarters', { stream_id: row.stream_id });
-      if (restated === undefined || restated === 'rules' || change === 'zone') restated = change;
+      if (restatement === undefined || restatement === 'rules' || change === 'zone') restatement = change;
       await query(connection, 'rollup/update_stream', { stream_id: row.stream_id, settings });
       await query(connection, 'rollup/mark_stream_restated', { stream_id: row.stream_id });
     }
@@ -71,13 +71,13 @@ export async function bindStreams(
   }
   for (const gone of known.values()) {
     if (gone.settings === null) continue;
-    if (restated !== 'zone') restated = 'configuration';
+    if (restatement !== 'zone') restatement = 'configuration';
     await query(connection, 'rollup/delete_stream_intervals', { stream_id: gone.stream_id });
     // It can have given silences of lifetime registers their shape, so these are computed again.
     await query(connection, 'rollup/mark_lifetime_streams_restated');
     await query(connection, 'rollup/update_stream', { stream_id: gone.stream_id, settings: null });
   }
-  return restated;
+  return restatement;
 }
 
 function hasOtherRules(before: string | null): boolean {

@@ -68,7 +68,7 @@ type WideningStatement = 'request_changed_limits' | 'request_changed_events' | '
 async function widenScope(context: RollUpContext, question: WideningStatement): Promise<PairedScope> {
   await run(context, question);
   const scope = (await findScope(context))!;
-  return { scope, leastPowerW: await findPairs(context, scope, false) };
+  return { scope, leastPowerW: await findPairs(context, scope, { needsAll: false }) };
 }
 
 /**
@@ -81,22 +81,27 @@ async function pairAndLearn(
   { hasLearnt, pendingBudget }: ComputeOptions,
 ): Promise<PairedScope | undefined> {
   const learns = scope.learns && !hasLearnt;
-  const leastPowerW = await findPairs(context, scope, learns);
+  const leastPowerW = await findPairs(context, scope, { needsAll: learns });
   const learnt = learns ? await learnLimits(context, scope) : 'same';
   const hasMoved = learnt === 'beyond the scope';
   const deferred = pendingBudget && (await deferDevices(context, scope, hasMoved, pendingBudget));
   const left = deferred ? deferred.left : scope;
   if (left === undefined) return undefined;
   if (hasMoved && !deferred?.isTooMuch) return widenScope(context, 'request_changed_limits');
-  if (left !== scope) return { scope: left, leastPowerW: await findPairs(context, left, false) };
+  if (left !== scope)
+    return { scope: left, leastPowerW: await findPairs(context, left, { needsAll: false }) };
   return { scope, leastPowerW: learnt === 'in scope' ? await findLeastPower(context) : leastPowerW };
 }
 
-/** Sorts the readings in scope into pairs. @returns the lowest limit (W) of the registers in scope; null if there is no register with a limit */
+/**
+ * Sorts the readings in scope into pairs.
+ * @param needsAll true if also pairs that only grow are needed, from which limits are learnt
+ * @returns the lowest limit (W) of the registers in scope; null if there is no register with a limit
+ */
 export async function findPairs(
   context: RollUpContext,
   { bounds }: Scope,
-  needsAll: boolean,
+  { needsAll }: { needsAll: boolean },
 ): Promise<number | null> {
   await run(context, 'load_day_limits', bounds);
   const leastPowerW = await findLeastPower(context);

@@ -16,16 +16,16 @@ import { omitSeries, type SeriesKey } from './set-aside.ts';
 export interface ComputeTouchedOptions {
   workgroup: WorkgroupConfig;
   /** The changed settings; undefined if none has changed. */
-  restated: Restatement | undefined;
+  restatement: Restatement | undefined;
   /** True if series that were set aside are computed again. */
-  retries: boolean;
+  isRetry: boolean;
   indexAll: boolean;
   /** A trial chooses the touched series that it omits. */
   attempt: { omitSeries?: (touched: readonly SeriesKey[]) => readonly SeriesKey[] };
   /** True if devices wait for new limits. */
   hasPending: boolean;
   /** True if this call computes only waiting devices. */
-  onlyPending: boolean;
+  isPendingOnly: boolean;
   pendingBudget: PendingBudget;
 }
 
@@ -38,9 +38,10 @@ export async function computeTouched(
   context: RollUpContext,
   options: ComputeTouchedOptions,
 ): Promise<boolean> {
-  const { workgroup, restated, retries, indexAll, attempt, hasPending, onlyPending, pendingBudget } = options;
-  const isRestated = restated !== undefined;
-  await run(context, 'find_rules', { all: isRestated || retries });
+  const { workgroup, restatement, isRetry, indexAll, attempt, hasPending, isPendingOnly, pendingBudget } =
+    options;
+  const isRestated = restatement !== undefined;
+  await run(context, 'find_rules', { all: isRestated || isRetry });
   await prepareTemporaryTables(context);
   const hasRegisterChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
   await runIf(hasRegisterChanges, context, 'find_register_changes');
@@ -48,26 +49,26 @@ export async function computeTouched(
     await run(context, 'delete_outdated_quarters');
     await run(context, 'delete_outdated_days');
   }
-  if (onlyPending) await touchPending(context);
+  if (isPendingOnly) await touchPending(context);
   else await run(context, 'find_touched', { is_restated: isRestated, beside: !context.isAlone });
-  if (hasPending && !onlyPending) {
+  if (hasPending && !isPendingOnly) {
     await run(context, 'add_pending_touched');
     await run(context, 'apply_pending_reach');
   }
-  if (retries) await run(context, 'touch_retried_series');
+  if (isRetry) await run(context, 'touch_retried_series');
   if (context.omitsSeries) {
     const touched = await readRows<SeriesKey>(context, 'list_touched_series');
     await omitSeries(context, attempt.omitSeries?.(touched) ?? []);
   }
-  if (onlyPending) await loadPendingLimits(context);
+  if (isPendingOnly) await loadPendingLimits(context);
   const found = await findStretches(context);
-  const touched = onlyPending ? asOneStretch(found) : found;
+  const touched = isPendingOnly ? asOneStretch(found) : found;
   for (const stretch of touched.stretches) {
     await computeStretch(context, stretch, touched, {
       isRestated,
       indexAll,
-      hasLearnt: onlyPending,
-      ...(!onlyPending && !isRestated && { pendingBudget }),
+      hasLearnt: isPendingOnly,
+      ...(!isPendingOnly && !isRestated && { pendingBudget }),
     });
   }
   // The table can still have the days of the roll-up before.

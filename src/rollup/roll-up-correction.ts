@@ -54,12 +54,12 @@ export async function rollUpCorrection(
     nowMs: BigInt(nowMs),
     batchId,
     arrivedAfterId: batchId,
-    restated: undefined,
+    restatement: undefined,
     cause: 'correction',
     effects,
-    corrected: true,
-    declares: true,
-    several: true,
+    mayBeCorrected: true,
+    hasDeclaredSources: true,
+    hasSeveralSeries: true,
   });
   return effects;
 }

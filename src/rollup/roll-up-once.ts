@@ -85,16 +85,17 @@ async function runChapters(
     runAll,
     isAlone,
   };
-  const { next, restated } = await bindSettings(context, workgroup, attempt.messagesMax);
-  const planned = planWork(next, restated);
-  const { batchId, onlyPending, hasNew, hasSetAside } = planned;
+  const { next, restatement } = await bindSettings(context, workgroup, attempt.messagesMax);
+  const planned = planWork(next, restatement);
+  const { batchId, isPendingOnly, hasNew, hasSetAside } = planned;
   attempt.batches = planned.batches;
-  const retries = hasSetAside && !onlyPending && (await releaseRetried(context)) > 0;
-  const work = { ...planned, retries };
-  const isIdle = !onlyPending && !hasNew && restated === undefined && !retries;
+  const isRetry = hasSetAside && !isPendingOnly && (await releaseRetried(context)) > 0;
+  const work = { ...planned, isRetry };
+  const isIdle = !isPendingOnly && !hasNew && restatement === undefined && !isRetry;
   const compute = () => computeChanges(context, options, attempt, work);
   // Changed settings and waiting devices touch readings of any time.
-  const isMuch = restated !== undefined || onlyPending || retries || (next.messages ?? 0n) >= MANY_MESSAGES;
+  const isMuch =
+    restatement !== undefined || isPendingOnly || isRetry || (next.messages ?? 0n) >= MANY_MESSAGES;
   const changed = isIdle ? nothingChanged : await (isMuch ? shard.withAllThreads(compute) : compute());
   await storeProgress(context, work, runAll);
   await closeDays(context, options, { isWaiting: changed.isWaiting, closedBefore: attempt.closedBefore });
@@ -116,41 +117,41 @@ interface Work {
   batches: number;
   /** True if the batches have messages. */
   hasNew: boolean;
-  /** True if devices wait for new limits; onlyPending: this call computes only such devices, and reads no batch. */
+  /** True if devices wait for new limits; isPendingOnly: this call computes only such devices, and reads no batch. */
   hasPending: boolean;
-  onlyPending: boolean;
+  isPendingOnly: boolean;
   /** True if messages of the lake are read again. */
-  archived: boolean;
+  hasArchived: boolean;
   /** True if there are corrections. */
-  corrected: boolean;
-  /** True if series are set aside; retries: some of them are computed again. */
+  mayBeCorrected: boolean;
+  /** True if series are set aside; isRetry: some of them are computed again. */
   hasSetAside: boolean;
-  retries: boolean;
+  isRetry: boolean;
   /** The changed settings; undefined if none has changed. */
-  restated: Restatement | undefined;
+  restatement: Restatement | undefined;
 }
 
 /** Waiting devices come first, and a call for them reads no batch. But if settings have changed, everything is computed at once. */
-function planWork(next: NextBatches, restated: Restatement | undefined): Omit<Work, 'retries'> {
-  const { archived, has_pending: hasPending } = next;
+function planWork(next: NextBatches, restatement: Restatement | undefined): Omit<Work, 'isRetry'> {
+  const { archived: hasArchived, has_pending: hasPending } = next;
   const newestId = next.newest_id ?? -1n;
   const afterBatchId = next.all_taken_id ?? -1n;
-  const onlyPending = hasPending && restated === undefined;
+  const isPendingOnly = hasPending && restatement === undefined;
   const hasSetAside = next.set_aside > 0n;
   return {
     afterBatchId,
-    batchId: onlyPending ? afterBatchId : (next.batch_id ?? newestId),
+    batchId: isPendingOnly ? afterBatchId : (next.batch_id ?? newestId),
     newestId,
     // The readings of waiting devices came with earlier batches.
-    arrivedAfterId: onlyPending ? -1n : (next.any_taken_id ?? -1n),
-    batches: onlyPending ? 0 : Number(next.batches),
-    hasNew: !onlyPending && Number(next.messages ?? 0n) > 0,
+    arrivedAfterId: isPendingOnly ? -1n : (next.any_taken_id ?? -1n),
+    batches: isPendingOnly ? 0 : Number(next.batches),
+    hasNew: !isPendingOnly && Number(next.messages ?? 0n) > 0,
     hasPending,
-    onlyPending,
-    archived,
-    corrected: next.corrections > 0n,
+    isPendingOnly,
+    hasArchived,
+    mayBeCorrected: next.corrections > 0n,
     hasSetAside,
-    restated,
+    restatement,
   };
 }
 
@@ -172,51 +173,63 @@ async function computeChanges(
   work: Work,
 ): Promise<Changes> {
   const { workgroup, closeAfterMs, indexAll = false } = options;
-  const { afterBatchId, batchId, arrivedAfterId, hasPending, onlyPending, corrected, retries, restated } =
-    work;
+  const {
+    afterBatchId,
+    batchId,
+    arrivedAfterId,
+    hasPending,
+    isPendingOnly,
+    mayBeCorrected,
+    isRetry,
+    restatement,
+  } = work;
   const nowMs = BigInt(options.clock.now());
   const readingsMax = options.movedReadingsMax ?? MOVED_READINGS_MAX;
   let stored: NewReadingsCount = { readings: 0, rejected: 0 };
-  if (onlyPending) await loadPending(context, readingsMax);
+  if (isPendingOnly) await loadPending(context, readingsMax);
   else
-    stored = await storeNewReadings(context, { ...work, nowMs, rejudges: restated !== undefined || retries });
+    stored = await storeNewReadings(context, {
+      ...work,
+      nowMs,
+      rejudges: restatement !== undefined || isRetry,
+    });
   context.omitsSeries = work.hasSetAside || attempt.omitSeries !== undefined;
-  const several = await computeTouched(context, {
+  const hasSeveralSeries = await computeTouched(context, {
     workgroup,
-    restated,
-    retries,
+    restatement,
+    isRetry,
     indexAll,
     attempt,
     hasPending,
-    onlyPending,
+    isPendingOnly,
     pendingBudget: { readingsMax, completeId: afterBatchId, batchId },
   });
-  const declares = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
+  const hasDeclaredSources = workgroup.devices.some(({ sources = [] }) => sources.length > 0);
   const days = await updateDays(context, {
     closeAfterMs,
-    restated,
-    retries,
+    restatement,
+    isRetry,
     nowMs,
     batchId,
     arrivedAfterId,
-    corrected,
-    declares,
-    several,
+    mayBeCorrected,
+    hasDeclaredSources,
+    hasSeveralSeries,
   });
   if (context.hasDeferred)
     await run(context, 'store_deferred_arrivals', { complete_id: afterBatchId, taken_id: arrivedAfterId });
-  const isWaiting = hasPending ? await deletePending(context, !onlyPending) : context.hasDeferred === true;
+  const isWaiting = hasPending ? await deletePending(context, !isPendingOnly) : context.hasDeferred === true;
   return { ...stored, days, isWaiting };
 }
 
 /** Stores which batches are rolled up, and deletes the messages of the lake that every stream has read. */
 async function storeProgress(
   context: RollUpContext,
-  { afterBatchId, batchId, archived }: Work,
+  { afterBatchId, batchId, hasArchived }: Work,
   runAll: boolean,
 ): Promise<void> {
   if (afterBatchId < batchId || runAll) await run(context, 'advance_streams', { batch_id: batchId });
-  if (archived || runAll) await run(context, 'delete_archived');
+  if (hasArchived || runAll) await run(context, 'delete_archived');
 }
 
 /** Makes days final that are over. While devices wait, no day becomes final, because waiting days still have their old energy. */

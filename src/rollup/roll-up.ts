@@ -14,8 +14,8 @@ import { type SeriesKey, setAside } from './set-aside.ts';
 
 export type { RollUpOptions, RollUpResult } from './roll-up-once.ts';
 
-/** Messages of one call, for any number of streams. */
-const MESSAGES_MAX = 250_000;
+/** One call may always take this many messages, also if many streams read them. */
+const MESSAGES_ALWAYS = 250_000;
 /** Readings of one call if few streams read the messages, so that the fixed cost of a call counts for little. A reading an hour makes four intervals, which need the memory. */
 const READINGS_MAX = 500_000;
 /** How often one call searches for failing series: more than once only if failures change. */
@@ -79,9 +79,9 @@ async function rollUpSafely(
   }
 }
 
-/** The most messages of one call: `READINGS_MAX` divided by the number of streams, but at least `MESSAGES_MAX`. */
+/** The most messages of one call: `READINGS_MAX` divided by the number of streams, but at least `MESSAGES_ALWAYS`. */
 function messagesMaxOf({ energyStreams }: WorkgroupConfig): number {
-  return Math.max(MESSAGES_MAX, Math.floor(READINGS_MAX / Math.max(1, energyStreams.length)));
+  return Math.max(MESSAGES_ALWAYS, Math.floor(READINGS_MAX / Math.max(1, energyStreams.length)));
 }
 
 /** Finds the failing series by trials that are rolled back, and sets them aside. @returns true if another attempt can succeed */

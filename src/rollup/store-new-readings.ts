@@ -12,9 +12,9 @@ export interface NewReadingsOptions {
   afterBatchId: bigint;
   batchId: bigint;
   /** True if messages of the lake are read again. */
-  archived: boolean;
+  hasArchived: boolean;
   /** True if there are corrections. */
-  corrected: boolean;
+  mayBeCorrected: boolean;
   nowMs: bigint;
   /** True if rules or settings have changed, so stored readings are checked again too. */
   rejudges: boolean;
@@ -23,11 +23,15 @@ export interface NewReadingsOptions {
 /** Makes stored readings of the messages of new batches, without readings that are rejected or stored already. */
 export async function storeNewReadings(
   context: RollUpContext,
-  { afterBatchId, batchId, archived, corrected, nowMs, rejudges }: NewReadingsOptions,
+  { afterBatchId, batchId, hasArchived, mayBeCorrected, nowMs, rejudges }: NewReadingsOptions,
 ): Promise<NewReadingsCount> {
   const batches = { after: afterBatchId, upto: batchId };
-  let extracted = await run(context, 'extract_readings', { ...batches, archived, now_ms: nowMs });
-  if (archived) extracted -= await dropReread(context, batchId);
+  let extracted = await run(context, 'extract_readings', {
+    ...batches,
+    archived: hasArchived,
+    now_ms: nowMs,
+  });
+  if (hasArchived) extracted -= await dropReread(context, batchId);
   if (rejudges) extracted += await rejectStored(context, nowMs);
   await run(context, 'find_series');
   const found = await readRow<{
@@ -52,7 +56,7 @@ export async function storeNewReadings(
   const bounds = { low_ms: found.low_ms, high_ms: found.high_ms };
   const incoming = taken - (taken > 1 ? await dropRepeated(context) : 0);
   const hasExclusions =
-    corrected && (await readRow<{ count: bigint }>(context, 'count_exclusions')).count > 0n;
+    mayBeCorrected && (await readRow<{ count: bigint }>(context, 'count_exclusions')).count > 0n;
   const known = await supersede(context, bounds, hasExclusions);
   const excluded = hasExclusions ? await storeIncomingExclusions(context) : 0;
   await run(context, 'store_readings');

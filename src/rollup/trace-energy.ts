@@ -14,7 +14,7 @@ export async function traceEnergy(context: RollUpContext): Promise<boolean> {
     await run(context, 'create_scope');
     return false;
   }
-  await findPairs(context, scope, true);
+  await findPairs(context, scope, { needsAll: true });
   await findIndexLines(context, scope, false);
   await run(context, 'find_silence_shape', scope.bounds);
   return true;

@@ -26,31 +26,31 @@ export interface DayOptions {
   /** Readings of later batches are new. */
   arrivedAfterId: bigint;
   /** The changed settings, because of which all days are compared; undefined if none has changed. */
-  restated: Restatement | undefined;
+  restatement: Restatement | undefined;
   /** The cause of new versions, if it is a correction. */
   cause?: 'correction';
   /** Receives the energy of each changed day, before and after. */
   effects?: DayEffect[];
   /** True if series that were set aside are computed again. */
-  retries?: boolean;
+  isRetry?: boolean;
   /** True if there are corrections. */
-  corrected: boolean;
+  mayBeCorrected: boolean;
   /** True if devices have declared sources. */
-  declares: boolean;
+  hasDeclaredSources: boolean;
   /** True if a source has more than one series, so they can contradict each other. */
-  several: boolean;
+  hasSeveralSeries: boolean;
 }
 
 /** Sums the intervals of the touched days, and stores the changed days as new versions. @returns the number of changed days of a device and source */
 export async function updateDays(context: RollUpContext, options: DayOptions): Promise<number> {
-  if (options.restated) return restateAllDays(context, options);
-  const { declares } = options;
+  if (options.restatement) return restateAllDays(context, options);
+  const { hasDeclaredSources } = options;
   if (context.omitsSeries) await touchOmittedDays(context);
-  if (declares) await run(context, 'touch_other_sources');
-  const isCorrected = options.corrected && (await hasCorrections(context, { all: false }));
+  if (hasDeclaredSources) await run(context, 'touch_other_sources');
+  const isCorrected = options.mayBeCorrected && (await hasCorrections(context, { all: false }));
   if (isCorrected) {
     await noteCorrectedDays(context, { all: false });
-    if (declares) await run(context, 'touch_other_sources');
+    if (hasDeclaredSources) await run(context, 'touch_other_sources');
   }
   let changed = 0;
   const noted = await readRows<Bounds>(context, 'list_touched_days');
@@ -70,9 +70,9 @@ async function restateAllDays(context: RollUpContext, options: DayOptions): Prom
   const { timezone } = context;
   await bindDays(context, dayStart(first_day, timezone), dayStart(last_day, timezone), true);
   await run(context, 'touch_all_days');
-  const isCorrected = options.corrected && (await hasCorrections(context, { all: true }));
+  const isCorrected = options.mayBeCorrected && (await hasCorrections(context, { all: true }));
   if (isCorrected) await noteCorrectedDays(context, { all: true });
-  if (options.declares) await run(context, 'touch_other_sources');
+  if (options.hasDeclaredSources) await run(context, 'touch_other_sources');
   return storeDays(context, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), {
     ...options,
     isCorrected,
@@ -84,25 +84,26 @@ async function storeDays(
   bounds: Bounds,
   options: DayOptions & { isCorrected: boolean },
 ): Promise<number> {
-  const { closeAfterMs, nowMs, batchId, arrivedAfterId, restated, isCorrected, several } = options;
+  const { closeAfterMs, nowMs, batchId, arrivedAfterId, restatement, isCorrected, hasSeveralSeries } =
+    options;
   await run(context, 'find_candidates', bounds);
-  if (several || context.runAll) await run(context, 'substitute_methods');
+  if (hasSeveralSeries || context.runAll) await run(context, 'substitute_methods');
   if (isCorrected) await correctCandidates(context, bounds);
-  await runIf(several, context, 'find_contradictions');
+  await runIf(hasSeveralSeries, context, 'find_contradictions');
   if (isCorrected) await run(context, 'drop_decided_contradictions');
   const closing = { ...bounds, now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) };
   const { runAll = false } = context;
   let changed = await run(context, 'find_day_changes', {
     ...closing,
-    declares: options.declares || runAll,
-    several: several || runAll,
+    declares: options.hasDeclaredSources || runAll,
+    several: hasSeveralSeries || runAll,
   });
   if (context.omitsSeries) changed = await keepUnavailable(context, closing);
   if (changed > 0) {
     options.effects?.push(...(await readEffects(context)));
-    const cause = options.cause ?? restated ?? (options.retries ? 'retried' : null);
+    const cause = options.cause ?? restatement ?? (options.isRetry ? 'retried' : null);
     const arrived = { arrived_after: arrivedAfterId };
-    await run(context, 'store_versions', { now_ms: nowMs, batch_id: batchId, restated: cause, ...arrived });
+    await run(context, 'store_versions', { now_ms: nowMs, batch_id: batchId, cause, ...arrived });
     await run(context, 'delete_changed_days');
     await run(context, 'store_days', { now_ms: nowMs, batch_id: batchId });
   }

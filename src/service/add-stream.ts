@@ -61,7 +61,7 @@ export async function addStream(
       socketsPerWorkgroupMax: config.limits.connectionsPerWorkgroup,
       socketsMax: config.limits.connectionsPerProcess,
       socketsWaitingPerAddressMax: config.limits.connectionsPerAddress,
-      authenticationMsMax: config.limits.authenticationTimeout,
+      authenticationMs: config.limits.authenticationTimeout,
     },
     path: config.stream.socketPath,
     clock,

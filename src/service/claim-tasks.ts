@@ -39,4 +39,4 @@ export function claimTasks(
 }
 
 /** Logs that are not in Redis belong to one process. */
-const alwaysHeld: TaskClaim = { isHeld: async () => true, release: async () => undefined };
+const alwaysHeld: TaskClaim = { hold: async () => true, release: async () => undefined };

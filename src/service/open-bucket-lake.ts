@@ -17,8 +17,8 @@ import { holdCacheFolder } from './hold-cache-folder.ts';
 export interface BucketLake {
   /** Each workgroup is read on this machine if its complete lake is here, and otherwise from the bucket. */
   source: LakeSource;
-  /** The same for reads that take minutes, see `LocalLakeOptions.isLasting`. Files of the bucket stay for a day anyway. */
-  lastingSource: LakeSource;
+  /** The same for reads that take minutes, see `LocalLakeOptions.isForLongReads`. Files of the bucket stay for a day anyway. */
+  longReadSource: LakeSource;
   /** True if the complete lake of the workgroup is on this machine. */
   isHere(workgroupId: string): boolean;
   /** See `StoredLake.noteCommit`. */
@@ -53,18 +53,18 @@ export async function openBucketLake(
       throw error;
     },
   );
-  const localLake = (isLasting: boolean) =>
+  const localLake = ({ isForLongReads }: { isForLongReads: boolean }) =>
     createLocalLake({
       lakeDir: lakeFolder(config),
       hasPublished: (workgroupId) => hasPublished(dataDir, workgroupId),
-      isLasting,
+      isForLongReads,
     });
   const stored = createStoredLake({ storeOf: (workgroupId) => workgroupStore(storage, workgroupId)!, cache });
   const look = createLook(shared);
   const isHere = (workgroupId: string) => isLakeHere(dataDir, workgroupId, clock.now());
   return {
-    source: createNearestLake({ local: localLake(false), stored, isHere }),
-    lastingSource: createNearestLake({ local: localLake(true), stored, isHere }),
+    source: createNearestLake({ local: localLake({ isForLongReads: false }), stored, isHere }),
+    longReadSource: createNearestLake({ local: localLake({ isForLongReads: true }), stored, isHere }),
     isHere,
     noteCommit: stored.noteCommit,
     async readiness({ maySeeNames }) {

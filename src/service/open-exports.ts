@@ -34,14 +34,14 @@ export async function openExports(
   const { openLedger } = await import('../exports/open-ledger.ts');
   const { dataDir } = config;
   const own = bucket ? undefined : await openBucketLake(config, { clock, isCommand: true });
-  const source = (bucket ?? own)?.lastingSource;
+  const source = (bucket ?? own)?.longReadSource;
   const lake = await openLakeReader({
     ...(source
       ? { source }
       : {
           lakeDir: lakeFolder(config),
           hasPublished: (workgroupId: string) => hasPublished(dataDir, workgroupId),
-          isLasting: true,
+          isForLongReads: true,
         }),
     writeFolders: [join(dataDir, 'exports')],
     threads: config.pipeline.threads,

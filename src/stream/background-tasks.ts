@@ -46,19 +46,19 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
   let listeningSinceMs = clock.now();
   let claimedAtMs = clock.now();
   const claims = async () => {
-    const movesAudit = await isHeld(folderClaim);
+    const movesAudit = await holds(folderClaim);
     const nowMs = clock.now();
     // Nobody has to watch if no workgroup has a timeout.
     const isWatching = options.workgroups().some(({ deviceTimeoutMs }) => deviceTimeoutMs !== undefined);
-    const watches = isWatching ? await isHeld(presenceClaim) : undefined;
+    const watches = isWatching ? await holds(presenceClaim) : undefined;
     if (Math.abs(nowMs - claimedAtMs) > STALLED_MS) listeningSinceMs = nowMs;
     if (watches !== undefined) claimedAtMs = nowMs;
     return { movesAudit: movesAudit === true, watches };
   };
   /** Undefined if it is not known now. */
-  const isHeld = async (claim: TaskClaim) => {
+  const holds = async (claim: TaskClaim) => {
     try {
-      return await claim.isHeld();
+      return await claim.hold();
     } catch (error) {
       warnOnceAMinute({ error: errorMessage(error) }, 'stream.upkeep-not-held');
       return undefined;

@@ -10,6 +10,7 @@ import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './committer.ts';
 import { type Database, openDatabase, walLimit } from './database.ts';
 import { beginInserts, endInserts } from './empty-inserts.ts';
+import { createEngineUse, type EngineUse } from './engine-use.ts';
 import { createFrozenReads, type FrozenReads } from './frozen-file.ts';
 import { createLanding, type Landing } from './landing.ts';
 import { loadMigrations, type Migration } from './load-sql.ts';
@@ -64,7 +65,7 @@ const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
 const RENEW_AFTER_TRANSACTIONS = 1_000;
 
 /** One workgroup's open warehouse, owned by this process. */
-export interface Shard {
+export interface Shard extends EngineUse {
   readonly workgroupId: string;
   readonly path: string;
   /** The epoch in which this process owns the file. */
@@ -107,15 +108,6 @@ export interface Shard {
   readFrozen: FrozenReads['read'];
   status(): Promise<ShardStatus>;
   /**
-   * Lets DuckDB use all its threads while `work` runs. Otherwise it has one, because it divides also a small statement among its threads, and they
-   * cost more CPU time than the statement.
-   */
-  withAllThreads<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Changes the memory that DuckDB may use for this file. */
-  limitMemory(megabytes: number): Promise<void>;
-  /** Gives memory that DuckDB has freed back to the operating system. Allocators would keep it for later. */
-  releaseMemory(): Promise<void>;
-  /**
    * Empties the write-ahead log if it is large, or if nothing was stored since the last call. Rows that are not in the file yet take about 30 MB of memory
    * in all, however few they are.
    */
@@ -138,23 +130,7 @@ export interface Shard {
 export async function openShard(options: ShardOptions): Promise<Shard> {
   const { path, workgroupId, clock, logger } = options;
   const startMs = performance.now();
-  const schema = options.migrations ?? loadMigrations();
-  await createFromTemplate(path, schema).catch((error: unknown) => {
-    throw warehouseFailure(error, path);
-  });
-  const isNew = !existsSync(path);
-  const openFile = () => openDatabase({ ...options, threads: 1 });
-  const file = await openFile().catch(async (error: unknown) => {
-    // The beginning of a file that did not fit on the disk is no warehouse, and would be refused for ever.
-    if (isNew && errorCode(error) === 'DiskFull') await rm(path, { force: true });
-    throw error;
-  });
-  const prepared = await prepareFile(file, { ...options, migrations: schema }).catch(
-    async (error: unknown) => {
-      await file.close();
-      throw warehouseFailure(error, path);
-    },
-  );
+  const { file, prepared } = await openPrepared(options);
   const { epoch, names, migrations } = prepared;
   const owner = { workgroupId, epoch };
   let closing: Promise<void> | undefined;
@@ -163,7 +139,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
     path,
     workgroupId,
     logger,
-    open: openFile,
+    open: () => openFile(options),
     onLost: () => kept.retire(),
     onReopen: () => {
       landing.retire();
@@ -200,26 +176,9 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
   let changes = 0;
   /** What `changes` was in the last call of `checkpointIfDue`. */
   let changesSeen = -1;
-  let memoryMegabytes = options.memoryMegabytes;
   /** Transactions since the file was opened. */
   let transactions = 0;
-  const setMemoryLimit = () =>
-    read((connection) => connection.run(`SET GLOBAL memory_limit = '${Math.floor(memoryMegabytes)}MiB'`));
-  /** Calls of `withAllThreads` that run. */
-  let threadUsers = 0;
-  let settingThreads: Promise<unknown> = Promise.resolve();
-
-  /** Sets the number of threads that the running calls need, one call after the other. */
-  function setThreads(): Promise<unknown> {
-    if (options.threads === 1) return settingThreads;
-    const set = () =>
-      read((connection) =>
-        connection.run(`SET GLOBAL threads = ${threadUsers > 0 ? Math.floor(options.threads) : 1}`),
-      );
-    // The work does not depend on it. A lost warehouse is reported by the work itself.
-    settingThreads = settingThreads.then(set).catch(() => undefined);
-    return settingThreads;
-  }
+  const engine = createEngineUse(options, (sql) => read((connection) => connection.run(sql)));
 
   async function transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
@@ -311,26 +270,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
         throw knownFailure(error, path) ?? error;
       }
     },
-    async withAllThreads(work) {
-      threadUsers++;
-      await (threadUsers === 1 ? setThreads() : settingThreads);
-      try {
-        return await work();
-      } finally {
-        threadUsers--;
-        if (threadUsers === 0) await setThreads();
-      }
-    },
-    async limitMemory(megabytes) {
-      // Setting it frees memory too, which takes 10 ms. With many open warehouses it would be set again and again.
-      if (megabytes === memoryMegabytes) return;
-      memoryMegabytes = megabytes;
-      await setMemoryLimit();
-    },
-    async releaseMemory() {
-      // DuckDB does it whenever the limit is set, also to the same value.
-      await setMemoryLimit();
-    },
+    ...engine,
     async checkpointIfDue() {
       const isResting = changes === changesSeen;
       changesSeen = changes;
@@ -345,7 +285,7 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       try {
         if (!(await frozen.between(() => database.renew()))) return;
         transactions = 0;
-        await setMemoryLimit();
+        await engine.releaseMemory();
       } catch (error) {
         // The next call tries again, or the next use reports that the file is lost.
         logger.warn({ workgroup: workgroupId, error: database.note(error).message }, 'shard.renew-failed');
@@ -357,6 +297,30 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       return closing;
     },
   };
+}
+
+function openFile(options: ShardOptions): Promise<Database> {
+  return openDatabase({ ...options, threads: 1 });
+}
+
+/** Creates the file if it does not exist, opens it, and prepares it. Leaves it closed after a failure. */
+async function openPrepared(options: ShardOptions) {
+  const { path, migrations = loadMigrations() } = options;
+  await createFromTemplate(path, migrations).catch((error: unknown) => {
+    throw warehouseFailure(error, path);
+  });
+  const isNew = !existsSync(path);
+  const file = await openFile(options).catch(async (error: unknown) => {
+    // The beginning of a file that did not fit on the disk is no warehouse, and would be refused for ever.
+    if (isNew && errorCode(error) === 'DiskFull') await rm(path, { force: true });
+    throw error;
+  });
+  try {
+    return { file, prepared: await prepareFile(file, { ...options, migrations }) };
+  } catch (error) {
+    await file.close();
+    throw warehouseFailure(error, path);
+  }
 }
 
 /** Migrates the file, takes ownership, and reads the state from which landing starts. */

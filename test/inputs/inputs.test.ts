@@ -77,7 +77,7 @@ describe.skipIf(brokerMissing)('the inputs of a process', () => {
   });
 
   test('follow the configuration, and those that have not changed stay connected', async () => {
-    const always = { isHeld: async () => true, release: async () => undefined };
+    const always = { hold: async () => true, release: async () => undefined };
     const { inputs, workgroups, connected } = start(always, configOf(['one', 'two']));
     await until('both are connected', () => connected() === 'one,two');
     const sinceOf = (id: string) => inputs.states().find(({ input }) => input === id)?.sinceMs;

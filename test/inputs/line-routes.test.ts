@@ -59,7 +59,7 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
       inputs = createInputs({
         stream,
         workgroups: createWorkgroups(config),
-        claim: { isHeld: async () => true, release: async () => undefined },
+        claim: { hold: async () => true, release: async () => undefined },
         clock,
         startTimer: startSystemTimer,
         logger: silentLogger,

@@ -12,7 +12,7 @@ function setUp(openMax: number, asleepForEver: readonly string[] = []) {
     ownedShards: shards.ownedShards,
     openMax,
     hibernateAfterMs: HIBERNATE_AFTER_MS,
-    mayHibernate: (id) => !asleepForEver.includes(id),
+    hasNews: (id) => !asleepForEver.includes(id),
     onMadeRoom: (id) => void made.push(id),
     onRoom: () => {
       rooms += 1;

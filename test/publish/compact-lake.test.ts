@@ -1,20 +1,14 @@
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import type { Commit, LakeFile } from '../../src/publish/commit-schema.ts';
 import { compactLake, planMerges } from '../../src/publish/compact-lake.ts';
 import { periodOf } from '../../src/publish/lake-period.ts';
 import { renewCurrent } from '../../src/publish/renew-current.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
-import { addSeries, type Fixture, landMessages, openFixture, storeIntervals } from './support.ts';
-
-async function fixture(): Promise<Fixture> {
-  const opened = await openFixture(tempDir(), createTestClock());
-  onTestFinished(() => opened.shard.close());
-  return opened;
-}
+import { TEST_START_MS } from '../support/test-clock.ts';
+import { openOwnFixture } from './own-fixture.ts';
+import { addSeries, type Fixture, landMessages, storeIntervals } from './support.ts';
 
 const compact = async ({ shard, lakeDir, clock }: Fixture, dryRun = false) => {
   const result = await compactLake(shard, { lakeDir, clock, logger: silentLogger, dryRun });
@@ -25,7 +19,7 @@ const compact = async ({ shard, lakeDir, clock }: Fixture, dryRun = false) => {
 const inFiles = (commit: Commit, dataset: string) => commit.files.filter((file) => file.dataset === dataset);
 
 test('small files of an hour become one sorted file with the same messages', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   for (let batch = 0; batch < 3; batch++) {
     await landMessages(at.shard, { count: 10, storeTimeMs: TEST_START_MS + batch * 1000 });
     await at.publish();
@@ -60,7 +54,7 @@ test('small files of an hour become one sorted file with the same messages', asy
 });
 
 test('hours that are small together become a day, and days a month', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   for (const hours of [0, 1, 24, 25]) {
     await landMessages(at.shard, { count: 4, storeTimeMs: TEST_START_MS + hours * HOUR_MS });
     await at.publish();
@@ -82,7 +76,7 @@ test('hours that are small together become a day, and days a month', async () =>
 });
 
 test('a late change of a month that was merged writes the month again', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   await addSeries(at.shard, 1, 1, 'inverter');
   for (const day of ['2026-11-01', '2026-11-02', '2026-11-03'])
     await storeIntervals(at.shard, { series: 1, day, energyWh: [1, 2, 3] });

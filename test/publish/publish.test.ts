@@ -1,47 +1,16 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { join, relative } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
 import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
-import { readCurrent } from '../../src/publish/lake-commit.ts';
-import { commitPath, fileKey, treePath } from '../../src/publish/lake-layout.ts';
-import { openLake } from '../../src/publish/open-lake.ts';
-import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { deviceId } from '../support/messages.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
-import { publishAndRenew } from './publish-and-renew.ts';
-import {
-  addSeries,
-  analyse,
-  type Fixture,
-  landMessages,
-  openFixture,
-  rows,
-  storeDays,
-  storeIntervals,
-} from './support.ts';
-
-async function fixture(folders: readonly string[] = []): Promise<Fixture> {
-  const opened = await openFixture(tempDir(), createTestClock(), folders);
-  onTestFinished(() => opened.shard.close());
-  return opened;
-}
+import { TEST_START_MS } from '../support/test-clock.ts';
+import { openOwnFixture } from './own-fixture.ts';
+import { addSeries, landMessages, rows, storeDays, storeIntervals } from './support.ts';
 
 test('landed messages can be read with names instead of ids, by folders and by views', async () => {
-  const { shard, paths, publish, renew, analyse } = await fixture();
+  const { shard, paths, publish, renew, analyse } = await openOwnFixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS, devices: 2 });
   await landMessages(shard, { count: 3, storeTimeMs: TEST_START_MS + HOUR_MS, table: 'wind' });
   await addSeries(shard, 1, 1, 'inverter');
@@ -77,7 +46,7 @@ test('landed messages can be read with names instead of ids, by folders and by v
 });
 
 test('every message is in the lake once, over many publications', async () => {
-  const { shard, publish, head, analyse } = await fixture();
+  const { shard, publish, head, analyse } = await openOwnFixture();
   for (let batch = 0; batch < 4; batch++) {
     await landMessages(shard, { count: 10, storeTimeMs: TEST_START_MS + batch * 1000 });
     if (batch !== 1) await publish();
@@ -87,7 +56,7 @@ test('every message is in the lake once, over many publications', async () => {
 });
 
 test('many messages become several files, each of whole batches, and every message is in one of them', async () => {
-  const { shard, paths, publish, renew, analyse } = await fixture();
+  const { shard, paths, publish, renew, analyse } = await openOwnFixture();
   await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });
   await shard.transaction(async (connection) => {
     for (let batch = 2; batch <= 5; batch++) {
@@ -113,7 +82,7 @@ test('many messages become several files, each of whole batches, and every messa
 });
 
 test('messages of a past month or day become one file, and those of today one file for each hour', async () => {
-  const { shard, publish, head, analyse } = await fixture();
+  const { shard, publish, head, analyse } = await openOwnFixture();
   const land = async (...hours: string[]) => {
     for (const hour of hours)
       await landMessages(shard, { count: 2, storeTimeMs: Date.parse(`${hour}:10:00Z`) });
@@ -141,7 +110,7 @@ test('messages of a past month or day become one file, and those of today one fi
 });
 
 test('nothing new, no new generation', async () => {
-  const { shard, publish } = await fixture();
+  const { shard, publish } = await openOwnFixture();
   await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 6 }]);
   await publish();
@@ -153,7 +122,7 @@ test('nothing new, no new generation', async () => {
 });
 
 test('only the partitions that changed are written again', async () => {
-  const { shard, publish, head } = await fixture();
+  const { shard, publish, head } = await openOwnFixture();
   await addSeries(shard, 1, 1, 'inverter');
   await storeIntervals(shard, { series: 1, day: '2026-11-19', energyWh: [1] });
   await storeIntervals(shard, { series: 1, day: '2026-11-20', energyWh: [2] });
@@ -176,7 +145,7 @@ test('only the partitions that changed are written again', async () => {
 });
 
 test('many days of a month that is over are written as the month, in place of its days, unless they are large', async () => {
-  const { shard, publish, head, analyse } = await fixture();
+  const { shard, publish, head, analyse } = await openOwnFixture();
   await addSeries(shard, 1, 1, 'inverter');
   const days = (month: string, count: number) =>
     Array.from({ length: count }, (_, index) => `${month}-${String(index + 1).padStart(2, '0')}`);
@@ -208,7 +177,7 @@ test('many days of a month that is over are written as the month, in place of it
 });
 
 test('days and intervals that are withdrawn leave the lake', async () => {
-  const { shard, publish, head, analyse } = await fixture();
+  const { shard, publish, head, analyse } = await openOwnFixture();
   await addSeries(shard, 1, 1, 'inverter');
   await storeIntervals(shard, { series: 1, day: '2026-11-20', energyWh: [2] });
   await storeDays(shard, [
@@ -227,105 +196,8 @@ test('days and intervals that are withdrawn leave the lake', async () => {
   expect((await head()).totals.dailyEnergyWh).toBe(1);
 });
 
-test('a change during the writing of a generation is in the next one', async () => {
-  const fixed = await fixture();
-  const { shard, publish, head } = fixed;
-  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
-  const interrupted = await beforePublishing(fixed, async (connection) => {
-    await rows(connection, 'SELECT count(*) FROM daily_energy');
-    await storeDays(shard, [{ day: '2026-11-20', device: 2, energyWh: 10 }]);
-  });
-  await publish(interrupted);
-  expect((await head()).totals.dailyEnergyWh).toBe(1);
-  await publish();
-  expect((await head()).totals.dailyEnergyWh).toBe(11);
-});
-
-test('of two publishers of the same generation one fails, and nothing of it is visible', async () => {
-  const fixed = await fixture();
-  const { shard, paths, publish, head } = fixed;
-  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
-  await publish();
-  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS + 1000 });
-  const overtaken = await beforePublishing(fixed, async () => void (await publish()));
-  await expect(publish(overtaken)).rejects.toMatchObject({ code: 'PublishConflict', retryable: true });
-
-  const commit = await head();
-  expect(commit.sequence).toBe(2);
-  expect(commit.totals.messages).toBe(10);
-  const known = commit.files.map(fileKey).sort();
-  expect(
-    readdirSync(paths.files, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => relative(paths.root, join(entry.parentPath, entry.name)))
-      .sort(),
-  ).toEqual(known);
-  expect(readdirSync(paths.staging)).toEqual([]);
-  expect(await publish()).toEqual({ kind: 'unchanged', sequence: 2 });
-});
-
-test('a worker that has lost the shard publishes nothing', async () => {
-  const { shard, publish } = await fixture();
-  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
-  await publish({ ...shard, epoch: 7n });
-  await expect(publish({ ...shard, epoch: 6n })).rejects.toMatchObject({ code: 'StaleOwner' });
-});
-
-test('a tree that was cut off is completed by the next run, also by another process', async () => {
-  const { shard, lakeDir, paths, clock } = await fixture();
-  const renewed = (by: PublishShard) =>
-    publishAndRenew(by, { lakeDir, currentEveryMs: 0, clock, logger: silentLogger });
-  const count = () => analyse(join(paths.current, 'analytics.duckdb'), 'SELECT count(*) FROM messages');
-  for (let step = 0; step < 5; step++) {
-    await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS + step * 1000 });
-    await renewed(shard);
-  }
-  const files = () => readdirSync(join(paths.current, 'messages/table=solar/hour=2026-11-20T12')).length;
-  expect(files()).toBe(5);
-  // As a crash leaves it: half a tree, and current at the one before.
-  renameSync(treePath(paths, 5), join(paths.trees, 'next'));
-  remove(join(paths.trees, 'next/messages'));
-  remove(join(paths.trees, 'next/analytics.duckdb'));
-  writeFileSync(join(paths.trees, 'next/foreign.parquet'), '');
-  mkdirSync(join(paths.trees, 'next/gap'));
-  writeFileSync(join(paths.trees, 'next/gap/old.parquet'), '');
-  remove(paths.current);
-  symlinkSync('trees/000000000004', paths.current);
-  expect(await count()).toEqual([[20n]]);
-
-  expect(await renewed({ ...shard })).toEqual({ kind: 'unchanged', sequence: 5 });
-  expect(await readCurrent(paths)).toBe(5);
-  expect(files()).toBe(5);
-  expect(readdirSync(paths.trees)).toEqual(['000000000003', '000000000004', '000000000005']);
-  expect(readdirSync(paths.current)).not.toContain('gap');
-  expect(await count()).toEqual([[25n]]);
-});
-
-test('a crash after the commit and before the warehouse notes it doubles nothing', async () => {
-  const { shard, paths, publish, head, analyse } = await fixture();
-  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
-  await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
-  const lost: PublishShard = {
-    ...shard,
-    transaction: (work) =>
-      shard.transaction(async (connection) => {
-        const result = await work(connection);
-        if (existsSync(commitPath(paths, 1))) throw new Error('the transaction is lost');
-        return result;
-      }),
-  };
-  await expect(publish(lost)).rejects.toThrow('the transaction is lost');
-  expect((await head()).sequence).toBe(1);
-
-  expect(await publish()).toEqual({ kind: 'unchanged', sequence: 1 });
-  await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS + 1000 });
-  await publish();
-  expect(await analyse('SELECT count(*), count(DISTINCT stream_offset) FROM messages')).toEqual([[10n, 10n]]);
-  expect(await analyse('SELECT energy_wh FROM daily_energy')).toEqual([[1n]]);
-});
-
 test('a session of an analyst keeps the generation on which it was opened', async () => {
-  const { shard, paths, publish, renew } = await fixture();
+  const { shard, paths, publish, renew } = await openOwnFixture();
   await storeDays(shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
   await publish();
   await renew();
@@ -342,7 +214,7 @@ test('a session of an analyst keeps the generation on which it was opened', asyn
 });
 
 test('quarantined messages are published with their batches in any file order, and gaps with their state', async () => {
-  const { shard, publish, head, analyse } = await fixture();
+  const { shard, publish, head, analyse } = await openOwnFixture();
   const land = async (from: bigint, count: number) => {
     const broken = Array.from({ length: count }, (_, index) => ({
       offset: from + BigInt(index),
@@ -393,7 +265,7 @@ test('quarantined messages are published with their batches in any file order, a
 });
 
 test('odd names and a field that a message holds twice are published as they are', async () => {
-  const { shard, publish, analyse } = await fixture();
+  const { shard, publish, analyse } = await openOwnFixture();
   await landMessages(shard, {
     count: 2,
     storeTimeMs: TEST_START_MS,
@@ -421,7 +293,7 @@ test('odd names and a field that a message holds twice are published as they are
 });
 
 test('an unknown dirty partition is an error, and is not left out silently', async () => {
-  const { shard, publish } = await fixture();
+  const { shard, publish } = await openOwnFixture();
   await publish();
   for (const [dataset, partition, code] of [
     ['daily', '2026-11', 'UnknownDataset'],
@@ -445,7 +317,7 @@ test.runIf(existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp
   async () => {
     const elsewhere = mkdtempSync('/dev/shm/wattline-test-');
     onTestFinished(() => rmSync(elsewhere, { recursive: true, force: true }));
-    const { shard, paths, publish, analyse } = await fixture([elsewhere]);
+    const { shard, paths, publish, analyse } = await openOwnFixture({ folders: [elsewhere] });
     mkdirSync(paths.root, { recursive: true });
     symlinkSync(elsewhere, paths.trees);
     await landMessages(shard, { count: 5, storeTimeMs: TEST_START_MS });
@@ -454,29 +326,3 @@ test.runIf(existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync('/tmp
     expect(readdirSync(join(elsewhere, '000000000001', 'messages/table=solar'))).toHaveLength(1);
   },
 );
-
-function remove(path: string): void {
-  rmSync(path, { recursive: true, force: true });
-}
-
-/** A shard that runs `first` in the transaction of its next publication, after the lake was opened. */
-async function beforePublishing(
-  { shard, lakeDir, clock }: Fixture,
-  first: (connection: DuckDBConnection) => Promise<void>,
-): Promise<PublishShard> {
-  let isArmed = false;
-  const wrapped: PublishShard = {
-    ...shard,
-    transaction: (work, options) =>
-      shard.transaction(async (connection) => {
-        if (isArmed) {
-          isArmed = false;
-          await first(connection);
-        }
-        return work(connection);
-      }, options),
-  };
-  await openLake(wrapped, { lakeDir, clock });
-  isArmed = true;
-  return wrapped;
-}

@@ -16,23 +16,17 @@ import { retainLake } from '../../src/publish/retain-lake.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+import { openOwnFixture } from './own-fixture.ts';
 import { publishAndRenew } from './publish-and-renew.ts';
 import {
   addSeries,
   analyse,
   type Fixture,
   landMessages,
-  openFixture,
   rows,
   storeDays,
   storeIntervals,
 } from './support.ts';
-
-async function fixture(): Promise<Fixture> {
-  const opened = await openFixture(tempDir(), createTestClock());
-  onTestFinished(() => opened.shard.close());
-  return opened;
-}
 
 /** Publishes a new day, and renews current by the default. */
 async function publishDay(at: Fixture, energyWh: number) {
@@ -44,7 +38,7 @@ const DAYS = 'SELECT energy_wh::INTEGER FROM daily_energy';
 const shown = ({ paths }: Fixture) => analyse(join(paths.current, 'analytics.duckdb'), DAYS);
 
 test('current follows at once at first, then once a minute, and by a call without a publication', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   const { shard, lakeDir, clock, paths } = at;
   const renew = (isFinal = false) => renewCurrent(shard, { lakeDir, clock, isFinal });
   expect(await renew()).toEqual({ dueInMs: undefined });
@@ -72,7 +66,7 @@ test('current follows at once at first, then once a minute, and by a call withou
 });
 
 test('a publication that finds nothing new, and maintenance, renew what is due; a clock that was set back delays nothing', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   await publishDay(at, 1);
   await publishDay(at, 2);
   at.clock.set(TEST_START_MS + MINUTE_MS);
@@ -95,7 +89,7 @@ test('a publication that finds nothing new, and maintenance, renew what is due; 
 });
 
 test('a tree changes by the difference, and only when it is the oldest', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   for (const month of ['2026-09', '2026-10', '2026-11'])
     await storeDays(at.shard, [{ day: `${month}-15`, device: 1, energyWh: 1 }]);
   const trees: string[][] = [];
@@ -129,7 +123,7 @@ test('a tree changes by the difference, and only when it is the oldest', async (
 });
 
 test('a session sees its generation for an hour, whatever is published and deleted meanwhile', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   await publishDay(at, 1);
   await landMessages(at.shard, { count: 5, storeTimeMs: TEST_START_MS });
   const session = await DuckDBInstance.create(join(at.paths.current, 'analytics.duckdb'), {
@@ -150,7 +144,7 @@ test('a session sees its generation for an hour, whatever is published and delet
 });
 
 test('views may be attached under any name, beside a database with the same names', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   await publishDay(at, 1);
   const instance = await DuckDBInstance.create(':memory:');
   onTestFinished(() => instance.closeSync());
@@ -166,7 +160,7 @@ test('views may be attached under any name, beside a database with the same name
 });
 
 test('a filter on a partition reads only its files, by the views and by the folders', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   await addSeries(at.shard, 1, 1, 'inverter');
   for (let step = 0; step < 6; step++) {
     const table = step % 2 === 0 ? 'solar' : 'wind';

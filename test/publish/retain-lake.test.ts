@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
@@ -12,25 +12,10 @@ import type { PublishShard } from '../../src/publish/publish-shard.ts';
 import { keptSequences, retainLake } from '../../src/publish/retain-lake.ts';
 import { trimWarehouse } from '../../src/publish/trim-warehouse.ts';
 import { rounds } from '../support/rounds.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
+import { TEST_START_MS } from '../support/test-clock.ts';
+import { openOwnFixture } from './own-fixture.ts';
 import { publishAndRenew } from './publish-and-renew.ts';
-import {
-  addSeries,
-  analyse,
-  type Fixture,
-  landMessages,
-  markRolledUp,
-  openFixture,
-  rows,
-  storeDays,
-} from './support.ts';
-
-async function fixture(startMs = TEST_START_MS): Promise<Fixture> {
-  const opened = await openFixture(tempDir(), createTestClock(startMs));
-  onTestFinished(() => opened.shard.close());
-  return opened;
-}
+import { addSeries, analyse, type Fixture, landMessages, markRolledUp, rows, storeDays } from './support.ts';
 
 const retain = ({ shard, lakeDir, clock }: Fixture, dryRun = false, by: PublishShard = shard) =>
   retainLake(by, { lakeDir, keepGenerationsMs: DAY_MS, clock, logger: silentLogger, dryRun });
@@ -79,7 +64,7 @@ test('generations with views stay an hour, others two minutes, then one of each 
 });
 
 test('old generations are deleted with the files that only they have', async () => {
-  const at = await fixture(Date.now());
+  const at = await openOwnFixture({ startMs: Date.now() });
   const startMs = at.clock.now();
   for (let step = 0; step < 4; step++) {
     at.clock.set(startMs + step * SECOND_MS);
@@ -105,7 +90,7 @@ test('old generations are deleted with the files that only they have', async () 
 });
 
 test('a new process, which reads the commits again, deletes the same', async () => {
-  const at = await fixture(Date.now());
+  const at = await openOwnFixture({ startMs: Date.now() });
   const startMs = at.clock.now();
   const round = async (step: number) => {
     at.clock.set(startMs + step * 100 * SECOND_MS);
@@ -134,7 +119,7 @@ test('a new process, which reads the commits again, deletes the same', async () 
 });
 
 test('the generation that was replaced just now stays, however old it is', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: 1 }]);
   await at.publish();
   at.clock.set(TEST_START_MS + 3 * DAY_MS);
@@ -145,7 +130,7 @@ test('the generation that was replaced just now stays, however old it is', async
 });
 
 test('the generation of current stays, also if it is renewed rarely', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   for (let step = 0; step < 3; step++) {
     at.clock.set(TEST_START_MS + step * 6 * HOUR_MS);
     await storeDays(at.shard, [{ day: '2026-11-20', device: 1, energyWh: step }]);
@@ -160,7 +145,7 @@ test('the generation of current stays, also if it is renewed rarely', async () =
 });
 
 test('files that crashes have left are deleted when no process can still use them', async () => {
-  const at = await fixture(Date.now());
+  const at = await openOwnFixture({ startMs: Date.now() });
   await landMessages(at.shard, { count: 2, storeTimeMs: at.clock.now() });
   await at.publish();
   await at.renew();
@@ -192,7 +177,7 @@ test('files that crashes have left are deleted when no process can still use the
 });
 
 test('the number of entries in the lake stays flat over many publications', async () => {
-  const at = await fixture(Date.now());
+  const at = await openOwnFixture({ startMs: Date.now() });
   const startMs = at.clock.now();
   const { shard, lakeDir, clock } = at;
   const options = { lakeDir, clock, logger: silentLogger };
@@ -213,7 +198,7 @@ test('the number of entries in the lake stays flat over many publications', asyn
 });
 
 test('after the first hour the lake grows only by one generation an hour, also with a new file of messages in each publication', async () => {
-  const at = await fixture(Math.floor(Date.now() / HOUR_MS) * HOUR_MS);
+  const at = await openOwnFixture({ startMs: Math.floor(Date.now() / HOUR_MS) * HOUR_MS });
   const startMs = at.clock.now();
   const { shard, lakeDir, clock } = at;
   const options = { lakeDir, clock, logger: silentLogger };
@@ -241,7 +226,7 @@ test('after the first hour the lake grows only by one generation an hour, also w
 });
 
 test('only messages that are published, rolled up and old leave the warehouse', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   const { shard, lakeDir, clock } = at;
   const trim = (dryRun = false) =>
     trimWarehouse(shard, { lakeDir, keepMessagesMs: 2 * HOUR_MS, clock, logger: silentLogger, dryRun });
@@ -272,7 +257,7 @@ test('only messages that are published, rolled up and old leave the warehouse', 
 });
 
 test('no message leaves the warehouse before it is rolled up for the first time', async () => {
-  const at = await fixture();
+  const at = await openOwnFixture();
   const { shard, lakeDir, clock } = at;
   const stream = energyStreamSchema.parse({
     table: 'solar',
@@ -296,7 +281,7 @@ test('no message leaves the warehouse before it is rolled up for the first time'
 });
 
 test('rejected readings are deleted after 90 days in warehouse and lake, and quarantined messages stay', async () => {
-  const opened = await fixture();
+  const opened = await openOwnFixture();
   const { shard, publish, analyse, clock, lakeDir } = opened;
   await landMessages(shard, { count: 1, storeTimeMs: TEST_START_MS });
   await markRolledUp(shard);

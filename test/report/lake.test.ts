@@ -181,7 +181,7 @@ test('files of a first publication that has not ended are no lake', async () => 
 
 test('a reader for minutes gets a generation that stays for an hour', async () => {
   const at = await openReport();
-  const lasting = await openLakeReader({ lakeDir: at.lakeDir, isLasting: true });
+  const lasting = await openLakeReader({ lakeDir: at.lakeDir, isForLongReads: true });
   onTestFinished(() => lasting.close());
   expect(await lasting.current(WORKGROUP)).toBeUndefined();
   const shown: Array<number | undefined> = [];

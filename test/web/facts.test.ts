@@ -254,17 +254,17 @@ describe('the overview', () => {
 
   test('names a device that has fallen silent although nobody said so, once', () => {
     const lastSeen = new Date(Date.now() - 60 * 3_600_000).toISOString();
-    const quiet = { [roof]: { ...statuses[roof]!, lastSeen } };
+    const silent = { [roof]: { ...statuses[roof]!, lastSeen } };
     const yesterday = { '2026-11-21': { [`${roof}.pv`]: value(1) } };
-    expect(found(yesterday, quiet)).toEqual([
+    expect(found(yesterday, silent)).toEqual([
       [
         'doubtful',
         expect.stringMatching(/^roof sent its last data 2\sdays ago\.$/),
-        '#/home/devices?state=quiet',
+        '#/home/devices?state=silent',
       ],
     ]);
     const before = { '2026-11-20': { [`${roof}.pv`]: value(1) } };
-    expect(found(before, quiet)).toEqual([
+    expect(found(before, silent)).toEqual([
       ['bad', expect.stringContaining('no energy on'), '#/home/quality'],
     ]);
   });

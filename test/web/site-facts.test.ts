@@ -19,20 +19,20 @@ describe('devices', () => {
   });
   test('those that need a look come first, and one that sleeps is no fault', () => {
     expect(rows.map(({ name, kind }) => [name, kind])).toEqual([
-      ['barn', 'silent'],
+      ['barn', 'offline'],
       ['shed', 'asleep'],
       ['roof', 'online'],
     ]);
-    expect(countKinds(rows)).toMatchObject({ all: 3, silent: 1, online: 1, asleep: 1, unknown: 0 });
+    expect(countKinds(rows)).toMatchObject({ all: 3, offline: 1, online: 1, asleep: 1, unknown: 0 });
   });
   test.each([
     ['online', null, 23, 'online'],
-    ['online', null, 25, 'quiet'],
+    ['online', null, 25, 'silent'],
     ['offline', 'asleep', 16, 'asleep'],
-    ['offline', 'asleep', 25, 'quiet'],
-    ['offline', 'timeout', 25, 'silent'],
+    ['offline', 'asleep', 25, 'silent'],
+    ['offline', 'timeout', 25, 'offline'],
     ['unknown', null, 1, 'heard'],
-    ['unknown', null, 25, 'quiet'],
+    ['unknown', null, 25, 'silent'],
     ['unknown', null, undefined, 'unknown'],
   ] as const)('%s (%s) with data %s hours ago is %s', (state, reason, hours, kind) => {
     const nowMs = Date.parse('2026-11-22T12:00:00Z');

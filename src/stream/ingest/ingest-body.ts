@@ -56,12 +56,12 @@ function decodeText(body: Uint8Array): string {
 /** Counts the items of an array by structure alone, because building millions of items takes too long. */
 function holdsTooManyItems(body: Uint8Array): boolean {
   if (body.length === 0 || majorOf(body[0]!) !== cborMajor.array) return false;
-  const source = cborBytes(body);
+  const cbor = cborBytes(body);
   try {
-    let at = firstItemOf(source, 0);
-    const count = headArgument(source.view, 0);
+    let at = firstItemOf(cbor, 0);
+    const count = headArgument(cbor.view, 0);
     if (count !== INDEFINITE) return count > limits.itemsPerIngestMax;
-    for (let items = 0; body[at] !== cborInitial.break; at = skipItem(source, at))
+    for (let items = 0; body[at] !== cborInitial.break; at = skipItem(cbor, at))
       if (++items > limits.itemsPerIngestMax) return true;
   } catch (error) {
     // The decoder reports what is wrong, and where.

@@ -6,7 +6,7 @@ import type { Offset } from '../../contract/offset.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import { openChunk, openSpan } from './chunk.ts';
 import type { ChunkStore, StoreTail } from './chunk-store.ts';
-import type { LogHead as LogEnd } from './idle-closing-log.ts';
+import type { LogHead } from './idle-closing-log.ts';
 import { appendBytesMin, diskFullWords, freeBytesOnDisk, trimBytesMin } from './log-disk.ts';
 import { requireOpenable } from './require-openable.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
@@ -58,12 +58,12 @@ function requireSpace(path: string, freeBytes: (path: string) => number, freeByt
  * @returns undefined if there is no log yet
  * @throws TerminalError DamagedLog if a part of its file is missing; other errors as `openLmdbLog`
  */
-export async function readLmdbHead(path: string): Promise<LogEnd | undefined> {
+export async function readLmdbHead(path: string): Promise<LogHead | undefined> {
   if (!existsSync(join(path, 'data.mdb'))) return undefined;
   requireOpenable(path, openLogs);
   const environment = open({ path, mapSize: MAP_BYTES, readOnly: true });
   try {
-    const heads: Database<LogHead, string> = environment.openDB('head', { encoding: 'json' });
+    const heads: Database<StoredHead, string> = environment.openDB('head', { encoding: 'json' });
     const head = heads.get(HEAD_KEY);
     if (head === undefined) return undefined;
     const chunks: Database<Buffer, Buffer> = environment.openDB('chunks', {
@@ -79,7 +79,7 @@ export async function readLmdbHead(path: string): Promise<LogEnd | undefined> {
 }
 
 /** The log's own data, under one key. */
-interface LogHead {
+interface StoredHead {
   format: number;
   epoch: string;
   /** Decimal text; absent until the first trim. */
@@ -105,7 +105,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
     encoding: 'binary',
     keyEncoding: 'binary',
   });
-  const heads: Database<LogHead, string> = environment.openDB('head', { encoding: 'json' });
+  const heads: Database<StoredHead, string> = environment.openDB('head', { encoding: 'json' });
   const owners: Database<string, string> = environment.openDB('owner', {
     encoding: 'json',
     useVersions: true,
@@ -161,7 +161,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
         const spans = spansBefore(chunks, offset, TRIM_CHUNKS_MAX);
         const last = spans.at(-1);
         if (last === undefined) return;
-        const trimmed: LogHead = {
+        const trimmed: StoredHead = {
           ...head,
           trimmedThrough: String(last.lastOffset),
           trimmedOrdinal: last.firstOrdinal + Number(last.lastOffset - last.firstOffset) + 1,
@@ -182,7 +182,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
   };
 }
 
-function readLogHead(heads: Database<LogHead, string>, path: string): LogHead {
+function readLogHead(heads: Database<StoredHead, string>, path: string): StoredHead {
   const found = heads.get(HEAD_KEY);
   if (found === undefined) {
     const head = { format: FORMAT, epoch: randomUUID(), trimmedOrdinal: 0 };
@@ -196,7 +196,7 @@ function readLogHead(heads: Database<LogHead, string>, path: string): LogHead {
   );
 }
 
-function readTail(chunks: Database<Buffer, Buffer>, head: LogHead): StoreTail {
+function readTail(chunks: Database<Buffer, Buffer>, head: StoredHead): StoreTail {
   const trimmedThrough = head.trimmedThrough === undefined ? undefined : BigInt(head.trimmedThrough);
   for (const key of chunks.getKeys({ reverse: true, limit: 1 })) {
     const span = spanOf(chunks, key);

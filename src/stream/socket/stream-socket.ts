@@ -41,7 +41,7 @@ export interface SocketLimits {
   /** Connections of one address that have not authenticated yet. A /64 network of IPv6 counts as one address. */
   socketsWaitingPerAddressMax: number;
   /** A connection that is not authenticated after this is closed. */
-  authenticationMsMax: number;
+  authenticationMs: number;
 }
 
 export interface StreamSocket {
@@ -57,7 +57,7 @@ const limitsByDefault: SocketLimits = {
   socketsPerWorkgroupMax: serviceLimits.connectionsPerWorkgroup,
   socketsMax: serviceLimits.connectionsPerProcess,
   socketsWaitingPerAddressMax: serviceLimits.connectionsPerAddress,
-  authenticationMsMax: serviceLimits.authenticationMs,
+  authenticationMs: serviceLimits.authenticationMs,
 };
 /** Clients send only small frames: a handshake, subscriptions, acknowledgements. */
 const RECEIVED_BYTES_MAX = 32 * 1024;
@@ -96,7 +96,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const lobby = createLobby({
     connectionsMax: limits.socketsMax,
     waitingPerAddressMax: limits.socketsWaitingPerAddressMax,
-    waitingMsMax: limits.authenticationMsMax,
+    waitingMsMax: limits.authenticationMs,
     countInside: () => sessions.size,
     startTimer,
   });
@@ -105,7 +105,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   const server = openServer(app, path, {
     lobby,
     authenticatedIds,
-    connectMsMax: limits.authenticationMsMax + CONNECT_MORE_MS,
+    connectMsMax: limits.authenticationMs + CONNECT_MORE_MS,
   });
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {

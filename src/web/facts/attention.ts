@@ -35,9 +35,9 @@ export function findAttention(facts: {
   const found = [
     ...pipelineFindings(facts),
     ...offline(facts),
-    ...quiet(facts),
-    ...flagged(facts),
     ...silent(facts),
+    ...flagged(facts),
+    ...withoutEnergy(facts),
     ...restated(facts),
   ];
   return found.sort((a, b) => ranks.indexOf(a.rank) - ranks.indexOf(b.rank));
@@ -69,7 +69,7 @@ const placesOfFindings: Partial<
 
 function offline({ workgroup, statuses, today }: Facts): Attention[] {
   return Object.entries(statuses)
-    .filter(([, status]) => deviceKind(status) === 'silent')
+    .filter(([, status]) => deviceKind(status) === 'offline')
     .map(([id, { since, reason }]) => ({
       key: `offline ${id}`,
       rank: 'bad',
@@ -85,19 +85,19 @@ function offlineWords(since: string | null): string {
 }
 
 /** Devices of which nobody said that they are offline. Those without energy yesterday have a line already. */
-function quiet({ workgroup, today, details, statuses }: Facts): Attention[] {
-  const without = new Set(keysWithout(details, shiftDay(today, -1)).map((key) => splitSeries(key).device));
-  const ids = Object.keys(statuses).filter((id) => deviceKind(statuses[id]!) === 'quiet' && !without.has(id));
+function silent({ workgroup, today, details, statuses }: Facts): Attention[] {
+  const known = new Set(keysWithout(details, shiftDay(today, -1)).map((key) => splitSeries(key).device));
+  const ids = Object.keys(statuses).filter((id) => deviceKind(statuses[id]!) === 'silent' && !known.has(id));
   if (ids.length === 0) return [];
   const [first] = ids.toSorted((a, b) => (statuses[a]!.lastSeen! < statuses[b]!.lastSeen! ? -1 : 1));
   const others =
     ids.length === 1 ? '' : `, and ${plural(ids.length - 1, 'other device')} for more than a day`;
   return [
     {
-      key: 'quiet',
+      key: 'silent',
       rank: 'doubtful',
       text: `${deviceName(first!, statuses)} sent its last data ${timeAgo(statuses[first!]!.lastSeen!)}${others}.`,
-      href: linkTo(workgroup, 'devices', { state: 'quiet' }),
+      href: linkTo(workgroup, 'devices', { state: 'silent' }),
       leads: 'Devices',
     },
   ];
@@ -136,13 +136,13 @@ function flagged(facts: Facts): Attention[] {
 }
 
 /** Sources that had energy in these thirty days, and none yesterday. */
-function silent({ workgroup, today, details, nameOf }: Facts): Attention[] {
+function withoutEnergy({ workgroup, today, details, nameOf }: Facts): Attention[] {
   const yesterday = shiftDay(today, -1);
   const keys = keysWithout(details, yesterday);
   if (keys.length === 0) return [];
   return [
     {
-      key: 'silent',
+      key: 'without-energy',
       rank: 'bad',
       text: `${namesOf(keys, nameOf)}: no energy on ${longDay(yesterday)}.`,
       href: linkTo(workgroup, 'quality'),

@@ -2,16 +2,16 @@ import type { DeviceStatuses } from './answers.ts';
 
 /**
  * How a device is, for people.
- * - `silent`: it was announced as offline, and that is a fault
- * - `quiet`: nobody said that it is offline, but it has sent nothing for a day
+ * - `offline`: it was announced as offline, and that is a fault
+ * - `silent`: nobody said that it is offline, but it has sent nothing for a day
  * - `unknown`: it has never sent anything
  * - `heard`: it sends data, and nobody says whether it is online
  * - `asleep`: it said that it goes to sleep, which is no fault
  */
-export type KindOfDevice = 'silent' | 'quiet' | 'unknown' | 'heard' | 'asleep' | 'online';
+export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep' | 'online';
 
-/** Solar devices sleep at night. Nothing that works is quiet for longer. */
-const QUIET_MS = 24 * 60 * 60_000;
+/** Solar devices sleep at night. Nothing that works is silent for longer. */
+const SILENT_MS = 24 * 60 * 60_000;
 const calmReasons = new Set(['asleep']);
 
 /**
@@ -23,8 +23,8 @@ export function deviceKind(
   nowMs = Date.now(),
 ): KindOfDevice {
   const isCalm = calmReasons.has(reason ?? '');
-  if (state === 'offline' && !isCalm) return 'silent';
-  if (lastSeen !== null && nowMs - Date.parse(lastSeen) > QUIET_MS) return 'quiet';
+  if (state === 'offline' && !isCalm) return 'offline';
+  if (lastSeen !== null && nowMs - Date.parse(lastSeen) > SILENT_MS) return 'silent';
   if (state === 'offline') return 'asleep';
   if (state === 'online') return 'online';
   return lastSeen === null ? 'unknown' : 'heard';

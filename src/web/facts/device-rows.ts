@@ -12,7 +12,7 @@ export interface DeviceRow {
   kind: KindOfDevice;
 }
 
-const order: readonly KindOfDevice[] = ['silent', 'quiet', 'unknown', 'heard', 'asleep', 'online'];
+const order: readonly KindOfDevice[] = ['offline', 'silent', 'unknown', 'heard', 'asleep', 'online'];
 
 /** All devices, those that need a look first. */
 export function deviceRows(statuses: DeviceStatuses, nowMs = Date.now()): DeviceRow[] {
@@ -31,8 +31,8 @@ export function countKinds(
   const count = (kind: KindOfDevice) => rows.filter((row) => row.kind === kind).length;
   return {
     all: rows.length,
+    offline: count('offline'),
     silent: count('silent'),
-    quiet: count('quiet'),
     unknown: count('unknown'),
     heard: count('heard'),
     asleep: count('asleep'),

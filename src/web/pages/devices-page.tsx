@@ -24,11 +24,11 @@ import { timeAgo } from '../words/time-words.ts';
 import { DeviceCard } from './device-card.tsx';
 
 const DAYS = 30;
-const filters: readonly DeviceFilter[] = ['all', 'silent', 'quiet', 'online', 'heard', 'asleep', 'unknown'];
+const filters: readonly DeviceFilter[] = ['all', 'offline', 'silent', 'online', 'heard', 'asleep', 'unknown'];
 const filterNames: Readonly<Record<DeviceFilter, string>> = {
   all: 'All',
-  silent: 'Offline',
-  quiet: 'Silent for a day',
+  offline: 'Offline',
+  silent: 'Silent for a day',
   online: 'Online',
   heard: 'Sending data',
   asleep: 'Asleep',
@@ -192,10 +192,10 @@ function devicesSentence(rows: readonly DeviceRow[]): string {
       `${countText(counts.online)} of ${plural(rows.length, 'device')} ${counts.online === 1 ? 'is' : 'are'} online.`,
     counts.heard > 0 &&
       `${countText(counts.heard)} of ${plural(rows.length, 'device')} ${counts.heard === 1 ? 'sends' : 'send'} data, and nobody says when one falls silent: see stream.deviceTimeout.`,
+    counts.offline > 0 &&
+      `${countText(counts.offline)} ${counts.offline === 1 ? 'is' : 'are'} offline and should be looked at.`,
     counts.silent > 0 &&
-      `${countText(counts.silent)} ${counts.silent === 1 ? 'is' : 'are'} offline and should be looked at.`,
-    counts.quiet > 0 &&
-      `${countText(counts.quiet)} ${counts.quiet === 1 ? 'has' : 'have'} sent nothing for a day.`,
+      `${countText(counts.silent)} ${counts.silent === 1 ? 'has' : 'have'} sent nothing for a day.`,
     counts.asleep > 0 &&
       `${countText(counts.asleep)} ${counts.asleep === 1 ? 'is' : 'are'} asleep, as announced.`,
     counts.unknown > 0 && `${countText(counts.unknown)} never sent anything.`,

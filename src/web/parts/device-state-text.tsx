@@ -7,8 +7,8 @@ import { type StateKind, StateWord } from './state-word.tsx';
 import { TimeAgo } from './time-text.tsx';
 
 const looks: Readonly<Record<KindOfDevice, { sign: StateKind; words: string }>> = {
-  silent: { sign: 'bad', words: 'offline' },
-  quiet: { sign: 'doubtful', words: 'silent' },
+  offline: { sign: 'bad', words: 'offline' },
+  silent: { sign: 'doubtful', words: 'silent' },
   unknown: { sign: 'noted', words: 'no message yet' },
   heard: { sign: 'good', words: 'sends data' },
   asleep: { sign: 'calm', words: 'asleep' },
@@ -22,13 +22,13 @@ export function DeviceStateText({ row: { kind, status } }: { row: DeviceRow }) {
   return (
     <span>
       <StateWord kind={sign}>{words}</StateWord>
-      {kind === 'quiet' && lastSeen && (
+      {kind === 'silent' && lastSeen && (
         <span class="muted">
           {' '}
           last data <TimeAgo at={lastSeen} />
         </span>
       )}
-      {kind !== 'quiet' && since && (
+      {kind !== 'silent' && since && (
         <span class="muted">
           {' '}
           <TimeFor since={since} />
@@ -53,7 +53,7 @@ function TimeFor({ since }: { since: string }) {
 /** When a device has sent its newest data. Data that were sent late can come while it is offline. */
 export function LastData({ row: { kind, status } }: { row: DeviceRow }) {
   const { since, lastSeen } = status;
-  const isLate = kind === 'silent' && since !== null && lastSeen !== null && lastSeen > since;
+  const isLate = kind === 'offline' && since !== null && lastSeen !== null && lastSeen > since;
   return (
     <>
       <TimeAgo at={lastSeen} />

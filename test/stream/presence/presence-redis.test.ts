@@ -197,7 +197,7 @@ test('a process without the lease cannot replace the stored presence', { timeout
   };
   const [one, other] = [await open(), await open()];
   const stored = (position: bigint) => ({ epoch: 'e', position, devices: [] });
-  expect([await one.lease.isHeld(), await other.lease.isHeld()]).toEqual([true, false]);
+  expect([await one.lease.hold(), await other.lease.hold()]).toEqual([true, false]);
   await one.store.write(stored(7n));
   await expect(other.store.write(stored(8n))).rejects.toMatchObject({ code: 'PresenceElsewhere' });
   expect(await other.store.read()).toEqual(stored(7n));

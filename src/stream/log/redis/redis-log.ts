@@ -1,17 +1,16 @@
-import { laterOffset, type Offset, offsetMs, offsetOf } from '../../../contract/offset.ts';
+import { laterOffset, offsetMs } from '../../../contract/offset.ts';
 import { unavailable } from '../../../contract/stream-errors.ts';
 import { limits } from '../../../contract/wire-limits.ts';
-import { oneAtATime } from '../../../lib/one-at-a-time.ts';
 import { SECOND_MS } from '../../../lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../../../lib/timer.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
 import { createAppendQueue } from '../append-queue.ts';
-import type { ChunkSpan } from '../chunk.ts';
 import { readChunks } from '../read-chunks.ts';
 import { createRetentionClock } from '../retention-clock.ts';
 import type { LogOptions } from '../sequenced-log.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from '../stream-log.ts';
 import { createWaiters } from '../waiters.ts';
+import { createRedisBounds, untilSteady } from './redis-bounds.ts';
 import { createRedisChunks } from './redis-chunks.ts';
 import { openRedisStore } from './redis-store.ts';
 
@@ -23,8 +22,6 @@ export interface RedisLogOptions extends LogOptions {
 
 /** Waiting readers check Redis this often, because news can be lost. */
 const LOOK_EVERY_MS = SECOND_MS;
-/** A read starts again this often if Redis turns out to have another log. */
-const ATTEMPTS_MAX = 5;
 /** A filtered read needs more messages than it returns. */
 const MESSAGES_WANTED_FILTERED = 20_000;
 
@@ -42,12 +39,6 @@ const MESSAGES_WANTED_FILTERED = 20_000;
 export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog> {
   const { redis, clock, logger, startTimer = startSystemTimer } = options;
   const waiters = createWaiters();
-  /**
-   * The newest message that cannot be read any more. `oldest` is the oldest chunk that can: `none` if there is none,
-   * undefined if it is not known.
-   */
-  let goneThrough: Offset | undefined;
-  let oldest: ChunkSpan | 'none' | undefined;
   let closing: Promise<void> | undefined;
   let closed = false;
 
@@ -55,87 +46,45 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const { lastOffset } = store.known;
   const newestMs = lastOffset === undefined ? undefined : offsetMs(lastOffset);
   const retention = createRetentionClock({ ...options, newestMs });
+  const bounds = createRedisBounds({ store, retention, redis, clock });
   const chunks = createRedisChunks({ ...options, store });
-
-  const next = (): Offset => (store.known.lastOffset === undefined ? 0n : store.known.lastOffset + 1n);
-
-  const floorNow = (): Offset => {
-    const floor = offsetOf(Math.max(0, retention.floorMs()));
-    return goneThrough === undefined ? floor : laterOffset(floor, goneThrough + 1n);
-  };
-  const gone = (through: Offset | undefined) => {
-    if (through !== undefined)
-      goneThrough = goneThrough === undefined ? through : laterOffset(goneThrough, through);
-  };
-
-  const look = oneAtATime(async () => {
-    const { before, at, lastOffset } = await store.look(floorNow(), clock.now());
-    gone(before?.lastOffset);
-    gone(store.known.trimmedThrough);
-    // News may arrive before the answer.
-    oldest = at ?? (lastOffset === store.known.lastOffset ? 'none' : undefined);
-  });
-
-  /** The bounds of the log as this process knows them; undefined if it must ask Redis. */
-  const knownBounds = (): LogBounds | undefined => {
-    const { epoch } = store.known;
-    if (!redis.isReady || oldest === undefined) return undefined;
-    if (oldest === 'none') return { earliest: next(), next: next(), epoch };
-    gone(store.known.trimmedThrough);
-    const floor = floorNow();
-    if (oldest.lastOffset < floor) return undefined;
-    if (floor <= oldest.firstOffset) return { earliest: oldest.firstOffset, next: next(), epoch };
-    goneThrough = floor - 1n;
-    return { earliest: floor, next: next(), epoch };
-  };
-  const currentBounds = async (): Promise<LogBounds> => {
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      await look();
-      const bounds = knownBounds();
-      if (bounds !== undefined) return bounds;
-    }
-    throw new Error('the log in Redis changes too fast to be read');
-  };
 
   /** Returns undefined if the log was recreated or trimmed before anything was read. */
   const readWithin = async (
     request: LogReadRequest,
-    bounds: LogBounds,
+    within: LogBounds,
   ): Promise<LogReadOutcome | undefined> => {
-    const from = request.from === 'oldest' ? bounds.earliest : request.from;
-    if (from > bounds.next) return { kind: 'ahead', bounds };
+    const from = request.from === 'oldest' ? within.earliest : request.from;
+    if (from > within.next) return { kind: 'ahead', bounds: within };
+    const goneThrough = bounds.goneThrough();
     if (goneThrough !== undefined && from <= goneThrough && request.from !== 'oldest')
-      return { kind: 'expired', bounds };
+      return { kind: 'expired', bounds: within };
     const messagesWanted = isFiltered(request) ? MESSAGES_WANTED_FILTERED : request.limit;
     let atEnd = false;
     let broken = false;
-    const outcome = await readChunks({ ...request, from }, bounds, async (position) => {
-      if (position >= bounds.next) return undefined;
+    const outcome = await readChunks({ ...request, from }, within, async (position) => {
+      if (position >= within.next) return undefined;
       const chunk = await chunks.from(position, messagesWanted);
       const { epoch, trimmedThrough } = store.known;
       broken =
         chunk === 'changed' ||
-        epoch !== bounds.epoch ||
+        epoch !== within.epoch ||
         (trimmedThrough !== undefined && trimmedThrough >= position);
       if (broken || chunk === 'changed') return undefined;
-      if (chunk !== undefined && chunk.firstOffset < bounds.next) return chunk;
+      if (chunk !== undefined && chunk.firstOffset < within.next) return chunk;
       atEnd = true;
       return undefined;
     });
     if (broken) return outcome.count > 0 ? { ...outcome, upToDate: false } : undefined;
     // The first offset of a new epoch may lie beyond the last message plus one.
-    return atEnd ? { ...outcome, nextOffset: bounds.next, upToDate: true } : outcome;
+    return atEnd ? { ...outcome, nextOffset: within.next, upToDate: true } : outcome;
   };
 
   const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
-    const bounds = knownBounds();
-    const known = bounds && (await readWithin(request, bounds));
-    if (known?.kind === 'batch' && !known.upToDate) return known;
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const outcome = await readWithin(request, await currentBounds());
-      if (outcome !== undefined) return outcome;
-    }
-    throw new Error('the log in Redis changes too fast to be read');
+    const known = bounds.known();
+    const outcome = known && (await readWithin(request, known));
+    if (outcome?.kind === 'batch' && !outcome.upToDate) return outcome;
+    return untilSteady(async () => readWithin(request, await bounds.current()));
   };
 
   const queue = createAppendQueue({
@@ -152,22 +101,21 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
 
   await store.listen({
     onMoved() {
-      if (oldest === 'none') oldest = undefined;
+      bounds.noteMoved();
       waiters.wake(store.known.lastOffset!);
     },
     onRecreated() {
       chunks.clear();
-      goneThrough = undefined;
-      oldest = undefined;
+      bounds.noteRecreated();
       waiters.wakeAll();
     },
-    onDoubt: () => void look().catch(() => undefined),
+    onDoubt: () => void bounds.look().catch(() => undefined),
   });
 
   let stopLooking = () => {};
   const lookNowAndThen = () => {
     stopLooking = startTimer(LOOK_EVERY_MS, () => {
-      const looked = waiters.size > 0 ? look().catch(() => undefined) : Promise.resolve();
+      const looked = waiters.size > 0 ? bounds.look().catch(() => undefined) : Promise.resolve();
       void looked.then(() => closed || lookNowAndThen());
     });
   };
@@ -186,19 +134,19 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
     append: queue.append,
     announce: queue.announce,
     read: (request) => whileOpen(() => read(request)),
-    bounds: () => whileOpen(currentBounds),
+    bounds: () => whileOpen(bounds.current),
     chunkFrom: (position) =>
       whileOpen(async () => {
-        const { next: end } = await currentBounds();
+        const { next: end } = await bounds.current();
         const chunk = position < end ? await chunks.from(position, limits.messagesPerReadMax) : undefined;
         if (chunk === 'changed') throw new Error('the log in Redis became another one');
         return chunk;
       }),
     waitFor: (position, signal) =>
-      closed || position < next() ? Promise.resolve() : waiters.wait(position, signal),
+      closed || position < bounds.next() ? Promise.resolve() : waiters.wait(position, signal),
     countFrom: (position) =>
       whileOpen(async () => {
-        const { earliest, next: end } = knownBounds() ?? (await currentBounds());
+        const { earliest, next: end } = bounds.known() ?? (await bounds.current());
         const from = laterOffset(position, earliest);
         if (from >= end) return 0;
         const span = chunks.kept(from) ?? (await store.look(from, clock.now())).at;
@@ -207,7 +155,8 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
         return store.known.nextOrdinal - span.firstOrdinal - skipped;
       }),
     async trim() {
-      await currentBounds();
+      await bounds.current();
+      const goneThrough = bounds.goneThrough();
       if (goneThrough === undefined) return;
       chunks.dropBefore(goneThrough + 1n);
       await store.trimBefore(goneThrough + 1n);

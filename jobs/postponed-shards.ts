@@ -1,0 +1,45 @@
+import { type Clock, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
+
+/** A shard that could not be opened or was lost. Other workers may try it until `retryAtMs`. */
+interface PostponedShard {
+  /** In a row. */
+  failures: number;
+  retryAtMs: UtcMs;
+  sinceMs: UtcMs;
+  /** False if another worker has taken the shard, which is no problem. */
+  isFailure: boolean;
+  error: string;
+}
+
+export interface PostponedShards {
+  /** Postpones a shard, longer after each failure in a row. */
+  add(workgroupId: string, error: string, about: { isFailure: boolean }): PostponedShard;
+  find(workgroupId: string): PostponedShard | undefined;
+  /** The same without a shard that was not tried again in time, because it belongs to another worker then. */
+  findTried(workgroupId: string): PostponedShard | undefined;
+  remove(workgroupId: string): void;
+}
+
+export function createPostponedShards(clock: Clock, leaseMs: number): PostponedShards {
+  const shards = new Map<string, PostponedShard>();
+  return {
+    add(workgroupId, error, { isFailure }) {
+      const before = shards.get(workgroupId);
+      const nowMs = clock.now();
+      const failures = (before?.failures ?? 0) + 1;
+      const waitMs = Math.min(MINUTE_MS, leaseMs * 2 ** (failures - 1));
+      const sinceMs = before?.isFailure ? before.sinceMs : nowMs;
+      const postponed = { failures, retryAtMs: nowMs + waitMs, sinceMs, isFailure, error };
+      shards.set(workgroupId, postponed);
+      return postponed;
+    },
+    find: (workgroupId) => shards.get(workgroupId),
+    findTried(workgroupId) {
+      const found = shards.get(workgroupId);
+      return found && clock.now() <= found.retryAtMs + leaseMs ? found : undefined;
+    },
+    remove(workgroupId) {
+      shards.delete(workgroupId);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { laterOffset, type Offset, offsetOf } from '../../../contract/offset.ts';
+import { oneAtATime } from '../../../lib/one-at-a-time.ts';
+import type { Clock } from '../../../lib/time.ts';
+import type { RedisConnection } from '../../../redis/redis-connection.ts';
+import type { ChunkSpan } from '../chunk.ts';
+import type { RetentionClock } from '../retention-clock.ts';
+import type { LogBounds } from '../stream-log.ts';
+import type { RedisStore } from './redis-store.ts';
+
+/** What can be read of a log in Redis, as one process knows it. */
+export interface RedisBounds {
+  /** One past the newest message. */
+  next(): Offset;
+  /** The newest message that cannot be read any more. Undefined if none is known. */
+  goneThrough(): Offset | undefined;
+  /** The bounds without a question to Redis. Undefined if it must be asked. */
+  known(): LogBounds | undefined;
+  /** The bounds as of now. */
+  current(): Promise<LogBounds>;
+  /** Asks Redis. Calls that come meanwhile share one more question. */
+  look(): Promise<void>;
+  /** To be called when new messages are stored. */
+  noteMoved(): void;
+  /** To be called when Redis has another log than before. */
+  noteRecreated(): void;
+}
+
+const ATTEMPTS_MAX = 5;
+
+/** The first result of `attempt`, which is undefined if Redis turns out to have another log. @throws Error if that happens again and again */
+export async function untilSteady<Result>(attempt: () => Promise<Result | undefined>): Promise<Result> {
+  for (let count = 0; count < ATTEMPTS_MAX; count++) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+  }
+  throw new Error('the log in Redis changes too fast to be read');
+}
+
+export function createRedisBounds({
+  store,
+  retention,
+  redis,
+  clock,
+}: {
+  store: Pick<RedisStore, 'known' | 'look'>;
+  retention: RetentionClock;
+  redis: Pick<RedisConnection, 'isReady'>;
+  clock: Clock;
+}): RedisBounds {
+  let goneThrough: Offset | undefined;
+  /** The oldest chunk that can be read: `none` if there is none, undefined if it is not known. */
+  let oldest: ChunkSpan | 'none' | undefined;
+
+  const next = (): Offset => (store.known.lastOffset === undefined ? 0n : store.known.lastOffset + 1n);
+
+  const floorNow = (): Offset => {
+    const floor = offsetOf(Math.max(0, retention.floorMs()));
+    return goneThrough === undefined ? floor : laterOffset(floor, goneThrough + 1n);
+  };
+  const noteGone = (through: Offset | undefined) => {
+    if (through !== undefined)
+      goneThrough = goneThrough === undefined ? through : laterOffset(goneThrough, through);
+  };
+
+  const look = oneAtATime(async () => {
+    const { before, at, lastOffset } = await store.look(floorNow(), clock.now());
+    noteGone(before?.lastOffset);
+    noteGone(store.known.trimmedThrough);
+    // News may arrive before the answer.
+    oldest = at ?? (lastOffset === store.known.lastOffset ? 'none' : undefined);
+  });
+
+  const known = (): LogBounds | undefined => {
+    const { epoch } = store.known;
+    if (!redis.isReady || oldest === undefined) return undefined;
+    if (oldest === 'none') return { earliest: next(), next: next(), epoch };
+    noteGone(store.known.trimmedThrough);
+    const floor = floorNow();
+    if (oldest.lastOffset < floor) return undefined;
+    if (floor <= oldest.firstOffset) return { earliest: oldest.firstOffset, next: next(), epoch };
+    goneThrough = floor - 1n;
+    return { earliest: floor, next: next(), epoch };
+  };
+
+  return {
+    next,
+    goneThrough: () => goneThrough,
+    known,
+    current: () =>
+      untilSteady(async () => {
+        await look();
+        return known();
+      }),
+    look,
+    noteMoved() {
+      if (oldest === 'none') oldest = undefined;
+    },
+    noteRecreated() {
+      goneThrough = undefined;
+      oldest = undefined;
+    },
+  };
+}
