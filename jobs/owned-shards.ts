@@ -60,6 +60,8 @@ export interface OwnedShards {
   giveUp(workgroupId: string, reason: GiveUpReason): void;
   /** Gives up all shards and waits. */
   giveUpAll(reason: GiveUpReason): Promise<void>;
+  /** Releases the leases of shards that are not closed yet, because the process ends soon. No stage of them begins any more. Never throws. */
+  releaseAll(): Promise<void>;
   /** Owned shards that are not being given up, oldest first. */
   kept(): string[];
   /** True until a shard is closed. */
@@ -139,7 +141,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
     };
     try {
-      const isValid = () => !hasRunOut(ownedShard);
+      const isValid = () => !ownedShard.isReleased && !hasRunOut(ownedShard);
       ownedShard.shard = await open(workgroupId, { isValid, onLost });
     } catch (error) {
       const { code, message } = failureWords(error);
@@ -251,6 +253,13 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       for (const workgroupId of ownedShards.keys()) giveUp(workgroupId, reason);
       // Opening may end in closing. Its promise covers both.
       await Promise.all([...ownedShards.values()].map(({ ended }) => ended));
+    },
+    async releaseAll() {
+      const releasing = [...ownedShards].map(([workgroupId, ownedShard]) => {
+        ownedShard.isReleased = true;
+        return leases.release(workgroupId, 'awake');
+      });
+      await Promise.allSettled(releasing);
     },
     kept: () =>
       [...ownedShards].filter(([, { giveUp: reason }]) => !reason).map(([workgroupId]) => workgroupId),

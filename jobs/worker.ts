@@ -49,6 +49,8 @@ export interface WorkerOptions {
   clock?: Clock;
   /** Leases are renewed five times within their duration. */
   leaseMs?: number;
+  /** The longest time for giving up the shards when the worker stops. For tests. Default: 14 s. */
+  giveUpMs?: number;
 }
 
 const REVIEW_MS = MINUTE_MS;
@@ -65,6 +67,7 @@ const STARTING_MS_MAX = 8 * SECOND_MS;
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { config, workgroups, dependencies, logger, clock: wallClock = systemClock } = options;
+  const { giveUpMs = GIVE_UP_MS } = options;
   const clock = steadyClockOf(wallClock);
   const { pipeline } = config;
   const backend = await openBackend(options);
@@ -288,10 +291,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const gaveUp = roundsEnded
       .then(() => handOverAll().catch(() => undefined))
       .then(() => ownedShards.giveUpAll('worker-stops'));
-    const gaveUpInTime = await withTimeout(gaveUp, GIVE_UP_MS);
+    const gaveUpInTime = await withTimeout(gaveUp, giveUpMs);
     clearInterval(renewing);
     await withTimeout(
-      reviewed.then(() => dueJobs.close()),
+      Promise.all([
+        // The next owner would wait until the leases end. What still runs here is refused by its claim.
+        gaveUpInTime === 'late' && ownedShards.releaseAll(),
+        reviewed.then(() => dueJobs.close()),
+      ]),
       CLOSE_MS,
     ).catch(() => undefined);
     await withTimeout(backend.close(), CLOSE_MS).catch(() => undefined);

@@ -130,17 +130,17 @@ async function restoreBeside(
   const source = bundledStore(options.source, options.commit);
   const commit = withoutBundles(options.commit);
   const files = hasFiles ? commit.files : [];
-  const objects = [
-    ...files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 })),
-    ...(await packsOf(source, commit.snapshot, signal)),
-  ];
-  const allBytes = objects.reduce((sum, { bytes }) => sum + bytes, 0);
+  const packs = await packsOf(source, commit.snapshot, signal);
+  const objects = files.map((file) => ({ key: fileKey(file), bytes: file.bytes, sha256: file.sha256 }));
+  const allBytes = [...objects, ...packs].reduce((sum, { bytes }) => sum + bytes, 0);
   let doneBytes = 0;
+  const noteDone = (bytes: number) => onProgress?.({ doneBytes: doneBytes + bytes, allBytes });
   await mkdir(join(draftRoot, 'snapshots'), { recursive: true });
-  const wanted = new Set(objects.map(({ key }) => key));
+  const wanted = new Set(packs.map(({ key }) => key));
   for (const name of await readdir(join(draftRoot, 'snapshots')))
     if (!wanted.has(`snapshots/${name}`)) await rm(join(draftRoot, 'snapshots', name));
-  for (const { key, ...expected } of objects) {
+  // Without a base the packs are fetched while they are unpacked.
+  for (const { key, ...expected } of base === undefined ? objects : [...objects, ...packs]) {
     signal?.throwIfAborted();
     if (
       !existsSync(join(draftRoot, key)) &&
@@ -151,19 +151,19 @@ async function restoreBeside(
         `${source.address}/${key} does not exist, but commit ${commit.sequence} needs it; restore another commit with --at`,
       );
     doneBytes += expected.bytes;
-    onProgress?.({ doneBytes, allBytes });
+    noteDone(0);
   }
   const local = createFolderStore(draftRoot);
   await mkdir(dirname(draftWarehouse), { recursive: true });
   const { snapshot } = commit;
-  const pack = packObject(snapshot);
-  await unpack(local, {
-    pack,
+  const unpacking = {
+    pack: packObject(snapshot),
     fileBytes: snapshot.fileBytes,
     path: draftWarehouse,
-    ...(base !== undefined && { base }),
     ...(signal && { signal }),
-  });
+  };
+  if (base !== undefined) await unpack(local, { ...unpacking, base });
+  else await unpack(source, { ...unpacking, keepIn: draftRoot, onProgress: noteDone });
   await checkWarehouse(draftWarehouse, commit, options);
   await local.createKey(commitKey(commit.sequence), Buffer.from(commitText(commit)));
   if (!hasFiles) await writeDurably(join(draftRoot, INCOMPLETE_FILE), '');

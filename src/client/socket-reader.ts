@@ -70,8 +70,11 @@ export interface SocketReader {
   isPendingAt(ask: Ask): boolean;
   /** Takes the waiting frames as one answer to `ask`. It subscribes there first, if needed. */
   take(ask: Ask, withinMs: number, signal?: AbortSignal): Promise<Taken>;
-  /** Called when the taken frames are stored. `ask` is the position after them. */
-  landed(ask: Ask): void;
+  /**
+   * Called when the taken frames are stored. `ask` is the position after them.
+   * @returns false if there were none, but only the start of a subscription
+   */
+  landed(ask: Ask): boolean;
   /** Ends the subscription and the connection, and stops the timers. */
   close(): void;
 }
@@ -269,10 +272,12 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
       return end === undefined ? { kind: 'quiet' } : { kind: 'ended', end };
     },
     landed(ask) {
-      for (const { acknowledge } of pending?.frames ?? []) acknowledge();
+      const landed = pending?.frames ?? [];
+      for (const { acknowledge } of landed) acknowledge();
       pending = undefined;
       position = ask;
       watch();
+      return landed.length > 0;
     },
     close: () => finish({ kind: 'failed', reason: 'closed' }),
   };

@@ -36,7 +36,7 @@ const backoff: Backoff = {
 };
 /** After this time without an error, earlier failures count no more. */
 const STEADY_MS = 2 * MINUTE_MS;
-/** Subscriptions in a row that may be renewed at once without having brought a message. */
+/** Subscriptions in a row that may be renewed at once without having brought a frame. */
 const RENEWALS_MAX = 3;
 
 /**
@@ -141,10 +141,9 @@ export function createSocketSource(options: SocketSourceOptions): SocketSource {
       return read === 'quiet' ? undefined : read;
     },
     landed(ask) {
-      if (transport === 'rest') return;
+      if (transport === 'rest' || !reader?.landed(ask)) return;
       renewals = 0;
       mustRenewToken = false;
-      reader?.landed(ask);
     },
     recycle: rest.recycle,
     async close() {

@@ -2,10 +2,8 @@ import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { PreparedRestore } from '../backup/restore-lake.ts';
 import { ifMissing, TransientError } from '../lib/errors.ts';
-import { missing } from '../snapshot/read-pack.ts';
 import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
 import { unpack } from '../snapshot/unpack.ts';
-import { createFolderStore } from '../storage/folder-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { generationOf, readReplicaHead } from './replica-commit.ts';
 
@@ -37,7 +35,7 @@ export function preparedAt(warehousePath: string, root: string): PreparedRestore
 /**
  * Fetches and unpacks the snapshot of the newest commit. Files of an earlier call are replaced.
  * @returns the size of the warehouse file; undefined if there is nothing worth fetching
- * @throws TransientError `DiskFull`, and as `download` and `unpack` do; then there are no prepared files
+ * @throws TransientError `DiskFull`, and as `unpack` does; then there are no prepared files
  */
 export async function prepareTakeOver(options: PrepareTakeOverOptions): Promise<number | undefined> {
   const { store, warehousePath, root, fileBytesMin = FILE_BYTES_MIN, signal } = options;
@@ -51,11 +49,13 @@ export async function prepareTakeOver(options: PrepareTakeOverOptions): Promise<
     const packs = await packsOf(store, snapshot, signal);
     const packBytes = packs.reduce((sum, { bytes }) => sum + bytes, 0);
     await refuseSmallDisk(dirname(root), fileBytes + packBytes);
-    for (const { key, ...expected } of packs)
-      if (!(await store.download(key, join(prepared.root, key), expected, signal))) missing(store, key);
-    const local = createFolderStore(prepared.root);
-    const path = prepared.warehouse;
-    await unpack(local, { pack: packObject(snapshot), fileBytes, path, ...(signal && { signal }) });
+    await unpack(store, {
+      pack: packObject(snapshot),
+      fileBytes,
+      path: prepared.warehouse,
+      keepIn: prepared.root,
+      ...(signal && { signal }),
+    });
     return fileBytes;
   } catch (error) {
     await removePrepared(prepared);

@@ -170,6 +170,7 @@ export async function decodeMap(map: Buffer, own: PackObject, fileBytes: number)
       !pack ||
       place.offset < MAGIC.length ||
       place.offset + place.length > pack.bytes ||
+      place.length < 1 ||
       place.length > length
     )
       throw new Error(`the map has no place of block ${index}`);

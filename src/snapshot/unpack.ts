@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { syncPath } from '../lib/durable-files.ts';
+import { createFolderStore } from '../storage/folder-store.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
-import {
-  type BlockPlace,
-  blockRange,
-  decompress,
-  MAGIC,
-  type PackMap,
-  type PackObject,
-} from './pack-format.ts';
+import { receiveFile } from '../storage/receive-file.ts';
+import { blockRange, decompress, type PackMap, type PackObject } from './pack-format.ts';
 import { readBlocks, sha256OfBlock } from './read-blocks.ts';
 import { missing, readPackMap } from './read-pack.ts';
+import { type PackPiece, readPieces, type WantedBlock } from './read-pieces.ts';
 
 export interface UnpackOptions {
   /** The newest pack of the snapshot. */
@@ -26,15 +23,16 @@ export interface UnpackOptions {
    * right SHA-256 stay, whatever the others are. Then only the other blocks are read, and the caller has checked the packs. Default: none.
    */
   base?: string;
+  /** Without `base`: a folder that gets a copy of each pack under its key, complete and durable. The pack is read only once for both. Default: none. */
+  keepIn?: string;
   onProgress?: (doneBytes: number) => void;
   signal?: AbortSignal;
 }
 
-const READ_BYTES = 8 * 1024 * 1024;
 /** Node accepts no smaller chunks. */
 const CHUNK_BYTES_MIN = 64;
-/** Blocks that are decompressed at the same time. */
-const BATCH = 8;
+/** Blocks that are decompressed at the same time: twice the threads of Node, so that none waits. */
+const AT_A_TIME = 8;
 
 type Write = (bytes: Uint8Array, position: number) => Promise<void>;
 
@@ -94,9 +92,12 @@ async function unpackAll(
     });
     doneBytes += pack.bytes;
   }
+  const { keepIn, pack, signal } = options;
+  if (keepIn === undefined) return;
+  // The SHA-256 of the pack was checked of what was kept, and its map was read before.
+  const kept = await readPackMap(createFolderStore(keepIn), pack, { fileBytes: map.fileBytes, signal });
+  if (!isDeepStrictEqual(kept, map)) throw damagedObject(store.address, pack.key, 'its map has changed');
 }
-
-type Wanted = BlockPlace & { index: number };
 
 /** Reads the blocks that a file does not have. */
 async function unpackChanged(
@@ -129,56 +130,58 @@ async function unpackChanged(
   }
 }
 
-/** Reads one pack in pieces and writes its wanted blocks. */
+/** Reads one pack and writes its wanted blocks. */
 async function unpackOne(
   store: ObjectStore,
   pack: PackObject,
-  wanted: Wanted[],
+  wanted: WantedBlock[],
   fileBytes: number,
   write: Write,
-  { onProgress, signal }: Pick<UnpackOptions, 'onProgress' | 'signal'>,
+  { keepIn, onProgress, signal }: Pick<UnpackOptions, 'keepIn' | 'onProgress' | 'signal'>,
 ): Promise<void> {
   const damaged = (what: string) => damagedObject(store.address, pack.key, what);
-  const hash = createHash('sha256');
-  const queue = wanted.toSorted((a, b) => a.offset - b.offset);
-  /** Bytes of the pack from `heldFrom` on: the piece that was read, and what a block before needs of it. */
-  let held: Buffer = Buffer.alloc(0);
-  let heldFrom = 0;
-  for (let read = 0; read < pack.bytes; ) {
-    signal?.throwIfAborted();
-    const length = Math.min(READ_BYTES, pack.bytes - read);
-    const piece = (await store.getRange(pack.key, read, length, signal)) ?? missing(store, pack.key);
-    if (piece.length !== length) throw damaged(`it has fewer than the noted ${pack.bytes} bytes`);
-    if (read === 0 && !piece.subarray(0, MAGIC.length).equals(MAGIC)) throw damaged('it is not a pack');
-    hash.update(piece);
-    held = held.length === 0 ? piece : Buffer.concat([held, piece]);
-    read += length;
-    let complete = queue.findIndex(({ offset, length: bytes }) => offset + bytes > read);
-    if (complete === -1) complete = queue.length;
-    const ready = queue.splice(0, complete);
-    for (let from = 0; from < ready.length; from += BATCH) {
-      await Promise.all(
-        ready.slice(from, from + BATCH).map(async (place) => {
-          const packed = held.subarray(place.offset - heldFrom, place.offset - heldFrom + place.length);
-          const { start, length: size } = blockRange(place.index, fileBytes);
-          await write(await blockOf(packed, place, size, damaged), start);
-        }),
-      );
-    }
-    const keepFrom = Math.min(queue[0]?.offset ?? read, read);
-    held = held.subarray(keepFrom - heldFrom);
-    heldFrom = keepFrom;
-    onProgress?.(read);
+
+  async function writeBlocks({ start: from, bytes, blocks }: PackPiece): Promise<void> {
+    const waiting = blocks.values();
+    const writeOn = async () => {
+      for (const place of waiting) {
+        signal?.throwIfAborted();
+        const packed = bytes.subarray(place.offset - from, place.offset - from + place.length);
+        const { start, length } = blockRange(place.index, fileBytes);
+        await write(await blockOf(packed, place, length, damaged), start);
+      }
+    };
+    const results = await Promise.allSettled(Array.from({ length: AT_A_TIME }, writeOn));
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure) throw failure.reason;
   }
-  if (queue.length > 0) throw damaged('it ends before its last block');
+
+  /** The bytes of the pack. Its blocks are written while the caller uses them. */
+  async function* bytesOfPack(): AsyncGenerator<Buffer> {
+    for await (const piece of readPieces(store, pack, wanted, { signal })) {
+      signal?.throwIfAborted();
+      const writing = writeBlocks(piece);
+      // It fails when it is waited for.
+      writing.catch(() => undefined);
+      try {
+        yield piece.bytes;
+      } finally {
+        await writing;
+      }
+      onProgress?.(piece.start + piece.bytes.length);
+    }
+  }
+
+  if (keepIn !== undefined)
+    return receiveFile(bytesOfPack(), join(keepIn, pack.key), pack, { damaged, ...(signal && { signal }) });
+  const hash = createHash('sha256');
+  for await (const bytes of bytesOfPack()) hash.update(bytes);
   if (hash.digest('hex') !== pack.sha256) throw damaged('its SHA-256 is not the noted one');
-  const after = await store.getRange(pack.key, pack.bytes, 1, signal);
-  if (after?.length !== 0) throw damaged(`it has more than the noted ${pack.bytes} bytes`);
 }
 
 async function blockOf(
   packed: Buffer,
-  place: Wanted,
+  place: WantedBlock,
   size: number,
   damaged: (what: string) => Error,
 ): Promise<Uint8Array<ArrayBuffer>> {

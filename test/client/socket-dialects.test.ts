@@ -114,6 +114,8 @@ function throughCheckpoint(position: Position): Position {
   });
 }
 
+/** Fewer than a message has in any form. */
+const MESSAGE_BYTES_MIN = 20;
 const valuesOf = (messages: Array<{ value: number }>) => messages.map(({ value }) => value);
 const oldest: Ask = { kind: 'oldest' };
 
@@ -259,6 +261,44 @@ test('a server that pushes faster than messages land is read over REST, and noth
   const found = await read(source, oldest, 200);
   expect(found.values).toEqual(expected);
   expect(found.transports).toContain('rest');
+});
+
+test('a reader that keeps up stays connected, however much it has read', async () => {
+  const bounds = { bufferBytesMax: 2_000 };
+  const { vendor, socket, source } = await startForTest({ bounds });
+  let position: Position | Ask = oldest;
+  let readBytes = 0;
+  while (readBytes < 3 * bounds.bufferBytesMax) {
+    const expected = valuesOf(vendor.append(5));
+    const found = await read(source, position, 5);
+    expect(found).toMatchObject({ values: expected, transports: new Set(['socket']) });
+    ({ position } = found);
+    readBytes += 5 * MESSAGE_BYTES_MIN;
+  }
+  expect(socket.handshakes).toHaveLength(1);
+});
+
+test('a connection that is neither let in nor refused is given up, and tried again', async () => {
+  const { vendor, socket, source } = await startForTest({ bounds: { connectMs: 200, graceMs: 0 } });
+  socket.faults = ['leave-waiting'];
+  const expected = valuesOf(vendor.append(3));
+  const { values, transports, position } = await read(source, oldest, 3);
+  expect([values, transports]).toEqual([expected, new Set(['rest'])]);
+  await until('it is read over a socket', async () => {
+    await source.fetch({ ask: position.ask, waitSeconds: 0 });
+    return source.transport === 'socket';
+  });
+  expect(socket.handshakes).toHaveLength(2);
+});
+
+test('a server that ends each subscription as expired is read over REST after a few', async () => {
+  const { vendor, socket, source } = await startForTest();
+  socket.faults = Array.from({ length: 50 }, () => 'offset_expired' as const);
+  const expected = valuesOf(vendor.append(3));
+  const found = await read(source, oldest, 3);
+  expect(found.values).toEqual(expected);
+  expect(found.transports).toContain('rest');
+  expect(socket.handshakes.length).toBeLessThan(10);
 });
 
 test('a subscription that starts at another position than requested is not used', async () => {

@@ -24,13 +24,17 @@ async function setUp(workgroups: string[]) {
   });
   const none = async () => undefined;
 
-  /** @param prepare what a successor does. Undefined if it can prepare nothing */
-  async function start(name: string, prepare?: (workgroupId: string) => Promise<void>) {
+  /**
+   * @param prepare what a successor does. Undefined if it can prepare nothing
+   * @param giveUpMs its shards do not close, and a stop waits for this time
+   */
+  async function start(name: string, prepare?: (workgroupId: string) => Promise<void>, giveUpMs?: number) {
     const note = (what: string) => async (id: string) => void events.push(`${name} ${what} ${id}`);
     const worker = await startWorker({
       config,
       workgroups: createWorkgroups(config),
       leaseMs: LEASE_MS,
+      ...(giveUpMs !== undefined && { giveUpMs }),
       logger: silentLogger,
       dependencies: {
         stages: {
@@ -49,7 +53,7 @@ async function setUp(workgroups: string[]) {
           discard: note('discards'),
         }),
         openShard: note('opens'),
-        closeShard: note('closes'),
+        closeShard: giveUpMs === undefined ? note('closes') : () => new Promise(() => undefined),
         hasNews: () => true,
         assess: async () => 'behind' as const,
         mayHibernate: async () => false,
@@ -121,6 +125,16 @@ test('a successor that stops first gives the workgroup to another worker', async
   await has('c opens a');
   expect(events).toContain('b discards a');
   expect(events).not.toContain('b opens a');
+});
+
+test('a worker that ends before its shard is closed gives the lease to its successor', async () => {
+  const { events, start, has } = await setUp(['a']);
+  const owner = await start('owner', isPrepared, 500);
+  await has('owner opens a');
+  await start('b', isPrepared);
+  await owner.stop();
+  await has('b opens a');
+  expect(events).not.toContain('owner closes a');
 });
 
 test('workers that can prepare nothing hand over as before', async () => {

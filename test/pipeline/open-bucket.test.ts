@@ -11,17 +11,20 @@ import { readReplicaHead } from '../../src/replica/replica-commit.ts';
 import { workgroupStore } from '../../src/storage/workgroup-store.ts';
 import { landMessages } from '../publish/support.ts';
 import { slowReads } from '../snapshot/support.ts';
+import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 import { assignmentOf } from './answers.ts';
 
-/** Opens workgroups whose state is in one bucket. */
-async function bucketForTest() {
+/** Opens workgroups whose state is in one bucket. @param endpointOf changes its address, for a proxy */
+async function bucketForTest(endpointOf = async (endpoint: string) => endpoint) {
   const { timeouts: _, ...s3 } = await s3ForTests();
+  const endpoint = await endpointOf(s3.endpoint);
   const assignmentIn = (dataDir: string): Assignment => ({
     ...assignmentOf(dataDir),
-    storage: { s3: s3 as never },
+    storage: { s3: { ...s3, endpoint } as never },
   });
   return {
     assignmentIn,
@@ -74,6 +77,39 @@ test.skipIf(s3Missing)(
     for (let attempt = 0; attempt < 5; attempt++)
       await expect(pipeline.open(assignment)).rejects.toMatchObject({ code: 'ObjectDamaged' });
     expect((await readReplicaHead(bucket.store))!.sequence).toBe(before + 1);
+  },
+);
+
+test.skipIf(s3Missing)(
+  'a bucket that does not answer delays no publication, and gets everything later',
+  async () => {
+    const answers = Promise.withResolvers<Fate>();
+    let [isAway, heldPuts] = [false, 0];
+    const fateOf = ({ method }: { method: string }) => {
+      if (method !== 'PUT' || !isAway) return 'pass';
+      heldPuts += 1;
+      return answers.promise;
+    };
+    const { store, open } = await bucketForTest((endpoint) => startLossyProxy(endpoint, fateOf));
+    const a = await open(tempDir());
+    onTestFinished(() => closeAssignment(a));
+    const land = async (round: number) => {
+      await landMessages(a.shard, { count: 5, storeTimeMs: TEST_START_MS + round * 10_000 });
+      return operations.publish(a, undefined);
+    };
+    await land(1);
+    isAway = true;
+    let isCommitted = false;
+    const committing = operations.commit(a, { isComplete: true }).finally(() => {
+      isCommitted = true;
+    });
+    await until('the bucket is asked', () => heldPuts > 0);
+    expect(await land(2)).toMatchObject({ kind: 'published' });
+    expect([isCommitted, (await readReplicaHead(store))?.generation]).toEqual([false, null]);
+    answers.resolve('pass');
+    await committing;
+    await operations.commit(a, { isComplete: false });
+    expect((await readReplicaHead(store))?.totals.messages).toBe(10);
   },
 );
 

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { encodeMap, MAGIC, mapBytesMax } from '../../src/snapshot/pack-format.ts';
+import { encodeMap, MAGIC, mapBytesMax, TRAILER_BYTES } from '../../src/snapshot/pack-format.ts';
 import { readPackMap } from '../../src/snapshot/read-pack.ts';
 import { packObject, packsOf, type SnapshotRef } from '../../src/snapshot/take-snapshot.ts';
 import { unpack } from '../../src/snapshot/unpack.ts';
@@ -61,6 +62,30 @@ test('a pack that is missing, or of another snapshot, is refused', async () => {
   await expectRefused(store, { ...first, pack: second.pack }, 'another pack');
   await store.remove(first.pack);
   await expect(restored(store, second)).rejects.toMatchObject({ code: 'ObjectMissing' });
+});
+
+test('a map that has a block of no bytes at the end of its pack is refused', async () => {
+  const { folder, store, first } = await twoPacks();
+  const map = await readPackMap(store, packObject(first), first);
+  const path = join(folder, first.pack);
+  const whole = readFileSync(path);
+  const mapOffset = whole.readUIntLE(whole.length - TRAILER_BYTES, 6);
+  const last = map.blocks.pop()!;
+  const packEndingAt = async (offset: number) => {
+    const end = await encodeMap(
+      { ...map, blocks: [...map.blocks, { ...last, offset, length: 0 }] },
+      mapOffset,
+    );
+    return Buffer.concat([whole.subarray(0, mapOffset), end]);
+  };
+  // The offset changes how well the map is compressed.
+  let offset = whole.length - 50;
+  let spoilt = await packEndingAt(offset);
+  for (; spoilt.length > offset; spoilt = await packEndingAt(offset)) offset++;
+  expect(spoilt).toHaveLength(offset);
+  writeFileSync(path, spoilt);
+  const sha256 = createHash('sha256').update(spoilt).digest('hex');
+  await expectRefused(store, { ...first, bytes: spoilt.length, sha256 }, 'a block of no bytes');
 });
 
 test('a damaged older pack makes the next one a full pack, so new snapshots are sound', async () => {

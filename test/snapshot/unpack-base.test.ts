@@ -2,7 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { HEAD_BYTES } from '../../src/snapshot/pack-format.ts';
+import { encodeMap, HEAD_BYTES } from '../../src/snapshot/pack-format.ts';
+import { readPackMap } from '../../src/snapshot/read-pack.ts';
 import { packObject, packsOf, type SnapshotRef } from '../../src/snapshot/take-snapshot.ts';
 import { unpack } from '../../src/snapshot/unpack.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
@@ -94,4 +95,43 @@ test('a damaged block of a pack is refused, unless the base has it', async () =>
   writeFileSync(path, spoilt);
   await expect(unpackOn(store, snapshot, Buffer.alloc(0))).rejects.toMatchObject({ code: 'ObjectDamaged' });
   expect((await unpackOn(store, snapshot, bytes)).equals(bytes)).toBe(true);
+});
+
+test('packs that are kept while they are unpacked are copies, and the file has the same bytes', async () => {
+  const { store, snapshots } = await threeSnapshots();
+  const { snapshot, bytes } = snapshots[2]!;
+  const packs = await packsOf(store, snapshot);
+  expect(packs.length).toBeGreaterThan(1);
+  const keepIn = tempDir();
+  const path = join(tempDir(), 'acme.duckdb');
+  const options = { pack: packObject(snapshot), fileBytes: snapshot.fileBytes, path, keepIn };
+  await unpack(store, options);
+  expect(readFileSync(path).equals(bytes)).toBe(true);
+  for (const { key } of packs)
+    expect(readFileSync(join(keepIn, key)).equals(readFileSync(join(store.address, key)))).toBe(true);
+});
+
+test('a map that is not that of the kept pack is refused', async () => {
+  const { store, snapshots } = await threeSnapshots();
+  const { snapshot } = snapshots[1]!;
+  const map = await readPackMap(store, packObject(snapshot), snapshot);
+  // It names a pack twice, so all its blocks are sound.
+  const other = { ...map, packs: [...map.packs, map.packs[1]!] };
+  const mapOffset = snapshot.bytes - (await encodeMap(other, 0)).length;
+  const end = await encodeMap(other, mapOffset);
+  const changing: ObjectStore = {
+    ...store,
+    async getRange(key, start, length) {
+      const bytes = await store.getRange(key, start, length);
+      if (key === snapshot.pack && start > 0) end.copy(bytes!, 0, start - mapOffset);
+      return bytes;
+    },
+  };
+  const path = join(tempDir(), 'acme.duckdb');
+  const options = { pack: packObject(snapshot), fileBytes: snapshot.fileBytes, path, keepIn: tempDir() };
+  await expect(unpack(changing, options)).rejects.toMatchObject({
+    code: 'ObjectDamaged',
+    message: expect.stringContaining('its map has changed'),
+  });
+  expect(existsSync(path)).toBe(false);
 });

@@ -7,17 +7,17 @@ import type { AddressInfo } from 'node:net';
  */
 export type Fate = 'pass' | 'lose' | 'drop-answer' | 'late' | 'status-after' | 'hang';
 
-/** A proxy of HTTP in front of a server, for tests and benchmarks. `decide` chooses the fate of each request. */
+/** A proxy of HTTP in front of a server, for tests and benchmarks. `decide` chooses the fate of each request, at once or later. */
 export async function openLossyProxy(
   target: string,
-  decide: (request: { method: string; path: string }) => Fate,
+  decide: (request: { method: string; path: string }) => Fate | Promise<Fate>,
 ): Promise<{ endpoint: string; close: () => void }> {
   const { hostname, port } = new URL(target);
   const agent = new Agent({ keepAlive: true });
   const proxy = createServer(async (request, response) => {
     const body = await bodyOf(request).catch(() => undefined);
     if (body === undefined) return;
-    const fate = decide({ method: request.method!, path: request.url! });
+    const fate = await decide({ method: request.method!, path: request.url! });
     const pass = () =>
       new Promise<{ status: number; headers: IncomingMessage['headers']; bytes: Buffer }>(
         (resolve, reject) => {

@@ -38,9 +38,13 @@ export type ProcessRole = 'up' | 'stream' | 'worker' | 'report';
 
 /**
  * Tests look at the views as soon as something is published. A second thread costs a fifth more of the processor with few rows. Benchmarks measure
- * the defaults.
+ * the defaults, and processes that bound their allocator and keep their compiled code by themselves.
  */
-const testPipeline = process.env.VITEST === undefined ? {} : { currentEvery: '200ms', threads: 1 };
+const isTest = process.env.VITEST !== undefined;
+const testPipeline = isTest ? { currentEvery: '200ms', threads: 1 } : {};
+const usualEnvironment = isTest
+  ? {}
+  : { MALLOC_ARENA_MAX: undefined, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
 
 /** A service with this configuration in the folder `cwd`, not started yet. @param program the file that Node runs */
 export async function createUpProcess(
@@ -95,7 +99,7 @@ export async function createUpProcess(
     async start() {
       const started = spawn(process.execPath, [...nodeOptions, program, role, '--log-level', 'warn'], {
         cwd,
-        env: processEnvironment(environment),
+        env: processEnvironment({ ...usualEnvironment, ...environment }),
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       child = started;

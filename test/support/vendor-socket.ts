@@ -44,6 +44,7 @@ export const plainSocketDialect: SocketDialect = {
 /** What goes wrong with one connection or subscription. */
 export type SocketFault =
   | 'refuse' // not let in, for a reason that may pass
+  | 'leave-waiting' // neither let in nor refused
   | 'ignore' // let in, and then nothing
   | 'cut-before-data' // the connection breaks off after the answer to the subscription
   | 'cut' // or after the first frame
@@ -53,6 +54,7 @@ export type SocketFault =
   | 'complain' // an error event
   | 'error-frame' // an error where data should be
   | 'elsewhere' // it begins at the tail, whatever was asked for
+  | 'offset_expired'
   | 'token_expired'
   | 'consumer_too_slow'
   | 'server_draining';
@@ -61,7 +63,7 @@ export interface VendorSocket {
   dialect: SocketDialect;
   subscriptions: Array<Record<string, unknown>>;
   handshakes: Array<{ auth: Record<string, unknown>; query: unknown; authorization: string | undefined }>;
-  /** One each for the next connections (`refuse`) and subscriptions; an empty place is none. */
+  /** One each for the next connections (`refuse`, `leave-waiting`) and subscriptions; an empty place is none. */
   faults: Array<SocketFault | undefined>;
   /** Frames sent and not acknowledged at once, at most. */
   unacknowledgedMax: number;
@@ -115,6 +117,7 @@ export function addVendorSocket(vendor: VendorServer, dialect: Partial<SocketDia
       added.faults.shift();
       return next(refusal({ error: 'RateLimited', message: 'too many connections', status: 429 }));
     }
+    if (added.faults[0] === 'leave-waiting') return void added.faults.shift();
     next();
   });
   server.on('connection', (socket) => {
@@ -164,9 +167,7 @@ export function addVendorSocket(vendor: VendorServer, dialect: Partial<SocketDia
       fault === 'elsewhere' ? facts.next : (asked ?? (bounds === 'exclusive' ? first - 1n : first));
     answer({ requestId, nextOffset: String(begin), ...(added.dialect.saysEpoch && { epoch: facts.epoch }) });
     if (fault === 'cut-before-data') return void socket.conn.close();
-    if (fault === 'token_expired' || fault === 'consumer_too_slow' || fault === 'server_draining')
-      stop(fault);
-    if (fault?.includes('_')) return;
+    if (fault?.includes('_')) return void stop(fault);
 
     let unacknowledged = 0;
     let quietMs = 0;
