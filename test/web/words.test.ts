@@ -5,7 +5,7 @@ import { morningFlags } from '../../src/exports/morning-attention.ts';
 import { sheetFlags } from '../../src/exports/write-xlsx.ts';
 import { flagBits } from '../../src/rollup/flag-bits.ts';
 import { csvText } from '../../src/web/words/csv-text.ts';
-import { flagWords, sortFlags, worstRank } from '../../src/web/words/flag-words.ts';
+import { flagName, flagText, flagWords, sortFlags, worstRank } from '../../src/web/words/flag-words.ts';
 import {
   addMonths,
   countDays,
@@ -122,6 +122,17 @@ describe('flags', () => {
     expect(Object.keys(sheetFlags).sort()).toEqual(flags);
     for (const chosen of [alertFlags, morningFlags])
       expect(flags).toEqual(expect.arrayContaining([...chosen]));
+  });
+  test('no name of a flag on the page needs the documentation', () => {
+    const names = Object.keys(flagWords).map(flagName);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((one) => /_|partial|rebase|unavailable/.test(one))).toEqual([]);
+    expect(['rebase', 'register_change', 'carry_over'].map(flagName)).toEqual([
+      'jump',
+      'register change',
+      'carry over',
+    ]);
+    expect(flagText('rebase')).toBe('jump (rebase): the register jumped, and the jump is not counted');
   });
   test('the worst comes first, and an unknown flag is doubtful', () => {
     expect(sortFlags(['reset', 'partial', 'contradicted'])).toEqual(['contradicted', 'partial', 'reset']);

@@ -20,7 +20,7 @@ import type { TokenSession } from './session.ts';
 import { ThemeButton } from './theme-button.tsx';
 import { WorkgroupChoice } from './workgroup-choice.tsx';
 
-/** All pages, in the order in which they are listed. "Why" is reached from a number. */
+/** All pages, in the order in which they are listed. "Why" is reached from a number, and belongs to the quality. */
 const pages: Readonly<
   Record<
     PageName,
@@ -123,6 +123,7 @@ export function Shell(props: {
 /** Links to all pages. On a narrow screen they are a strip, in which the current page is visible. */
 function PageList({ workgroup, chosen }: { workgroup: string; chosen: PageName }) {
   const strip = useRef<HTMLElement>(null);
+  const listed = chosen === 'why' ? 'quality' : chosen;
   useLayoutEffect(() => {
     const current = strip.current?.querySelector<HTMLElement>('[aria-current]');
     if (current) strip.current!.scrollLeft = current.offsetLeft - strip.current!.clientWidth / 3;
@@ -132,7 +133,11 @@ function PageList({ workgroup, chosen }: { workgroup: string; chosen: PageName }
       {(Object.keys(pages) as PageName[])
         .filter((page) => page !== 'why')
         .map((page) => (
-          <a key={page} href={linkTo(workgroup, page)} aria-current={page === chosen ? 'page' : undefined}>
+          <a
+            key={page}
+            href={linkTo(workgroup, page)}
+            aria-current={page === listed ? (page === chosen ? 'page' : 'true') : undefined}
+          >
             {pages[page].name}
           </a>
         ))}
