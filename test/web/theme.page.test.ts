@@ -38,6 +38,21 @@ testPage('a printed page is light, has no controls, and says its period', async 
   expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe(ink);
 });
 
+testPage('a chosen period goes along to the other pages that have one', async () => {
+  const { page } = await openPage();
+  await signIn(page, 'home/energy?from=2026-09-01&to=2026-09-30&show=devices');
+  const strip = page.getByRole('navigation', { name: 'Pages' });
+  for (const name of ['Quality', 'Budgets', 'Energy']) {
+    await strip.getByRole('link', { name }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/home/${name.toLowerCase()}?from=2026-09-01&to=2026-09-30`);
+  }
+  await strip.getByRole('link', { name: 'Energy' }).click();
+  await expect.poll(() => new URL(page.url()).hash).toBe('#/home/energy');
+  await strip.getByRole('link', { name: 'Devices' }).click();
+  await expect.poll(() => new URL(page.url()).hash).toBe('#/home/devices');
+});
+
 testPage('all pages can be reached from the strip on a phone', async () => {
   const { page } = await openPage({ viewport: { width: 360, height: 800 } });
   await signIn(page, 'empty/overview');
