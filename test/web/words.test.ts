@@ -194,6 +194,8 @@ test('lengths of time and percents in words', () => {
   expect(signedPercent(null)).toBe('–');
   expect(signedPercent(4.24)).toBe('+4.2\u00a0%');
   expect(signedPercent(-97.6)).toBe('-98\u00a0%');
+  // Numbers below each other have as many digits.
+  expect(signedPercent(-2)).toBe('-2.0\u00a0%');
   expect([-1.35, 12.4, 0, 0.01].map(percentBeside)).toEqual([
     '1.4\u00a0% below',
     '12\u00a0% above',
