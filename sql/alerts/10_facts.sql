@@ -8,7 +8,7 @@
 -- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a publication, so newer batches are read, too:
 -- after a pause of the service a device is not silent before its messages are published.
 WITH newer AS (
-  SELECT m.device, max(m.store_time_ms) // 60000 * 60000 AS last_seen_ms
+  SELECT m.device, max(m.store_time_ms) // (60 * 1000) * (60 * 1000) AS last_seen_ms
   FROM message m
   JOIN batch b USING (batch_id)
   WHERE m.kind = 0 AND b.origin = 'stream'
@@ -39,7 +39,7 @@ SELECT messages, quarantined,
 FROM (
   SELECT coalesce(sum(message_count), 0)::DOUBLE AS messages, coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined
   FROM batch
-  WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 3600000
+  WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 60 * 60 * 1000
 );
 
 -- name: list_sources

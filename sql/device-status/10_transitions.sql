@@ -44,7 +44,7 @@ USING (
     WHERE batch_id > $after_batch_id::BIGINT
     QUALIFY row_number() OVER (PARTITION BY device ORDER BY batch_id DESC, stream_offset DESC) = 1
   ), seen AS (
-    SELECT m.device, max(m.store_time_ms) // 60000 * 60000 AS last_seen_ms
+    SELECT m.device, max(m.store_time_ms) // (60 * 1000) * (60 * 1000) AS last_seen_ms
     FROM message m
     JOIN batch b USING (batch_id)
     WHERE m.kind = 0 AND b.origin = 'stream' AND m.device IS NOT NULL

@@ -46,7 +46,7 @@ SELECT
   coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined,
   (SELECT max(last_ms) FROM series WHERE last_ms <= $now_ms::BIGINT)::DOUBLE AS newest_reading_ms
 FROM batch
-WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 3600000;
+WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 60 * 60 * 1000;
 
 -- name: find_open_imports
 -- Returns imports that do not count yet: those that are landing, and those that were given up and have not landed since.

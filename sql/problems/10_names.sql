@@ -21,20 +21,28 @@ ORDER BY position;
 
 -- name: find_rejected
 -- Returns devices and sources for which every reading of a field is rejected, so no energy stream of that field has a valid one. Nulls do not count.
-SELECT q.field, q.device::VARCHAR AS device, q.source, max_by(q.reason, q.readings) AS reason, sum(q.readings)::DOUBLE AS readings,
+-- table_name: the table of the first sample; null if its message is not kept any more. Then the readings count for each table with the field.
+WITH told AS (
+  SELECT r.field, r.device, r.source, r.reason, r.readings, r.samples[1]."text" AS text, n.name AS table_name
+  FROM rejected_reading r
+  LEFT JOIN message m ON m.batch_id = r.samples[1].batch_id AND m.stream_offset = r.samples[1].stream_offset
+  LEFT JOIN name n ON n.name_id = m.table_id
+  WHERE r.reason <> 'null' AND r.device IS NOT NULL
+)
+SELECT q.table_name, q.field, q.device::VARCHAR AS device, q.source, max_by(q.reason, q.readings) AS reason, sum(q.readings)::DOUBLE AS readings,
   min(q.text) AS text
 FROM (
-  SELECT field, device, source, reason, sum(readings) AS readings, min(samples[1]."text") AS text
-  FROM rejected_reading
-  WHERE reason <> 'null' AND device IS NOT NULL
-  GROUP BY field, device, source, reason
+  SELECT table_name, field, device, source, reason, sum(readings) AS readings, min(text) AS text
+  FROM told
+  GROUP BY table_name, field, device, source, reason
 ) AS q
 WHERE NOT EXISTS (
   SELECT 1 FROM series s JOIN energy_stream e USING (stream_id)
   WHERE s.device = q.device AND (s.source = q.source OR json_extract_string(e.identity, '$.as') IS NOT NULL)
     AND json_extract_string(e.identity, '$.field') = q.field
+    AND coalesce(json_extract_string(e.identity, '$.table') = q.table_name, true)
 )
-GROUP BY q.field, q.device, q.source
+GROUP BY q.table_name, q.field, q.device, q.source
 ORDER BY readings DESC, q.field, q.device, q.source
 LIMIT 1000;
 

@@ -11,6 +11,8 @@ export interface AlertsOptions extends Pick<WorkgroupWatchOptions, 'send' | 'clo
   workgroups: Pick<Workgroups, 'list' | 'alerts' | 'onChange'>;
   /** What is particular to a workgroup. */
   open(workgroupId: string): Pick<WorkgroupWatchOptions, 'book' | 'readFacts' | 'isOwner'>;
+  /** True if another worker of this machine has a workgroup of the same data folder. */
+  hasBeside(workgroupId: string): boolean;
   startTimer: StartTimer;
 }
 
@@ -37,12 +39,14 @@ export function startAlerts(options: AlertsOptions): Alerts {
   const watches = new Map<string, { watch: WorkgroupWatch; isOwner: () => boolean; rounds: Repeating }>();
   const ownChannels = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId);
   const covers = (workgroupId: string) => ownChannels(workgroupId).length > 0;
-  /** The workgroup with which a channel is told what is about the machine: the first that this worker has. */
+  /** The workgroup with which a channel is told what is about the machine: the first that a worker of the data folder has. */
   const speakerOf = (channelId: string) =>
     workgroups
       .list()
       .find(
-        ({ id }) => watches.get(id)?.isOwner() && ownChannels(id).some((channel) => channel.id === channelId),
+        ({ id }) =>
+          ownChannels(id).some((channel) => channel.id === channelId) &&
+          (watches.get(id)?.isOwner() || options.hasBeside(id)),
       )?.id;
 
   function follow(): void {

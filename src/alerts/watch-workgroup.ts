@@ -23,7 +23,7 @@ export interface WorkgroupWatchOptions {
   readFacts(): Promise<AlertFacts>;
   /** False once another worker may have the workgroup. Nothing is stored or sent then. */
   isOwner(): boolean;
-  /** True if this workgroup, of all that this worker has, tells a channel what is about the machine. */
+  /** True if this workgroup, of all that workers of the data folder have, tells a channel what is about the machine. */
   speaksForMachine(channelId: string): boolean;
   send: SendAlert;
   /** Counts a finished attempt. */

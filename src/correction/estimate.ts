@@ -40,7 +40,7 @@ export async function estimate(
     lowMs: fromMs - (DISTANCE_DAYS + 1) * DAY_MS,
     highMs: toMs + (DISTANCE_DAYS + 1) * DAY_MS,
   };
-  await bindDays(context, around.lowMs, around.highMs, true);
+  await bindDays(context, around.lowMs, around.highMs, { byInterval: true });
   const slots = await count(connection, 'correction/find_slots', {
     device,
     source,

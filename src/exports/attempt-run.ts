@@ -43,9 +43,9 @@ export async function attemptRun(
 ): Promise<ExportRun> {
   const { audit, clock, logger } = deps;
   let current = run;
-  const keep = async (facts: Partial<ExportRun>, isWorking: boolean) => {
+  const keep = async (facts: Partial<ExportRun>, progress: { isWorking: boolean }) => {
     current = { ...current, ...facts };
-    await ledger.save(current, { isWorking });
+    await ledger.save(current, progress);
   };
   await ledger.claim(run);
   try {
@@ -56,12 +56,12 @@ export async function attemptRun(
       work: async () => {
         let { file } = current;
         if (!file || !(await ledger.provideFile(current))) {
-          if (current.state !== 'planned') await keep({ state: 'planned' }, true);
+          if (current.state !== 'planned') await keep({ state: 'planned' }, { isWorking: true });
           file = await writeRun({ config, workgroup, ledger }, current, deps, signal);
           await ledger.keepFile(file, signal);
         }
         // A process that has lost the export cannot store this, and delivers nothing.
-        await keep({ file, state: 'waiting' }, true);
+        await keep({ file, state: 'waiting' }, { isWorking: true });
         const to = await deliver(
           { config, workgroup, period: parsePeriod(current.period)! },
           {
@@ -88,7 +88,7 @@ export async function attemptRun(
   } catch (error) {
     // An abort is not a failure. If another process has the export, this one must not change it.
     if (!signal.aborted && !isElsewhere(error) && current.state !== 'delivered')
-      await keep(failureOf(run, error, clock.now()), false);
+      await keep(failureOf(run, error, clock.now()), { isWorking: false });
     throw error;
   }
   const { rows, bytes, generation } = current.file!;

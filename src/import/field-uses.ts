@@ -20,13 +20,13 @@ export function fieldUses(table: string, streams: readonly EnergyStream[]): Map<
   for (const [position, stream] of streams.entries()) {
     if (stream.table !== name) continue;
     const { field, unitField, method, unit, as } = stream;
-    const add = (used: string, isUnit: boolean) =>
+    const add = (used: string, { isUnit }: { isUnit: boolean }) =>
       uses.set(used, [
         ...(uses.get(used) ?? []),
         { position, method, unit, ...(as !== undefined && { as }), isUnit },
       ]);
-    add(field, false);
-    if (unitField !== undefined) add(unitField, true);
+    add(field, { isUnit: false });
+    if (unitField !== undefined) add(unitField, { isUnit: true });
   }
   return uses;
 }

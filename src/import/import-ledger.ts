@@ -55,12 +55,12 @@ export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock):
     const unfinished = await query<{ import_id: bigint }>(connection, 'import/find_unfinished');
     for (const { import_id } of unfinished) {
       if (import_id !== known?.import_id)
-        await dropFile(connection, entryOf(Number(import_id), '', true), clock);
+        await dropFile(connection, entryOf(Number(import_id), '', { isResumed: true }), clock);
     }
     if (known) {
       return {
         kind: 'begun',
-        entry: entryOf(Number(known.import_id), file.contentHash, known.rows_read > 0n),
+        entry: entryOf(Number(known.import_id), file.contentHash, { isResumed: known.rows_read > 0n }),
       };
     }
     const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
@@ -78,7 +78,7 @@ export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock):
       mapping_hash: file.mappingHash,
       now_ms: clock.now(),
     });
-    return { kind: 'begun', entry: entryOf(importId, file.contentHash, false) };
+    return { kind: 'begun', entry: entryOf(importId, file.contentHash, { isResumed: false }) };
   });
 }
 
@@ -109,7 +109,7 @@ function landedBefore(row: FileRow): BeginOutcome {
   };
 }
 
-function entryOf(importId: number, contentHash: string, isResumed: boolean): ImportEntry {
+function entryOf(importId: number, contentHash: string, { isResumed }: { isResumed: boolean }): ImportEntry {
   return {
     importId,
     origin: `import:${contentHash}:${importId}`,

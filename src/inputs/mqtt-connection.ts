@@ -1,11 +1,12 @@
-import { connect, type IPublishPacket, type MqttClient } from 'mqtt';
+import { type Duplex, Transform } from 'node:stream';
+import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import type { MqttInput } from '../config/input-settings.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { brokerRefusal, subscriptionRefusal } from './broker-refusal.ts';
 import { clientOptions } from './client-options.ts';
-import { watchPacketSizes } from './watch-packet-sizes.ts';
+import { createPacketCutter } from './packet-cutter.ts';
 
 /** A message of a broker. */
 export interface BrokerMessage {
@@ -40,14 +41,13 @@ export interface BrokerConnection {
 const UNACKNOWLEDGED_MAX = 2_000;
 /** The broker keeps the session, with its messages, for this long without us. */
 const SESSION_MS = 7 * DAY_MS;
-const MEBIBYTE = 1024 * 1024;
 /** A broker of MQTT 5 does not send larger ones. */
-const PACKET_BYTES_MAX = 2 * MEBIBYTE;
+const PACKET_BYTES_MAX = 2 * 1024 * 1024;
 /**
- * A broker of MQTT 3.1.1 cannot be told. Up to this size a message is refused one by one and acknowledged. A larger one ends the connection, because
- * nothing but its head may be held.
+ * A packet can have 256 MiB, and the library gathers it as a whole. What is beyond this size is cut off. The rest is still larger than a message may be, so
+ * it is refused and acknowledged like every large message, and the next ones are read. A broker of MQTT 5 is told of a smaller size.
  */
-const GATHERED_BYTES_MAX = 16 * MEBIBYTE;
+const GATHERED_BYTES_MAX = 16 * 1024 * 1024;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = MINUTE_MS;
 const CLOSE_MS = 2 * SECOND_MS;
@@ -113,7 +113,7 @@ function openConnection(
   { settings, clientId, filters, startTimer }: Omit<Parameters<typeof keepConnected>[0], 'events'>,
   events: BrokerEvents,
 ): MqttClient {
-  const client = connect(settings.url, {
+  const client = connectToBroker(settings.url, {
     ...clientOptions(settings, clientId, {
       sessionExpiryInterval: SESSION_MS / SECOND_MS,
       receiveMaximum: UNACKNOWLEDGED_MAX,
@@ -137,13 +137,6 @@ function openConnection(
     events.disconnected(reason ?? 'the broker has closed the connection');
   };
 
-  const watch = watchPacketSizes(GATHERED_BYTES_MAX, (bytes) => {
-    const sizes = `${Math.ceil(bytes / MEBIBYTE)} MiB or more, and at most ${GATHERED_BYTES_MAX / MEBIBYTE} MiB are taken`;
-    end(
-      `a message of the broker has ${sizes}; delete it there, and limit the size of messages in its settings`,
-    );
-  });
-  client.stream.on('data', watch);
   client.handleMessage = (packet, done) => {
     // An error as the answer continues reading without an acknowledgement. It is sent once the message is stored.
     const resume = () => done(notYet);
@@ -208,4 +201,35 @@ function sendRequests(client: MqttClient, request: MqttInput['request'], startTi
   };
   send();
   return () => stopTimer();
+}
+
+/** The part of the library's client that opens the connection of the network. */
+interface StreamOwner {
+  streamBuilder(client: MqttClient): Duplex;
+}
+
+/** Connects to a broker. Large packets are cut. @throws Error if a certificate cannot be read */
+export function connectToBroker(url: string, options: IClientOptions): MqttClient {
+  const client = connect(url, { ...options, manualConnect: true });
+  // The library has no place for a stream between the network and its parser.
+  const owner = client as unknown as StreamOwner;
+  const build = owner.streamBuilder;
+  owner.streamBuilder = (of) => {
+    const stream = build(of);
+    const pipe = stream.pipe.bind(stream);
+    stream.pipe = (parser, ...rest) => pipe(cutPackets()).pipe(parser, ...rest);
+    return stream;
+  };
+  client.connect();
+  return client;
+}
+
+function cutPackets(): Transform {
+  const cut = createPacketCutter(GATHERED_BYTES_MAX);
+  return new Transform({
+    transform(chunk: Uint8Array, _encoding, done) {
+      for (const part of cut(chunk)) this.push(part);
+      done();
+    },
+  });
 }

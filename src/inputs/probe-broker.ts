@@ -17,13 +17,13 @@ export async function probeBroker(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const { connect } = await import('mqtt');
+  const { connectToBroker } = await import('./mqtt-connection.ts');
   const refused = (words: string) => new TransientError('BrokerUnusable', words);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const open = () => {
     try {
       const options = clientOptions(settings, `${clientId}-doctor-${randomUUID().slice(0, 8)}`);
-      return connect(settings.url, { ...options, clean: true });
+      return connectToBroker(settings.url, { ...options, clean: true });
     } catch (error) {
       throw refused(brokerRefusal(error as Error, settings));
     }

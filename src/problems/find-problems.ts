@@ -25,7 +25,9 @@ export async function findProblems(
   for (const { position, series_count, highest_wh } of known) {
     const stream = workgroup.energyStreams[position];
     if (!stream) continue;
-    const own = rejected.filter(({ field }) => field === stream.field);
+    const own = rejected.filter(
+      ({ table_name, field }) => field === stream.field && (table_name ?? stream.table) === stream.table,
+    );
     const at = (problem: Problem): Problem => ({
       path: `energyStreams.${position}.${problem.path}`,
       message: problem.message,
@@ -46,6 +48,7 @@ const PROBLEMS_MAX = 100;
 
 type KnownStream = { position: number; series_count: number; highest_wh: number | null };
 type Rejected = {
+  table_name: string | null;
   field: string;
   device: string;
   source: string;

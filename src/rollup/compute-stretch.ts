@@ -47,11 +47,11 @@ async function computeScope(context: RollUpContext, first: Scope, options: Compu
   const paired = await pairAndLearn(context, first, options);
   if (paired === undefined) return;
   let { scope, leastPowerW } = paired;
-  const widen = async (question: WideningStatement) => {
-    ({ scope, leastPowerW } = await widenScope(context, question));
+  const widen = async (statement: WideningStatement) => {
+    ({ scope, leastPowerW } = await widenScope(context, statement));
   };
   if (await judgeBreaks(context, scope, { ...options, leastPowerW })) await widen('request_changed_events');
-  while (await storeIntervals(context, scope, options.indexAll)) await widen('request_after_moved_marks');
+  while (await storeIntervals(context, scope, options)) await widen('request_after_moved_marks');
   await run(context, 'touch_days', { is_first: !context.hasTouched });
   context.hasTouched = true;
 }
@@ -65,8 +65,8 @@ interface PairedScope {
 /** The statements that note how far a change reaches beyond the scope. */
 type WideningStatement = 'request_changed_limits' | 'request_changed_events' | 'request_after_moved_marks';
 
-async function widenScope(context: RollUpContext, question: WideningStatement): Promise<PairedScope> {
-  await run(context, question);
+async function widenScope(context: RollUpContext, statement: WideningStatement): Promise<PairedScope> {
+  await run(context, statement);
   const scope = (await findScope(context))!;
   return { scope, leastPowerW: await findPairs(context, scope, { needsAll: false }) };
 }
@@ -84,7 +84,7 @@ async function pairAndLearn(
   const leastPowerW = await findPairs(context, scope, { needsAll: learns });
   const learnt = learns ? await learnLimits(context, scope) : 'same';
   const hasMoved = learnt === 'beyond the scope';
-  const deferred = pendingBudget && (await deferDevices(context, scope, hasMoved, pendingBudget));
+  const deferred = pendingBudget && (await deferDevices(context, scope, { ...pendingBudget, hasMoved }));
   const left = deferred ? deferred.left : scope;
   if (left === undefined) return undefined;
   if (hasMoved && !deferred?.isTooMuch) return widenScope(context, 'request_changed_limits');

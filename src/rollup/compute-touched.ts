@@ -73,5 +73,5 @@ export async function computeTouched(
   }
   // The table can still have the days of the roll-up before.
   if (!context.hasTouched) await emptyTable(context, 'touched_day');
-  return touched.several || (isRestated && !context.isAlone);
+  return touched.hasSeveralSeries || (isRestated && !context.isAlone);
 }

@@ -17,14 +17,13 @@ export const MOVED_READINGS_MAX = 100_000;
 /**
  * If limits have changed on many days, their devices wait for a later call: the days have more readings than one call computes. Devices that were
  * waiting continue to wait.
- * @param hasMoved limits have changed on days that are not in scope
+ * @param options.hasMoved limits have changed on days that are not in scope
  * @returns left: the scope without them (`scope` itself if none waits, undefined if nothing is left); isTooMuch: all devices with changed limits wait
  */
 export async function deferDevices(
   context: RollUpContext,
   scope: Scope,
-  hasMoved: boolean,
-  { readingsMax, completeId, batchId }: PendingBudget,
+  { readingsMax, completeId, batchId, hasMoved }: PendingBudget & { hasMoved: boolean },
 ): Promise<{ left: Scope | undefined; isTooMuch: boolean }> {
   const isTooMuch = hasMoved && (await countMoved(context)) > readingsMax;
   if (!isTooMuch && !context.hasDeferred) return { left: scope, isTooMuch };
@@ -66,7 +65,7 @@ export function asOneStretch(touched: Touched): Touched {
 }
 
 /** Deletes the work that is done, or all. @returns true if other devices wait */
-export async function deletePending(context: RollUpContext, all: boolean): Promise<boolean> {
+export async function deletePending(context: RollUpContext, { all }: { all: boolean }): Promise<boolean> {
   await run(context, 'delete_pending', { all });
   return (await readRow<{ waiting: bigint }>(context, 'count_pending')).waiting > 0n;
 }

@@ -2,29 +2,30 @@ import type { Scope } from './find-scope.ts';
 import { type Bounds, type RollUpContext, readRows, run, runIf } from './rollup-context.ts';
 
 /**
- * Computes the index of the registers in scope that do more than grow, in table `index_line`. `all`: of every register. @returns true if there are
- * any
+ * Computes the index of the registers in scope that do more than grow, in table `index_line`.
+ * @param options.all of every register, for tests that compare both ways
+ * @returns true if there are any
  */
 export async function findIndexLines(
   context: RollUpContext,
   { bounds, methods, besideDaily }: Scope,
-  all: boolean,
+  { all }: { all: boolean },
 ): Promise<boolean> {
   const needs = await run(context, 'find_needs_full_index', {
     ...bounds,
     all,
     beside_daily: besideDaily || context.runAll === true,
   });
-  const needed = needs > 0;
-  await runIf(needed, context, 'find_index_readings', bounds);
-  if (needed || context.runAll) await rebaseDrift(context);
-  await runIf(needed, context, 'find_skipped_readings', bounds);
-  await runIf(needed, context, 'find_lines');
+  const isNeeded = needs > 0;
+  await runIf(isNeeded, context, 'find_index_readings', bounds);
+  if (isNeeded || context.runAll) await rebaseDrift(context);
+  await runIf(isNeeded, context, 'find_skipped_readings', bounds);
+  await runIf(isNeeded, context, 'find_lines');
   if (methods.has('daily_energy')) await addDailyLines(context, bounds);
-  if ((await runIf(besideDaily, context, 'find_midnight_anchors', bounds)) === 0) return needed;
+  if ((await runIf(besideDaily, context, 'find_midnight_anchors', bounds)) === 0) return isNeeded;
   await run(context, 'drop_lines_over_midnight');
   await run(context, 'add_lines_at_midnight');
-  return needed;
+  return isNeeded;
 }
 
 /** Adds the lines of registers that restart every day. */

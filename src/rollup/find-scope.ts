@@ -49,7 +49,8 @@ async function findRequested(context: RollUpContext, requested: RequestedTime): 
   for (const [place, nearMs] of NEAR_MS.entries()) {
     const fromMs = Math.max(lowMs - nearMs, Math.min(firstMs, lowMs));
     const toMs = Math.min(highMs + nearMs, Math.max(lastMs, highMs));
-    if (requested.byDay || place === 0) await bindDays(context, fromMs - DAY_MS, toMs + DAY_MS, false);
+    if (requested.byDay || place === 0)
+      await bindDays(context, fromMs - DAY_MS, toMs + DAY_MS, { byInterval: false });
     const found = await run(context, 'find_scope', {
       is_first: place === 0,
       near_ms: BigInt(nearMs),
@@ -94,7 +95,7 @@ export async function describeScope(context: RollUpContext): Promise<Scope> {
     may_rejudge: boolean;
     intervals: bigint;
   }>(context, 'describe_scope');
-  await bindDays(context, Number(row.low_ms), Number(row.high_ms), true);
+  await bindDays(context, Number(row.low_ms), Number(row.high_ms), { byInterval: true });
   return {
     bounds: { low_ms: row.low_ms, high_ms: row.high_ms },
     methods: new Set(row.methods.split(',')),

@@ -25,7 +25,7 @@ export interface Touched {
   /** True if one of the series restarts every day. */
   byDay: boolean;
   /** True if a source of their devices has more than one series. */
-  several: boolean;
+  hasSeveralSeries: boolean;
 }
 
 /** Divides the touched time into stretches. Each is computed by itself. */
@@ -48,7 +48,7 @@ export async function findStretches(context: RollUpContext): Promise<Touched> {
     ),
     lastMs: days.reduce((most, { last_ms }) => Math.max(most, Number(last_ms)), 0),
     byDay: days.some(({ by_day }) => by_day),
-    several: days.some(({ several }) => several),
+    hasSeveralSeries: days.some(({ several }) => several),
   };
 }
 

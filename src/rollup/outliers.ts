@@ -48,7 +48,7 @@ function findReturnFromHigh(runs: Runs, index: number): number | undefined {
 function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   const from = runs.at(index)!;
   const endMs = from.lastMs + ruleConstants.glitch_max_ms.value;
-  let zeros = true;
+  let isAllZeros = true;
   let lows: Low[] = [];
   for (let back = index + 2; ; back += 1) {
     const before = runs.at(back - 1)!;
@@ -58,10 +58,10 @@ function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): numbe
     const candidate = runs.at(back);
     if (!candidate || candidate.firstMs > endMs) return undefined;
     const low = lows[0]!;
-    const isAverage: boolean = zeros && back > index + 2 && isAverageOnTheWayUp(from, low, candidate);
-    zeros &&= isAverage || (low.firstValue === 0 && low.lastValue === 0);
+    const isAverage: boolean = isAllZeros && back > index + 2 && isAverageOnTheWayUp(from, low, candidate);
+    isAllZeros &&= isAverage || (low.firstValue === 0 && low.lastValue === 0);
     if (!continues(from, candidate)) continue;
-    const isBackFromZero = zeros && !hasRestarted(low, from, candidate, rule);
+    const isBackFromZero = isAllZeros && !hasRestarted(low, from, candidate, rule);
     const isBackAtOnce = back === index + 2 && isLoneFall(from, before, candidate, rule);
     if (!isBackFromZero && !isBackAtOnce && findOrigin(candidate, lows) >= 0) return undefined;
     return isLoneSpike(runs, back, isAverage ? [] : lows) ? undefined : back;

@@ -218,7 +218,9 @@ async function computeChanges(
   });
   if (context.hasDeferred)
     await run(context, 'store_deferred_arrivals', { complete_id: afterBatchId, taken_id: arrivedAfterId });
-  const isWaiting = hasPending ? await deletePending(context, !isPendingOnly) : context.hasDeferred === true;
+  const isWaiting = hasPending
+    ? await deletePending(context, { all: !isPendingOnly })
+    : context.hasDeferred === true;
   return { ...stored, days, isWaiting };
 }
 

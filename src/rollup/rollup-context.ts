@@ -183,7 +183,7 @@ export async function bindDays(
   context: RollUpContext,
   fromMs: UtcMs,
   toMs: UtcMs,
-  byInterval: boolean,
+  { byInterval }: { byInterval: boolean },
 ): Promise<void> {
   const { timezone, connection } = context;
   const known = temporaryOf(connection);

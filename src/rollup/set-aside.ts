@@ -65,7 +65,7 @@ export async function omitSeries(context: RollUpContext, trial: readonly SeriesK
 export async function touchOmittedDays(context: RollUpContext): Promise<void> {
   const days = await readRows<Bounds>(context, 'list_omitted_days');
   for (const { lowMs, highMs } of joinNearStretches(days)) {
-    await bindDays(context, lowMs, highMs, false);
+    await bindDays(context, lowMs, highMs, { byInterval: false });
     await run(context, 'touch_omitted_days');
   }
 }

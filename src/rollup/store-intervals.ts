@@ -9,14 +9,14 @@ import { type RollUpContext, run, runIf } from './rollup-context.ts';
 export async function storeIntervals(
   context: RollUpContext,
   scope: Scope,
-  indexAll: boolean,
+  { indexAll }: { indexAll: boolean },
 ): Promise<boolean> {
   const { bounds, methods, hasLater, besidePower } = scope;
   const hasPower = methods.has('power_curve') || methods.has('interval_energy');
   const hasRegisters = methods.has('total_energy') || methods.has('daily_energy');
   if (hasLater) await run(context, 'find_stored_marks', bounds);
   // The index comes before the delete, because it reads the stored marks of these intervals.
-  const hasLines = hasRegisters && (await findIndexLines(context, scope, indexAll));
+  const hasLines = hasRegisters && (await findIndexLines(context, scope, { all: indexAll }));
   await run(context, 'delete_intervals', bounds);
   if (hasPower) {
     await run(context, 'store_power_intervals');

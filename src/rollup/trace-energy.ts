@@ -15,7 +15,7 @@ export async function traceEnergy(context: RollUpContext): Promise<boolean> {
     return false;
   }
   await findPairs(context, scope, { needsAll: true });
-  await findIndexLines(context, scope, false);
+  await findIndexLines(context, scope, { all: false });
   await run(context, 'find_silence_shape', scope.bounds);
   return true;
 }

@@ -55,7 +55,7 @@ export async function updateDays(context: RollUpContext, options: DayOptions): P
   let changed = 0;
   const noted = await readRows<Bounds>(context, 'list_touched_days');
   for (const { lowMs, highMs } of joinNearStretches(noted)) {
-    await bindDays(context, lowMs, highMs, true);
+    await bindDays(context, lowMs, highMs, { byInterval: true });
     changed += await storeDays(context, asBounds({ lowMs, highMs }), { ...options, isCorrected });
   }
   return changed;
@@ -68,7 +68,7 @@ async function restateAllDays(context: RollUpContext, options: DayOptions): Prom
   );
   if (first_day === null || last_day === null) return 0;
   const { timezone } = context;
-  await bindDays(context, dayStart(first_day, timezone), dayStart(last_day, timezone), true);
+  await bindDays(context, dayStart(first_day, timezone), dayStart(last_day, timezone), { byInterval: true });
   await run(context, 'touch_all_days');
   const isCorrected = options.mayBeCorrected && (await hasCorrections(context, { all: true }));
   if (isCorrected) await noteCorrectedDays(context, { all: true });

@@ -15,7 +15,7 @@ import { openStreamLogs } from './open-stream-logs.ts';
 import type { RoleParts } from './role-parts.ts';
 import { newsOfStream, type StreamNews } from './stream-news.ts';
 
-/** Adds the stream to a server: its logs, routes, sockets, inputs and upkeep. */
+/** Adds the stream to a server: its logs, routes, sockets, inputs and background tasks. */
 export async function addStream(
   app: FastifyInstance,
   health: Health,
@@ -81,7 +81,7 @@ export async function addStream(
   for (const add of [health.addReadiness, health.addLiveness])
     add('inputs', ({ maySeeNames }) => inputsState(inputs.states(), clock.now(), maySeeNames));
   registerLineRoutes(app, { stream, groupsOf, audit, inputs, clock, logger });
-  const upkeep = startBackgroundTasks({
+  const tasks = startBackgroundTasks({
     stream,
     workgroups: () =>
       workgroups.list().map((workgroup) => ({
@@ -101,7 +101,7 @@ export async function addStream(
     await inputs.stop();
     // The last entries still go into the log.
     audit.close();
-    await upkeep.stop();
+    await tasks.stop();
     await stream.close();
     logs.close();
   };

@@ -10,7 +10,7 @@ import { holdUpkeep } from './hold-roles.ts';
 import type { Service } from './service.ts';
 
 /**
- * The claims of a stream process, and its place for the presence of devices. With logs in Redis one process of all data folders watches the devices,
+ * The claims of a stream process, and where it stores the presence of devices. With logs in Redis one process of all data folders watches the devices,
  * and one is connected to the brokers of inputs.
  * @param redis undefined if the logs are not in Redis
  */
@@ -22,8 +22,9 @@ export function claimTasks(
   inputsClaim: TaskClaim;
 } {
   // A process with a log in LMDB has the whole data folder.
-  const hold = stream.log === 'lmdb' ? async () => async () => undefined : () => holdUpkeep(dataDir, clock);
-  const folderClaim = createLastingClaim(hold, clock);
+  const takeFolder =
+    stream.log === 'lmdb' ? async () => async () => undefined : () => holdUpkeep(dataDir, clock);
+  const folderClaim = createLastingClaim(takeFolder, clock);
   if (!redis) {
     const pathOf = (workgroupId: string) => join(dataDir, 'stream', workgroupId, 'presence.json');
     const presenceStoreOf = (workgroupId: string) => createPresenceFile(pathOf(workgroupId), logger);

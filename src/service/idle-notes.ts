@@ -79,7 +79,11 @@ export function createSharedIdleNotes(options: SharedIdleNotesOptions): IdleNote
     return text == null ? undefined : parse(text);
   }
 
-  async function keep(workgroupId: string, note: IdleNote, isNewest: boolean): Promise<void> {
+  async function keep(
+    workgroupId: string,
+    note: IdleNote,
+    { isNewest }: { isNewest: boolean },
+  ): Promise<void> {
     if (redis) await redis.run(isNewest ? SET : SET_IF_ABSENT, [KEY], [workgroupId, JSON.stringify(note)]);
     else own.set(workgroupId, note);
   }
@@ -95,7 +99,7 @@ export function createSharedIdleNotes(options: SharedIdleNotesOptions): IdleNote
     }
     absentAtMs.delete(workgroupId);
     if (!head.idle) return 'busy';
-    await keep(workgroupId, head.idle, false);
+    await keep(workgroupId, head.idle, { isNewest: false });
     return head.idle;
   }
 
@@ -120,7 +124,7 @@ export function createSharedIdleNotes(options: SharedIdleNotesOptions): IdleNote
     async write(assignment, end) {
       const { id } = assignment.workgroup;
       try {
-        await keep(id, idleNoteOf(assignment, end, clock.now()), true);
+        await keep(id, idleNoteOf(assignment, end, clock.now()), { isNewest: true });
       } catch (error) {
         notWritten(logger, assignment, error);
       }

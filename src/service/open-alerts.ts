@@ -3,6 +3,7 @@ import { createSendAlert } from '../alerts/send-alert.ts';
 import { type Alerts, startAlerts } from '../alerts/start-alerts.ts';
 import type { Config } from '../config/config.ts';
 import { startSystemTimer } from '../lib/timer.ts';
+import { isOpenBeside } from '../worker-rpc/local-workers.ts';
 import { type AlertSources, createFactsReader } from './alert-facts-reader.ts';
 import type { Service } from './service.ts';
 
@@ -20,6 +21,7 @@ export function openAlerts(
     startTimer: startSystemTimer,
     clock,
     logger,
+    hasBeside: (workgroupId) => isOpenBeside(config.dataDir, workgroupId),
     open: (workgroupId) => ({
       book: openAlertBook(alertStore(config, workgroupId)),
       isOwner: () => sources.holds(workgroupId),

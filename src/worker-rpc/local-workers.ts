@@ -1,7 +1,7 @@
 import { machineName } from '../lib/machine-name.ts';
 import { processFacts } from '../lib/process-facts.ts';
 import { SECOND_MS } from '../lib/time.ts';
-import { readWorkerFiles, removeWorkerFile, type WorkerFile } from './rpc-file.ts';
+import { readControlFile, readWorkerFiles, removeWorkerFile, type WorkerFile } from './rpc-file.ts';
 import { isAlive } from './worker-rpc.ts';
 
 /**
@@ -26,6 +26,14 @@ export function findLocalWorkers(dataDir: string): LocalWorkers {
 /** True if this worker of this machine was killed or has crashed, and no worker has been started since then. */
 export function hasEnded(dataDir: string, pid: number): boolean {
   return readWorkerFiles(dataDir).some((file) => file.pid === pid && stateOf(file) === 'ended');
+}
+
+/** True if another living process of this machine has a workgroup of a data folder open. */
+export function isOpenBeside(dataDir: string, workgroupId: string): boolean {
+  const file = readControlFile(dataDir, workgroupId);
+  return (
+    file !== undefined && file.pid !== process.pid && file.machine === machineName() && isAlive(file.pid)
+  );
 }
 
 /** Removes the files of workers that were killed. To be called when a worker starts. */

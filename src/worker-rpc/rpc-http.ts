@@ -7,7 +7,8 @@ import { SECOND_MS } from '../lib/time.ts';
 import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
-const CONNECTIONS_MAX = 64;
+/** More than requests can be answered or wait, so that one too many is told so. */
+const CONNECTIONS_MAX = 256;
 
 /** Starts a server that only this machine can reach, on a free port. */
 export async function listenLocally(

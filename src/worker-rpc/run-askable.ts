@@ -5,8 +5,8 @@ import { askable, isAskable } from '../pipeline/remote-operations.ts';
 
 /**
  * Runs an operation for another process.
- * @param readArgs reads the arguments. Called only if there is room for the operation
- * @param asker aborts if the caller has disconnected. The operation is not run then
+ * @param readArgs reads the arguments. Called only when it is the turn of the operation
+ * @param asker aborts if the caller has disconnected. An operation that waits is not run then
  * @throws TerminalError for an unknown operation or wrong arguments; TransientError Busy; the error of the operation
  */
 export type RunAskable = (
@@ -17,13 +17,15 @@ export type RunAskable = (
 ) => Promise<unknown>;
 
 const UNDER_WAY_MAX = 16;
+/** The pages of many browsers ask at the same time, and each of their requests waits while a workgroup is being opened. */
+const WAITING_MAX = 128;
 /** A caller waits a minute, so more cannot be answered in time. */
 const EXPLAINS_WAITING_MAX = 2;
 
 export function createAskableRunner(pipeline: Pick<Pipeline, 'run'>): RunAskable {
   // One queue for all workgroups, because explaining needs the processors and the memory of landing.
   const explains = new PQueue({ concurrency: 1 });
-  let underWay = 0;
+  const turns = new PQueue({ concurrency: UNDER_WAY_MAX });
 
   return async (workgroupId, operation, readArgs, asker) => {
     if (!isAskable(operation)) {
@@ -32,9 +34,9 @@ export function createAskableRunner(pipeline: Pick<Pipeline, 'run'>): RunAskable
         'the process that has the warehouse open does not have this operation; it may have another version',
       );
     }
-    if (underWay >= UNDER_WAY_MAX) throw busy();
-    underWay += 1;
-    try {
+    if (turns.size >= WAITING_MAX) throw busy();
+    return await turns.add(async () => {
+      asker.throwIfAborted();
       const args = askable[operation].safeParse(await readArgs());
       if (!args.success) {
         const problems = args.error.issues
@@ -48,9 +50,7 @@ export function createAskableRunner(pipeline: Pick<Pipeline, 'run'>): RunAskable
       if (explains.size >= EXPLAINS_WAITING_MAX) throw busy();
       // A waiting request is dropped if its caller has disconnected.
       return await explains.add(work, { signal: asker });
-    } finally {
-      underWay -= 1;
-    }
+    });
   };
 }
 

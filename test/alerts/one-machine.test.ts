@@ -28,16 +28,17 @@ async function setUp() {
   const disk = { freeBytes: 1, sizeBytes: 100, folder: '/data', machine: 'plant-1' };
   const owned = new Set<string>(ids);
   const rounds = new Map<string, number>();
-  const start = () => {
+  const start = (has: ReadonlySet<string> = owned, beside: ReadonlySet<string> = new Set()) => {
     const alerts = startAlerts({
       workgroups: createWorkgroups(config),
       send: createSendAlert(undefined),
       startTimer: clock.startTimer,
       clock,
       logger: silentLogger,
+      hasBeside: (id) => beside.has(id),
       open: (id) => ({
         book: openAlertBook(createFolderStore(join(dir, id))),
-        isOwner: () => owned.has(id),
+        isOwner: () => has.has(id),
         async readFacts() {
           rounds.set(id, (rounds.get(id) ?? 0) + 1);
           return { nowMs: clock.now(), retentionMs: 1, nameOf: (device) => device, disk: { ...disk } };
@@ -96,4 +97,16 @@ test('the disk is told with another workgroup if another worker has the first', 
   await look(3);
   await stop();
   expect(ops.received.map(({ json }) => json.workgroup)).toEqual(['second']);
+});
+
+test('the disk of two workers is told once to each channel', async () => {
+  const { ops, owner, start, look } = await setUp();
+  const [one, other] = [new Set(['first']), new Set(['second', 'third'])];
+  start(one, other);
+  start(other, one);
+  await look(12);
+  await until('both channels know it', () => ops.received.length > 0 && owner.received.length > 0);
+  await look(3);
+  expect(ops.received.map(({ json }) => json.workgroup)).toEqual(['first']);
+  expect(owner.received.map(({ json }) => json.workgroup)).toEqual(['second']);
 });

@@ -8,7 +8,7 @@ import { parseStoreAddress } from '../../src/storage/open-store.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { done, siteFor, wattHours } from './support.ts';
+import { done, type Site, siteFor, wattHours } from './support.ts';
 
 test('what is lost or damaged on one machine comes back, and what is damaged in a backup is found', {
   timeout: 240_000,
@@ -32,31 +32,13 @@ test('what is lost or damaged on one machine comes back, and what is damaged in 
   const [listed] = JSON.parse((await site.run('status', '--json')).stdout);
   expect(listed).toMatchObject({ workgroupId: 'home', gaps: 0 });
 
-  // The warehouse is damaged: the last snapshot of its own lake comes back, and the stream fills the time since then.
-  const snapshots = data('lake/home/snapshots');
-  await until('the lake has a snapshot', () => existsSync(snapshots) && readdirSync(snapshots).length > 0);
-  const last = await site.grow(50);
-  await site.service.kill();
   const warehouse = data('warehouse/home.duckdb');
-  truncateSync(warehouse, 500_000);
-  rmSync(`${warehouse}.wal`, { force: true });
-  const status = async () => (await site.run('status')).stdout;
-  // shard.test.ts has what is said of it, and readiness.test.ts that it is told.
-  if (isSoak) {
-    await site.service.start();
-    await until('the status says what to do', async () =>
-      /home\.duckdb is damaged.*wattline restore --force/.test(await status()),
-    );
-    await site.service.stop();
-  }
-  expect((await site.run('restore')).stderr).toContain('there is data already');
-  expect(done(await site.run('restore', '--force', '--json')).workgroups[0].movedAway).toHaveLength(2);
-  await site.service.start();
-  expect(wattHours(await site.grow(1))).toBe(wattHours(last) + 3);
-  expect(await status()).toMatch(/^home +running/m);
+  // restore-lake.test.ts has the last snapshot of a lake, and the parts above what the stream fills.
+  if (isSoak) await restoreFromOwnLake(site, warehouse);
   expect(await site.service.stop()).toBe(0);
 
   // Without a service.
+  expect((await site.run('restore', place)).stderr).toContain('there is data already');
   expect(done(await site.run('backup', place, '--json')).workgroups[0].isUnchanged).toBe(false);
   expect(done(await site.run('backup', place, '--json')).workgroups[0]).toMatchObject({
     isUnchanged: true,
@@ -101,6 +83,28 @@ test('what is lost or damaged on one machine comes back, and what is damaged in 
   const shown = await site.run('verify', place);
   expect(shown.stdout).toMatch(/^damaged: home\/snapshots\/.*does not exist/m);
 });
+
+/** The warehouse is damaged: the last snapshot of its own lake comes back, and the stream fills the time since then. */
+async function restoreFromOwnLake(site: Site, warehouse: string): Promise<void> {
+  const snapshots = join(site.cwd, 'data/lake/home/snapshots');
+  await until('the lake has a snapshot', () => existsSync(snapshots) && readdirSync(snapshots).length > 0);
+  const last = await site.grow(50);
+  await site.service.kill();
+  truncateSync(warehouse, 500_000);
+  rmSync(`${warehouse}.wal`, { force: true });
+  const status = async () => (await site.run('status')).stdout;
+  // shard.test.ts has what is said of it, and readiness.test.ts that it is told.
+  await site.service.start();
+  await until('the status says what to do', async () =>
+    /home\.duckdb is damaged.*wattline restore --force/.test(await status()),
+  );
+  await site.service.stop();
+  expect((await site.run('restore')).stderr).toContain('there is data already');
+  expect(done(await site.run('restore', '--force', '--json')).workgroups[0].movedAway).toHaveLength(2);
+  await site.service.start();
+  expect(wattHours(await site.grow(1))).toBe(wattHours(last) + 3);
+  expect(await status()).toMatch(/^home +running/m);
+}
 
 test('places and times that are none are refused', { timeout: 240_000 }, async () => {
   for (const wrong of ['s3://', 'https://example.com/x', 's3://b/../x'])

@@ -1,8 +1,12 @@
+import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { processFacts } from '../../src/lib/process-facts.ts';
+import { listProcessFiles, writeProcessFile } from '../../src/worker-rpc/process-file.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 
 const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
@@ -67,4 +71,26 @@ test('inputs says what is missing on the command line, in the configuration, and
     code: 3,
     stderr: expect.stringContaining('no stream service runs on'),
   });
+});
+
+test('inputs fails with exit code 3 and says which process does not answer', async () => {
+  const cwd = tempDir();
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    JSON.stringify({ dataDir: './data', workgroups: [{ id: 'home' }] }),
+  );
+  const stopped = spawn('sleep', ['600']);
+  onTestFinished(() => void stopped.kill('SIGKILL'));
+  stopped.kill('SIGSTOP');
+  await until('the process is stopped', () => processFacts(stopped.pid!)?.isStopped === true);
+  const dataDir = join(cwd, 'data');
+  writeProcessFile(dataDir, { port: 1, secret: 's'.repeat(32), roles: ['stream'] });
+  const [{ path, file }] = listProcessFiles(dataDir) as [ReturnType<typeof listProcessFiles>[0]];
+  writeFileSync(path, JSON.stringify({ ...file, pid: stopped.pid }));
+  const { code, stderr } = await runCommand(['inputs'], { cwd });
+  expect(code).toBe(3);
+  expect(stderr).toContain(
+    `the stream service (process ${stopped.pid}) does not say how its inputs are: the data are held by process ${stopped.pid}`,
+  );
+  expect(stderr).toContain(`continue it with "kill -CONT ${stopped.pid}"`);
 });

@@ -79,6 +79,8 @@ test.skipIf(s3Missing)(
     await sendReadings(first, readings(200, 250));
     await first.kill();
     rmSync(first.config.dataDir, { recursive: true });
+    // worker-redis.test.ts waits for the lease of a worker that was killed.
+    await services.forgetLease();
 
     const second = await services.create({ storage, workgroups });
     await second.start();

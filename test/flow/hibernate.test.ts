@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { parseScrape } from '../support/parse-scrape.ts';
-import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
@@ -117,11 +116,7 @@ test('a workgroup is closed until its first message and while it is idle; a mess
   await post(service);
   await published(service);
 
-  if (!isSoak) {
-    expect(await service.stop()).toBe(0);
-    return;
-  }
-  // worker-redis.test.ts has a kill while it is open, and what opens it. From now on a device is offline after some seconds.
+  // From now on a device is offline after some seconds.
   await post(service);
   expect(isIdleMarked(service)).toBe(false);
   await service.kill();

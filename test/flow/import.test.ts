@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { cliFile } from '../support/process-environment.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
@@ -42,7 +39,10 @@ function folderOf(rows: number): string {
 
 function configure(cwd: string, energyStreams: readonly unknown[]): void {
   const workgroups = [{ ...home, energyStreams }];
-  writeFileSync(join(cwd, 'wattline.yaml'), stringify({ logLevel: 'silent', workgroups }));
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    stringify({ logLevel: 'silent', pipeline: { threads: 1 }, workgroups }),
+  );
 }
 const twoDays = [
   { day: '2024-07-01', wh: 1200 },
@@ -271,53 +271,6 @@ test('with a service: the same command asks it, and returns once the report has 
   const missing = await runCommand(['import', 'nothing-*.csv', ...to], { cwd });
   expect(missing).toMatchObject({ code: 2, stdout: '' });
   expect(await service.stop()).toBe(0);
-});
-
-test('after Ctrl-C the same command continues the import', async () => {
-  // No energy stream reads this table, so that only the landing is looked at.
-  const unread = ['--workgroup', 'home', '--table', 'unread'];
-  const cwd = folderOf(1);
-  // Several batches, so that most of them wait when the first one has landed, with the hour of a spring that no clock of Berlin has shown.
-  const rows = 160_000;
-  const [rowsRejected, rowsLanded] = [12, rows - 12];
-  writeFileSync(join(cwd, 'log.csv'), csv(rows));
-  const child = spawn(
-    process.execPath,
-    [cliFile, 'import', 'log.csv', ...unread, '--json', '--log-level', 'debug'],
-    {
-      cwd,
-    },
-  );
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let errors = '';
-  child.stderr.on('data', (text) => {
-    errors += text;
-    // The first batch has landed.
-    if (!child.killed && errors.includes('land.commit')) child.kill('SIGINT');
-  });
-  const [code] = await once(child, 'exit');
-  expect(code).toBe(3);
-  expect(errors).toContain('run the same command again to continue');
-  const config = loadConfig({ cwd, environment: {} });
-  expect(await queryLake(config, 'home', energy)).toBeUndefined();
-
-  const again = await runCommand(['import', 'log.csv', ...unread, '--json'], { cwd });
-  expect(again.code).toBe(0);
-  expect(JSON.parse(again.stdout).files).toMatchObject([
-    {
-      outcome: {
-        kind: 'landed',
-        resumed: true,
-        counts: { rowsLanded, rejected: { no_such_local_time: rowsRejected } },
-      },
-    },
-  ]);
-  const messages = await queryLake(
-    config,
-    'home',
-    'SELECT count(*)::DOUBLE AS n, count(DISTINCT event_time)::DOUBLE AS times FROM messages',
-  );
-  expect(messages).toEqual([{ n: rowsLanded, times: rowsLanded }]);
 });
 
 test('wrong arguments end at once with exit code 2, and a file without usable rows with 1', async () => {

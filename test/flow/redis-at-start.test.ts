@@ -1,10 +1,11 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { startRedis } from '../support/redis.ts';
+import { sampled } from '../support/rounds.ts';
 import { createServiceProcess, type ProcessRole } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-test.each<ProcessRole>(['worker', 'up'])(
+test.each(sampled<ProcessRole>(['up', 'worker'], 2))(
   'a process that starts while Redis restarts waits for Redis and works then (%s)',
   async (role) => {
     const redis = await startRedis();

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
 import { readStatus } from '../../src/pipeline/workgroup-status.ts';
-import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
@@ -72,7 +71,6 @@ test('status does not look well if the worker was stopped by a signal or killed 
       expect.stringMatching(`its worker, process ${processId}, was killed or has crashed; .*"wattline up"`),
     ]);
 
-  if (!isSoak) return;
   await service.start();
   await hibernate();
   expect(await status()).toMatchObject({ code: 0, states: ['hibernated', 'hibernated'] });

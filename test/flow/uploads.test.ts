@@ -21,7 +21,10 @@ const said = ['--year', '2026', '--meter', 'PV', '--scenario', 'P50'];
 
 test('without a service: files are checked, stored, published and listed, and a refused one leaves nothing', async () => {
   const cwd = tempDir();
-  writeFileSync(join(cwd, 'wattline.yaml'), stringify({ logLevel: 'silent', workgroups: [home] }));
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    stringify({ logLevel: 'silent', pipeline: { threads: 1 }, workgroups: [home] }),
+  );
   writeFileSync(join(cwd, 'target.csv'), target);
   writeFileSync(join(cwd, 'readings.csv'), readings);
   const config = loadConfig({ cwd, environment: {} });

@@ -4,6 +4,7 @@ import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { GARAGE, homeWorkgroup, openSharedService, ROOF, readings } from './support.ts';
 
+const DAY = '2026-05-17';
 const workgroup = {
   ...homeWorkgroup,
   roles: [{ source: 'default', role: 'production' as const }],
@@ -19,7 +20,8 @@ const workgroup = {
 
 let shared: Awaited<ReturnType<typeof openSharedService>>;
 beforeAll(async () => {
-  shared = await openSharedService(['states', 'rights', 'names', 'rows', 'rejections'], workgroup);
+  shared = await openSharedService(['states', 'rows', 'rejections'], workgroup);
+  await shared.of('rows').send(readings(GARAGE, [`${DAY}T08:00:00Z`, 1], [`${DAY}T09:00:00Z`, 2]));
 });
 afterAll(() => shared?.close());
 
@@ -64,7 +66,7 @@ test('the status has one state with its reason, and the facts of the command lin
 });
 
 test('the status needs a token for the whole workgroup', async () => {
-  const at = shared.of('rights');
+  const at = shared.of('states');
   const group = await at.issue({ permissions: ['search:read'], deviceGroups: ['garage'] });
   const writer = await at.issue({ permissions: ['data:write'] });
   const of = async (path: string, token: string) => (await at.get(path, { token })).status;
@@ -78,8 +80,7 @@ test('the status needs a token for the whole workgroup', async () => {
 });
 
 test('devices, sites and meters have names and roles, and a token sees its own', async () => {
-  const at = shared.of('names');
-  await at.send(readings(GARAGE, ['2026-05-17T08:00:00Z', 1], ['2026-05-17T09:00:00Z', 2]));
+  const at = shared.of('rows');
   const { devices } = await at.untilAnswer<{
     devices: Array<{ id: string; lastSeen: string | null; sources: unknown[] }>;
   }>('devices', (answer) => answer.devices.some(({ sources }) => sources.length > 0));
@@ -166,7 +167,6 @@ const single = ['status', 'workgroup', 'daily-energy/explain'];
 
 test('every list of the OpenAPI description is also answered as rows, in the formats in turn', async () => {
   const at = shared.of('rows');
-  await at.send(readings(GARAGE, ['2026-05-17T08:00:00Z', 1], ['2026-05-17T09:00:00Z', 2]));
   await at.untilAnswer<{ devices: Array<{ sources: unknown[] }> }>('devices', ({ devices }) =>
     devices.some(({ sources }) => sources.length > 0),
   );
@@ -266,7 +266,6 @@ test('rejected readings are grouped by reason with samples, cut to the devices o
   });
 });
 
-const DAY = '2026-05-17';
 const queries: Readonly<Record<string, string>> = {
   'daily-energy/explain': `?device=${GARAGE}&day=${DAY}`,
   'daily-energy/changes': `?since=${DAY}`,
@@ -280,7 +279,6 @@ const queries: Readonly<Record<string, string>> = {
 
 test('every address below /orgs has an ETag and answers HEAD and 304', async () => {
   const at = shared.of('rows');
-  await at.send(readings(GARAGE, [`${DAY}T08:00:00Z`, 1], [`${DAY}T09:00:00Z`, 2]));
   await at.untilAnswer<Record<string, object>>(
     `daily-energy?startDate=${DAY}&endDate=${DAY}`,
     (answer) => Object.keys(answer[DAY] ?? {}).length > 0,

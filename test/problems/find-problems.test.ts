@@ -124,6 +124,18 @@ test('a device whose readings are all rejected is reported, although other devic
   });
 });
 
+test.each([
+  ['another device', OTHER],
+  ['the same device', DEVICE],
+])('readings of two tables with one name of a field are told apart: %s', async (_what, device) => {
+  const bad = everySixHours(2, () => ({ total: -1 }), { device, table: 'grid' });
+  expect(
+    await problemsOf({ energyStreams: [total, { ...total, table: 'grid' }] }, [...growing, ...bad]),
+  ).toEqual({
+    'energyStreams.1.field': expect.stringContaining('all 2 readings of grid.total are rejected'),
+  });
+});
+
 test('a source that a field is booked as is one source of each device, and no other field is that source', async () => {
   const energyStreams = [
     { ...total, as: 'import' },

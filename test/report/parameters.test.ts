@@ -153,7 +153,7 @@ test.each([
   ['device-status?=1', '"": is not a known parameter; this request takes state, devices, format and after'],
   [
     `device-status?${'x'.repeat(300)}=1`,
-    `${'x'.repeat(60)}...: is not a known parameter; this request takes state, devices, format and after`,
+    `${'x'.repeat(59)}…: is not a known parameter; this request takes state, devices, format and after`,
   ],
 ])('GET %s says what is meant', async (path, message) => {
   const { at } = everything();

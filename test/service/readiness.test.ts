@@ -177,7 +177,7 @@ test('a stage that fails for minutes makes a service unready, with workgroup, st
 });
 
 test('data that cannot be opened make a service unready at once, until they can be', async () => {
-  const { start, ask, isReady, config, cwd } = await serve(['stream', 'worker', 'report'], {
+  const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
     workgroups: [{ id: 'home', energyStreams: streams }],
   });
   const file = join(config.dataDir, 'warehouse', 'home.duckdb');
@@ -194,6 +194,8 @@ test('data that cannot be opened make a service unready at once, until they can 
   ]);
   await until('the status says it', async () => (await runCommand(['status'], { cwd })).code === 4);
   rmSync(file);
+  // The longest wait before it is tried again.
+  clock.aheadMs += MINUTE_MS;
   await until('it is ready again', isReady);
 });
 

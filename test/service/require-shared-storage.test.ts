@@ -56,11 +56,11 @@ describe('without a bucket', () => {
       expect(refused.stderr).toContain('storage: { s3: ... }');
       expect(refused.stderr).toContain('queue: { backend: pglite }');
     }
+    // A start would now wait for Redis.
     settings(true);
-    const allowed = await runCommand(['worker'], { cwd });
-    expect(allowed.code).toBe(3);
-    expect(allowed.stderr).not.toContain('storage.shared');
     expect((await runCommand(['config', 'check'], { cwd })).code).toBe(0);
+    const shared = configSchema.parse({ queue: redis, storage: { shared: true } });
+    expect(() => requireSharedStorage(shared, ['worker'])).not.toThrow();
   });
 
   test('other roles and the embedded queue need no shared folder', () => {

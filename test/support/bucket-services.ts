@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
 import { ensureKeys } from '../../src/access/keys.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
@@ -30,6 +31,8 @@ export interface BucketServices {
   untilStored(messages: number): Promise<void>;
   /** Deletes the messages of the stream, as if its retention were over. */
   forgetStream(): Promise<void>;
+  /** Ends the lease of a machine that was lost, as its time does. */
+  forgetLease(): Promise<void>;
 }
 
 const workgroups: ConfigInput['workgroups'] = [
@@ -89,6 +92,11 @@ export async function startBucketServices(
       const { log } = await openTestRedisLog(redis.url, { workgroupId: HOME, retentionMs: 1 });
       await log.trim();
       await log.close();
+    },
+    async forgetLease() {
+      const client = new Redis(redis.url);
+      expect(await client.del(`wattline:lease:${HOME}`)).toBe(1);
+      client.disconnect();
     },
   };
 }

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-const text = readFileSync(join(import.meta.dirname, '../../src/web/style/colours.css'), 'utf8');
+const styles = join(import.meta.dirname, '../../src/web/style');
+const text = readFileSync(join(styles, 'colours.css'), 'utf8');
 type Colours = Record<string, string>;
 const light = colours(2);
 const dark = colours(3);
@@ -61,6 +62,26 @@ describe.each([
   test.each(signs)('the sign or bar %s can be seen on a card', (name) => {
     expect(contrast(theme[name]!, theme.card!)).toBeGreaterThanOrEqual(3);
   });
+});
+
+test.each(['light', 'dark'] as const)('the signs of cells can be seen on them, in the %s theme', (name) => {
+  const theme = { light, dark }[name];
+  for (const [sign, cell] of [
+    ['cell-sign', 'cell-noted'],
+    ['cell-sign-doubtful', 'cell-doubtful'],
+    ['cell-sign-bad', 'cell-bad'],
+  ] as const)
+    expect(contrast(theme[sign]!, theme[cell]!)).toBeGreaterThanOrEqual(3);
+});
+
+test('all colours are in colours.css', () => {
+  const others = readdirSync(styles).filter((file) => file.endsWith('.css') && file !== 'colours.css');
+  const found = others.flatMap((file) =>
+    [...readFileSync(join(styles, file), 'utf8').matchAll(/#[0-9a-f]{3,8}\b|\brgba?\(/g)].map(
+      ([colour]) => `${file} ${colour}`,
+    ),
+  );
+  expect(found).toEqual([]);
 });
 
 test('both themes have the same names', () => {

@@ -85,7 +85,12 @@ describe('columns of series', () => {
       'contradicted',
       'reset',
     ]);
-    expect(columns[3]!.notes).not.toContain('partial');
+  });
+
+  test('today is not called incomplete, because it is not over', () => {
+    const ofToday = { a: value(2, { flags: ['partial'] }), b: value(1, { flags: ['partial', 'reset'] }) };
+    const { columns } = seriesColumns({ [today]: ofToday }, all, name, frame(today, today));
+    expect(columns[0]!.notes.slice(1)).toEqual(['until now', 'reset (1 of 2)']);
   });
 
   test('nothing is lost: the series, the others and the months add up to the energy', () => {
@@ -184,6 +189,22 @@ test('a day of which a part is measured has no balance, and is not said to have 
     ['missing', true],
   ]);
   expect(columns[1]!.notes[0]).toBe('only a part is measured, so the balance is not known');
+});
+
+test('the balance of today says that it ends with the last quarter of an hour that is known', () => {
+  const balance = { productionWh: 5, consumptionWh: 1, parts: [], missing: [], computed: [] };
+  const known = (days: number | null, completeDays: number | null) =>
+    ({ ...balance, days, completeDays }) as unknown as Balances[string];
+  const { columns } = balanceColumns({ [today]: known(null, null) }, undefined, frame(today, today));
+  expect(columns[0]!.notes.slice(1)).toEqual(['up to the last quarter of an hour that is known']);
+  const months = { '2026-10': known(31, 30), '2026-11': known(22, 21) };
+  const period = { from: '2026-10-01', to: '2026-11-30' };
+  const ofMonths = balanceColumns(months, undefined, { period, grain: 'month', today });
+  expect(ofMonths.columns.map(({ notes, mark }) => [notes[1], mark])).toEqual([
+    ['30 of 31\u00a0days with data', 'doubtful'],
+    // The day that is missing can be today.
+    ['21 of 22\u00a0days with data', undefined],
+  ]);
 });
 
 test('the axis of months has the year at its beginning and in each January', () => {
@@ -333,7 +354,19 @@ describe('the overview', () => {
       '2026-11-21': at(null),
     };
     const wh = ({ consumptionWh }: Balances[string]) => consumptionWh;
-    expect(sumOfMonth(balances, today, '2026-11-20', wh)).toEqual({ wh: 5, unknownDays: 1 });
+    expect(sumOfMonth(balances, today, '2026-11-20', wh)).toEqual({
+      wh: 5,
+      unknownDays: 1,
+      hasToday: false,
+    });
+    // Today is often not known before its inverters are read again.
+    const withToday = { ...balances, [today]: at(null) };
+    expect(sumOfMonth(withToday, today, '2026-11-20', wh).unknownDays).toBe(1);
+    expect(sumOfMonth({ [today]: at(2) }, today, today, wh)).toEqual({
+      wh: 2,
+      unknownDays: 0,
+      hasToday: true,
+    });
     expect(firstDayOf({ '2026-11-19': {}, '2026-11-20': { a: value(1) } })).toBe('2026-11-20');
     expect(firstDayOf({ '2026-11-19': {} })).toBeUndefined();
   });

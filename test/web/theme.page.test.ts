@@ -24,6 +24,35 @@ testPage('the theme follows the system until a person chooses one, and the choic
   expect(complaints).toEqual([]);
 });
 
+testPage('a printed page is light, has no controls, and says its period', async () => {
+  const { page } = await openPage({ colorScheme: 'dark' });
+  await signIn(page, 'home/energy');
+  await page.locator('.column').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  const shown = page.locator('main :is(select, input, .button, .choice a, .step), .pages a, .top .button');
+  const seen = await shown.evaluateAll((all) => all.filter((one) => one.getClientRects().length > 0).length);
+  expect(seen).toBe(0);
+  expect(await page.locator('.period-name').isVisible()).toBe(true);
+  const ink = await page.evaluate(() => getComputedStyle(document.body).color);
+  await page.emulateMedia({ media: 'screen', colorScheme: 'light' });
+  expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe(ink);
+});
+
+testPage('a chosen period goes along to the other pages that have one', async () => {
+  const { page } = await openPage();
+  await signIn(page, 'home/energy?from=2026-09-01&to=2026-09-30&show=devices');
+  const strip = page.getByRole('navigation', { name: 'Pages' });
+  for (const name of ['Quality', 'Budgets', 'Energy']) {
+    await strip.getByRole('link', { name }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/home/${name.toLowerCase()}?from=2026-09-01&to=2026-09-30`);
+  }
+  await strip.getByRole('link', { name: 'Energy' }).click();
+  await expect.poll(() => new URL(page.url()).hash).toBe('#/home/energy');
+  await strip.getByRole('link', { name: 'Devices' }).click();
+  await expect.poll(() => new URL(page.url()).hash).toBe('#/home/devices');
+});
+
 testPage('all pages can be reached from the strip on a phone', async () => {
   const { page } = await openPage({ viewport: { width: 360, height: 800 } });
   await signIn(page, 'empty/overview');

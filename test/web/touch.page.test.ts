@@ -12,7 +12,7 @@ testPage('the first touch of a picture shows its values, and the second one lead
   const view = page.url();
   await cell.tap();
   const words = page.locator('.readout-line');
-  await expect.poll(() => words.textContent()).toMatch(/^garage, .*rebase/);
+  await expect.poll(() => words.textContent()).toMatch(/^garage, .*jump/);
   expect(page.url()).toBe(view);
   await cell.tap();
   await expect.poll(() => page.url()).toContain(`/why?device=${GARAGE}`);

@@ -5,7 +5,7 @@ import { morningFlags } from '../../src/exports/morning-attention.ts';
 import { sheetFlags } from '../../src/exports/write-xlsx.ts';
 import { flagBits } from '../../src/rollup/flag-bits.ts';
 import { csvText } from '../../src/web/words/csv-text.ts';
-import { flagWords, sortFlags, worstRank } from '../../src/web/words/flag-words.ts';
+import { flagName, flagText, flagWords, sortFlags, worstRank } from '../../src/web/words/flag-words.ts';
 import {
   addMonths,
   countDays,
@@ -123,6 +123,17 @@ describe('flags', () => {
     for (const chosen of [alertFlags, morningFlags])
       expect(flags).toEqual(expect.arrayContaining([...chosen]));
   });
+  test('no name of a flag on the page needs the documentation', () => {
+    const names = Object.keys(flagWords).map(flagName);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((one) => /_|partial|rebase|unavailable/.test(one))).toEqual([]);
+    expect(['rebase', 'register_change', 'carry_over'].map(flagName)).toEqual([
+      'jump',
+      'register change',
+      'carry over',
+    ]);
+    expect(flagText('rebase')).toBe('jump (rebase): the register jumped, and the jump is not counted');
+  });
   test('the worst comes first, and an unknown flag is doubtful', () => {
     expect(sortFlags(['reset', 'partial', 'contradicted'])).toEqual(['contradicted', 'partial', 'reset']);
     expect([
@@ -183,6 +194,8 @@ test('lengths of time and percents in words', () => {
   expect(signedPercent(null)).toBe('–');
   expect(signedPercent(4.24)).toBe('+4.2\u00a0%');
   expect(signedPercent(-97.6)).toBe('-98\u00a0%');
+  // Numbers below each other have as many digits.
+  expect(signedPercent(-2)).toBe('-2.0\u00a0%');
   expect([-1.35, 12.4, 0, 0.01].map(percentBeside)).toEqual([
     '1.4\u00a0% below',
     '12\u00a0% above',

@@ -1,10 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { machineName } from '../../src/lib/machine-name.ts';
-import { findLocalWorkers } from '../../src/worker-rpc/local-workers.ts';
-import { writeWorkerFile } from '../../src/worker-rpc/rpc-file.ts';
+import { findLocalWorkers, isOpenBeside } from '../../src/worker-rpc/local-workers.ts';
+import { writeControlFile, writeWorkerFile } from '../../src/worker-rpc/rpc-file.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const { pid } = process;
@@ -35,4 +36,21 @@ test('it is not if the machine was restarted, and the process is younger than th
 
 test('files of other machines say nothing', () => {
   expect(find('elsewhere 6f1c6f0e-0000-4000-8000-000000000000')).toEqual({ kind: 'none' });
+});
+
+test('a workgroup is open beside this process if another one that lives has it', () => {
+  const dataDir = tempDir();
+  const open = (changes: { pid?: number; machine?: string }) => {
+    writeControlFile(dataDir, 'a', {
+      ...{ port: 1, secret: 's'.repeat(32), pid: process.ppid, machine: machineName() },
+      ...changes,
+    });
+    return isOpenBeside(dataDir, 'a');
+  };
+  expect(isOpenBeside(dataDir, 'a')).toBe(false);
+  expect(open({})).toBe(true);
+  expect(open({ pid })).toBe(false);
+  const ended = spawnSync('true');
+  expect(open({ pid: ended.pid })).toBe(false);
+  expect(open({ machine: 'elsewhere 6f1c6f0e-0000-4000-8000-000000000000' })).toBe(false);
 });

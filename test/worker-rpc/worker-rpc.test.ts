@@ -216,12 +216,14 @@ describe('a failure', () => {
       return answering.promise as never;
     });
     const control = createControl(dataDir);
-    const outcomes = Array.from({ length: 16 }, () => control.ask('acme', 'status', undefined));
-    await until('all are being answered', () => underWay === 16);
+    const outcomes = Array.from({ length: 16 + 128 + 1 }, () => control.ask('acme', 'status', undefined));
     const busy = { kind: 'failed', error: { code: 'Busy', retryable: true } };
-    expect(await control.ask('acme', 'status', undefined)).toMatchObject(busy);
+    expect(await Promise.race(outcomes)).toMatchObject(busy);
+    expect(underWay).toBe(16);
     answering.resolve(1);
-    await Promise.all(outcomes);
+    const kinds = Map.groupBy(await Promise.all(outcomes), ({ kind }) => kind);
+    expect([kinds.get('answer')!.length, kinds.get('failed')!.length]).toEqual([144, 1]);
+    expect(underWay).toBe(144);
     expect(await control.ask('acme', 'status', undefined)).toMatchObject({ kind: 'answer' });
   });
 });

@@ -16,12 +16,12 @@ export interface ReadCursor {
   /**
    * Reads at the position and leaves the position where it is. If the position is not in the log and `mayRestart` is true,
    * it reads from the oldest message instead.
-   * @param mayRestart true until the caller has delivered messages, because a restart would then leave a gap
+   * @param options.mayRestart true until the caller has delivered messages, because a restart would then leave a gap
    * @throws StreamError OffsetExpired or OffsetAhead instead of a restart, if the caller had asked for an offset
    */
   read<Batch extends { kind: 'batch' }>(
     readFrom: (from: Offset | 'oldest') => Promise<Batch | Unreadable>,
-    mayRestart: boolean,
+    options: { mayRestart: boolean },
   ): Promise<Batch | Unreadable>;
   /** Moves the position. */
   moveTo(position: Offset): void;
@@ -67,7 +67,7 @@ export async function openCursor(
     get clamped() {
       return clamped;
     },
-    async read(readFrom, mayRestart) {
+    async read(readFrom, { mayRestart }) {
       for (;;) {
         await skipOlder();
         const outcome = await readFrom(position);

@@ -74,7 +74,7 @@ export async function poll(
 
   try {
     for (;;) {
-      const outcome = await cursor.read(readFrom, count === 0);
+      const outcome = await cursor.read(readFrom, { mayRestart: count === 0 });
       // All messages of an answer come from one log.
       if (count > 0 && last !== undefined && outcome.bounds.epoch !== last.bounds.epoch)
         return answer({ ...last, upToDate: false });

@@ -139,7 +139,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   const read = async (from: ReadCursor): Promise<FrameOutcome> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await from.read(pinning(from, readFrame), false);
+        return await from.read(pinning(from, readFrame), { mayRestart: false });
       } catch (error) {
         if (ended || attempt === READ_ATTEMPTS_MAX) throw error;
         await wait(pause(READ_AGAIN_MS));
@@ -197,7 +197,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
 
   const begin = async (start: ReadStart): Promise<SubscribeAnswer> => {
     cursor = await openCursor(log, start, options);
-    const found = await cursor.read(pinning(cursor, lookAt), true);
+    const found = await cursor.read(pinning(cursor, lookAt), { mayRestart: true });
     if (found.kind !== 'batch') throw positionError(found);
     ({ epoch } = found.bounds);
     sentPosition = position();

@@ -20,7 +20,7 @@ import type { TokenSession } from './session.ts';
 import { ThemeButton } from './theme-button.tsx';
 import { WorkgroupChoice } from './workgroup-choice.tsx';
 
-/** All pages, in the order in which they are listed. "Why" is reached from a number. */
+/** All pages, in the order in which they are listed. "Why" is reached from a number, and belongs to the quality. */
 const pages: Readonly<
   Record<
     PageName,
@@ -85,7 +85,7 @@ export function Shell(props: {
             <Logo />
           </a>
           <WorkgroupChoice session={session} chosen={workgroup.id} page={address.page} />
-          <PageList workgroup={workgroup.id} chosen={address.page} />
+          <PageList workgroup={workgroup.id} chosen={address.page} query={address.query} />
           <ThemeButton />
           <button type="button" class="button quiet sign-out" onClick={() => onSignedOut()}>
             Sign out
@@ -120,9 +120,15 @@ export function Shell(props: {
   );
 }
 
+/** The pages that show a chosen period. It goes along from one to another. */
+const ofPeriod: ReadonlySet<PageName> = new Set(['energy', 'quality', 'budgets']);
+
 /** Links to all pages. On a narrow screen they are a strip, in which the current page is visible. */
-function PageList({ workgroup, chosen }: { workgroup: string; chosen: PageName }) {
+function PageList(props: { workgroup: string; chosen: PageName; query: Address['query'] }) {
+  const { workgroup, chosen, query } = props;
   const strip = useRef<HTMLElement>(null);
+  const listed = chosen === 'why' ? 'quality' : chosen;
+  const period = ofPeriod.has(chosen) ? { from: query.from, to: query.to } : {};
   useLayoutEffect(() => {
     const current = strip.current?.querySelector<HTMLElement>('[aria-current]');
     if (current) strip.current!.scrollLeft = current.offsetLeft - strip.current!.clientWidth / 3;
@@ -132,7 +138,11 @@ function PageList({ workgroup, chosen }: { workgroup: string; chosen: PageName }
       {(Object.keys(pages) as PageName[])
         .filter((page) => page !== 'why')
         .map((page) => (
-          <a key={page} href={linkTo(workgroup, page)} aria-current={page === chosen ? 'page' : undefined}>
+          <a
+            key={page}
+            href={linkTo(workgroup, page, ofPeriod.has(page) && page !== chosen ? period : {})}
+            aria-current={page === listed ? (page === chosen ? 'page' : 'true') : undefined}
+          >
             {pages[page].name}
           </a>
         ))}

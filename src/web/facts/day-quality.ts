@@ -1,5 +1,5 @@
 import type { ColumnMark } from '../pictures/bar-data.ts';
-import { sortFlags, worstRank } from '../words/flag-words.ts';
+import { flagName, sortFlags, worstRank } from '../words/flag-words.ts';
 import { plural } from '../words/number-words.ts';
 import type { DayOfSeries } from './answers.ts';
 
@@ -8,6 +8,11 @@ export interface DayQuality {
   isProvisional: boolean;
   mark: ColumnMark | undefined;
   notes: string[];
+}
+
+/** The flags that say something. Today is not over, so it is always measured in part. */
+export function tellingFlags(flags: readonly string[], isToday: boolean): readonly string[] {
+  return isToday ? flags.filter((flag) => flag !== 'partial' && flag !== 'estimated') : flags;
 }
 
 /** @param missing series without any value on the day */
@@ -26,7 +31,7 @@ export function qualityOf(values: readonly DayOfSeries[], missing: number): DayQ
       ...(missing > 0 ? [`no data of ${plural(missing, 'source')}`] : []),
       ...flags.map((flag) => {
         const count = values.filter((value) => value.flags.includes(flag)).length;
-        return `${flag.replace('_', ' ')}${values.length > 1 ? ` (${count} of ${values.length})` : ''}`;
+        return `${flagName(flag)}${values.length > 1 ? ` (${count} of ${values.length})` : ''}`;
       }),
     ],
   };

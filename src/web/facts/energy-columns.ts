@@ -5,7 +5,7 @@ import { columnsOf, type DaySpan, daysOfColumn, type Grain } from '../words/peri
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
 import { columnName, dayTick, monthTick } from '../words/time-words.ts';
 import type { Balance, Balances, DailyEnergy, DayDetails, DayOfSeries } from './answers.ts';
-import { qualityOf } from './day-quality.ts';
+import { qualityOf, tellingFlags } from './day-quality.ts';
 import { COLOURS, OTHERS, othersName } from './top-series.ts';
 
 /** The columns and series of a picture, and the Wh of each. */
@@ -27,6 +27,8 @@ interface Frame {
   hrefOf?: ((column: string) => string) | undefined;
 }
 
+/** A balance needs all of its sources, and the values of sources have what was measured until now. */
+const TODAY = { balance: 'up to the last quarter of an hour that is known', series: 'until now' } as const;
 const IN_PART = 'only a part is measured, so the balance is not known';
 
 /** The energy of a role in a balance. */
@@ -161,27 +163,36 @@ function columnOf(
   values: Array<number | null>,
   { period, grain, today, hrefOf }: Frame,
   details: DayDetails[string] | undefined,
+  /** Series without a value; undefined for a balance. */
   missing: number | undefined,
   daysKnown: DaysKnown | undefined,
 ): BarColumn {
   const known = values.filter((value) => value !== null);
   const isToday = key === today;
   const isFuture = key > today.slice(0, key.length) || (isToday && known.length === 0);
-  const quality = details && qualityOf(Object.values(details), known.length === 0 ? 0 : (missing ?? 0));
+  const told = Object.values(details ?? {}).map((value) => ({
+    ...value,
+    flags: [...tellingFlags(value.flags, isToday)],
+  }));
+  const quality = details && qualityOf(told, known.length === 0 ? 0 : (missing ?? 0));
   const isMissing = !isFuture && known.length === 0;
   // Sources have energy, but not for the whole day, so a balance knows no sum.
   const isPart = isMissing && Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
   const total = known.reduce((sum, value) => sum + value, 0);
-  const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all;
+  // Of the running month today may be missing, which is no fault.
+  const isRunning = key === today.slice(0, key.length);
+  const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all - (isRunning ? 1 : 0);
   const notes = isFuture
     ? [isToday ? 'nothing yet' : 'has not begun']
     : isMissing
       ? [isPart ? IN_PART : 'no data', ...(quality?.notes ?? [])]
       : [
           `${formatEnergy(total)} (${exactEnergy(total)})`,
-          ...(isToday ? ['until now'] : []),
-          ...(isShort ? [`${countText(daysKnown.known)} of ${plural(daysKnown.all, 'day')} with data`] : []),
-          ...(quality?.notes.filter((note) => !isToday || note !== 'partial') ?? []),
+          ...(isToday ? [TODAY[missing === undefined ? 'balance' : 'series']] : []),
+          ...(daysKnown && daysKnown.known < daysKnown.all
+            ? [`${countText(daysKnown.known)} of ${plural(daysKnown.all, 'day')} with data`]
+            : []),
+          ...(quality?.notes ?? []),
         ];
   return {
     key,

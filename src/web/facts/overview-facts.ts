@@ -61,7 +61,10 @@ export function missingOfDay(details: DayDetails, day: LocalDay, chosen: (key: s
   return Math.ceil(Math.max(0, ...missing) / MINUTE_MS) * MINUTE_MS;
 }
 
-/** The sum of a month to date over the days that are known. Days before the first data do not count as unknown. */
+/**
+ * The sum of a month to date over the days that are known. Days before the first data do not count as unknown, and neither does today: the balance of an
+ * evening is known when the inverters wake.
+ */
 export function sumOfMonth(
   balances: Balances,
   today: LocalDay,
@@ -72,9 +75,11 @@ export function sumOfMonth(
     ([day]) => day.startsWith(today.slice(0, 7)) && day >= firstDay,
   );
   const known = days.flatMap(([, balance]) => whOf(balance) ?? []);
+  const past = days.filter(([day]) => day !== today);
   return {
     wh: known.length === 0 ? null : known.reduce((sum, wh) => sum + wh, 0),
-    unknownDays: days.length - known.length,
+    unknownDays: past.filter(([, balance]) => whOf(balance) === null).length,
+    hasToday: balances[today] !== undefined && whOf(balances[today]) !== null,
   };
 }
 

@@ -1,7 +1,8 @@
 import type { CellState, HeatRow } from '../pictures/heat-map.tsx';
-import { sortFlags, worstRank } from '../words/flag-words.ts';
+import { flagName, sortFlags, worstRank } from '../words/flag-words.ts';
 import type { LocalDay } from '../words/local-days.ts';
 import { exactEnergy, formatShare } from '../words/number-words.ts';
+import { tellingFlags } from './day-quality.ts';
 import type { QualityDays, QualityOfDay } from './quality-days.ts';
 
 /**
@@ -26,7 +27,7 @@ export function qualityRows(
     });
     const cellAt = (index: number) => {
       const [day, value] = [days[index]!, values[index]];
-      if (value) return { words: wordsOf(value), href: hrefOf(key, day) };
+      if (value) return { words: wordsOf(value, day === today), href: hrefOf(key, day) };
       if (states[index] === 'missing') return { words: 'no data', href: undefined };
       const words = day > today ? 'not begun' : isBefore(index) ? 'before its first data' : 'nothing yet';
       return { words, href: undefined };
@@ -40,18 +41,16 @@ const byName = new Intl.Collator(undefined, { numeric: true });
 
 function stateOf({ flags }: QualityOfDay, isToday: boolean): CellState {
   if (flags.length === 0) return 'good';
-  // Today is partial by its nature.
-  const counted = isToday ? flags.filter((flag) => flag !== 'partial' && flag !== 'estimated') : flags;
-  return worstRank(counted) ?? 'good';
+  return worstRank(tellingFlags(flags, isToday)) ?? 'good';
 }
 
-function wordsOf({ energyWh, flags, coverage, status, methods }: QualityOfDay): string {
+function wordsOf({ energyWh, flags, coverage, status, methods }: QualityOfDay, isToday: boolean): string {
   return [
     ...(energyWh === undefined ? [] : [energyWh === null ? 'no energy' : exactEnergy(energyWh)]),
     status,
     `${formatShare(coverage)} measured`,
     methods.join(' and ').replaceAll('_', ' '),
-    ...sortFlags(flags).map((flag) => flag.replace('_', ' ')),
+    ...sortFlags(tellingFlags(flags, isToday)).map(flagName),
   ].join(', ');
 }
 

@@ -92,6 +92,10 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
               key: shiftDay(day, -back),
               name: `${backNames[back]}, ${shortDay(shiftDay(day, -back))}`,
             })),
+            // A link can name any day.
+            ...(other && ![1, 7, 28, 364].some((back) => shiftDay(day, -back) === other)
+              ? [{ key: other, name: longDay(other) }]
+              : []),
           ]}
           chosen={other ?? ''}
           onChoose={(key) => {

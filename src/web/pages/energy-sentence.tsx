@@ -21,8 +21,10 @@ export function energySentence(facts: {
   const { show, period, other, grain, columns, compared, today } = facts;
   const begun = columns.columns.filter((column) => !isEmpty(column));
   const [first] = begun;
-  const missing = begun.filter(({ state, isPart }) => state === 'missing' && !isPart).length;
-  const partly = begun.filter(
+  const past = begun.filter(({ key }) => key !== today);
+  const isTodayKnown = begun.every(({ key, values }) => key !== today || !values.includes(null));
+  const missing = past.filter(({ state, isPart }) => state === 'missing' && !isPart).length;
+  const partly = past.filter(
     ({ state, isPart, values }) => isPart || (state !== 'missing' && values.includes(null)),
   ).length;
   const doubtful = begun.filter(({ mark }) => mark === 'bad' || mark === 'doubtful').length;
@@ -34,10 +36,11 @@ export function energySentence(facts: {
       {columns.columns.some(({ state }) => state === 'before') &&
         first &&
         `The first data are of ${first.name}. `}
-      {other && compared && comparedWords(columns, compared, other)}
+      {other && compared && comparedWords(columns, compared, other, grain)}
       {missing > 0 &&
         `${plural(missing, grain)} of ${countText(begun.length)} ${missing === 1 ? 'has' : 'have'} no data. `}
       {partly > 0 && `On ${plural(partly, grain)} a part is missing. `}
+      {!isTodayKnown && 'Of today a part is not known yet. '}
       {doubtful > 0 &&
         `${plural(doubtful, grain)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`}
     </>
@@ -91,7 +94,7 @@ function balanceWords(columns: EnergyColumns) {
   );
 }
 
-function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: DaySpan) {
+function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: DaySpan, grain: Grain) {
   // Only columns that are known on both sides are compared.
   const pairs = columns.columns
     .map((column, index) => [
@@ -107,6 +110,6 @@ function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: D
   const change = formatChange(now, before);
   return (
     change &&
-    `${comparableName(columns.series).replace(', ', ' is') || 'That is'} ${change} in ${periodName(other)}, over the ${pairs.length} columns that both have. `
+    `${comparableName(columns.series).replace(', ', ' is') || 'That is'} ${change} in ${periodName(other)}, over the ${plural(pairs.length, grain)} that both have. `
   );
 }

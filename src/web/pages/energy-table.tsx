@@ -1,7 +1,7 @@
 import { DataTable, type TableColumn } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { type BarColumn, type BarSeries, isEmpty, totalOf } from '../pictures/bar-data.ts';
-import { energyUnit } from '../words/number-words.ts';
+import { energyUnit, type Unit } from '../words/number-words.ts';
 
 /** The values of a picture as a table, and as a file with whole Wh. */
 export function EnergyTable(props: {
@@ -25,7 +25,7 @@ export function EnergyTable(props: {
       title: name,
       isNumber: true,
       cell: ({ values }: BarColumn) => <EnergyAmount wh={values[index]} unit={unit} />,
-      sum: <EnergyAmount wh={sumOf(shown.map(({ values }) => values[index] ?? null))} />,
+      sum: <SumAmount wh={sumOf(shown.map(({ values }) => values[index] ?? null))} unit={unit} />,
     })),
     ...(isOneSided
       ? [
@@ -33,7 +33,7 @@ export function EnergyTable(props: {
             title: 'Sum',
             isNumber: true,
             cell: (column: BarColumn) => <EnergyAmount wh={totalOf(column, series)} unit={unit} />,
-            sum: <EnergyAmount wh={sumOf(shown.map((column) => totalOf(column, series)))} />,
+            sum: <SumAmount wh={sumOf(shown.map((column) => totalOf(column, series)))} unit={unit} />,
           },
         ]
       : []),
@@ -55,6 +55,11 @@ export function EnergyTable(props: {
       }}
     />
   );
+}
+
+/** A sum is not in a smaller unit than the values above it. */
+function SumAmount({ wh, unit }: { wh: number | null; unit: Unit }) {
+  return <EnergyAmount wh={wh} unit={wh !== null && Math.abs(wh) >= unit.size ? energyUnit(wh) : unit} />;
 }
 
 /** Null if nothing is known. */

@@ -97,8 +97,10 @@ export function OverviewTiles(props: {
           {main !== 'consumption' && month && month.wh !== null && (
             <p class="small-number">
               <EnergyAmount wh={month.wh} /> <span class="big-label">used</span>
-              {month.unknownDays > 0 && (
+              {month.unknownDays > 0 ? (
                 <span class="muted remark">without {plural(month.unknownDays, 'day')} not known</span>
+              ) : (
+                !month.hasToday && <span class="muted remark">up to yesterday</span>
               )}
             </p>
           )}

@@ -23,7 +23,7 @@ export function PipelineChain({ status }: { status: PipelineStatus }) {
         <Link name="Land" stage={poll}>
           <Row name="Last hour">{lastHour ? plural(lastHour.messages, 'message') : '–'}</Row>
           <Row name="Stored">{countText(storedMessages)}</Row>
-          <Row name="Set aside">{countText(quarantined)}</Row>
+          <Row name="Not used">{countText(quarantined)}</Row>
         </Link>
         <Link name="Roll up" stage={rollup}>
           <Row name="Batch">{rollup.batchId ?? '–'}</Row>
@@ -51,8 +51,8 @@ function chainSentence({ stages: { poll, publish }, lastHour, lagSeconds, newest
     poll.upToDate === null
       ? 'Nothing has been read from the stream yet.'
       : poll.upToDate
-        ? 'The stream is read up to its head.'
-        : `The stream is not read up to its head yet: ${lagWords(poll)} behind.`,
+        ? 'The stream is read to its end.'
+        : `The stream is not read to its end yet: ${lagWords(poll)} behind.`,
     rate && `${rate}.`,
     newestReadingAt && `The newest reading was measured ${timeAgo(newestReadingAt)}.`,
     publish.lastSuccessAt && `The report was last published ${timeAgo(publish.lastSuccessAt)}.`,

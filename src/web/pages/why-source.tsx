@@ -4,7 +4,7 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { FlagList, StatusWord } from '../parts/flag-list.tsx';
 import { WhyPicture } from '../pictures/why-picture.tsx';
-import { flagText, sortFlags } from '../words/flag-words.ts';
+import { flagName, flagText, sortFlags } from '../words/flag-words.ts';
 import { exactEnergy, formatShare } from '../words/number-words.ts';
 import { dayAndTime } from '../words/time-words.ts';
 import { CorrectionPanel } from './correction-panel.tsx';
@@ -75,7 +75,7 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
               const flag = flags.find((one) => one.flag === name)!;
               return (
                 <li key={name} title={flagText(name)}>
-                  <strong>{name.replace('_', ' ')}</strong>: {flag.reason || flag.meaning}
+                  <strong>{flagName(name)}</strong>: {flag.reason || flag.meaning}
                 </li>
               );
             })}
@@ -91,7 +91,7 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
             <ul class="plain events">
               {events.map((event, index) => (
                 <li key={index}>
-                  <strong>{event.kind.replace('_', ' ')}</strong>: {event.text}
+                  <strong>{flagName(event.kind)}</strong>: {event.text}
                 </li>
               ))}
             </ul>

@@ -5,6 +5,7 @@ import { spanOf } from '../facts/why-points.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { FlagList } from '../parts/flag-list.tsx';
+import { flagName } from '../words/flag-words.ts';
 import { exactEnergy, formatShare, formatValue } from '../words/number-words.ts';
 import { clockTime, dayAndTime } from '../words/time-words.ts';
 
@@ -25,7 +26,7 @@ export function SumTable({ source, dayEnd }: { source: ExplainedSource; dayEnd: 
           { title: 'Index at the start, Wh', isNumber: true, cell: ({ fromWh }) => formatValue(fromWh) },
           { title: 'Index at the end, Wh', isNumber: true, cell: ({ toWh }) => formatValue(toWh) },
           { title: 'Energy', isNumber: true, cell: ({ energyWh }) => exactEnergy(energyWh) },
-          { title: 'Begins with', cell: ({ begins }) => begins },
+          { title: 'Begins with', cell: ({ begins }) => flagName(begins) },
         ]}
       />
       {boundaries && (

@@ -87,7 +87,7 @@ export function DataTable<Row>(props: {
           {pages > 1 && (
             <div class="pager">
               <button type="button" class="button quiet" disabled={at === 0} onClick={() => setPage(at - 1)}>
-                Before
+                Previous
               </button>
               <span class="muted">
                 {countText(at * pageRows + 1)} – {countText(Math.min(rows.length, (at + 1) * pageRows))} of{' '}

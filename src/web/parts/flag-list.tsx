@@ -1,4 +1,4 @@
-import { flagText, flagWords, sortFlags } from '../words/flag-words.ts';
+import { flagName, flagText, flagWords, sortFlags } from '../words/flag-words.ts';
 
 /** Quality flags, worst first, each with its meaning on hover. */
 export function FlagList({ flags }: { flags: readonly string[] }) {
@@ -7,7 +7,7 @@ export function FlagList({ flags }: { flags: readonly string[] }) {
     <span class="flags">
       {sortFlags(flags).map((flag) => (
         <span key={flag} class={`flag flag-${flagWords[flag]?.rank ?? 'doubtful'}`} title={flagText(flag)}>
-          {flag.replace('_', ' ')}
+          {flagName(flag)}
         </span>
       ))}
     </span>

@@ -2,6 +2,7 @@ import { useContext, useRef, useState } from 'preact/hooks';
 import type { Explained, ExplainedSource } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { linesOf, nearestPoint, type Point, pointsOf, spanOf } from '../facts/why-points.ts';
+import { flagName } from '../words/flag-words.ts';
 import { energyUnit, formatIn, formatValue, plural, powerUnit } from '../words/number-words.ts';
 import { clockTime } from '../words/time-words.ts';
 import { HatchPattern } from './hatch-pattern.tsx';
@@ -180,7 +181,7 @@ export function WhyPicture(props: {
                       x={Math.min(x(Date.parse(from)) + 4, width - 60)}
                       y={top + 12 + (index % 3) * 13}
                     >
-                      {kind.replace('_', ' ')}
+                      {flagName(kind)}
                     </text>
                   </g>
                 ))}

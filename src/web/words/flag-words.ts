@@ -35,7 +35,20 @@ export function sortFlags(flags: readonly string[]): string[] {
   return [...new Set(flags)].sort((a, b) => order.indexOf(a) - order.indexOf(b));
 }
 
+/** Names that say more than that of the interface. */
+const plainNames: Readonly<Record<string, string>> = {
+  unavailable: 'set aside',
+  partial: 'partly measured',
+  rebase: 'jump',
+};
+
+/** The short name of a flag, or of an event of a register. */
+export function flagName(flag: string): string {
+  return plainNames[flag] ?? flag.replaceAll('_', ' ');
+}
+
+/** The name, that of the interface if it is another one, and the meaning. */
 export function flagText(flag: string): string {
   const words = flagWords[flag]?.words;
-  return words ? `${flag.replace('_', ' ')}: ${words}` : flag;
+  return `${flagName(flag)}${plainNames[flag] ? ` (${flag})` : ''}${words ? `: ${words}` : ''}`;
 }

@@ -110,6 +110,7 @@ export function percentBeside(percent: number): string {
 }
 
 function percentText(percent: number, signDisplay: 'exceptZero' | 'never'): string {
-  const maximumFractionDigits = Math.abs(percent) < 10 ? 1 : 0;
-  return `${new Intl.NumberFormat(undefined, { maximumFractionDigits, signDisplay }).format(percent)}\u00a0%`;
+  const digits = Math.abs(percent) < 10 ? 1 : 0;
+  const format = { minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay };
+  return `${new Intl.NumberFormat(undefined, format).format(percent)}\u00a0%`;
 }

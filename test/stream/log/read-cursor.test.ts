@@ -26,7 +26,7 @@ test('a reader from before the retention starts again if the log is created anew
     return outcome;
   };
   const { epoch } = await after.bounds();
-  expect(await cursor.read(read, true)).toMatchObject({ kind: 'batch', bounds: { epoch } });
+  expect(await cursor.read(read, { mayRestart: true })).toMatchObject({ kind: 'batch', bounds: { epoch } });
   expect(seen).toEqual(['ahead', 'batch']);
   expect(cursor.clamped).toBe('retention');
 });
