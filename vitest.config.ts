@@ -4,11 +4,13 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { onlyInSoak } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
+import { makeRunFolder } from './test/support/run-folder.ts';
 
 // Processes and threads that the tests start share their compiled code: each starts in half the time.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'wattline-test-compiled');
-/** The folder of servers that test files of a run share. */
-process.env.WATTLINE_TEST_RUN ??= join(tmpdir(), `wattline-test-run-${process.pid}`);
+/** The folder for all files of the tests, also for those of the servers that they share. */
+process.env.WATTLINE_TEST_RUN ??= makeRunFolder();
+process.env.TMPDIR = process.env.WATTLINE_TEST_RUN;
 
 /** The built program that tests start as processes. */
 process.env.WATTLINE_TEST_PROGRAM ??= programFolder();

@@ -15,11 +15,11 @@ FROM series_rule WHERE device = $device::UUID AND source = $source;
 -- Adds the day of a device and source to touched_day, for rollup/find_candidates.
 INSERT INTO touched_day VALUES ($device::UUID, $source, $day::DATE, $start_ms::BIGINT, $end_ms::BIGINT);
 
--- name: find_candidates
+-- name: read_candidates
 -- Returns the candidates of the traced day of a source ($source): see rollup/find_candidates.
 SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, preference::INTEGER AS preference FROM day_candidate WHERE source = $source ORDER BY preference;
 
--- name: find_contradictions
+-- name: read_contradictions
 -- Returns the other methods that contradict the chosen one on the explained day of a source ($source).
 SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE source = $source ORDER BY stream_id;
 

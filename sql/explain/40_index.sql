@@ -4,7 +4,7 @@
 -- Writes  nothing. Index in Wh, instants in ms since 1970.
 -- Why     The energy of the day is the difference of two rounded values of the index. A person can check it by hand.
 
--- name: find_lines
+-- name: read_lines
 -- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). A line goes from (begin_ms, begin_wh) to (end_ms, end_wh). Its part
 -- inside the day goes from (from_ms, from_wh) to (to_ms, to_wh), also rounded.
 -- *_share, *_power_wh, *_known_ms: if power beside it shapes the line, the values of the shape where the day cuts it (see find_silence_shape in

@@ -1,9 +1,8 @@
-import type { AlertChannel, ConditionName } from '../config/alert-settings.ts';
+import { type AlertChannel, type ConditionName, channelKinds } from '../config/alert-settings.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
 import { type AlertState, emptyAlertState, isSnoozed } from './alert-state.ts';
 
-export const alertKinds = ['webhook', 'ntfy', 'email'] as const;
 /** Open alerts of one answer. */
 export const ALERTS_LISTED_MAX = 1_000;
 
@@ -38,7 +37,7 @@ export interface AlertList {
   snoozes: Array<{ condition: string; until: string; by: string }>;
   channels: Array<{
     id: string;
-    kind: (typeof alertKinds)[number];
+    kind: (typeof channelKinds)[number];
     lastSentAt: string | null;
     lastError: string | null;
     /** A message is under way or will be tried again. */
@@ -84,7 +83,7 @@ export function listAlerts(
       const found = state.channels[id];
       return {
         id,
-        kind: alertKinds.find((kind) => channel[kind] !== undefined)!,
+        kind: channelKinds.find((kind) => channel[kind] !== undefined)!,
         lastSentAt: found?.lastSentAtMs === undefined ? null : formatInstant(found.lastSentAtMs),
         lastError: found?.lastError?.message ?? null,
         waiting: found?.message !== undefined,

@@ -1,6 +1,6 @@
 import type { AlertChannel } from '../config/alert-settings.ts';
 import type { MailSettings } from '../config/mail-settings.ts';
-import { errorMessage, isRetryable } from '../lib/errors.ts';
+import { errorMessage, isRetryable, TerminalError } from '../lib/errors.ts';
 import type { AlertMessage } from './alert-state.ts';
 import { sendToEmail } from './send-to-email.ts';
 import { sendToNtfy } from './send-to-ntfy.ts';
@@ -24,6 +24,7 @@ export function createSendAlert(mail: MailSettings | undefined): SendAlert {
       if (channel.webhook) await sendToWebhook(channel.webhook, message, workgroupId, signal);
       else if (channel.ntfy) await sendToNtfy(channel.ntfy, message, signal);
       else if (channel.email) await sendToEmail(channel.email, message, mail, signal);
+      else throw new TerminalError('UnknownChannel', `nothing can send to channel ${channel.id}`);
       return { kind: 'told' };
     } catch (error) {
       return { kind: isRetryable(error) ? 'failed' : 'refused', why: errorMessage(error) };

@@ -37,7 +37,7 @@ export async function findUnfinished(
   shard: Shard,
   request: BackfillRequest,
 ): Promise<BackfillEntry | undefined> {
-  return shard.transaction(async (connection) => {
+  return shard.read(async (connection) => {
     const [row] = await query<{ backfill_id: bigint; note: string | null }>(
       connection,
       'backfill/find_unfinished',
@@ -118,7 +118,7 @@ async function readChunks(connection: DuckDBConnection, backfillId: number): Pro
 
 /** The current state in the ledger. It is read before each piece. */
 export async function stateOf(shard: Shard, backfillId: number): Promise<BackfillState | undefined> {
-  return shard.transaction(async (connection) => {
+  return shard.read(async (connection) => {
     const [row] = await query<{ state: BackfillState }>(connection, 'backfill/find_state', {
       backfill_id: backfillId,
     });
@@ -204,7 +204,7 @@ export async function readBackfill(
   shard: Shard,
   backfillId: number,
 ): Promise<{ chunks: BackfillChunk[]; listed: ListedBackfill }> {
-  return shard.transaction(async (connection) => ({
+  return shard.read(async (connection) => ({
     chunks: await readChunks(connection, backfillId),
     listed: (await readList(connection)).find((one) => one.backfillId === backfillId)!,
   }));
@@ -212,7 +212,7 @@ export async function readBackfill(
 
 /** All backfills, newest first. */
 export function listBackfills(shard: Shard): Promise<ListedBackfill[]> {
-  return shard.transaction(readList);
+  return shard.read(readList);
 }
 
 async function readList(connection: DuckDBConnection): Promise<ListedBackfill[]> {

@@ -138,7 +138,7 @@ export async function fillFromArchive(
 async function waitForRollUp(shard: Shard, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
-    const [row] = await shard.transaction((connection) =>
+    const [row] = await shard.read((connection) =>
       query<{ messages: number }>(connection, 'backfill/count_archived'),
     );
     if (row!.messages < WAITING_MAX) return;

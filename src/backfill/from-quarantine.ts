@@ -93,7 +93,7 @@ type Key = Pick<QuarantinedRow, 'batch_id' | 'key'>;
 async function* pages(shard: Shard): AsyncGenerator<QuarantinedRow[]> {
   for (let last: Key = { batch_id: -1n, key: '' }; ; ) {
     const { batch_id, key } = last;
-    const rows = await shard.transaction((connection) =>
+    const rows = await shard.read((connection) =>
       query<QuarantinedRow & Record<string, never>>(connection, 'backfill/find_quarantined_messages', {
         after_batch_id: batch_id,
         after_key: key,
@@ -155,7 +155,7 @@ async function landNew(
   const rows = Array.from({ length: columns.count }, (_, row) => row);
   keepRows(columns, await withoutLanded(shard, lakeDir, { columns, rows, logEpoch }));
   if (columns.count === 0) return 0;
-  const [last] = await shard.transaction((connection) =>
+  const [last] = await shard.read((connection) =>
     query<{ batch_id: bigint }>(connection, 'land/find_last_batch'),
   );
   const result = await shard.land({

@@ -118,7 +118,7 @@ export async function openGaps(
   shard: Shard,
   ask: (fromMs: UtcMs) => Promise<Availability | TransientError>,
 ): Promise<OpenGap[]> {
-  const rows = await shard.transaction((connection) =>
+  const rows = await shard.read((connection) =>
     query<{
       gap_id: number;
       reason: string;

@@ -75,7 +75,8 @@ const ntfySchema = z.strictObject({
   token: z.string().min(1).optional(),
 });
 
-const channelKinds = ['webhook', 'ntfy', 'email'] as const;
+/** Each channel has one of them. */
+export const channelKinds = ['webhook', 'ntfy', 'email'] as const;
 
 const channelSchema = z
   .strictObject({

@@ -6,7 +6,7 @@ import { instant, plainNumber, seconds } from './explain-words.ts';
 import { type Day, lineFlagBits, type Span } from './explained-day.ts';
 import type { Boundary, Event, Segment, Sum } from './explained-schema.ts';
 
-/** A straight line of the index that reaches into the day, and its part inside the day, from `from_ms` to `to_ms`: see explain/find_lines. */
+/** A straight line of the index that reaches into the day, and its part inside the day, from `from_ms` to `to_ms`: see explain/read_lines. */
 export type Line = {
   begin_ms: number;
   begin_wh: number;
@@ -51,7 +51,7 @@ export async function readRegister(
 ): Promise<RegisterTrace> {
   const bounds = { series_id: seriesId, start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   return {
-    lines: await query<Line>(connection, 'explain/find_lines', bounds),
+    lines: await query<Line>(connection, 'explain/read_lines', bounds),
     midnightAnchors: await query<MidnightAnchor>(connection, 'explain/find_midnight_anchor', {
       series_id: seriesId,
     }),

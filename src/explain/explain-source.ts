@@ -56,7 +56,7 @@ export async function explainSource(
   await run(context, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
   await run(context, 'substitute_methods');
   await run(context, 'find_contradictions');
-  const candidates = await query<Candidate>(connection, 'explain/find_candidates', { source });
+  const candidates = await query<Candidate>(connection, 'explain/read_candidates', { source });
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);
   const streamId = stored?.streamId ?? candidates.find(({ preference }) => preference === 1)?.stream_id;
@@ -220,7 +220,7 @@ async function readContradictions(
 ): Promise<string[]> {
   const rows = await query<{ stream_id: number; energy_wh: number }>(
     connection,
-    'explain/find_contradictions',
+    'explain/read_contradictions',
     {
       source,
     },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { ALERTS_LISTED_MAX, alertKinds } from '../alerts/list-alerts.ts';
+import { ALERTS_LISTED_MAX } from '../alerts/list-alerts.ts';
+import { channelKinds } from '../config/alert-settings.ts';
 
 const instant = z.iso.datetime();
 const count = z.number().int();
@@ -32,7 +33,7 @@ export const alertListSchema = z
     channels: z.array(
       z.object({
         id: z.string(),
-        kind: z.enum(alertKinds),
+        kind: z.enum(channelKinds),
         lastSentAt: instant.nullable(),
         lastError: z.string().nullable().meta({ description: 'Of the last attempt, if it failed' }),
         waiting: z.boolean().meta({ description: 'A message is under way or will be tried again' }),

@@ -91,7 +91,7 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       const open = await shards.get(workgroupId);
       if (!open) throw new TransientError('ShardNotOpen', `the warehouse of ${workgroupId} is not open here`);
       if (!isShardOperation(operation))
-        throw new TerminalError('UnknownOperation', `no worker runs for ${workgroupId}; start one`);
+        throw new TerminalError('NoWorker', `no worker runs for ${workgroupId}; start one`);
       const handler = operations[operation] as Handler<OperationName>;
       const lost = open.bucket?.lost();
       if (lost) throw lost;

@@ -58,7 +58,11 @@ export const energyViews: readonly View[] = [
         type: 'VARCHAR',
         comment: 'provisional (may still change), final, or restated (changed after it was final)',
       },
-      { name: 'version', type: 'INTEGER', comment: 'Grows by one each time that the day is restated' },
+      {
+        name: 'version',
+        type: 'INTEGER',
+        comment: 'Grows by one each time that the day changes after its end',
+      },
       { name: 'computed_at', type: 'TIMESTAMPTZ', comment: 'When this version was computed' },
     ],
   },

@@ -39,13 +39,13 @@ export async function readState(
 
 /**
  * All differences between the warehouse and the newest generation. Everything if there is no generation.
- * @param options.isDeclared the generation has the declared datasets as they are now
+ * @param options.isDeclaredDataCurrent the generation has the declared datasets as they are now
  */
 export async function findPieces(
   connection: DuckDBConnection,
   head: Commit | undefined,
   state: WarehouseState,
-  { isDeclared, nowMs }: { isDeclared: boolean; nowMs: UtcMs },
+  { isDeclaredDataCurrent, nowMs }: { isDeclaredDataCurrent: boolean; nowMs: UtcMs },
 ): Promise<Piece[]> {
   const dirty = await query<{ dataset: string; partition: string }>(connection, 'publish/find_dirty');
   const marks = {
@@ -75,7 +75,7 @@ export async function findPieces(
     ...(await findByMonth(connection, 'daily_energy_version', head, marks.daily_energy_version)),
     ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
     ...(await findQuarantine(connection, head, state, { isRewritten: marks.quarantine.size > 0 })),
-    ...(await findWhole(connection, head, isDeclared)),
+    ...(await findWhole(connection, head, isDeclaredDataCurrent)),
   ];
 }
 
@@ -218,9 +218,9 @@ async function findQuarantine(
 async function findWhole(
   connection: DuckDBConnection,
   head: Commit | undefined,
-  isDeclared: boolean,
+  isDeclaredDataCurrent: boolean,
 ): Promise<Piece[]> {
-  const wanted = isDeclared ? computedDatasets : wholeDatasets;
+  const wanted = isDeclaredDataCurrent ? computedDatasets : wholeDatasets;
   const looks = wanted.map(
     (dataset) =>
       `SELECT '${dataset}' AS dataset, count(*)::DOUBLE AS row_count, coalesce(bit_xor(hash(whole)), 0)::VARCHAR AS fingerprint FROM (${loadSql(datasets[dataset].select)}) AS whole`,

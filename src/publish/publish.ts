@@ -111,10 +111,10 @@ async function commitChanges(
 ): Promise<{ inputs: string; commit: Commit | undefined }> {
   const { shard, paths, head, declared, nowMs } = publication;
   const inputs = await declaredInputs(connection, declared);
-  const isDeclared = head !== undefined && inputs === publication.publishedInputs;
-  if (!isDeclared) await declareData(connection, declared);
+  const isDeclaredDataCurrent = head !== undefined && inputs === publication.publishedInputs;
+  if (!isDeclaredDataCurrent) await declareData(connection, declared);
   const state = await readState(connection, declared);
-  const pieces = await findPieces(connection, head, state, { isDeclared, nowMs });
+  const pieces = await findPieces(connection, head, state, { isDeclaredDataCurrent, nowMs });
   const staged: StagedFile[] = [];
   let isCommitting = false;
   try {

@@ -36,7 +36,7 @@ interface Progress {
 }
 
 /** What a break means. */
-type Verdict =
+type BreakVerdict =
   /** The run at `index` is believed. `isRise`: although it is beyond the learnt limit. */
   | { kind: 'believe'; index: number; event?: EnergyEvent | undefined; isRise?: boolean }
   /** The next run is left out, and the run after it is compared. */
@@ -99,7 +99,7 @@ function believe(progress: Progress, { index, isRise = false }: { index: number;
 }
 
 /** Judges the break between the believed run and the next one. The first rule that applies decides. */
-function judgeBreak(progress: Progress, next: Run): Verdict {
+function judgeBreak(progress: Progress, next: Run): BreakVerdict {
   const { believed, index, rule } = progress;
   const change = declaredChangeBetween(believed, next, rule);
   if (change) {
@@ -117,7 +117,10 @@ function judgeBreak(progress: Progress, next: Run): Verdict {
 }
 
 /** Judges a break after which the register comes back. Undefined if it does not come back. */
-function judgeReturn({ runs, believed, index, hasStarted, rule }: Progress, next: Run): Verdict | undefined {
+function judgeReturn(
+  { runs, believed, index, hasStarted, rule }: Progress,
+  next: Run,
+): BreakVerdict | undefined {
   const back = findReturn(runs, index, rule);
   if (back === undefined) return undefined;
   if (!hasStarted && hasCountedAbove(runs, index, back))
@@ -132,7 +135,7 @@ function judgeReturn({ runs, believed, index, hasStarted, rule }: Progress, next
 }
 
 /** Judges a break after which a lifetime register shows another unit, such as kWh in place of Wh. Undefined if the unit is the same. */
-function judgeOtherUnit(progress: Progress, next: Run): Verdict | undefined {
+function judgeOtherUnit(progress: Progress, next: Run): BreakVerdict | undefined {
   const { runs, believed, index, hasStarted, rule } = progress;
   if (!hasStarted || rule.restartsDaily || hasRolledOver(believed, next, rule)) return undefined;
   if (!isOtherUnit(believed, next)) return undefined;
@@ -148,7 +151,7 @@ function judgeWithoutReturn(
   { believed, index, rise, rule }: Progress,
   next: Run,
   after: Run | undefined,
-): Verdict {
+): BreakVerdict {
   const isStillRising = rise?.to === believed && continuesAtPace(rise.from, believed, next);
   const event = isStillRising ? undefined : judgeLastingBreak(believed, next, after, rule);
   return { kind: 'believe', index: index + 1, event, isRise: event === undefined };

@@ -38,7 +38,7 @@ export type BreakRow = {
 export type ChangeRow = { series_id: number; at_ms: bigint; final_value: number; initial_value: number };
 
 /** The result for breaks of a series that were judged together. */
-export interface Verdict {
+export interface SeriesVerdict {
   seriesId: number;
   events: readonly EnergyEvent[];
   /** The breaks whose decided time has changed, with the new time; null: the register is not believed at the break. */
@@ -50,7 +50,7 @@ export interface Verdict {
 }
 
 /** Judges breaks, those of each series together. */
-export function judgeBreakRows(rows: readonly BreakRow[], changes: readonly ChangeRow[]): Verdict[] {
+export function judgeBreakRows(rows: readonly BreakRow[], changes: readonly ChangeRow[]): SeriesVerdict[] {
   const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
   return [...judgedTogether].map((breaks) => {
     const { series_id } = breaks[0]!;
@@ -62,7 +62,7 @@ export function judgeBreakRows(rows: readonly BreakRow[], changes: readonly Chan
 }
 
 /** Judges the breaks of a series, or of one day of a daily register. */
-function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[]): Verdict {
+function judgeTogether(rows: readonly BreakRow[], changes: readonly ChangeRow[]): SeriesVerdict {
   const first = rows[0]!;
   const seriesId = first.series_id;
   const breaks = rows.filter((row) => row.from_ms !== null && !row.is_start);

@@ -1,6 +1,6 @@
 import { DAY_MS, type UtcMs } from '../lib/time.ts';
 import type { Scope } from './find-scope.ts';
-import { type BreakRow, type ChangeRow, judgeBreakRows, type Verdict } from './judge-break-rows.ts';
+import { type BreakRow, type ChangeRow, judgeBreakRows, type SeriesVerdict } from './judge-break-rows.ts';
 import type { EnergyEvent } from './register-rule.ts';
 import { type Bounds, type RollUpContext, readRow, readRows, rowsOf, run } from './rollup-context.ts';
 import { ruleConstants, workBounds } from './rule-constants.ts';
@@ -77,7 +77,7 @@ async function judge(context: RollUpContext): Promise<boolean> {
 }
 
 /** The ends of the ranges in which the breaks of each series are judged. */
-function endsOf(verdicts: readonly Verdict[], toMs?: UtcMs) {
+function endsOf(verdicts: readonly SeriesVerdict[], toMs?: UtcMs) {
   return verdicts.map(({ seriesId, endMs }) => ({ series_id: seriesId, to_ms: toMs ?? endMs }));
 }
 
@@ -85,10 +85,10 @@ function endsOf(verdicts: readonly Verdict[], toMs?: UtcMs) {
 const BREAKS_MAX = 20_000;
 
 /** Judges the breaks of all series; if there are many breaks, some series at a time. */
-async function judgeAll(context: RollUpContext): Promise<Verdict[]> {
+async function judgeAll(context: RollUpContext): Promise<SeriesVerdict[]> {
   const hasRegisterChanges = rowsOf(context, 'register_change') > 0 || context.runAll;
   const changes = hasRegisterChanges ? await readRows<ChangeRow>(context, 'list_register_changes') : [];
-  const verdicts: Verdict[] = [];
+  const verdicts: SeriesVerdict[] = [];
   const parts = await countParts(context);
   for (let part = 0n; part < parts; part++) {
     const rows = await readRows<BreakRow>(context, 'list_breaks_to_judge', { part, parts });

@@ -53,7 +53,7 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
   redis: RedisConnection | undefined;
   /** The lakes of the bucket. Undefined if no bucket is configured. */
   bucket: BucketLake | undefined;
-  /** Its check at the start of the service has ended. */
+  /** The probe of the bucket. Its check at the start of the service has ended. */
   probe: BucketProbe;
   /** Called when the bucket has a new commit of a workgroup that this worker owns. */
   onCommitted?: (workgroupId: string, sequence: number) => void;

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { HealthCheck } from '../http/health-routes.ts';
 import { openRedisConnection, type RedisConnection } from '../redis/redis-connection.ts';
-import type { LogHead } from '../stream/log/idle-closing-log.ts';
 import { openLmdbLog, readLmdbHead } from '../stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../stream/log/memory-log.ts';
 import { readRedisHead } from '../stream/log/redis/redis-heads.ts';
 import { openRedisLog } from '../stream/log/redis/redis-log.ts';
-import type { StreamLog } from '../stream/log/stream-log.ts';
+import type { LogHead, StreamLog } from '../stream/log/stream-log.ts';
 import type { Service } from './service.ts';
 import { watchStreamLogs } from './watch-stream-logs.ts';
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import type { LogHead } from '../stream/log/idle-closing-log.ts';
 import { readRedisHead, watchRedisLogs } from '../stream/log/redis/redis-heads.ts';
+import type { LogHead } from '../stream/log/stream-log.ts';
 import type { Stream } from '../stream/stream.ts';
 import { openLogRedis } from './open-stream-logs.ts';
 import type { Service } from './service.ts';

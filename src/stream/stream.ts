@@ -6,8 +6,8 @@ import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
-import { createIdleClosingLog, type IdleClosingLog, type LogHead } from './log/idle-closing-log.ts';
-import type { StreamLog } from './log/stream-log.ts';
+import { createIdleClosingLog, type IdleClosingLog } from './log/idle-closing-log.ts';
+import type { LogHead, StreamLog } from './log/stream-log.ts';
 import { type PollAnswer, type PollRequest, poll } from './rest/long-poll.ts';
 
 export interface StreamOptions {

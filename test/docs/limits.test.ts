@@ -20,7 +20,7 @@ const factors: ReadonlyArray<readonly [RegExp, number]> = [
   [/^s\b/, 1_000],
   [/^min\b/, 60_000],
   [/^h\b/, 3_600_000],
-  [/^days\b/, 86_400_000],
+  [/^days?\b/, 86_400_000],
   [/^KiB\b/, 1024],
   [/^MiB\b/, 1024 ** 2],
   [/^GiB\b/, 1024 ** 3],

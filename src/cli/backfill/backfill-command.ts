@@ -63,9 +63,9 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
     .description('list all backfills, newest first (accepts -w)')
     .action((_options: object, list: Command) =>
       withOwner(list, terminal, command.opts(), async ({ owner }) => {
-        const { describeBackfills: describeList } = await import('./backfill-view.ts');
+        const { describeBackfills } = await import('./backfill-view.ts');
         const listed = await owner.ask('backfillList', undefined);
-        printData(list, terminal, listed, (columnsMax, shown) => describeList(shown, columnsMax));
+        printData(list, terminal, listed, (columnsMax, shown) => describeBackfills(shown, columnsMax));
       }),
     );
   command
@@ -135,13 +135,13 @@ async function runAndPrint(
   owner: WarehouseOwner,
   request: BackfillRequest,
 ): Promise<void> {
-  const { superviseBackfill: runBackfill } = await import('./backfill-run.ts');
-  const { createBackfillView, describeBackfillOutcome: describeOutcome } = await import('./backfill-view.ts');
+  const { superviseBackfill } = await import('./backfill-run.ts');
+  const { createBackfillView, describeBackfillOutcome } = await import('./backfill-view.ts');
   const view = createBackfillView(terminal, () => performance.now());
   try {
-    const outcome = await runBackfill({ owner, request, signal, onProgress: view.show });
+    const outcome = await superviseBackfill({ owner, request, signal, onProgress: view.show });
     view.clear();
-    printData(command, terminal, outcome, () => describeOutcome(outcome));
+    printData(command, terminal, outcome, () => describeBackfillOutcome(outcome));
     if (outcome.kind === 'cancelled') {
       throw new TerminalError(
         'Cancelled',

@@ -153,7 +153,7 @@ function store(
     const { withRequestKey } = await import('../../correction/with-request-key.ts');
     const { inWords } = await import('../../lib/input-words.ts');
     const { zodProblems } = await import('../../config/zod-problems.ts');
-    const { describeCorrectionOutcome: describeOutcome } = await import('./correct-view.ts');
+    const { describeCorrectionOutcome } = await import('./correct-view.ts');
     const { localActor } = await import('../../audit/local-actor.ts');
     const { findOwner } = await import('../../service/find-owner.ts');
     const workgroup = chooseWorkgroup(config, options.workgroup);
@@ -169,7 +169,7 @@ function store(
         withinMs: STORE_MS,
       });
       printData(command, terminal, told, (columnsMax, shown) =>
-        describeOutcome(shown, workgroup, columnsMax),
+        describeCorrectionOutcome(shown, workgroup, columnsMax),
       );
       if (told.outcome === 'stored') while (!service.signal.aborted && (await owner.followUp()));
     } finally {
@@ -202,11 +202,11 @@ function addList(group: Command, terminal: Terminal): void {
     .addHelpText('after', listHelp)
     .action((options: ListOptions) =>
       runTask(command, terminal, async (config, service) => {
-        const { describeCorrections: describeList } = await import('./correct-view.ts');
+        const { describeCorrections } = await import('./correct-view.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
         const corrections = await list(config, workgroup, options, service);
         printData(command, terminal, corrections, (columnsMax, shown) =>
-          describeList(shown, workgroup, columnsMax),
+          describeCorrections(shown, workgroup, columnsMax),
         );
       }),
     );
@@ -219,13 +219,13 @@ async function list(
   { logger, clock }: Service,
 ): Promise<ListedCorrection[]> {
   const { askOrRead } = await import('../../service/ask-or-read.ts');
-  const { parseDay: dayOf } = await import('./correct-input.ts');
+  const { parseDay } = await import('./correct-input.ts');
   const query = {
     limit: ROWS_MAX,
     inForce: options.inForce ?? false,
     ...(options.device !== undefined && { devices: [chooseDevice(workgroup, options.device, '--device')] }),
     ...(options.source !== undefined && { source: options.source }),
-    ...(options.day !== undefined && { day: dayOf(options.day) }),
+    ...(options.day !== undefined && { day: parseDay(options.day) }),
   };
   return askOrRead(config, workgroup, { logger, clock }, 'corrections', query, async (assignment) => {
     const { correctionsClosed } = await import('../../pipeline/offline-operations.ts');

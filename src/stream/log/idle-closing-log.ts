@@ -1,14 +1,5 @@
 import type { Offset } from '../../contract/offset.ts';
-import type { LogBounds, StreamLog } from './stream-log.ts';
-
-/** The end of a log. */
-export interface LogHead {
-  epoch: string;
-  /** One past the newest message. */
-  next: Offset;
-  /** True if no message is stored. */
-  isEmpty: boolean;
-}
+import type { LogBounds, LogHead, StreamLog } from './stream-log.ts';
 
 /** A log that is opened at its first use. It can be closed while nobody uses it, and opens again at the next use. */
 export interface IdleClosingLog extends StreamLog {

@@ -6,11 +6,10 @@ import type { Offset } from '../../contract/offset.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
 import { openChunk, openSpan } from './chunk.ts';
 import type { ChunkStore, StoreTail } from './chunk-store.ts';
-import type { LogHead } from './idle-closing-log.ts';
 import { appendBytesMin, diskFullWords, freeBytesOnDisk, trimBytesMin } from './log-disk.ts';
 import { requireOpenable } from './require-openable.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
-import type { StreamLog } from './stream-log.ts';
+import type { LogHead, StreamLog } from './stream-log.ts';
 
 export interface LmdbLogOptions extends LogOptions {
   /** The folder of this log alone. */

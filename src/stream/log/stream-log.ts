@@ -61,6 +61,15 @@ export interface Appended {
   count: number;
 }
 
+/** The end of a log. */
+export interface LogHead {
+  epoch: string;
+  /** One past the newest message. */
+  next: Offset;
+  /** True if no message is stored. */
+  isEmpty: boolean;
+}
+
 export interface LogBounds {
   /** The oldest message that can be read, or `next` if there is none. */
   earliest: Offset;

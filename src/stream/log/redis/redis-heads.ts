@@ -1,5 +1,5 @@
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
-import type { LogHead } from '../idle-closing-log.ts';
+import type { LogHead } from '../stream-log.ts';
 import { offsetFrom } from './redis-replies.ts';
 
 const NEWS_CHANNEL = /^wattline:stream:\{(.+)\}:news$/;
