@@ -115,6 +115,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   });
   const toldConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
   const connections = [queueConnection, leaseConnection, toldConnection];
+  let isClosed = false;
   const watch = watchConnection(queueConnection, logger);
   for (const connection of [leaseConnection, toldConnection]) connection.on('error', () => undefined);
   try {
@@ -152,14 +153,14 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
       const { createRedisBackend } = await import('bullmq');
       const { openJobQueue } = await import('./job-queue.ts');
       // BullMQ would connect again, and keep the process alive.
-      if (queueConnection.status === 'end')
-        throw new TransientError('QueueUnreachable', 'the connection to Redis was closed');
+      if (isClosed) throw new TransientError('QueueUnreachable', 'the connection to Redis was closed');
       const options = { connection: queueConnection, prefix: `${PREFIX}:jobs` };
       return openJobQueue({ options, factory: createRedisBackend }, logger);
     },
     onRecovered: watch.onRecovered,
     tidy: async () => undefined,
     async close() {
+      isClosed = true;
       watch.end();
       for (const connection of connections) connection.disconnect();
     },
