@@ -37,7 +37,7 @@ export async function benchExport(print: (line: string) => void): Promise<Ratio[
       ],
     });
     const lake = await openLakeReader({ lakeDir, threads: THREADS, writeFolders: [folder] });
-    const generation = (await lake.current(WORKGROUP))!;
+    const generation = (await lake.newestGeneration(WORKGROUP))!;
     const query = { config: exports[0]!, workgroup: workgroups[0]!, period: parsePeriod('2026')! };
     const bare = await openBare(generation, join(folder, 'bare.parquet'));
     const times = { wattline: [] as number[], bare: [] as number[] };

@@ -1,5 +1,5 @@
+import { createInTurn, type InTurn } from '../src/lib/in-turn.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { createSerialLanes } from '../src/lib/serial-lanes.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
@@ -66,7 +66,7 @@ export function startShard(options: ShardLoopOptions): ShardLoop {
     clock,
     timeLimitMs: (stage) => stageTable[stage].timeLimitMs,
   });
-  const lanes = createSerialLanes();
+  const lanes = new Map<string, InTurn>(Object.values(stageTable).map(({ lane }) => [lane, createInTurn()]));
   const stopping = new AbortController();
   const laterTimers = new Map<StageName, () => void>();
   const running = new Set<Promise<unknown>>();
@@ -93,14 +93,13 @@ export function startShard(options: ShardLoopOptions): ShardLoop {
     if (stageTable[stage].lane === 'derive') await polled.passed;
     if (stage === 'commit') await published.passed;
     try {
-      let result: unknown;
-      await lanes.run(stageTable[stage].lane, stage, async () => {
+      const result = await lanes.get(stageTable[stage].lane)?.(async () => {
         if (!isLeaseValid()) {
           onLost('lease-expired');
-          return;
+          return undefined;
         }
         const run = { stages, workgroupId, progress, logger, onEnded };
-        result = await runStage(stageTable[stage], run, stopping.signal);
+        return runStage(stageTable[stage], run, stopping.signal);
       });
       if (stage === 'rollup') runs.get('publish')?.want();
       const { more, againInMs } = (result as StageResult | undefined) ?? {};

@@ -17,7 +17,7 @@ export async function readBudgets(
   workgroup: WorkgroupConfig,
   nowMs: UtcMs,
 ): Promise<NonNullable<AlertFacts['budgets']>> {
-  const generation = await lake.current(workgroup.id);
+  const generation = await lake.newestGeneration(workgroup.id);
   if (!generation) return [];
   const today = localDateOf(nowMs, workgroup.timezone);
   const endDay = addDays(today, -1);

@@ -37,6 +37,8 @@ export interface StreamErrorDetails {
   /** The first problems of an uploaded file, by line, and the number of all problems. */
   problems?: Array<{ line: number; column?: string | undefined; message: string }>;
   problemCount?: number;
+  /** The days with energy before and after a day that has none. */
+  nearestDays?: { before: string | null; after: string | null };
 }
 
 /** The error map on the wire: CBOR for the stream, JSON for the report. */

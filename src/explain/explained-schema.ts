@@ -325,6 +325,10 @@ const explainedDeviceSchema = z
   });
 export type ExplainedDevice = z.output<typeof explainedDeviceSchema>;
 
+export const nearestDaysSchema = z
+  .object({ before: z.string().nullable(), after: z.string().nullable() })
+  .meta({ description: 'The days with energy before and after this one' });
+
 export const explainedSchema = z.object({
   workgroup: z.string(),
   timezone: z.string(),
@@ -347,9 +351,7 @@ export const explainedSchema = z.object({
   told: explainedDeviceSchema.nullable().meta({ description: 'null if no source of the device is known' }),
   sources: z.array(sourceSchema),
   known: z.array(knownSchema).meta({ description: 'The series of the device with readings at any time' }),
-  nearestDays: z.object({ before: z.string().nullable(), after: z.string().nullable() }).meta({
-    description: 'The days with energy before and after this one',
-  }),
+  nearestDays: nearestDaysSchema,
 });
 export type Explained = z.output<typeof explainedSchema>;
 

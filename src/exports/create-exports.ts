@@ -96,7 +96,7 @@ export function createExports(options: ExportsOptions): Exports {
         );
       }
     }
-    const generation = await lake.current(open.workgroup.id);
+    const generation = await lake.newestGeneration(open.workgroup.id);
     const progress = await ledger.progress();
     if (!generation || !progress || signal.aborted) return;
     const { compared } = progress;

@@ -3,7 +3,7 @@ import type { Generation, LakeReader } from '../report/lake-reader.ts';
 
 /** The newest generation. @throws TransientError NothingPublished */
 export async function requireGeneration(lake: LakeReader, workgroupId: string): Promise<Generation> {
-  const generation = await lake.current(workgroupId);
+  const generation = await lake.newestGeneration(workgroupId);
   if (generation) return generation;
   throw new TransientError(
     'NothingPublished',

@@ -25,6 +25,8 @@ const CHARACTERS_MAX = 1024 * 1024;
 const HEADING_CELLS_MAX = 5_000;
 /** A heading names more than this share of the columns. Title lines that are padded with empty cells name fewer. */
 const NAMED_MIN = 0.5;
+/** A longer cell is no number. The pattern takes time in proportion to the square of the length. */
+const NUMBER_CHARACTERS_MAX = 100;
 const numberPattern = /^[+-]?[\d.,' ]*\d[\d.,]*([eE][+-]?\d+)?$/;
 
 interface Candidate {
@@ -109,7 +111,7 @@ function isTime(cell: string): boolean {
 }
 
 function isNumber(cell: string): boolean {
-  return numberPattern.test(cell);
+  return cell.length <= NUMBER_CHARACTERS_MAX && numberPattern.test(cell);
 }
 
 function firstRows(text: string, delimiter: string): CsvRow[] {

@@ -1,3 +1,5 @@
+import { isDecimalNumber } from '../lib/decimal-number.ts';
+
 export type Decimal = '.' | ',';
 export type Thousands = '.' | ',' | ' ' | "'";
 
@@ -28,7 +30,7 @@ const hasZeroGroup = (text: string, thousands: Thousands) =>
 /** Of formats that fit equally well the first is taken. */
 const formats: ReadonlyArray<{ format: NumberFormat; fits: (text: string) => boolean }> = [
   { format: { decimal: ',' }, fits: (text) => /^[+-]?\d+(,\d+)?([eE][+-]?\d+)?$/.test(text) },
-  { format: { decimal: '.' }, fits: (text) => /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) },
+  { format: { decimal: '.' }, fits: isDecimalNumber },
   ...(
     [
       { decimal: ',', thousands: '.' },

@@ -1,6 +1,7 @@
 import type { FieldValue } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { clipText } from '../lib/clip-text.ts';
+import { isDecimalNumber } from '../lib/decimal-number.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 
 /** A point of the Influx line protocol. */
@@ -158,7 +159,6 @@ function scanText(scan: Scan, key: string): string {
   throw new LineError(`unbalanced quotes in field "${clipText(key)}"`);
 }
 
-const FLOAT = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const INTEGER = /^-?\d{1,20}i$/;
 const UNSIGNED = /^\d{1,20}u$/;
 const INT64_MIN = -(2n ** 63n);
@@ -187,7 +187,7 @@ function scanValue(scan: Scan, key: string): FieldValue {
   }
   const text = line.slice(start, scan.at);
   if (text === '') throw new LineError(`missing value of field "${clipText(key)}"`);
-  if (FLOAT.test(text)) {
+  if (isDecimalNumber(text)) {
     const value = Number(text);
     if (Number.isFinite(value)) return value;
   }

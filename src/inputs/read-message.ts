@@ -4,6 +4,7 @@ import { parseTopicPattern } from '../config/topic-pattern.ts';
 import type { FieldValue } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { clipText } from '../lib/clip-text.ts';
+import { isDecimalNumber } from '../lib/decimal-number.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { createDeviceIds } from './device-ids.ts';
 import type { Outcome } from './outcome.ts';
@@ -103,8 +104,6 @@ function compile(rule: MqttRule, idOf: (text: string) => string) {
   return { filter: pattern.filter, match: pattern.match, apply };
 }
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
-
 type Value =
   | { kind: 'value'; value: number | bigint | boolean }
   | { kind: 'none' }
@@ -115,7 +114,7 @@ function readValue(payload: MessagePayload, from: string, scale: number): Value 
     return { kind: 'problem', message: 'the payload is not JSON, and the rule reads a part of it' };
   const found = payload.at(from);
   if (found === undefined || found === null || found === '') return { kind: 'none' };
-  const value = typeof found === 'string' && NUMBER.test(found.trim()) ? Number(found) : found;
+  const value = typeof found === 'string' && isDecimalNumber(found.trim()) ? Number(found) : found;
   if (typeof value === 'number' && Number.isFinite(value))
     return { kind: 'value', value: scaleValue(value, scale) };
   if (typeof value === 'bigint')

@@ -81,7 +81,7 @@ export function unitProblem(dimension: 'energy' | 'power', unit: string): string
  * @returns the amount in Wh, W or ms; undefined for other text
  */
 export function parseQuantity(dimension: Dimension, text: string): number | undefined {
-  const match = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)\s*$/.exec(text);
+  const match = /^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)\s*$/.exec(text);
   if (!match) return undefined;
   const factor = unitFactor(dimension, match[2]!);
   const amount = factor === undefined ? Number.NaN : Number(match[1]) * factor;

@@ -89,7 +89,7 @@ export function registerAccessRoutes(
     async (request, reply) => {
       const { workgroup } = guard(request, ['search:read', 'org:audit']);
       const { before, limit = ENTRIES_DEFAULT } = request.query as z.output<typeof auditQuerySchema>;
-      const generation = await lake.current(workgroup.id);
+      const generation = await lake.newestGeneration(workgroup.id);
       const asked = { before: before === undefined ? undefined : positionOf(before), limit: limit + 1 };
       const found = await readAuditEntries(lake, generation, asked);
       const shown = found.slice(0, limit);

@@ -102,7 +102,7 @@ async function listDevices(
   workgroup: WorkgroupConfig,
   { devices: visible }: Wants,
 ): Promise<ListedDevice[]> {
-  const generation = await lake.current(workgroup.id);
+  const generation = await lake.newestGeneration(workgroup.id);
   const states = await readDeviceStates(lake, generation, workgroup);
   const sources = await readSources(lake, generation);
   const resolver = createRoleResolver(workgroup);

@@ -116,7 +116,7 @@ function register(
     async (request, reply) => {
       const { workgroup, authorization } = await guard(request);
       const scope = scopeOf(request, workgroup, authorization);
-      const generation = await lake.current(workgroup.id);
+      const generation = await lake.newestGeneration(workgroup.id);
       const { device } = request.query as Parameters;
       if (device !== undefined) {
         const ids = scope.members.flatMap((member) => member.device ?? []);

@@ -94,7 +94,7 @@ export function registerChangesRoute(
       if (question.untilMs !== undefined && question.untilMs <= sinceMs) {
         throw new StreamError('InvalidRequest', 'until: must be after since', { parameter: 'until' });
       }
-      const generation = await lake.current(workgroup.id);
+      const generation = await lake.newestGeneration(workgroup.id);
       await requireKnownDevices('devices', question.devices, { lake, generation, workgroup });
       const files = filesOfChanges(generation, sinceMs).map(({ sha256 }) => sha256);
       const { limit, page } = parameters;

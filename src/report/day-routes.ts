@@ -92,7 +92,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
       if (query.top !== undefined && formatOf(request) !== 'json')
         throw invalid('top', 'is only for JSON; rows have all devices and sources');
       const shown = shownDays(query);
-      const generation = await lake.current(workgroup.id);
+      const generation = await lake.newestGeneration(workgroup.id);
       await requireKnownDevices('devices', query.devices, { lake, generation, workgroup });
       const etag = etagOf([...factsOf(report, query, generation), resolution]);
       return sendParts(request, reply, lake, {

@@ -49,7 +49,7 @@ export function registerDeviceStatusRoute(
       const { workgroup, authorization } = await guard(request);
       const { state, devices } = request.query as z.output<typeof querySchema>;
       const visible = visibleDevices(devices, authorization, workgroup);
-      const generation = await lake.current(workgroup.id);
+      const generation = await lake.newestGeneration(workgroup.id);
       await requireKnownDevices('devices', visible, { lake, generation, workgroup });
       const files = generation?.files('device_state').map(({ sha256 }) => sha256);
       const etag = etagOf([state, visible?.toSorted(), files, workgroup.devices]);

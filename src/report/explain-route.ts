@@ -3,9 +3,14 @@ import { z } from 'zod';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { findDevice } from '../config/find-device.ts';
 import { nameSchema } from '../contract/messages.ts';
-import { StreamError, unavailable } from '../contract/stream-errors.ts';
+import { StreamError, type StreamErrorDetails, unavailable } from '../contract/stream-errors.ts';
 import { nearestText } from '../explain/explain-words.ts';
-import { type ExplainArgs, type Explained, explainedSchema } from '../explain/explained-schema.ts';
+import {
+  type ExplainArgs,
+  type Explained,
+  explainedSchema,
+  nearestDaysSchema,
+} from '../explain/explained-schema.ts';
 import { answerOfOwner, OWNER_RETRY_SECONDS, type OwnerOutcome } from '../http/answer-of-owner.ts';
 import { etagOf, matchesEtag } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
@@ -56,7 +61,10 @@ export function registerExplainRoute(
         tags: ['report'],
         params: addressSchema,
         querystring: querySchema,
-        response: { ...taggedAnswers(explainedSchema), 404: errorSchema },
+        response: {
+          ...taggedAnswers(explainedSchema),
+          404: errorSchema.extend({ nearestDays: nearestDaysSchema.optional() }),
+        },
       },
     },
     async (request, reply) => {
@@ -132,10 +140,11 @@ function unknownDevice(
 
 function nothingOf({ text, nearestDays }: Explained, outcome: Explained['outcome']): StreamError {
   const parameter = outcome === 'unknown_source' ? 'source' : 'day';
-  const near = parameter === 'day' ? nearestText(nearestDays) : '';
-  return notFound(parameter, `${text}${near && `; ${near}`}`);
+  if (parameter === 'source') return notFound(parameter, text);
+  const near = nearestText(nearestDays);
+  return notFound(parameter, `${text}${near && `; ${near}`}`, { nearestDays });
 }
 
-function notFound(parameter: string, message: string): StreamError {
-  return new StreamError('NotFound', `${parameter}: ${message}`, { parameter });
+function notFound(parameter: string, message: string, details: StreamErrorDetails = {}): StreamError {
+  return new StreamError('NotFound', `${parameter}: ${message}`, { parameter, ...details });
 }

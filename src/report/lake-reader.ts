@@ -45,7 +45,7 @@ export interface LakeReader {
    * @returns undefined if nothing is published yet
    * @throws StreamError StorageUnavailable if the lake cannot be read, or is missing although something was published
    */
-  current(workgroupId: string): Promise<Generation | undefined>;
+  newestGeneration(workgroupId: string): Promise<Generation | undefined>;
   /**
    * Runs a query, see `QueryPool.run`. The files that it reads are on this disk until it has ended.
    * @throws StreamError StorageUnavailable
@@ -66,8 +66,8 @@ export interface LakeReader {
 export interface LakeSource {
   /** The paths of all files are below them. */
   folders: readonly string[];
-  /** See `LakeReader.current`. */
-  current(workgroupId: string): Promise<Generation | undefined>;
+  /** See `LakeReader.newestGeneration`. */
+  newestGeneration(workgroupId: string): Promise<Generation | undefined>;
 }
 
 /** A generation and its files. */
@@ -105,10 +105,10 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
   /** Concurrent requests share one look at the lake. */
   const reading = new Map<string, Promise<Generation | undefined>>();
 
-  function current(workgroupId: string): Promise<Generation | undefined> {
+  function newestGeneration(workgroupId: string): Promise<Generation | undefined> {
     let reads = reading.get(workgroupId);
     if (!reads) {
-      reads = source.current(workgroupId).finally(() => reading.delete(workgroupId));
+      reads = source.newestGeneration(workgroupId).finally(() => reading.delete(workgroupId));
       reading.set(workgroupId, reads);
     }
     return reads;
@@ -125,7 +125,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
   }
 
   return {
-    current: (workgroupId) => current(workgroupId).catch(refuseFailure),
+    newestGeneration: (workgroupId) => newestGeneration(workgroupId).catch(refuseFailure),
     run: (files, work, signal) => run(files, work, signal).catch(refuseFailure),
     share: createSharing().take,
     async scratchFolder() {
@@ -147,7 +147,7 @@ export function createLocalLake(options: LocalLakeOptions): LakeSource {
   const lasting = new Map<string, Generation>();
   return {
     folders: [lakeDir],
-    async current(workgroupId) {
+    async newestGeneration(workgroupId) {
       const paths = lakePaths(lakeDir, workgroupId);
       const last = known.get(workgroupId);
       const seenAtMs = performance.now();

@@ -31,14 +31,14 @@ export type LakeReadiness = (
 ) => Promise<HealthState>;
 
 /** Remembers what it has found, because a look at a thousand lakes takes some seconds while the process is busy. */
-export function createLakeReadiness(lake: Pick<LakeReader, 'current'>): LakeReadiness {
+export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>): LakeReadiness {
   const looks = new Map<string, Look>();
   let looking: Promise<unknown> | undefined;
 
   async function look(workgroupId: string): Promise<void> {
     const atMs = performance.now();
     try {
-      const generation = await lake.current(workgroupId);
+      const generation = await lake.newestGeneration(workgroupId);
       looks.set(workgroupId, { atMs, ...(generation && { publishedAtMs: generation.commit.createdAtMs }) });
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;

@@ -119,7 +119,7 @@ function registerMeterRoute(
       const visible = visibleMeters(workgroup.meters, authorization);
       const query = meterQuery(parameters, { visible, ownZone: workgroup.timezone });
       refuseTooMany(query, route.valuesMax);
-      const generation = await lake.current(workgroup.id);
+      const generation = await lake.newestGeneration(workgroup.id);
       const { scenario } = parameters;
       const days =
         route.kind === 'meter'

@@ -13,6 +13,6 @@ export interface NearestLakeOptions {
 export function createNearestLake({ local, stored, isHere }: NearestLakeOptions): LakeSource {
   return {
     folders: [...local.folders, ...stored.folders],
-    current: (workgroupId) => (isHere(workgroupId) ? local : stored).current(workgroupId),
+    newestGeneration: (workgroupId) => (isHere(workgroupId) ? local : stored).newestGeneration(workgroupId),
   };
 }

@@ -92,7 +92,7 @@ export function registerQualityRoute(
         nowMs: clock.now(),
         daysMax: QUALITY_DAYS_MAX,
       });
-      const generation = await lake.current(workgroup.id);
+      const generation = await lake.newestGeneration(workgroup.id);
       await requireKnownDevices('devices', query.devices, { lake, generation, workgroup });
       const files = generation ? [...filesOfDays(generation, query), ...sourceFiles(generation, query)] : [];
       return sendParts(request, reply, lake, {

@@ -164,7 +164,7 @@ async function questionOf(
     startDay: startDate,
     endDay: endDate,
     zone: timezone ?? workgroup.timezone,
-    generation: await lake.current(workgroup.id),
+    generation: await lake.newestGeneration(workgroup.id),
   };
 }
 

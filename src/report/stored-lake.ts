@@ -136,7 +136,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
       const known = head?.generation?.commit.sequence ?? 0;
       if (head && sequence > Math.max(known, head.notedSequence)) head.notedSequence = sequence;
     },
-    async current(workgroupId) {
+    async newestGeneration(workgroupId) {
       const head = headOf(workgroupId);
       const nowMs = performance.now();
       const sureMs = nowMs - head.surelyNewestAtMs;

@@ -38,7 +38,7 @@ const waiting = new Map<string, number>();
  * @throws StreamError StorageUnavailable if that takes too long
  */
 export async function waitForOffset(
-  lake: Pick<LakeReader, 'current'>,
+  lake: Pick<LakeReader, 'newestGeneration'>,
   workgroupId: string,
   after: Offset,
   { withinMs = AFTER_MS_MAX, require }: { withinMs?: number; require: () => void },
@@ -53,7 +53,7 @@ export async function waitForOffset(
     /** The first batch that is known to have the message. */
     let batchId: bigint | undefined;
     for (;;) {
-      const commit = (await lake.current(workgroupId))?.commit;
+      const commit = (await lake.newestGeneration(workgroupId))?.commit;
       const position = commit?.checkpoints.find(({ origin }) => origin === LIVE_ORIGIN);
       if (commit && position && BigInt(position.nextOffset) > after) {
         batchId ??= BigInt(commit.batchId);

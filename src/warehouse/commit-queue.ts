@@ -4,7 +4,7 @@ import type { Clock } from '../lib/time.ts';
 import { type Checkpoint, isSamePosition, setCheckpoint } from './checkpoint.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
 import type { LandingRoom } from './landing-room.ts';
-import type { GapResult, LandResult } from './plan-landing.ts';
+import type { LandResult } from './plan-landing.ts';
 import type { ReusableCommitter } from './reusable-committer.ts';
 
 /** Batches and gaps that wait for their transaction, in order. Batches that continue each other share one. */
@@ -13,7 +13,7 @@ export interface CommitQueue {
    * Adds a planned batch or gap.
    * @returns `result` when it is durable; `out-of-step` if the file has another checkpoint than the plan assumed; then nothing was written
    */
-  add(planned: PlannedCommit): Promise<CommitResult>;
+  add(planned: PlannedCommit): Promise<LandResult>;
   /** Runs `work` between two transactions. Batches and gaps that are added meanwhile are written afterwards. */
   pause<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Waits until nothing waits and no transaction runs. */
@@ -26,10 +26,8 @@ export interface PlannedCommit {
   before: Checkpoint | undefined;
   /** Undefined if there is nothing to write. */
   write: PreparedWrite | undefined;
-  result: CommitResult;
+  result: LandResult;
 }
-
-type CommitResult = LandResult | GapResult;
 
 export interface CommitQueueOptions {
   checkpoints: ReadonlyMap<string, Checkpoint>;
@@ -49,7 +47,7 @@ export interface CommitQueueOptions {
 const GROUP_MAX = 2;
 
 interface Entry extends PlannedCommit {
-  settle: PromiseWithResolvers<CommitResult>;
+  settle: PromiseWithResolvers<LandResult>;
 }
 
 export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
@@ -115,14 +113,14 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
       return false;
     }
     const after = writes.at(-1)!.after;
-    if (after !== undefined) stored.set(origin, after);
+    stored.set(origin, after);
     const messages = writes.reduce(
       (sum, { content }) => sum + (content ? content.end - content.start : 0),
       0,
     );
     const durationMs = Math.round(performance.now() - startMs);
     logger.debug(
-      { origin, batches: writes.length, messages, nextOffset: String(after?.nextOffset), durationMs },
+      { origin, batches: writes.length, messages, nextOffset: String(after.nextOffset), durationMs },
       'land.commit',
     );
     return true;
@@ -138,7 +136,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
 
   return {
     add(planned) {
-      const settle = Promise.withResolvers<CommitResult>();
+      const settle = Promise.withResolvers<LandResult>();
       waiting.push({ ...planned, settle });
       room.take();
       running ??= settleAll();

@@ -56,9 +56,9 @@ export async function writeLedger(
     insertBatch.bind({
       batch_id: write.batchId,
       origin,
-      log_epoch: after?.logEpoch ?? null,
+      log_epoch: after.logEpoch ?? null,
       from_offset: write.fromOffset ?? null,
-      next_offset: after?.nextOffset ?? null,
+      next_offset: after.nextOffset,
       message_count: content.end - content.start,
       quarantined_count: write.rejected.length,
       first_store_time_ms: content.firstStoreTimeMs ?? null,

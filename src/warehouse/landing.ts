@@ -7,15 +7,7 @@ import type { Committer } from './committer.ts';
 import { createChunkFiller } from './fill-chunks.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
 import { createLandingRoom } from './landing-room.ts';
-import {
-  type GapInput,
-  type GapResult,
-  type LandInput,
-  type LandResult,
-  planGap,
-  planLanding,
-  type Write,
-} from './plan-landing.ts';
+import { type LandInput, type LandResult, planLanding, type Write } from './plan-landing.ts';
 import { createReusableCommitter } from './reusable-committer.ts';
 
 /**
@@ -34,11 +26,6 @@ export interface Landing {
   push<Made extends LandInput | undefined = LandInput>(
     batch: LandInput | (() => Made),
   ): Promise<LandResult | Extract<Made, undefined>>;
-  /**
-   * Stores a gap, and moves the checkpoint to its end if that is known. Storing it again changes nothing.
-   * @param logEpoch the log that is read from now on
-   */
-  recordGap(origin: string, gap: GapInput, logEpoch: string | undefined): Promise<GapResult>;
   /**
    * Runs `work` between two batches. `work` adds unlisted batches to the ledger and returns the last id. No batch lands meanwhile, and later
    * batches have higher ids.
@@ -110,18 +97,9 @@ export function createLanding(options: LandingOptions): Landing {
       const { outOfOrder, beyond } = result;
       logger.warn({ origin: input.origin, outOfOrder, beyond }, 'land.out-of-order');
     }
-    return enqueue(input.origin, before, plan.kind === 'write' ? plan.write : undefined, result);
-  }
-
-  function enqueue<Settled extends LandResult | GapResult>(
-    origin: string,
-    before: Checkpoint | undefined,
-    planned: Write | undefined,
-    result: Settled,
-  ): Promise<Settled | Extract<GapResult, { kind: 'out-of-step' }>> {
-    const write = planned && prepare(origin, planned);
-    if (write?.after) expected.set(origin, write.after);
-    return queue.add({ origin, before, write, result }) as Promise<Settled>;
+    const write = plan.kind === 'write' ? prepare(input.origin, plan.write) : undefined;
+    if (write) expected.set(input.origin, write.after);
+    return queue.add({ origin: input.origin, before, write, result });
   }
 
   function prepare(origin: string, write: Write): PreparedWrite {
@@ -136,11 +114,6 @@ export function createLanding(options: LandingOptions): Landing {
 
   return {
     push,
-    async recordGap(origin, gap, logEpoch) {
-      const before = expected.get(origin);
-      const write = planGap(before, origin, gap, logEpoch, clock.now());
-      return enqueue(origin, before, write, { kind: 'recorded', nextOffset: write.after?.nextOffset });
-    },
     listBatches(work) {
       const listed = turn.then(async () => {
         isListing = true;

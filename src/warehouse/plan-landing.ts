@@ -72,16 +72,10 @@ export type RefusedResult =
   /** The batch belongs to another log than the checkpoint, and was not read as the start of a new one. */
   | { kind: 'recreated'; logEpoch: string };
 
-/** The result of storing a gap without a batch. */
-export type GapResult =
-  | { kind: 'recorded'; nextOffset: Offset | undefined }
-  /** A batch before it has not landed, so the gap was not stored. */
-  | { kind: 'out-of-step'; expectedOffset: Offset | undefined };
-
-/** The change of the file by one batch or one gap. */
+/** The change of the file by one batch. */
 export interface Write {
   before: Checkpoint | undefined;
-  after: Checkpoint | undefined;
+  after: Checkpoint;
   gap: GapInput | undefined;
   fromOffset: Offset | undefined;
   /** The messages to land; undefined if there are none. */
@@ -168,39 +162,6 @@ export function planLanding(
       lastStoreTimeMs: after.lastStoreTimeMs,
     },
   };
-}
-
-/**
- * Decides what a gap without a batch does: it is stored, and the checkpoint moves to its end if that is known. After `recreated` without an
- * end, the checkpoint is the start of the new log.
- */
-export function planGap(
-  before: Checkpoint | undefined,
-  origin: string,
-  gap: GapInput,
-  logEpoch: string | undefined,
-  nowMs: UtcMs,
-): Write {
-  const restarts = gap.reason === 'recreated' && !(logEpoch !== undefined && before?.logEpoch === logEpoch);
-  const kept = restarts ? undefined : before;
-  const nextOffset = restarts
-    ? (gap.to ?? 0n)
-    : gap.reason === 'lost_tail'
-      ? (gap.to ?? before?.nextOffset)
-      : later(before?.nextOffset, gap.to);
-  const after: Checkpoint | undefined =
-    nextOffset === undefined
-      ? undefined
-      : {
-          origin,
-          logEpoch: restarts ? logEpoch : (logEpoch ?? before?.logEpoch),
-          nextOffset,
-          lastOffset: restarts ? undefined : lastOffsetAfter(before, gap),
-          lastStoreTimeMs: kept?.lastStoreTimeMs,
-          batchId: before?.batchId ?? 0,
-          updatedAtMs: nowMs,
-        };
-  return { before, after, gap, fromOffset: undefined, content: undefined, unlisted: undefined };
 }
 
 /** The highest offset that stays valid. After a lost tail, the log can use offsets from its end on again. */

@@ -16,7 +16,6 @@ import { createLanding, type Landing } from './landing.ts';
 import { loadMigrations, type Migration } from './load-sql.ts';
 import { migrate } from './migrate.ts';
 import { checkOwner, takeOwnership } from './ownership.ts';
-import type { GapInput, GapResult } from './plan-landing.ts';
 import { query } from './query.ts';
 import { closedFailure, createRecoveringDatabase, onConnection } from './recovering-database.ts';
 import { createReusableConnection } from './reusable-connection.ts';
@@ -93,8 +92,6 @@ export interface Shard extends EngineUse {
   checkpoint(origin: string): Promise<Checkpoint | undefined>;
   /** See `Landing.push`. */
   land: Landing['push'];
-  /** See `Landing.recordGap`. */
-  recordGap(origin: string, gap: GapInput, logEpoch?: string): Promise<GapResult>;
   /**
    * Like `transaction`, to add unlisted batches to the ledger. No batch lands meanwhile, and later batches have higher ids.
    * @param work returns the last batch that it has added
@@ -252,10 +249,6 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       } finally {
         changes++;
       }
-    },
-    async recordGap(origin, gap, logEpoch) {
-      checkOpen();
-      return landing.recordGap(origin, gap, logEpoch);
     },
     async listBatches(work) {
       checkOpen();

@@ -72,7 +72,7 @@ async function openFiles() {
       const { format } = opened.config;
       const query = { ...opened, period: parsePeriod(period)! };
       const request = { query, format, name: `file.${format}`, folder };
-      const file = await writeExportFile(lake, (await lake.current(WORKGROUP))!, request);
+      const file = await writeExportFile(lake, (await lake.newestGeneration(WORKGROUP))!, request);
       const bytes = readFileSync(join(folder, file.name));
       return { file, bytes, lines: bytes.toString().trimEnd().split('\r\n') };
     },
@@ -174,7 +174,7 @@ test('a variance is outdated if a reading or budget of its days has changed, and
     await ledger.save({ ...run, state: 'delivered', file });
   }
   const outdated = async () => {
-    const found = await markOutdated(open, at.lake, (await at.lake.current(WORKGROUP))!, 0);
+    const found = await markOutdated(open, at.lake, (await at.lake.newestGeneration(WORKGROUP))!, 0);
     return found.map(({ period, outdated: changed }) => ({ period, days: changed!.days }));
   };
   // Together both months have a budget of NEW, May alone has none.
@@ -188,7 +188,7 @@ test('a variance is outdated if a reading or budget of its days has changed, and
   expect((await ledger.runsOf('2026-06'))[0]!.outdated!.days).toHaveLength(30);
   // Another question has no older state.
   const other = { ...open, config: at.openOne({ site: 'Dach' }).config };
-  expect(await markOutdated(other, at.lake, (await at.lake.current(WORKGROUP))!, 0)).toEqual([]);
+  expect(await markOutdated(other, at.lake, (await at.lake.newestGeneration(WORKGROUP))!, 0)).toEqual([]);
 });
 
 test('the fingerprint of a day depends on its rows, and not on their order', async () => {

@@ -81,3 +81,8 @@ test.each([
 ])('where %s, none is found', (_, text) => {
   expect(findHeading(text)).toBeUndefined();
 });
+
+test('a cell of very many digits is judged at once', () => {
+  const cell = `${'1'.repeat(500_000)}x`;
+  expect(findHeading(`time;a;b\n2026-01-01T00:00Z;${cell};1\n`)).toMatchObject({ skipLines: 0 });
+});

@@ -217,6 +217,29 @@ test('a shard settles by rolling up and publishing once, and does not if there i
   await end();
 });
 
+test('a shard that settles during a roll-up rolls up again, because that one may have begun before the newest messages landed', async () => {
+  const rollup = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  const { shard, end } = setUp(
+    {
+      async rollup() {
+        seen.push('rolling up');
+        await rollup.promise;
+      },
+      publish: async () => void seen.push('published'),
+    },
+    { everyMs: 3_600_000, leastMs: 3_600_000 },
+  );
+  await until('it rolls up', () => seen.at(-1) === 'rolling up');
+  const before = seen.length;
+  const settled = shard.settle();
+  rollup.resolve();
+  expect(await settled).toBe(true);
+  expect(seen.slice(before).filter((one) => one === 'rolling up')).toHaveLength(1);
+  expect(seen.at(-1)).toBe('published');
+  await end();
+});
+
 test('runs that stop coming are seen', async () => {
   const { runs, stages } = counting();
   const { clock, healthOf, end } = setUp(stages, { everyMs: 3_600_000 });

@@ -67,7 +67,7 @@ test('a lake of format 1 is migrated, its old generations stay readable and leav
   const lake = await openLakeReader({ lakeDir: at.lakeDir });
   onTestFinished(() => lake.close());
   const days = async () => {
-    const generation = (await lake.current(WORKGROUP))!;
+    const generation = (await lake.newestGeneration(WORKGROUP))!;
     const files = generation.files('interval_energy').map(generation.path);
     expect(files.filter((path) => !existsSync(path))).toEqual([]);
     return generation.commit.sequence;

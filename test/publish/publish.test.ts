@@ -235,11 +235,15 @@ test('quarantined messages are published with their batches in any file order, a
       .map(({ folder, rows }) => [folder, rows]);
   const checkpoint = () => shard.read((connection) => connection.run('FORCE CHECKPOINT'));
   await land(1n, 2_000);
-  await shard.recordGap(
-    'stream',
-    { reason: 'expired', from: 1n, to: 5n, fromTimeMs: undefined, toTimeMs: undefined },
-    'test',
-  );
+  const nextOffset = (await shard.checkpoint('stream'))!.nextOffset;
+  await shard.land({
+    origin: 'stream',
+    columns: messagesToColumns([], shard.names),
+    fromOffset: nextOffset,
+    nextOffset,
+    logEpoch: 'test',
+    gap: { reason: 'expired', from: 1n, to: 5n, fromTimeMs: undefined, toTimeMs: undefined },
+  });
   await publish();
   await land(3_000n, 3);
   await shard.transaction((connection) => connection.run('UPDATE gap SET to_offset = 6'));

@@ -48,7 +48,7 @@ async function openReader(store: ObjectStore, folder: string) {
   });
   return {
     async rows(): Promise<unknown> {
-      const generation = (await lake.current(WORKGROUP))!;
+      const generation = (await lake.newestGeneration(WORKGROUP))!;
       const { files } = generation.commit;
       return lake.run({ generation, files }, (connection) =>
         rowsOf(connection, files, (one) => generation.path(one)),

@@ -138,20 +138,23 @@ describe('a day is explained over HTTP', () => {
       const response = await at.get(path(query));
       return [response.status, await bodyOf(response)];
     };
-    const nothing = (parameter: string, message: string) => [
+    const nothing = (parameter: string, message: string, more = {}) => [
       404,
-      { error: 'NotFound', status: 404, retryable: false, parameter, message },
+      { error: 'NotFound', status: 404, retryable: false, parameter, message, ...more },
     ];
+    const nearestDays = { before: DAY, after: null };
     expect(await ask(`device=${own}&day=2026-07-03`)).toEqual(
       nothing(
         'day',
         `day: 2026-07-03 has no readings and no energy; the last day with energy before it is ${DAY}`,
+        { nearestDays },
       ),
     );
     expect(await ask(`device=${own}&day=2031-01-01`)).toEqual(
       nothing(
         'day',
         `day: 2031-01-01 has not begun in Etc/UTC; the last day with energy before it is ${DAY}`,
+        { nearestDays },
       ),
     );
     expect(await ask(`${asked}&source=cellar`)).toEqual(

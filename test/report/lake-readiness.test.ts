@@ -17,7 +17,7 @@ function slowDisk() {
       isFree = true;
       for (const answer of waiting.splice(0)) answer();
     },
-    async current() {
+    async newestGeneration() {
       looks += 1;
       if (!isFree) await new Promise<void>((resolve) => waiting.push(resolve));
       return published;
@@ -53,7 +53,7 @@ test('a thousand workgroups are ready after all were looked at, and a slow disk 
 
 test('a workgroup that is not configured any more is forgotten', async () => {
   const ready = createLakeReadiness({
-    current: async (workgroupId) => {
+    newestGeneration: async (workgroupId) => {
       if (workgroupId === 'bad') throw new Error('it is broken');
       return published;
     },

@@ -96,7 +96,7 @@ test('reports show a generation as soon as its commit exists, also long after th
   for (const sequence of [4, 5]) rmSync(commitPath(at.paths, sequence));
   const other = await openLakeReader({ lakeDir: at.lakeDir });
   onTestFinished(() => other.close());
-  expect((await other.current(WORKGROUP))!.commit.sequence).toBe(6);
+  expect((await other.newestGeneration(WORKGROUP))!.commit.sequence).toBe(6);
 });
 
 test('after a minute the folder is listed, because the next commit can be deleted already', async () => {
@@ -118,14 +118,14 @@ test('a commit that cannot be read is read again when it can', async () => {
   const at = await openReport();
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 1 }]);
   await at.publish();
-  expect((await at.lake.current(WORKGROUP))!.commit.sequence).toBe(1);
+  expect((await at.lake.newestGeneration(WORKGROUP))!.commit.sequence).toBe(1);
   await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: 2 }]);
   await at.publish();
   const text = readFileSync(commitPath(at.paths, 2), 'utf8');
   writeFileSync(commitPath(at.paths, 2), text.replaceAll(/"name":"[0-9a-f]+-/g, '"name":"../../'));
-  await expect(at.lake.current(WORKGROUP)).rejects.toMatchObject({ code: 'StorageUnavailable' });
+  await expect(at.lake.newestGeneration(WORKGROUP)).rejects.toMatchObject({ code: 'StorageUnavailable' });
   writeFileSync(commitPath(at.paths, 2), text);
-  expect((await at.lake.current(WORKGROUP))!.commit.sequence).toBe(2);
+  expect((await at.lake.newestGeneration(WORKGROUP))!.commit.sequence).toBe(2);
 });
 
 test('a lake that was there and is missing is a 503, and never an empty answer', async () => {
@@ -139,7 +139,7 @@ test('a lake that was there and is missing is a 503, and never an empty answer',
   const restarted = async (options: { hasPublished?: (workgroupId: string) => boolean } = {}) => {
     const reader = await openLakeReader({ lakeDir: at.lakeDir, ...options });
     try {
-      return (await reader.current(WORKGROUP))?.commit.sequence;
+      return (await reader.newestGeneration(WORKGROUP))?.commit.sequence;
     } finally {
       await reader.close();
     }
@@ -174,22 +174,22 @@ test('files of a first publication that has not ended are no lake', async () => 
   const folder = join(at.paths.files, 'daily_energy/month=2026-11');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, '000000000001-0123456789abcdef.parquet'), '');
-  expect(await at.lake.current(WORKGROUP)).toBeUndefined();
+  expect(await at.lake.newestGeneration(WORKGROUP)).toBeUndefined();
   writeFileSync(join(folder, '000000000002-0123456789abcdef.parquet'), '');
-  await expect(at.lake.current(WORKGROUP)).rejects.toMatchObject({ code: 'StorageUnavailable' });
+  await expect(at.lake.newestGeneration(WORKGROUP)).rejects.toMatchObject({ code: 'StorageUnavailable' });
 });
 
 test('a reader for minutes gets a generation that stays for an hour', async () => {
   const at = await openReport();
   const lasting = await openLakeReader({ lakeDir: at.lakeDir, isForLongReads: true });
   onTestFinished(() => lasting.close());
-  expect(await lasting.current(WORKGROUP)).toBeUndefined();
+  expect(await lasting.newestGeneration(WORKGROUP)).toBeUndefined();
   const shown: Array<number | undefined> = [];
   for (const minute of [0, 4, 10]) {
     at.clock.set(TEST_START_MS + minute * MINUTE_MS);
     await storeDays(at.shard, [{ day: '2026-11-18', device: 1, energyWh: minute }]);
     await publishAndRenew(at.shard, { ...at, currentEveryMs: 5 * MINUTE_MS, logger: silentLogger });
-    shown.push((await lasting.current(WORKGROUP))?.commit.sequence);
+    shown.push((await lasting.newestGeneration(WORKGROUP))?.commit.sequence);
   }
   expect(shown).toEqual([1, 1, 3]);
 });

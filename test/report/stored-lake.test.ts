@@ -41,10 +41,10 @@ async function openStored(
     lake,
     cache,
     noteCommit: source.noteCommit,
-    sequence: async () => (await lake.current(WORKGROUP))?.commit.sequence,
+    sequence: async () => (await lake.newestGeneration(WORKGROUP))?.commit.sequence,
     /** The energy of the day, read from the files. */
     async energyWh() {
-      const generation = await lake.current(WORKGROUP);
+      const generation = await lake.newestGeneration(WORKGROUP);
       if (!generation) return undefined;
       const files = generation.files('daily_energy');
       const paths = files.map(generation.path).map((path) => `'${path}'`);
@@ -185,7 +185,7 @@ test('a file that was collected is a 503, and then the newest commit is read', a
   const at = await openReport();
   await publishDay(at, 1);
   const stored = await openStored(storeOf(at));
-  const before = (await stored.lake.current(WORKGROUP))!;
+  const before = (await stored.lake.newestGeneration(WORKGROUP))!;
   await publishDay(at, 2);
   // Retention deletes the first commit and its files.
   rmSync(commitPath(at.paths, 1));
@@ -201,14 +201,14 @@ test('a running query keeps its files, and a query that needs more than the cach
   const at = await openReport();
   await publishDay(at, 1);
   const { lake, cache } = await openStored(storeOf(at), { bytesMax: 100 });
-  const generation = (await lake.current(WORKGROUP))!;
+  const generation = (await lake.newestGeneration(WORKGROUP))!;
   const files = generation.files('daily_energy');
   await expect(lake.run({ generation, files }, async () => 1)).rejects.toMatchObject({
     ...unavailable,
     message: expect.stringContaining('ask for fewer days'),
   });
   const large = await openStored(storeOf(at));
-  const other = (await large.lake.current(WORKGROUP))!;
+  const other = (await large.lake.newestGeneration(WORKGROUP))!;
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const during = await large.lake.run({ generation: other, files }, async () => large.cache.usage());
   expect(during.heldBytes).toBe(bytes);

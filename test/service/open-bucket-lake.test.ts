@@ -50,7 +50,7 @@ describe.skipIf(s3Missing)('the lakes of an installation with a bucket', () => {
     await copyLake(config, at);
     await publishDay(2);
     const bucket = await open(config, at.clock);
-    const sequence = async () => (await bucket.source.current(WORKGROUP))?.commit.sequence;
+    const sequence = async () => (await bucket.source.newestGeneration(WORKGROUP))?.commit.sequence;
     const [here, inBucket] = [2, 1];
     expect(await sequence()).toBe(inBucket);
 

@@ -290,7 +290,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },
     'p-queue': {
-      homes: ['src/lib/serial-lanes.ts', 'src/storage/file-cache.ts', 'src/worker-rpc/', 'src/pipeline/'],
+      homes: ['src/storage/file-cache.ts', 'src/worker-rpc/', 'src/pipeline/'],
     },
     pino: { homes: ['src/lib/logger.ts'] },
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },

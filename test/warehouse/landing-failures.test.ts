@@ -75,7 +75,7 @@ test('an owner that was overtaken writes nothing', async () => {
   connection.closeSync();
   await expect(shard.land(batchOf(10, 10))).rejects.toThrow(StaleOwnerError);
   const gap = { reason: 'expired', from: 10n, to: 50n, fromTimeMs: undefined, toTimeMs: undefined } as const;
-  await expect(shard.recordGap('stream', gap)).rejects.toThrow(StaleOwnerError);
+  await expect(shard.land(batchOf(50, 0, { gap }))).rejects.toThrow(StaleOwnerError);
   await expect(shard.transaction((c) => c.run('DELETE FROM message'))).rejects.toThrow(StaleOwnerError);
   expect(await landedOffsets(shard)).toEqual(upTo(10));
   expect(await rowsOf(shard, 'SELECT * FROM gap')).toEqual([]);

@@ -13,8 +13,8 @@ describe('gaps', () => {
     const shard = await openTestShard();
     await shard.land(batchOf(0, 10));
     expect(await shard.land(batchOf(50, 10))).toMatchObject({ kind: 'out-of-step', expectedOffset: 10n });
-    expect(await shard.recordGap('stream', gap)).toEqual({ kind: 'recorded', nextOffset: 50n });
-    expect(await shard.recordGap('stream', gap)).toEqual({ kind: 'recorded', nextOffset: 50n });
+    expect(await shard.land(batchOf(50, 0, { gap }))).toMatchObject({ kind: 'landed', nextOffset: 50n });
+    expect(await shard.land(batchOf(50, 0, { gap }))).toMatchObject({ kind: 'landed', nextOffset: 50n });
     expect(await shard.land(batchOf(50, 10))).toMatchObject({ kind: 'landed', messages: 10 });
     expect(await rowsOf(shard, 'SELECT * FROM gap')).toEqual([
       {

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Checkpoint } from '../../src/warehouse/checkpoint.ts';
-import {
-  type GapInput,
-  type LandInput,
-  type Plan,
-  planGap,
-  planLanding,
-} from '../../src/warehouse/plan-landing.ts';
+import { type GapInput, type LandInput, type Plan, planLanding } from '../../src/warehouse/plan-landing.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
 
 const at = (more: Partial<Checkpoint> = {}): Checkpoint => ({
@@ -223,25 +217,19 @@ test('the epoch of a log is stored when an answer has it, and kept when an answe
   expect(kept).toMatchObject({ write: { after: { logEpoch: 'log-1' } } });
 });
 
-describe('a gap alone', () => {
-  test('moves the checkpoint to its end', () => {
-    const write = planGap(at(), 'stream', gapOf(), 'log-1', NOW_MS);
-    expect(write.after).toMatchObject({ nextOffset: 500n, lastOffset: 99n, batchId: 7 });
-  });
-
-  test('does not move it back, and does not move it if its end is unknown', () => {
-    expect(planGap(at(), 'stream', gapOf({ to: 50n }), 'log-1', NOW_MS).after?.nextOffset).toBe(100n);
-    expect(planGap(at(), 'stream', gapOf({ to: undefined }), 'log-1', NOW_MS).after?.nextOffset).toBe(100n);
+describe('a gap without messages', () => {
+  test('moves the checkpoint to the end of the read', () => {
+    expect(plan(at(), batchOf(500, 0, { gap: gapOf() }))).toMatchObject({
+      write: { after: { nextOffset: 500n, lastOffset: 99n, batchId: 7 }, content: undefined },
+      result: { kind: 'landed', batchId: undefined, messages: 0 },
+    });
   });
 
   test('to a recreated log forgets the positions of the old one', () => {
     const gap = gapOf({ reason: 'recreated', to: undefined });
-    expect(planGap(at(), 'stream', gap, 'log-2', NOW_MS).after).toMatchObject({
-      logEpoch: 'log-2',
-      nextOffset: 0n,
-      lastOffset: undefined,
-      lastStoreTimeMs: undefined,
-    });
+    const planned = plan(at(), batchOf(0, 0, { logEpoch: 'log-2', gap }));
+    const after = { logEpoch: 'log-2', nextOffset: 0n, lastOffset: undefined, lastStoreTimeMs: undefined };
+    expect(planned).toMatchObject({ write: { after } });
   });
 });
 

@@ -247,13 +247,8 @@ test('the status has the counts of the warehouse', async () => {
   const shard = await openTestShard();
   shard.names.idOf('power_w');
   await shard.land(batchOf(0, 10));
-  await shard.recordGap('stream', {
-    reason: 'expired',
-    from: 10n,
-    to: 20n,
-    fromTimeMs: undefined,
-    toTimeMs: undefined,
-  });
+  const times = { fromTimeMs: undefined, toTimeMs: undefined };
+  await shard.land(batchOf(20, 0, { gap: { reason: 'expired', from: 10n, to: 20n, ...times } }));
   const status = await shard.status();
   expect(status).toMatchObject({
     workgroupId: 'acme',

@@ -63,7 +63,7 @@ export function addChangesCommand(program: Command, terminal: Terminal): void {
         throw commandLineError('--until', 'must be after --since');
       const lake = await openCommandLake(config, { clock: systemClock });
       try {
-        const generation = await lake.current(workgroup.id);
+        const generation = await lake.newestGeneration(workgroup.id);
         if (!generation)
           throw new TransientError(
             'NothingPublished',

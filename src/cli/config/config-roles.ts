@@ -68,7 +68,7 @@ async function publishedSources(config: Config): Promise<Map<string, SourceKey[]
   const lake = await openLakeReader({ lakeDir });
   try {
     for (const { id } of config.workgroups) {
-      const generation = await lake.current(id).catch(() => undefined);
+      const generation = await lake.newestGeneration(id).catch(() => undefined);
       const files = generation?.files('series') ?? [];
       if (!generation || files.length === 0) continue;
       const rows = await lake.run({ generation, files }, (connection) =>

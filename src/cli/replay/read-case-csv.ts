@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FieldValue } from '../../contract/messages.ts';
 import { streamCsv } from '../../foreign-table/parse-csv.ts';
+import { isDecimalNumber } from '../../lib/decimal-number.ts';
 import { errorMessage, InputError } from '../../lib/errors.ts';
 import { parseInstant, type UtcMs } from '../../lib/time.ts';
 
@@ -101,9 +102,7 @@ function readingOf(path: string, record: Record<string, string>, line: number): 
 /** Converts plain decimal numbers. Other text stays text, and the roll-up judges it. */
 function fieldValue(text: string): FieldValue {
   if (text === '') return null;
-  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text))
-    ? Number(text)
-    : text;
+  return isDecimalNumber(text) && Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
 /** The error for an invalid time. */

@@ -28,7 +28,7 @@ export async function listDevices(
   const lake = await openCommandLake(config, { clock: systemClock });
   try {
     const listed: ListedDevice[] = [];
-    const generations = await Promise.all(workgroups.map(({ id }) => lake.current(id)));
+    const generations = await Promise.all(workgroups.map(({ id }) => lake.newestGeneration(id)));
     if (generations.every((generation) => generation === undefined)) {
       throw new TransientError(
         'NothingPublished',

@@ -1,7 +1,16 @@
+/** The members of the body of an error that the page uses. */
+interface ServiceError {
+  error?: string;
+  message?: string;
+  nearestDays?: { before: string | null; after: string | null };
+}
+
 /** Why there is no answer, in the words that the page shows. */
 export interface Failure {
   kind: 'signed-out' | 'forbidden' | 'not-found' | 'refused' | 'busy' | 'unreachable';
   message: string;
+  /** The days with energy before and after a day that has none. */
+  nearestDays?: ServiceError['nearestDays'];
 }
 
 export class RequestError extends Error {
@@ -60,7 +69,7 @@ export async function askService<Answer>(
 }
 
 async function failureOf(response: Response): Promise<Failure> {
-  const { error, message = '' } = await readError(response);
+  const { error, message = '', nearestDays } = await readError(response);
   const words = sentence(message) || `The service answered with status ${response.status}.`;
   switch (response.status) {
     case 401:
@@ -74,7 +83,7 @@ async function failureOf(response: Response): Promise<Failure> {
     case 403:
       return { kind: 'forbidden', message: words };
     case 404:
-      return { kind: 'not-found', message: words };
+      return { kind: 'not-found', message: words, ...(nearestDays && { nearestDays }) };
     case 429:
     case 502:
     case 503:
@@ -85,7 +94,7 @@ async function failureOf(response: Response): Promise<Failure> {
   }
 }
 
-async function readError(response: Response): Promise<{ error?: string; message?: string }> {
+async function readError(response: Response): Promise<ServiceError> {
   try {
     const body: unknown = await response.json();
     return typeof body === 'object' && body !== null ? body : {};

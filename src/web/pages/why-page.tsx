@@ -1,6 +1,7 @@
 import { useContext, useEffect } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { DailyEnergy, DayDetails, DayOfSeries, DeviceStatuses, Explained } from '../facts/answers.ts';
+import type { Failure } from '../facts/ask-service.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { deviceName, seriesOf, splitSeries } from '../facts/series.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
@@ -102,7 +103,7 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
         />
       )}
       {explained.failure?.kind === 'not-found' && !explained.answer ? (
-        <NotFound device={device!} day={day} message={explained.failure.message} />
+        <NotFound device={device!} day={day} failure={explained.failure} />
       ) : device === undefined ? (
         statuses.failure ? (
           <Failed failure={statuses.failure} onRetry={statuses.refresh} />
@@ -118,13 +119,13 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
   );
 }
 
-function NotFound({ device, day, message }: { device: string; day: string; message: string }) {
+function NotFound({ device, day, failure }: { device: string; day: string; failure: Failure }) {
   const { workgroup } = useContext(PageWorkContext);
-  // The message names the nearest days with energy.
-  const near = [...new Set(message.match(/\d{4}-\d\d-\d\d/g) ?? [])].filter((one) => one !== day);
+  const { before = null, after = null } = failure.nearestDays ?? {};
+  const near = [before, after].filter((one) => one !== null);
   return (
     <Empty title={`No energy on ${longDay(day)}`}>
-      <p>{message}</p>
+      <p>{failure.message}</p>
       <p class="links">
         {near.map((one) => (
           <a key={one} class="chip" href={linkTo(workgroup.id, 'why', { device, day: one })}>
