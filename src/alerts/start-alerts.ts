@@ -1,6 +1,6 @@
 import { channelsOf } from '../config/alert-settings.ts';
 import type { Workgroups } from '../config/workgroups.ts';
-import { TransientError } from '../lib/errors.ts';
+import { InputError, TransientError } from '../lib/errors.ts';
 import { type Repeating, repeat } from '../lib/repeat.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { type AlertRequest, changeByHand } from './change-by-hand.ts';
@@ -85,7 +85,7 @@ export function startAlerts(options: AlertsOptions): Alerts {
   function watchOf(workgroupId: string): WorkgroupWatch {
     const found = watches.get(workgroupId)?.watch;
     if (found) return found;
-    throw new TransientError('NoAlerts', 'no channel of "alerts" receives the alerts of this workgroup');
+    throw new TransientError('NoAlerts', 'the alerts of this workgroup are not watched yet');
   }
 
   return {
@@ -95,6 +95,13 @@ export function startAlerts(options: AlertsOptions): Alerts {
       return listAlerts(state, { page, channels: ownChannels(workgroupId), nowMs: clock.now() });
     },
     async change(workgroupId, request) {
+      if (!covers(workgroupId))
+        throw new InputError('the request', [
+          {
+            path: 'alerts',
+            message: 'no channel of the configuration receives the alerts of this workgroup',
+          },
+        ]);
       const state = await watchOf(workgroupId).change(changeByHand(request, clock.now()));
       return listAlerts(state, { page: {}, channels: ownChannels(workgroupId), nowMs: clock.now() });
     },

@@ -17,9 +17,14 @@ const ROWS_MAX = 1_048_576;
 /**
  * The sheets of an XLSX workbook (ECMA-376). Numbers keep the digits of the file, with a point. Cells with the format of a date become
  * `2026-11-20 13:05:00`, without a zone. Formulas have the value that was stored last.
+ * @param max the most cells of a sheet, with those that are empty, and the most characters of all of them. A small file can have very many, and its
+ *   cells can share one long text
  * @throws ZipError if the archive has no workbook
  */
-export function openWorkbook(archive: ZipArchive): WorkbookSheet[] {
+export function openWorkbook(
+  archive: ZipArchive,
+  max: { cells: number; characters: number },
+): WorkbookSheet[] {
   const workbook = partOf(archive, 'xl/workbook.xml');
   if (workbook === undefined) throw new ZipError('is not a workbook: it has no xl/workbook.xml');
   const relations = partOf(archive, 'xl/_rels/workbook.xml.rels') ?? '';
@@ -42,13 +47,15 @@ export function openWorkbook(archive: ZipArchive): WorkbookSheet[] {
       const xml = partOf(archive, path);
       if (xml === undefined) throw new ZipError(`is damaged: it has no ${path}`);
       shared ??= { texts: sharedTexts(archive), dates: dateStyles(archive) };
+      const context = { ...shared, is1904, left: { ...max } };
       let row = 0;
       for (const { tag: rowTag, inner } of elementsOf(xml, 'row')) {
         // Empty rows are not in the file. The number of a row is that of its line in messages.
         const number = Math.min(ROWS_MAX, Number(attributeOf(rowTag, 'r') ?? row + 1));
         for (; row + 1 < number; row++) yield [];
         row += 1;
-        yield cellsOf(inner, { ...shared, is1904 });
+        if (row > ROWS_MAX) throw new ZipError(`has more than ${ROWS_MAX.toLocaleString('en')} rows`);
+        yield cellsOf(inner, context);
       }
     },
   }));
@@ -97,15 +104,26 @@ interface CellContext {
   texts: readonly string[];
   dates: readonly boolean[];
   is1904: boolean;
+  /** How much may still be read. */
+  left: { cells: number; characters: number };
 }
 
 function cellsOf(row: string, context: CellContext): string[] {
   const cells: string[] = [];
+  let next = 0;
   for (const { tag, inner } of elementsOf(row, 'c')) {
-    const at = columnOf(attributeOf(tag, 'r')) ?? cells.length;
+    context.left.cells -= 1;
+    const at = columnOf(attributeOf(tag, 'r')) ?? next;
     if (at >= COLUMNS_MAX) continue;
+    next = at + 1;
+    const text = cellText(tag, inner, context);
+    context.left.characters -= text.length;
+    if (Math.min(context.left.cells, context.left.characters) < 0)
+      throw new ZipError('has too many cells, or texts that are too long; save the rows you need as CSV');
+    // Cells that have only a format are often far to the right.
+    if (text === '') continue;
     while (cells.length < at) cells.push('');
-    cells[at] = cellText(tag, inner, context);
+    cells[at] = text;
   }
   return cells;
 }

@@ -29,7 +29,10 @@ export interface ReadWorkbook {
  * @throws ZipError if it is no workbook, is too large, or has no such sheet
  */
 export async function readWorkbook(path: string, sheet: string | undefined): Promise<ReadWorkbook> {
-  const sheets = openWorkbook(openZip(await readBytes(path), WORKBOOK_UNPACKED_BYTES_MAX));
+  const sheets = openWorkbook(openZip(await readBytes(path), WORKBOOK_UNPACKED_BYTES_MAX), {
+    cells: WORKBOOK_CELLS_MAX,
+    characters: WORKBOOK_UNPACKED_BYTES_MAX,
+  });
   return { ...chooseSheet(sheets, sheet), names: sheets.map(({ name }) => name) };
 }
 
@@ -94,6 +97,12 @@ function widthOf(sheet: WorkbookSheet): number {
 
 /** A cell in one line. Headings of sheets often have several. */
 function csvCell(text: string): string {
-  const flat = text.replace(/\s*[\r\n]+\s*/g, ' ');
+  // A pattern of spaces around the line ends would square the time.
+  const flat = /[\r\n]/.test(text)
+    ? text
+        .split(/[\r\n]+/)
+        .map((line) => line.trim())
+        .join(' ')
+    : text;
   return /[",;\t|]/.test(flat) ? `"${flat.replaceAll('"', '""')}"` : flat;
 }

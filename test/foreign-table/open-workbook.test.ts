@@ -5,7 +5,8 @@ import { openZip } from '../../src/foreign-table/read-zip.ts';
 import { workbookOf, zipFiles } from './zip-files.ts';
 
 const BYTES_MAX = 10_000_000;
-const open = (archive: Buffer) => openWorkbook(openZip(archive, BYTES_MAX));
+const open = (archive: Buffer) =>
+  openWorkbook(openZip(archive, BYTES_MAX), { cells: 1_000, characters: BYTES_MAX });
 const rowsOf = (archive: Buffer, sheet = 0) => [...open(archive)[sheet]!.rows()];
 
 test('cells have their texts, numbers and dates', () => {
@@ -89,4 +90,17 @@ test.each([
   // Squared it takes minutes, which is longer than a test may take.
   const [row] = rowsOf(workbookOf({ Data: `<row><c t="inlineStr"><is><t>${inner}</t></is></c></row>` }));
   expect(row).toEqual([inner]);
+});
+
+test('a small file cannot have any number of cells, rows or characters', () => {
+  const tooMany = 'has too many cells, or texts that are too long; save the rows you need as CSV';
+  expect(() => rowsOf(workbookOf({ Data: '<row><c r="XFD1"/></row>'.repeat(1_001) }))).toThrow(tooMany);
+  const long = { Data: '<row><c t="s"><v>0</v></c></row>'.repeat(11) };
+  const texts = { 'xl/sharedStrings.xml': `<sst><si><t>${'a'.repeat(1_000_000)}</t></si></sst>` };
+  expect(() => rowsOf(workbookOf(long, texts))).toThrow(tooMany);
+  expect(() => rowsOf(workbookOf({ Data: '<row/>'.repeat(1_048_577) }))).toThrow(
+    'has more than 1,048,576 rows',
+  );
+  // Cells that have only a format take no space.
+  expect(rowsOf(workbookOf({ Data: '<row><c><v>1</v></c><c r="XFD1" s="1"/></row>' }))).toEqual([['1']]);
 });

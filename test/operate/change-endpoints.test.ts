@@ -195,3 +195,21 @@ test('an import is listed with its rejected rows, and an export is run by hand o
   expect(runs.map((line) => cell(line, 'state'))).toEqual(['delivered', 'delivered']);
   expect(runs.map((line) => cell(line, 'file_rows'))).toEqual(['1', '1']);
 });
+
+test('alerts that no channel receives are neither snoozed nor seen, and the answer says why', async () => {
+  const at = shared.of('filled');
+  for (const [path, body] of [
+    ['alerts/snooze', { condition: 'gap', minutes: 5 }],
+    ['alerts/seen', { condition: 'gap' }],
+  ] as const)
+    expect([path, await at.ask('POST', path, { body })]).toMatchObject([
+      path,
+      {
+        status: 400,
+        body: {
+          parameter: 'alerts',
+          message: 'alerts: no channel of the configuration receives the alerts of this workgroup',
+        },
+      },
+    ]);
+});
