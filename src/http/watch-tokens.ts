@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Access } from '../access/access.ts';
 import type { Grant } from '../access/grant.ts';
 import { RefusedToken } from '../access/refused-token.ts';
+import { StreamError } from '../contract/stream-errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { withdrawAnswer } from './withdraw-answer.ts';
 
@@ -11,7 +13,7 @@ const LOOK_EVERY_MS = SECOND_MS;
 
 /**
  * Checks the tokens of requests again. If a token is not valid any more, its request is refused after its body, its answer is refused before the first
- * byte, and a body or an answer in transfer is cut off.
+ * byte, also if the request did something, and a body or an answer in transfer is cut off.
  */
 export function watchTokens(app: FastifyInstance, { recheck }: Pick<Access, 'recheck'>): void {
   /** Requests that are not answered completely, by their tokens. */
@@ -30,19 +32,19 @@ export function watchTokens(app: FastifyInstance, { recheck }: Pick<Access, 'rec
     if (authentication?.kind === 'granted' && !isRead(method)) recheck(authentication.grant);
   });
   app.addHook('onSend', async ({ authentication, method }, reply, payload) => {
-    if (authentication?.kind !== 'granted' || !isRead(method) || reply.statusCode >= 400) return;
+    if (authentication?.kind !== 'granted' || reply.statusCode >= 400) return;
     try {
       recheck(authentication.grant);
     } catch (error) {
       withdrawAnswer(reply, payload);
-      throw error;
+      throw isRead(method) || !(error instanceof RefusedToken) ? error : perhapsDone();
     }
   });
 
   const timer = setInterval(() => {
     for (const [grant, answers] of open)
       if (isRefused(grant))
-        for (const { req, headersSent } of answers) if (headersSent || !req.complete) req.socket.destroy();
+        for (const { req, headersSent } of answers) if (headersSent || !req.complete) cutOff(req.socket);
   }, LOOK_EVERY_MS);
   timer.unref();
   app.addHook('onClose', async () => clearInterval(timer));
@@ -55,6 +57,19 @@ export function watchTokens(app: FastifyInstance, { recheck }: Pick<Access, 'rec
       return error instanceof RefusedToken;
     }
   }
+}
+
+/** Also throws away what the system has not sent yet. A request of this process itself has no connection; its answer goes to another one, which is watched. */
+function cutOff(socket: unknown): void {
+  if (socket instanceof Socket) socket.resetAndDestroy();
+}
+
+/** The refusal of the answer to a request that did something. */
+function perhapsDone(): StreamError {
+  return new StreamError(
+    'InvalidToken',
+    'the token is not valid any more; what was asked for may have been done',
+  );
 }
 
 function isRead(method: string): boolean {

@@ -116,6 +116,48 @@ describe('after a token was revoked', () => {
     expect(sending.received()).toBe('');
   });
 
+  test('what the system has not sent yet is thrown away, and the connection is reset', async () => {
+    const app = setUp();
+    app.get('/large', (_request, reply) => reply.send(Readable.from(endless())));
+    const { tokenId, head } = await issue();
+    const reading = await open(app);
+    let failure: Error | undefined;
+    reading.socket.once('error', (error) => {
+      failure = error;
+    });
+    reading.socket.write(`GET /large HTTP/1.1\r\n${head}\r\n`);
+    await until('the answer begins', () => reading.received() !== '');
+    reading.socket.pause();
+    const connections = () => new Promise((done) => app.server.getConnections((_, count) => done(count)));
+    access.revoke(tokenId);
+    await until('it is cut off', async () => (await connections()) === 0);
+    reading.socket.resume();
+    await until('the caller learns it', () => reading.socket.closed);
+    expect(failure).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  test('a request of the process itself needs no connection to be cut off', async () => {
+    const app = setUp();
+    const answer = Promise.withResolvers<string>();
+    app.get('/slow', () => answer.promise);
+    app.get('/endless', (_request, reply) => {
+      const source = new Readable({ read() {} });
+      source.push('begin');
+      reply.send(source);
+    });
+    const { tokenId, head } = await issue();
+    const authorization = /Bearer .+(?=\r\n)/.exec(head)![0];
+    const slow = app.inject({ url: '/slow', headers: { authorization } });
+    const reading = await open(app);
+    reading.socket.write(`GET /endless HTTP/1.1\r\n${head}\r\n`);
+    await until('the answer begins', () => reading.received().includes('begin'));
+    access.revoke(tokenId);
+    // The same look at all tokens sees both.
+    await until('the connection is cut off', () => reading.socket.closed);
+    answer.resolve('secret');
+    expect((await slow).statusCode).toBe(401);
+  });
+
   test('a body that is complete is not used, and an answer that is ready is not sent', async () => {
     const app = setUp();
     let used = 0;
@@ -125,6 +167,23 @@ describe('after a token was revoked', () => {
     const authorization = /Bearer .+(?=\r\n)/.exec(head)![0];
     const put = await app.inject({ method: 'PUT', url: '/body', payload: {}, headers: { authorization } });
     expect([put.statusCode, put.json().error, used]).toEqual([401, 'InvalidToken', 0]);
+
+    const third = await issue();
+    const doer = setUp();
+    doer.put('/body', async () => {
+      access.revoke(third.tokenId);
+      return 'secret';
+    });
+    const done = await doer.inject({
+      method: 'PUT',
+      url: '/body',
+      payload: {},
+      headers: { authorization: /Bearer .+(?=\r\n)/.exec(third.head)![0] },
+    });
+    expect([done.statusCode, done.json().message]).toEqual([
+      401,
+      'the token is not valid any more; what was asked for may have been done',
+    ]);
 
     const other = await issue();
     const reader = setUp();
