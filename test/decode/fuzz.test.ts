@@ -176,7 +176,6 @@ describe('broken bytes', () => {
     for (const pattern of patterns) {
       const bytes = Buffer.alloc(length, Buffer.from(pattern, 'hex'));
       const listed = Buffer.concat([Buffer.from('9f', 'hex'), bytes, Buffer.from('ff', 'hex')]);
-      const started = process.threadCpuUsage();
       const before = process.memoryUsage();
       for (const attempt of [bytes, listed]) {
         outcome(() => decodeCbor(attempt, { plainTags: true }));
@@ -186,8 +185,6 @@ describe('broken bytes', () => {
       const grown = after.heapUsed + after.external - before.heapUsed - before.external;
       // 36 to 41 times, with what the collector has not freed yet.
       expect(grown, pattern).toBeLessThan(64 * length);
-      const { user, system } = process.threadCpuUsage(started);
-      expect((user + system) / 1_000, pattern).toBeLessThan(5_000);
     }
   });
 });
