@@ -48,10 +48,20 @@ function typedCell(column: ColumnName): string {
 /** Local times have no Z. */
 const localTime = (column: ColumnName) => `strftime(${column}, '%Y-%m-%dT%H:%M:%S')`;
 
+/** What a spreadsheet reads as the beginning of a formula. The wide characters are those of Japanese keyboards. */
+const FORMULA = '=+@＝＋＠－-';
+/** Where a spreadsheet begins a new cell, also inside of quotes: many take semicolons and not commas between cells. */
+const cellEnds = [';', '\t', '\r', '\n'];
+
 /** Puts an apostrophe before text that a spreadsheet would read as a formula. Lists become text. */
 function csvCell(column: ColumnName): string {
-  const guarded = (text: string) =>
-    `CASE WHEN regexp_matches(${text}, '^[=+@\\t\\r\\n-]') THEN '''' || ${text} ELSE ${text} END`;
+  const guarded = (text: string) => {
+    // Few texts have one of them, and looking for them takes less time than a pattern.
+    const mayEnd = cellEnds.map((end) => `contains(${text}, chr(${end.charCodeAt(0)}))`).join(' OR ');
+    const inside = `regexp_replace(${text}, '([;\\t\\r\\n])([${FORMULA}])', '\\1''\\2', 'g')`;
+    const whole = `regexp_replace(${inside}, '^([\\t\\r\\n${FORMULA}])', '''\\1')`;
+    return `CASE WHEN regexp_matches(${text}, '^[${FORMULA}]') OR ${mayEnd} THEN ${whole} ELSE ${text} END`;
+  };
   switch (columnType(column).sql) {
     case 'VARCHAR':
       return guarded(column);
