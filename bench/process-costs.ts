@@ -7,21 +7,34 @@ export interface ProcessMemory {
   anonymous: number;
   /** The part that is files: programs, libraries and the log of the stream. */
   files: number;
+  /** The part of these files that is the log of the stream. The kernel takes such pages back when something else needs memory. */
+  log: number;
   /** The resident memory, but pages that several processes share count only in part. */
   proportional: number;
 }
 
 export function processMemory(processId: number): ProcessMemory {
-  const sum: ProcessMemory = { resident: 0, anonymous: 0, files: 0, proportional: 0 };
+  const sum: ProcessMemory = { resident: 0, anonymous: 0, files: 0, log: 0, proportional: 0 };
   for (const id of [processId, ...childrenOf(processId)]) {
     if (!existsSync(`/proc/${id}/smaps_rollup`)) continue;
     const status = readFileSync(`/proc/${id}/status`, 'utf8');
     sum.resident += megabytes(status, 'VmRSS');
     sum.anonymous += megabytes(status, 'RssAnon');
     sum.files += megabytes(status, 'RssFile');
+    sum.log += mappedMegabytes(readFileSync(`/proc/${id}/smaps`, 'utf8'), /\/data\.mdb$/);
     sum.proportional += megabytes(readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'), 'Pss');
   }
   return sum;
+}
+
+/** The resident part of the files whose paths match. @param smaps the text of `/proc/<id>/smaps` */
+function mappedMegabytes(smaps: string, path: RegExp): number {
+  let kilobytes = 0;
+  let isCounted = false;
+  for (const line of smaps.split('\n'))
+    if (/^[0-9a-f]+-[0-9a-f]+ /.test(line)) isCounted = path.test(line);
+    else if (isCounted && line.startsWith('Rss:')) kilobytes += Number(/\d+/.exec(line));
+  return Math.round(kilobytes / 1_024);
 }
 
 function childrenOf(processId: number): number[] {

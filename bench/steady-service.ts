@@ -135,7 +135,7 @@ async function measure(service: ServiceProcess, seconds: number, print: (line: s
       statSync(join(config.dataDir, 'warehouse', 'bench.duckdb.wal'), { throwIfNoEntry: false })?.size ?? 0;
     const cpuShare = (100 * (cpuSeconds(processId) - cpuBefore)) / second;
     print(
-      `${String(second).padStart(5)} s  resident ${memory.resident} MB (anonymous ${memory.anonymous}, files ${memory.files}; ${memory.proportional} without the share of other processes)  ${cpuShare.toFixed(1)} % of a core  ${entries} entries in the lake  write-ahead log ${Math.round(walBytes / 1_024)} kB  load ${loadOfMachine()}`,
+      `${String(second).padStart(5)} s  resident ${memory.resident} MB (anonymous ${memory.anonymous}, files ${memory.files}, of these the log ${memory.log}; ${memory.proportional} without the share of other processes)  ${cpuShare.toFixed(1)} % of a core  ${entries} entries in the lake  write-ahead log ${Math.round(walBytes / 1_024)} kB  load ${loadOfMachine()}`,
     );
   }
   return { samples, cpuShare: (cpuSeconds(processId) - cpuBefore) / seconds };

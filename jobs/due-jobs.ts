@@ -18,7 +18,7 @@ export interface DueJobs {
 export interface DueJobsOptions {
   openQueue(): Promise<JobQueue>;
   /**
-   * True if the queue is open only around the time of a job. The embedded queue needs a process with 250 MB of memory and a second of CPU time to open, and
+   * True if the queue is open only around the time of a job. The embedded queue needs a process with 270 MB of memory and 1.5 s of CPU time to open, and
    * keeps nothing that is not set up again.
    */
   isOpenedLate: boolean;

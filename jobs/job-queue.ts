@@ -41,10 +41,7 @@ export interface QueueStore<Backend extends IQueueBackend, Connection> {
 }
 
 /** Job data contain only ids: no readings and no secrets. */
-const jobSchema = z.discriminatedUnion('stage', [
-  z.strictObject({ stage: z.literal('export'), workgroupId: z.string() }),
-  z.strictObject({ stage: z.literal('maintain'), timeZone: z.string() }),
-]);
+const jobSchema = z.strictObject({ stage: z.literal('export'), workgroupId: z.string() });
 
 const QUEUE_NAME = 'due';
 /** Finished jobs are kept briefly for a person. Nothing reads them. */

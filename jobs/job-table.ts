@@ -1,6 +1,6 @@
 import type { Config, WorkgroupConfig } from '../src/config/config.ts';
 import { parseCron } from '../src/lib/cron.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import type { JobSchedule, StageDefinition, StageName, StagePace } from './stages.ts';
 
 /** Stages that are asked run this often without being asked, because news can be lost and time alone changes some results. */
@@ -85,37 +85,21 @@ export function pacesOf(
 }
 
 /**
- * The jobs that are due at a time of day: each export by its own pattern, and the change of the day in each time zone. They wake workgroups that
- * hibernate. The ledger of the exports decides what is to be done, so a missed or repeated job changes nothing.
+ * The jobs that are due at a time of day: each export by its own pattern. They wake workgroups that hibernate. The ledger of the exports decides what is
+ * to be done, so a missed or repeated job changes nothing. The change of the day is no job: a worker sees it when it looks at what hibernates.
  */
 export function jobSchedules({
   workgroups,
-  pipeline,
   exports,
 }: {
   workgroups: readonly Pick<WorkgroupConfig, 'id' | 'timezone'>[];
-} & Pick<Config, 'pipeline' | 'exports'>): JobSchedule[] {
-  const zones = new Set(workgroups.map(({ timezone }) => timezone));
-  return [
-    ...[...zones].map((timeZone) => ({
-      key: `maintain:${timeZone}`,
-      pattern: dayChangePattern(pipeline.closeAfter),
-      timeZone,
-      job: { stage: 'maintain' as const, timeZone },
-    })),
-    ...exports.flatMap(({ id, workgroup: workgroupId, schedule, timezone }) => {
-      const workgroup = workgroups.find((one) => one.id === workgroupId);
-      const pattern = parseCron(schedule ?? '');
-      if (workgroup === undefined || typeof pattern === 'string') return [];
-      const job = { stage: 'export' as const, workgroupId };
-      const timeZone = timezone ?? workgroup.timezone;
-      return [{ key: `export:${workgroupId}:${id}`, pattern: pattern.plain, timeZone, job }];
-    }),
-  ];
-}
-
-/** A few minutes after midnight, and after the time of day at which days become final. */
-function dayChangePattern(closeAfterMs: number): string {
-  const closingHour = Math.ceil((closeAfterMs % DAY_MS) / HOUR_MS) % 24;
-  return closingHour === 0 ? '5 0 * * *' : `5 0,${closingHour} * * *`;
+} & Pick<Config, 'exports'>): JobSchedule[] {
+  return exports.flatMap(({ id, workgroup: workgroupId, schedule, timezone }) => {
+    const workgroup = workgroups.find((one) => one.id === workgroupId);
+    const pattern = parseCron(schedule ?? '');
+    if (workgroup === undefined || typeof pattern === 'string') return [];
+    const job = { stage: 'export' as const, workgroupId };
+    const timeZone = timezone ?? workgroup.timezone;
+    return [{ key: `export:${workgroupId}:${id}`, pattern: pattern.plain, timeZone, job }];
+  });
 }

@@ -17,7 +17,7 @@ export interface EmbeddedQueue extends JobQueue {
 }
 
 /** Without the optimizing compiler the peak of memory is a third: it would compile all of PostgreSQL for a few statements. */
-const NODE_OPTIONS = ['--liftoff-only', '--max-semi-space-size=1'];
+const NODE_OPTIONS = ['--liftoff-only', '--max-semi-space-size=1', '--expose-gc'];
 const CLOSE_MS = 3 * SECOND_MS;
 
 /**

@@ -54,7 +54,7 @@ export interface StagePace {
 
 /** A time of day at which a job is due. */
 export interface JobSchedule {
-  /** `export:<workgroup>:<export>`, or `maintain:<time zone>` for all workgroups of the zone. */
+  /** `export:<workgroup>:<export>`. */
   key: string;
   /** A cron pattern. */
   pattern: string;
@@ -64,7 +64,7 @@ export interface JobSchedule {
 }
 
 /** A job says that something is due. The worker that owns the shard does it. */
-export type Job =
-  | { stage: 'export'; workgroupId: string }
-  /** The day has changed for the workgroups of a time zone. */
-  | { stage: 'maintain'; timeZone: string };
+export interface Job {
+  stage: 'export';
+  workgroupId: string;
+}

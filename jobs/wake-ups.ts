@@ -3,21 +3,19 @@ import type { Logger } from '../src/lib/logger.ts';
 import { assessShards } from './assess-shards.ts';
 import type { OwnedShards } from './owned-shards.ts';
 import type { ShardDemand } from './shard-demand.ts';
-import type { Job, StageName } from './stages.ts';
-import type { ClosedShardState, WorkerDependencies } from './worker-dependencies.ts';
+import type { StageName } from './stages.ts';
+import type { WorkerDependencies } from './worker-dependencies.ts';
 
-/** The reasons to open a closed shard: news of its stream, a job that is due, or a look that finds something to do. */
+/** The reasons to open a closed shard: news of its stream, an export that is due, or a look that finds something to do. */
 export interface WakeUps {
   /** The stream of a workgroup has new messages. */
   noteNews(workgroupId: string): void;
   /** A stage is due. It runs at once if the shard is open here, otherwise as soon as it is. */
-  noteDue(workgroupId: string, job: Job): void;
+  noteDue(workgroupId: string, stage: StageName): void;
   /** The stages that were due before the shard was open. They are returned once. */
   takeDue(workgroupId: string): readonly StageName[];
-  /** Asks for the shards of these workgroups that have something to do. News can be lost, so the worker looks regularly. */
+  /** Asks for the shards of these workgroups that have something to do. News can be lost, and days change, so the worker looks regularly. */
   lookAt(workgroupIds: readonly string[]): Promise<void>;
-  /** The states of these workgroups, without those that are open or wanted. */
-  assessClosed(workgroupIds: readonly string[]): Promise<Map<string, ClosedShardState>>;
 }
 
 export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'assess'> {
@@ -42,14 +40,22 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
   /** News and jobs reach the other worker, too. */
   const isElsewhere = (workgroupId: string) => !ownedShards.has(workgroupId) && isAwake(workgroupId);
 
-  function assessClosed(workgroupIds: readonly string[]): Promise<Map<string, ClosedShardState>> {
-    const closed = workgroupIds.filter((id) => !ownedShards.has(id) && !isAwake(id) && !demand.isWanted(id));
-    return assessShards(closed, options);
+  function noteDue(workgroupId: string, stage: StageName): void {
+    const shard = ownedShards.find(workgroupId);
+    if (shard) shard.noteDue(stage);
+    else if (isConfigured(workgroupId) && !isElsewhere(workgroupId)) {
+      due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
+      demand.want(workgroupId, true);
+    }
   }
 
   async function lookAt(workgroupIds: readonly string[]): Promise<void> {
-    for (const [workgroupId, state] of await assessClosed(workgroupIds))
+    const closed = workgroupIds.filter((id) => !ownedShards.has(id) && !isAwake(id) && !demand.isWanted(id));
+    for (const [workgroupId, state] of await assessShards(closed, options)) {
       if (state === 'behind') demand.want(workgroupId);
+      // The old data of a new day is deleted.
+      if (state === 'due') noteDue(workgroupId, 'maintain');
+    }
   }
 
   return {
@@ -66,20 +72,12 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
       else if (room === 'below-share') void lookAt([workgroupId]);
       else setTimeout(() => void lookAt([workgroupId]), LET_OTHERS_MS).unref();
     },
-    noteDue(workgroupId, { stage }) {
-      const shard = ownedShards.find(workgroupId);
-      if (shard) shard.noteDue(stage);
-      else if (isConfigured(workgroupId) && !isElsewhere(workgroupId)) {
-        due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
-        demand.want(workgroupId, true);
-      }
-    },
+    noteDue,
     takeDue(workgroupId) {
       const stages = [...(due.get(workgroupId) ?? [])];
       due.delete(workgroupId);
       return stages;
     },
     lookAt,
-    assessClosed,
   };
 }

@@ -1,10 +1,10 @@
 import type { StageRun, Stages } from './stages.ts';
 
 /**
- * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `idle`: it has nothing to do.
- * `new`: it has no message and no warehouse. It stays closed, also for jobs.
+ * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed cleanly. `due`: another day has
+ * begun or is final, so it must be opened for a moment. `idle`: it has nothing to do. `new`: it has no message and no warehouse.
  */
-export type ClosedShardState = 'behind' | 'idle' | 'new';
+export type ClosedShardState = 'behind' | 'due' | 'idle' | 'new';
 
 /** What the stages work on. */
 export interface WorkerDependencies {

@@ -195,21 +195,15 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const schedules = () => {
     const all = workgroups.list();
     const exports = all.flatMap(({ id }) => workgroups.exportsOf(id));
-    return jobSchedules({ workgroups: all, pipeline, exports });
+    return jobSchedules({ workgroups: all, exports });
   };
 
   async function handle(job: Job): Promise<JobOutcome> {
-    if (job.stage === 'maintain') {
-      const ids = workgroups.list().flatMap(({ id, timezone }) => (timezone === job.timeZone ? [id] : []));
-      const states = await wakeUps.assessClosed(ids);
-      for (const id of ids) if (states.get(id) !== 'new') wakeUps.noteDue(id, job);
-      return 'here';
-    }
-    const { workgroupId } = job;
+    const { workgroupId, stage } = job;
     const owner = ownedShards.has(workgroupId) ? workerId : await leases.ownerOf(workgroupId);
     if (owner !== undefined && owner !== workerId && (await channel.tell(owner, JSON.stringify(job))))
       return 'elsewhere';
-    wakeUps.noteDue(workgroupId, job);
+    wakeUps.noteDue(workgroupId, stage);
     return 'here';
   }
 
@@ -249,7 +243,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const message = parseHandoverMessage(told);
     if (message) handovers.onMessage(message);
     const job = told as Job;
-    if (job.stage === 'export') wakeUps.noteDue(job.workgroupId, job);
+    if (job.stage === 'export') wakeUps.noteDue(job.workgroupId, job.stage);
   });
   backend.onRecovered(() => {
     // The store may have lost the leases. Owners get time to renew them before others take shards.

@@ -1,14 +1,20 @@
 import { compiledFolder } from './compiled-folder.ts';
 
 const SERVICES: ReadonlySet<string> = new Set(['up', 'stream', 'worker', 'report', 'demo']);
-/** With one for each thread, a service had 50 MB more after an hour. */
-const ARENAS_MAX = '2';
+/**
+ * How a service uses glibc's allocator. With an arena for each thread, which is the default, a service had 50 MB more after an hour. The planning of statements allocates many small pieces:
+ * if each thread keeps 200 of each size instead of 7, a busy workgroup takes a tenth less of the CPU.
+ */
+export const allocatorSettings = {
+  MALLOC_ARENA_MAX: '2',
+  GLIBC_TUNABLES: 'glibc.malloc.tcache_count=200',
+} as const;
 
 /**
- * Starts the program again in this same process with a bound for glibc's allocator, if the command runs for long. By default glibc gives each thread an arena of its own. DuckDB allocates
- * on one thread and frees on another, so the arenas keep memory that nobody uses, and a service grows for hours. The bound can only be set before a process starts.
+ * Starts the program again in this same process with settings of glibc's allocator, if the command runs for long. By default glibc gives each thread an arena of its own. DuckDB allocates
+ * on one thread and frees on another, so the arenas keep memory that nobody uses, and a service grows for hours. They can only be set before a process starts.
  * Node keeps the compiled code of such a command, which saves a third of the CPU time of its next start. `NODE_COMPILE_CACHE` names another folder.
- * Does nothing if `MALLOC_ARENA_MAX` is set, outside Linux, or if a parent process talks to this one.
+ * `GLIBC_TUNABLES` of the environment is kept as it is. Does nothing if `MALLOC_ARENA_MAX` is set, outside Linux, or if a parent process talks to this one.
  */
 export function boundAllocator(args: readonly string[]): void {
   if (process.platform !== 'linux' || process.env.MALLOC_ARENA_MAX !== undefined) return;
@@ -16,8 +22,8 @@ export function boundAllocator(args: readonly string[]): void {
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const compiled = process.env.NODE_COMPILE_CACHE ?? compiledFolder(process.env.XDG_CACHE_HOME);
   process.execve(process.execPath, command, {
+    ...allocatorSettings,
     ...process.env,
-    MALLOC_ARENA_MAX: ARENAS_MAX,
     ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }),
   });
 }

@@ -21,39 +21,48 @@ export interface StreamEnd {
   next: bigint;
 }
 
-/** The note of a workgroup that has everything of its stream and nothing to do. */
-export function idleNoteOf(assignment: Assignment, end: StreamEnd, nowMs: UtcMs): IdleNote {
+/**
+ * The note of a workgroup that has everything of its stream and nothing to do.
+ * @param computedAtMs when its last roll-up began
+ */
+export function idleNoteOf(assignment: Assignment, end: StreamEnd, computedAtMs: UtcMs): IdleNote {
   return {
     logEpoch: end.epoch,
     nextOffset: String(end.next),
     settings: settingsHash(assignment),
-    closedAtMs: nowMs,
+    closedAtMs: computedAtMs,
   };
 }
 
 /**
- * True if a workgroup with this note has still nothing to do.
+ * The state of a workgroup with this note.
+ * - `idle`: it has still nothing to do
+ * - `due`: time alone has changed something: another day has begun, or another day is final
+ * - `behind`: there are newer messages, or the settings have changed
  * @param end the end of the stream; undefined if there is no stream yet
  */
-export function isStillIdle(
+export function stateByNote(
   note: IdleNote,
   assignment: Assignment,
   end: StreamEnd | undefined,
   nowMs: UtcMs,
-): boolean {
-  const { timezone } = assignment.workgroup;
-  const isSameDay = localDateOf(note.closedAtMs, timezone) === localDateOf(nowMs, timezone);
+): 'idle' | 'due' | 'behind' {
   const isAtEnd =
     end === undefined
       ? note.nextOffset === '0'
       : note.logEpoch === end.epoch && note.nextOffset === String(end.next);
-  return isSameDay && isAtEnd && note.settings === settingsHash(assignment);
+  if (!isAtEnd || note.settings !== settingsHash(assignment)) return 'behind';
+  const { workgroup, pipeline } = assignment;
+  /** The day of an instant, and the first day that is not final then. */
+  const daysAt = (ms: UtcMs) =>
+    [ms, ms - pipeline.closeAfter].map((one) => localDateOf(one, workgroup.timezone)).join();
+  return daysAt(note.closedAtMs) === daysAt(nowMs) ? 'idle' : 'due';
 }
 
-/** Writes the marker of a warehouse that was closed. */
-export function writeIdleMarker(assignment: Assignment, end: StreamEnd, nowMs: UtcMs): void {
+/** Writes the marker of a warehouse that was closed. @param computedAtMs as in `idleNoteOf` */
+export function writeIdleMarker(assignment: Assignment, end: StreamEnd, computedAtMs: UtcMs): void {
   const marker: IdleMarker = {
-    ...idleNoteOf(assignment, end, nowMs),
+    ...idleNoteOf(assignment, end, computedAtMs),
     warehouseBytes: bytesOf(assignment) ?? 0,
   };
   replaceFile(markerPath(assignment), JSON.stringify(marker));
@@ -70,7 +79,8 @@ export function removeIdleMarker(assignment: Assignment): void {
 /**
  * The state of a closed warehouse.
  * - `idle`: it has everything of the stream, and everything was computed and published
- * - `behind`: there are newer messages, it was not closed cleanly, or the settings or the day have changed
+ * - `due`: the same, until another day began or became final
+ * - `behind`: there are newer messages, it was not closed cleanly, or the settings have changed
  * - `new`: there is no warehouse, no lake and no message
  * @param end the end of the stream; undefined if there is no stream yet
  */
@@ -78,12 +88,12 @@ export function assessWarehouse(
   assignment: Assignment,
   end: (StreamEnd & { isEmpty: boolean }) | undefined,
   nowMs: UtcMs,
-): 'idle' | 'behind' | 'new' {
+): 'idle' | 'due' | 'behind' | 'new' {
   const bytes = bytesOf(assignment);
   if (bytes === undefined) return hasNothing(assignment, end) ? 'new' : 'behind';
   const marker = readMarker(assignment);
   if (!marker || marker.warehouseBytes !== bytes) return 'behind';
-  return isStillIdle(marker, assignment, end, nowMs) ? 'idle' : 'behind';
+  return stateByNote(marker, assignment, end, nowMs);
 }
 
 /** A lake without its warehouse is a fault, which opening reports. */

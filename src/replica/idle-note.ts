@@ -7,6 +7,7 @@ export const idleNoteSchema = z.object({
   nextOffset: z.string(),
   /** A hash of the settings with which everything was computed. */
   settings: z.string(),
+  /** When the last roll-up before the close began. What time alone changes since then is not computed. */
   closedAtMs: z.number(),
 });
 

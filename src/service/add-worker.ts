@@ -148,7 +148,14 @@ export async function addWorker(
     logger,
     clock,
     dependencies: {
-      stages: { ...stages, export: exporting.run },
+      stages: {
+        ...stages,
+        rollup(workgroupId, signal) {
+          hibernation.noteRollUp(workgroupId);
+          return stages.rollup(workgroupId, signal);
+        },
+        export: exporting.run,
+      },
       hasNews,
       onStageEnded: events.onStageEnded,
       ...(config.storage.s3 && {

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Clock } from '../lib/time.ts';
+import type { Clock, UtcMs } from '../lib/time.ts';
 import type { Assignment } from '../pipeline/assignment.ts';
 import { idleNoteOf, type StreamEnd } from '../pipeline/idle-marker.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -33,6 +33,8 @@ export interface HibernationOptions {
 export interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate' | 'onHibernated'> {
   /** To be called before the warehouse is opened. @throws as `IdleNotes.remove` does */
   beforeOpen(workgroupId: string): Promise<void>;
+  /** To be called when a roll-up begins. A day that begins later is not in what it computes. */
+  noteRollUp(workgroupId: string): void;
   /** The status of a workgroup that hibernates, also of one that did so before this process started. */
   statusOf(workgroupId: string): WorkgroupStatus | undefined;
 }
@@ -42,9 +44,14 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     options;
   /** What the workgroups that are about to be closed have of their streams. */
   const ends = new Map<string, StreamEnd>();
+  /** When the last roll-ups of the open workgroups began. */
+  const rolledUpAtMs = new Map<string, UtcMs>();
   const hibernated = new Map<string, WorkgroupStatus>();
 
   const isCovered = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId).length > 0;
+
+  /** A workgroup hibernates after a roll-up. */
+  const computedAtMs = (workgroupId: string) => rolledUpAtMs.get(workgroupId) ?? clock.now();
 
   async function isDone(workgroupId: string): Promise<boolean> {
     // A workgroup that hibernates is not judged, and a silent one is what people want to learn.
@@ -68,7 +75,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     try {
       if (config.storage.s3) {
         await stages.commit(workgroupId, new AbortController().signal, true);
-        const note = idleNoteOf(assignmentOf(workgroupId), ends.get(workgroupId)!, clock.now());
+        const note = idleNoteOf(assignmentOf(workgroupId), ends.get(workgroupId)!, computedAtMs(workgroupId));
         await pipeline.run(workgroupId, 'noteHibernation', note);
       } else await pipeline.run(workgroupId, 'snapshot', undefined);
       return true;
@@ -84,7 +91,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
       const end = await news?.headOf(workgroupId);
       const assessed = await idleNotes.assess(assignmentOf(workgroupId), end);
       const state = assessed === 'idle' && isCovered(workgroupId) ? 'behind' : assessed;
-      if (state === 'behind') return state;
+      if (state === 'behind' || state === 'due') return state;
       const written = state === 'idle' ? readStatus(config.dataDir, workgroupId) : undefined;
       if (!written && !status.of(workgroupId).isHibernated) status.note(workgroupId, { isHibernated: true });
       hibernated.set(workgroupId, written ?? status.of(workgroupId));
@@ -95,7 +102,8 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     async onHibernated(workgroupId) {
       const end = ends.get(workgroupId);
       ends.delete(workgroupId);
-      if (end) await idleNotes.write(assignmentOf(workgroupId), end);
+      if (end) await idleNotes.write(assignmentOf(workgroupId), end, computedAtMs(workgroupId));
+      rolledUpAtMs.delete(workgroupId);
       status.note(workgroupId, { isHibernated: true, troubles: [] });
       hibernated.set(workgroupId, status.of(workgroupId));
       // No later change writes it. Stages report a full disk.
@@ -103,8 +111,10 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     },
     async beforeOpen(workgroupId) {
       hibernated.delete(workgroupId);
+      rolledUpAtMs.delete(workgroupId);
       await idleNotes.remove(assignmentOf(workgroupId));
     },
+    noteRollUp: (workgroupId) => void rolledUpAtMs.set(workgroupId, clock.now()),
     statusOf: (workgroupId) => hibernated.get(workgroupId),
   };
 }

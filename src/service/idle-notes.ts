@@ -1,14 +1,14 @@
 import { errorMessage } from '../lib/errors.ts';
 import { tryParseJson } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type Clock, elapsedOf, HOUR_MS } from '../lib/time.ts';
+import { type Clock, elapsedOf, HOUR_MS, type UtcMs } from '../lib/time.ts';
 import type { Assignment } from '../pipeline/assignment.ts';
 import {
   assessWarehouse,
   idleNoteOf,
-  isStillIdle,
   removeIdleMarker,
   type StreamEnd,
+  stateByNote,
   writeIdleMarker,
 } from '../pipeline/idle-marker.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
@@ -25,8 +25,8 @@ export interface IdleNotes {
   assess(assignment: Assignment, end: (StreamEnd & { isEmpty: boolean }) | undefined): Promise<IdleState>;
   /** To be called before the warehouse is opened. @throws TransientError if the note may still be there */
   remove(assignment: Assignment): Promise<void>;
-  /** To be called after the warehouse was closed. `end` is what it has of the stream. */
-  write(assignment: Assignment, end: StreamEnd): Promise<void>;
+  /** To be called after the warehouse was closed. `end` is what it has of the stream, `computedAtMs` as in `idleNoteOf`. */
+  write(assignment: Assignment, end: StreamEnd, computedAtMs: UtcMs): Promise<void>;
 }
 
 /** Notes in files beside the warehouses, for processes that share a data folder. */
@@ -37,9 +37,9 @@ export function createLocalIdleNotes({
   return {
     assess: async (assignment, end) => assessWarehouse(assignment, end, clock.now()),
     remove: async (assignment) => removeIdleMarker(assignment),
-    async write(assignment, end) {
+    async write(assignment, end, computedAtMs) {
       try {
-        writeIdleMarker(assignment, end, clock.now());
+        writeIdleMarker(assignment, end, computedAtMs);
       } catch (error) {
         notWritten(logger, assignment, error);
       }
@@ -114,17 +114,17 @@ export function createSharedIdleNotes(options: SharedIdleNotesOptions): IdleNote
       // A log that has begun again without messages has nothing to read.
       const isUntouched = end === undefined || (end.isEmpty && end.epoch !== note.logEpoch);
       const reached = isUntouched ? { epoch: note.logEpoch, next: BigInt(note.nextOffset) } : end;
-      return isStillIdle(note, assignment, reached, clock.now()) ? 'idle' : 'behind';
+      return stateByNote(note, assignment, reached, clock.now());
     },
     async remove({ workgroup: { id } }) {
       own.delete(id);
       absentAtMs.delete(id);
       await redis?.run(REMOVE, [KEY], [id]);
     },
-    async write(assignment, end) {
+    async write(assignment, end, computedAtMs) {
       const { id } = assignment.workgroup;
       try {
-        await keep(id, idleNoteOf(assignment, end, clock.now()), { isNewest: true });
+        await keep(id, idleNoteOf(assignment, end, computedAtMs), { isNewest: true });
       } catch (error) {
         notWritten(logger, assignment, error);
       }

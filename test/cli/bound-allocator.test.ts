@@ -15,24 +15,29 @@ async function variablesOf<Name extends string>(
   onTestFinished(async () => void (await service.stop()));
   await service.start();
   const variables = readFileSync(`/proc/${service.processId}/environ`, 'utf8').split('\0');
-  const textOf = (name: string) => variables.find((one) => one.startsWith(`${name}=`))?.split('=')[1];
+  const textOf = (name: string) =>
+    variables.find((one) => one.startsWith(`${name}=`))?.slice(name.length + 1);
   const names = Object.keys(environment) as Name[];
   return Object.fromEntries(names.map((name) => [name, textOf(name)])) as Record<Name, string | undefined>;
 }
 
 test.runIf(isLinux)(
-  'a service has few arenas, and keeps its compiled code where the environment says',
+  'a service has few arenas and large caches of threads, and keeps its compiled code where the environment says',
   async () => {
     const folder = join(tempDir(), 'compiled');
-    expect(await variablesOf({ MALLOC_ARENA_MAX: undefined, NODE_COMPILE_CACHE: folder })).toEqual({
+    const unset = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: undefined };
+    expect(await variablesOf({ ...unset, NODE_COMPILE_CACHE: folder })).toEqual({
       MALLOC_ARENA_MAX: '2',
+      GLIBC_TUNABLES: 'glibc.malloc.tcache_count=200',
       NODE_COMPILE_CACHE: folder,
     });
   },
 );
 
-test.runIf(isLinux)('the environment says how many arenas a service has', async () => {
+test.runIf(isLinux)('the environment says how many arenas a service has, and how it is tuned', async () => {
   expect(await variablesOf({ MALLOC_ARENA_MAX: '7' })).toEqual({ MALLOC_ARENA_MAX: '7' });
+  const tuned = { MALLOC_ARENA_MAX: undefined, GLIBC_TUNABLES: 'glibc.malloc.tcache_count=9' };
+  expect(await variablesOf(tuned)).toEqual({ ...tuned, MALLOC_ARENA_MAX: '2' });
 });
 
 test('compiled code is kept in the folder of caches, or else of the user, which only the user can write', () => {

@@ -35,23 +35,12 @@ function exporting(schedule?: string, timezone?: string) {
       },
     ],
   });
-  return jobSchedules(config).filter(({ job }) => job.stage === 'export');
+  return jobSchedules(config);
 }
 
-test('the day changes once for all workgroups of a zone, after midnight and when days become final', () => {
-  const zones = ['Europe/Berlin', 'Asia/Tokyo', 'Europe/Berlin'];
-  const workgroups = zones.map((timezone, index) => ({ id: `w${index}`, timezone }));
-  const rows = (closeAfter: string) =>
-    jobSchedules(configSchema.parse({ workgroups, pipeline: { closeAfter } }));
-  expect(rows('2d')).toEqual(
-    ['Europe/Berlin', 'Asia/Tokyo'].map((timeZone) => ({
-      key: `maintain:${timeZone}`,
-      pattern: '5 0 * * *',
-      timeZone,
-      job: { stage: 'maintain', timeZone },
-    })),
-  );
-  expect(rows('90m')[0]?.pattern).toBe('5 0,2 * * *');
+test('only an export with a schedule is a job, so that the embedded queue is not opened for anything else', () => {
+  expect(exporting()).toEqual([]);
+  expect(exporting('30 2 * * *').map(({ key }) => key)).toEqual(['export:home:billing']);
 });
 
 test('the stages of a shard have the distances of the configuration, and are polled as often as before without news', () => {
@@ -106,7 +95,7 @@ describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
     job: { stage: 'export', workgroupId: name },
   });
   const keys = async () => (await queue.schedules()).map(({ key }) => key).toSorted();
-  const jobsOf = (name: string) => jobs.filter((job) => job.stage === 'export' && job.workgroupId === name);
+  const jobsOf = (name: string) => jobs.filter(({ workgroupId }) => workgroupId === name);
 
   test('an export has a schedule by the clock of its zone, and follows its configuration', async () => {
     await reconcileSchedules(queue, exporting('30 2 * * mon-fri'), Date.now());

@@ -29,7 +29,7 @@ function putWarehouse(assignment: Assignment): void {
   writeFileSync(warehousePath(assignment), 'a warehouse');
 }
 
-test('a warehouse is idle as long as stream, settings, size and day are those of its marker', () => {
+test('a warehouse is idle as long as stream, settings and size are those of its marker, and due on another day', () => {
   const assignment = hibernated();
   const assess = (more: { assignment?: Partial<Assignment>; end?: Partial<typeof END>; nowMs?: number }) =>
     assessWarehouse({ ...assignment, ...more.assignment }, { ...END, ...more.end }, more.nowMs ?? NOW_MS);
@@ -40,8 +40,9 @@ test('a warehouse is idle as long as stream, settings, size and day are those of
 
   expect(assess({ end: { next: 101n } })).toBe('behind');
   expect(assess({ end: { epoch: 'log-2' } })).toBe('behind');
-  expect(assess({ nowMs: NOW_MS + 12 * HOUR_MS })).toBe('behind');
-  expect(assess({ nowMs: NOW_MS - DAY_MS })).toBe('behind');
+  expect(assess({ nowMs: NOW_MS + 12 * HOUR_MS })).toBe('due');
+  expect(assess({ nowMs: NOW_MS - DAY_MS })).toBe('due');
+  expect(assess({ nowMs: NOW_MS + DAY_MS, end: { next: 101n } })).toBe('behind');
   const { pipeline, workgroup, limits } = assignment;
   expect(assess({ assignment: { workgroup: { ...workgroup, timezone: 'Pacific/Auckland' } } })).toBe(
     'behind',
@@ -69,7 +70,27 @@ test('the day is that of the workgroup', () => {
   const auckland = { ...assignment, workgroup };
   writeIdleMarker(auckland, END, NOW_MS);
   expect(assessWarehouse(auckland, END, NOW_MS + 22 * HOUR_MS)).toBe('idle');
-  expect(assessWarehouse(auckland, END, NOW_MS + 23 * HOUR_MS)).toBe('behind');
+  expect(assessWarehouse(auckland, END, NOW_MS + 23 * HOUR_MS)).toBe('due');
+});
+
+test.each([
+  // Clocks go back at 03:00, so 90 minutes after midnight are still before it.
+  { name: 'an hour and a half', closeAfter: 1.5 * HOUR_MS, dueAtMs: Date.UTC(2026, 9, 24, 23, 30) },
+  // Five hours after midnight it is 04:00 by the clock on that day.
+  { name: 'more than a day', closeAfter: DAY_MS + 5 * HOUR_MS, dueAtMs: Date.UTC(2026, 9, 25, 3) },
+])('a warehouse is due at the moment when another day is final: $name', ({ closeAfter, dueAtMs }) => {
+  const assignment = assignmentOf(tempDir());
+  const berlin = {
+    ...assignment,
+    workgroup: { ...assignment.workgroup, timezone: 'Europe/Berlin' },
+    pipeline: { ...assignment.pipeline, closeAfter },
+  };
+  putWarehouse(berlin);
+  writeIdleMarker(berlin, END, Date.UTC(2026, 9, 24, 22));
+  expect(assessWarehouse(berlin, END, dueAtMs - 1)).toBe('idle');
+  expect(assessWarehouse(berlin, END, dueAtMs)).toBe('due');
+  writeIdleMarker(berlin, END, dueAtMs);
+  expect(assessWarehouse(berlin, END, Date.UTC(2026, 9, 25, 22, 59, 59))).toBe('idle');
 });
 
 test('without a stream, a warehouse is idle if it never had one', () => {

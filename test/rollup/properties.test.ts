@@ -19,7 +19,7 @@ import {
   rolledUp,
   VERSIONS,
 } from './many-streams.ts';
-import { anyStream, everyRule, nightlyStream, PARTS } from './streams-arbitrary.ts';
+import { anyStream, everyRule, nightlyStream, PARTS, standingStream } from './streams-arbitrary.ts';
 import { type EnergySite, rollUpSite } from './support.ts';
 
 const START_MS = Date.UTC(2026, 2, 26, 20);
@@ -59,6 +59,7 @@ test('any order of arrival, repetition, split into batches and number of threads
   const stream = fc.oneof(
     { weight: 5, arbitrary: anyStream(START_MS) },
     { weight: 3, arbitrary: nightlyStream(START_MS) },
+    { weight: 2, arbitrary: standingStream(START_MS) },
   );
   await expectAll(site, stream, check, rounds(64, 1_000));
 });
@@ -144,7 +145,7 @@ test.runIf(isSoak)(
       }
       return problems;
     };
-    await expectAll(site, anyStream(START_MS), check, 48);
+    await expectAll(site, fc.oneof(anyStream(START_MS), standingStream(START_MS)), check, 48);
   },
 );
 

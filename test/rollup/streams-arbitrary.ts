@@ -148,6 +148,40 @@ export function nightlyStream(startMs: UtcMs, daysMax = 16): fc.Arbitrary<Random
     });
 }
 
+const standingStepArbitrary = fc.record({
+  afterMs: fc.oneof(
+    fc.integer({ min: 5, max: 30 }).map((minutes) => minutes * MINUTE_MS),
+    fc.integer({ min: HOUR_MS, max: 6 * HOUR_MS }),
+  ),
+  change: fc.oneof(
+    { weight: 4, arbitrary: fc.constant(0) },
+    { weight: 5, arbitrary: fc.integer({ min: -3, max: 3 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 2_000, max: 60_000 }) },
+  ),
+  part: fc.integer({ min: 0, max: PARTS - 1 }),
+});
+
+/**
+ * A register that stands still or falls by its jitter for hours, and then shows at once what it has counted meanwhile. Late readings say how long it had
+ * stood still, and move its high-water mark far beyond their neighbours.
+ */
+export function standingStream(startMs: UtcMs): fc.Arbitrary<RandomStream> {
+  return fc
+    .record({
+      table: fc.constantFrom('total', 'learnt', 'modulus', 'within'),
+      steps: fc.array(standingStepArbitrary, { minLength: 8, maxLength: 30, size: 'max' }),
+    })
+    .map(({ table, steps }) => {
+      let [atMs, total] = [startMs, 5_000];
+      const readings = steps.map(({ afterMs, change, part }): RandomReading => {
+        atMs += afterMs;
+        total += change;
+        return { atMs, part, lateMs: 0, data: { total } };
+      });
+      return { table, readings };
+    });
+}
+
 function* readingsOf(
   startMs: UtcMs,
   register: number,

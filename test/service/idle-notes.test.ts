@@ -62,7 +62,7 @@ test('the newest commit says that a workgroup rests, until another owner claims 
   expect(await other.assess({ epoch: 'log-2', next: 0n, isEmpty: true })).toBe('idle');
   expect(await other.assess({ epoch: 'log-2', next: 1n, isEmpty: false })).toBe('behind');
   await clock.advance(DAY_MS);
-  expect(await other.assess()).toBe('behind');
+  expect(await other.assess()).toBe('due');
 
   await claim(id);
   expect(await machine().assess()).toBe('behind');
@@ -83,7 +83,7 @@ test('all machines see the note of one machine in Redis', async () => {
   const [first, second] = [machine(await open()), machine(await open())];
   const { id } = first.assignment.workgroup;
   const owner = await claim(id);
-  await first.notes.write(first.assignment, END);
+  await first.notes.write(first.assignment, END, clock.now());
   expect([await first.assess(), await second.assess()]).toEqual(['idle', 'idle']);
   expect(await second.assess({ ...END, next: 101n })).toBe('behind');
 
@@ -91,7 +91,7 @@ test('all machines see the note of one machine in Redis', async () => {
   await second.notes.remove(second.assignment);
   expect([await first.assess(), await second.assess()]).toEqual(['behind', 'behind']);
   const later = { ...END, next: 101n };
-  await second.notes.write(second.assignment, later);
+  await second.notes.write(second.assignment, later, clock.now());
   expect([await first.assess(later), await first.assess()]).toEqual(['idle', 'behind']);
 
   // Redis has lost the note. The newest commit brings it back.

@@ -40,5 +40,6 @@ export const onlyInSoak: readonly string[] = [
   'test/service/reports-without-bucket.test.ts',
   'test/service/two-workers.test.ts',
   'test/service/worker-elsewhere.test.ts',
+  'test/stream/log/redis-log-processes.test.ts',
   'test/stream/log/redis-log-takeover.test.ts',
 ];

@@ -1,0 +1,57 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, test } from 'vitest';
+import { configSchema } from '../../src/config/config.ts';
+import { createWorkgroups } from '../../src/config/workgroups.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { MINUTE_MS } from '../../src/lib/time.ts';
+import { assignmentOf, warehousePath } from '../../src/pipeline/assignment.ts';
+import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
+import { createHibernation } from '../../src/service/hibernation.ts';
+import { createLocalIdleNotes } from '../../src/service/idle-notes.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock } from '../support/test-clock.ts';
+
+test('a day that begins between the last roll-up and the close of a workgroup makes it due', async () => {
+  const clock = createTestClock(Date.UTC(2026, 10, 20, 23, 50));
+  const config = configSchema.parse({ dataDir: tempDir(), workgroups: [{ id: 'home' }] });
+  const workgroups = createWorkgroups(config);
+  const assignment = assignmentOf(config, config.workgroups[0]!);
+  const head = { epoch: 'log-1', next: 5n, isEmpty: false };
+  /** What the thread of the warehouse would answer. */
+  const answers: Record<string, unknown> = {
+    importState: { kind: 'none' },
+    backfillState: { kind: 'none' },
+    position: { ask: { kind: 'offset', offset: head.next } },
+  };
+  const status = createStatusBook({ dataDir: config.dataDir, clock });
+  const hibernation = createHibernation({
+    config,
+    workgroups,
+    assignmentOf: () => assignment,
+    pipeline: { run: async (_: string, operation: string) => answers[operation] as never },
+    stages: { commit: async () => undefined },
+    status,
+    news: { onAppended: () => undefined, headOf: async () => head, close: () => undefined },
+    idleNotes: createLocalIdleNotes({ clock, logger: silentLogger }),
+    isExporting: async () => false,
+    clock,
+    logger: silentLogger,
+  });
+  mkdirSync(dirname(warehousePath(assignment)), { recursive: true });
+  writeFileSync(warehousePath(assignment), 'a warehouse');
+  /** It is rolled up, and closed a while later. */
+  async function hibernate(afterMs: number) {
+    await hibernation.beforeOpen('home');
+    hibernation.noteRollUp('home');
+    expect(await hibernation.mayHibernate('home')).toBe(true);
+    await clock.advance(afterMs);
+    await hibernation.onHibernated('home');
+    return hibernation.assess('home');
+  }
+  expect(await hibernate(9 * MINUTE_MS)).toBe('idle');
+  expect(await hibernate(2 * MINUTE_MS)).toBe('due');
+  // It was opened for this.
+  expect(await hibernate(2 * MINUTE_MS)).toBe('idle');
+  await status.close();
+});
