@@ -22,8 +22,8 @@ export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'as
   workgroups: Pick<Workgroups, 'get'>;
   ownedShards: Pick<OwnedShards, 'find' | 'has'>;
   demand: Pick<ShardDemand, 'want' | 'isWanted'>;
-  /** True if a worker, this one or another one, has the shard open. */
-  isAwake(workgroupId: string): boolean;
+  /** True if another worker has the shard open, or if the shard needs one. News and jobs reach that worker, too. */
+  isAwakeElsewhere(workgroupId: string): boolean;
   /** `only`: there is no other worker. `full`: this worker has its share of the open shards. */
   room(): 'only' | 'below-share' | 'full';
   logger: Logger;
@@ -33,24 +33,24 @@ export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'as
 const LET_OTHERS_MS = 300;
 
 export function createWakeUps(options: WakeUpsOptions): WakeUps {
-  const { workgroups, ownedShards, demand, isAwake } = options;
+  const { workgroups, ownedShards, demand, isAwakeElsewhere } = options;
   const due = new Map<string, Set<StageName>>();
 
   const isConfigured = (workgroupId: string) => workgroups.get(workgroupId) !== undefined;
-  /** News and jobs reach the other worker, too. */
-  const isElsewhere = (workgroupId: string) => !ownedShards.has(workgroupId) && isAwake(workgroupId);
 
   function noteDue(workgroupId: string, stage: StageName): void {
     const shard = ownedShards.find(workgroupId);
     if (shard) shard.noteDue(stage);
-    else if (isConfigured(workgroupId) && !isElsewhere(workgroupId)) {
+    else if (isConfigured(workgroupId) && !isAwakeElsewhere(workgroupId)) {
       due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
       demand.want(workgroupId, true);
     }
   }
 
   async function lookAt(workgroupIds: readonly string[]): Promise<void> {
-    const closed = workgroupIds.filter((id) => !ownedShards.has(id) && !isAwake(id) && !demand.isWanted(id));
+    const closed = workgroupIds.filter(
+      (id) => !ownedShards.has(id) && !isAwakeElsewhere(id) && !demand.isWanted(id),
+    );
     for (const [workgroupId, state] of await assessShards(closed, options)) {
       if (state === 'behind') demand.want(workgroupId);
       // The old data of a new day is deleted.
@@ -65,7 +65,7 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
         shard.noteNews();
         return;
       }
-      if (!isConfigured(workgroupId) || isElsewhere(workgroupId)) return;
+      if (!isConfigured(workgroupId) || isAwakeElsewhere(workgroupId)) return;
       const room = options.room();
       if (ownedShards.has(workgroupId) || room === 'only') demand.want(workgroupId);
       // Other workers get the same news. One of them can have read everything when this one looks.

@@ -39,21 +39,21 @@ export function describeWorker(
     backend: Pick<QueueBackend, 'workerId' | 'kind' | 'leases'>;
     ownedShards: OwnedShards;
     workgroupIds: readonly string[];
-    /** True if a worker has it open, or if it needs one. */
-    isAwake: (workgroupId: string) => boolean;
+    /** True if another worker has the shard open, or if the shard needs one. */
+    isAwakeElsewhere: (workgroupId: string) => boolean;
     isQueued: (workgroupId: string) => boolean;
     isStarting: boolean;
   },
   times: { nowMs: UtcMs; wallLeadMs: number; startedAtMs: UtcMs; lastRoundAtMs: UtcMs },
 ): WorkerHealth {
-  const { backend, ownedShards, workgroupIds, isAwake, isQueued } = worker;
+  const { backend, ownedShards, workgroupIds, isAwakeElsewhere, isQueued } = worker;
   const { nowMs, wallLeadMs, startedAtMs, lastRoundAtMs } = times;
   const atWall = (ms: UtcMs) => Math.round(ms + wallLeadMs);
   const stagesOf = new Map(ownedShards.owned().map((shard) => [shard.workgroupId, shard.health()]));
   const stateOf = (workgroupId: string, state: OwnedShardState): ShardState => {
     if (state !== 'elsewhere') return state;
     if (isQueued(workgroupId)) return 'queued';
-    return isAwake(workgroupId) ? 'elsewhere' : 'hibernated';
+    return isAwakeElsewhere(workgroupId) ? 'elsewhere' : 'hibernated';
   };
   const shards = workgroupIds.map((workgroupId) => {
     const { state, error, failingSinceMs } = ownedShards.describe(workgroupId);

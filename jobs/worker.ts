@@ -76,6 +76,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const configured = { has: (workgroupId: string) => workgroups.get(workgroupId) !== undefined };
   let survey: Survey = { workers: 1, awake: [], free: [] };
   let awake = new Set<string>();
+  /** What this worker had when the last survey began. The survey can be older than what it has done with them since. */
+  let ownAtSurvey = new Set<string>();
+  const isAwakeElsewhere = (workgroupId: string) =>
+    awake.has(workgroupId) && !ownAtSurvey.has(workgroupId) && !ownedShards.has(workgroupId);
   let takesAfterMs = clock.now();
 
   const ownedShards = createOwnedShards({
@@ -130,7 +134,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     demand,
     hasNews: dependencies.hasNews,
     assess: dependencies.assess,
-    isAwake: (workgroupId) => awake.has(workgroupId),
+    isAwakeElsewhere,
     room: () => (survey.workers <= 1 ? 'only' : isBelowShare() ? 'below-share' : 'full'),
     logger,
   });
@@ -150,8 +154,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   async function round(): Promise<void> {
     await ownedShards.renew();
+    const own = new Set(idsNow().filter(ownedShards.has));
     survey = await leases.survey();
     awake = new Set(survey.awake);
+    ownAtSurvey = own;
     const free = new Set(survey.free);
     for (const workgroupId of free)
       if (configured.has(workgroupId) && !ownedShards.has(workgroupId)) demand.want(workgroupId);
@@ -307,8 +313,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ownedShards.find(workgroupId)?.noteChange();
     },
     holds: ownedShards.holds,
-    canWake: (workgroupId) =>
-      configured.has(workgroupId) && (ownedShards.has(workgroupId) || !awake.has(workgroupId)),
+    canWake: (workgroupId) => configured.has(workgroupId) && !isAwakeElsewhere(workgroupId),
     async wake(workgroupId) {
       if (!configured.has(workgroupId)) return false;
       const shard: ShardLoop | undefined = await demand.wake(workgroupId);
@@ -325,7 +330,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
           backend,
           ownedShards,
           workgroupIds: idsNow(),
-          isAwake: (id) => awake.has(id),
+          isAwakeElsewhere,
           isQueued: demand.isWanted,
           isStarting: lookIfStarted(),
         },
