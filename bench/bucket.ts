@@ -195,7 +195,7 @@ async function growWarehouse(at: Site, print: (line: string) => void): Promise<n
   const filledAtMs = performance.now();
   // The readings changed no file of the lake.
   open.snapshots.isWanted = true;
-  await open.bucket!.commit(true);
+  await open.bucket!.commit({ isComplete: true });
   await closeAssignment(open);
   const megabytes = Math.round(statSync(warehousePath(assignment)).size / 1_000_000);
   const [fillSeconds, commitSeconds] = [filledAtMs - startedAtMs, performance.now() - filledAtMs].map((ms) =>

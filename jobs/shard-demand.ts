@@ -5,9 +5,9 @@ import type { ShardLoop } from './start-shard.ts';
 export interface ShardDemand {
   /**
    * Asks for the shard of a workgroup. It is opened as soon as there is room.
-   * @param isBrief true if it is needed for a moment only: for a job, and not for news or a request
+   * @param how brief if it is needed for a moment only: for a job, and not for news or a request
    */
-  want(workgroupId: string, isBrief?: boolean): void;
+  want(workgroupId: string, how?: { isBrief: boolean }): void;
   /** Asks for the shard and waits. @returns undefined if another worker has it or if it cannot be opened now */
   wake(workgroupId: string): Promise<ShardLoop | undefined>;
   /** True if the shard was asked for and is not open yet. */
@@ -105,7 +105,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
   }
 
   return {
-    want(workgroupId, isBrief = false) {
+    want(workgroupId, { isBrief } = { isBrief: false }) {
       entryOf(workgroupId, isBrief);
       pump();
     },

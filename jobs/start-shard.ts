@@ -3,10 +3,10 @@ import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../src/lib/timer.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
-import { stageTable } from './job-table.ts';
 import { type AfterRun, createPacedRun, type PacedRun } from './paced-run.ts';
 import { runStage } from './run-stage.ts';
 import { createProgress, type StageHealth } from './stage-health.ts';
+import { stageTable } from './stage-table.ts';
 import type { StageName, StagePace, StageResult, StageRun, Stages } from './stages.ts';
 
 /** A stage can find that another worker has its shard, that it is not open, or that its lease has run out. */

@@ -43,7 +43,7 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
     if (shard) shard.noteDue(stage);
     else if (isConfigured(workgroupId) && !isAwakeElsewhere(workgroupId)) {
       due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
-      demand.want(workgroupId, true);
+      demand.want(workgroupId, { isBrief: true });
     }
   }
 

@@ -1,7 +1,7 @@
 import { formatInstant, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
 import type { Trouble } from '../src/pipeline/trouble.ts';
-import { stageTable } from './job-table.ts';
 import type { StageHealth } from './stage-health.ts';
+import { stageTable } from './stage-table.ts';
 import type { ShardHealth, WorkerHealth } from './worker-health.ts';
 
 /** A stage that fails for this long, and at least twice, has failed. Temporary errors end sooner. */

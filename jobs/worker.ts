@@ -9,13 +9,14 @@ import { createDueJobs } from './due-jobs.ts';
 import { parseHandoverMessage } from './handover-message.ts';
 import { createHandovers } from './handovers.ts';
 import type { JobOutcome } from './job-queue.ts';
-import { jobSchedules, pacesOf } from './job-table.ts';
+import { jobSchedules } from './job-schedules.ts';
 import type { Survey } from './lease.ts';
 import { createOwnedShards } from './owned-shards.ts';
 import { openBackend } from './queue-backend.ts';
 import { runRounds } from './run-rounds.ts';
 import { createShardDemand } from './shard-demand.ts';
 import { createShardRoom } from './shard-room.ts';
+import { pacesOf } from './stage-table.ts';
 import type { Job } from './stages.ts';
 import { type ShardLoop, startShard } from './start-shard.ts';
 import { createWakeUps } from './wake-ups.ts';
@@ -175,12 +176,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     clockLeadMs = leadMs;
     if (isClockSet || lastRoundAtMs - reviewedAtMs >= REVIEW_MS) {
       reviewedAtMs = lastRoundAtMs;
-      void review(isClockSet);
+      void review({ isClockSet });
     }
   }
 
-  /** @param isClockSet jobs between the old and the new time may be missed, so everything is looked at */
-  async function review(isClockSet: boolean): Promise<void> {
+  /** If the clock was set, jobs between the old and the new time may be missed, so everything is looked at. */
+  async function review({ isClockSet }: { isClockSet: boolean }): Promise<void> {
     await dueJobs.review();
     if (isClockSet) for (const { job } of schedules()) await handle(job).catch(() => undefined);
     await lookAtAll();
@@ -255,7 +256,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     // The store may have lost the leases. Owners get time to renew them before others take shards.
     takesAfterMs = clock.now() + leases.leaseMs;
     awake.clear();
-    void review(false);
+    void review({ isClockSet: false });
   });
 
   // A changed workgroup is computed again with its new settings, also if it hibernated.

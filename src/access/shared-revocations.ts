@@ -107,10 +107,10 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
 
   /** News can arrive while the last look is running, so looks wait for each other. */
   let looking: Promise<void> = Promise.resolve();
-  /** @param isNews true if Redis can have something new */
-  function look(isNews: boolean): Promise<void> {
+  /** @param news `possible` if Redis can have something new */
+  function look(news: 'none' | 'possible'): Promise<void> {
     looking = looking.then(async () => {
-      const isDue = isNews || performance.now() - pulledAtMs >= PULL_EVERY_MS;
+      const isDue = news === 'possible' || performance.now() - pulledAtMs >= PULL_EVERY_MS;
       if (!isDue && missing().length === 0) return;
       try {
         await pull();
@@ -124,10 +124,10 @@ export async function shareRevocations(options: SharedRevocationsOptions): Promi
     return looking;
   }
 
-  const unsubscribe = await redis.subscribe(CHANNEL, () => void look(true));
-  const stopListening = redis.onReady(() => void look(true));
-  await look(true);
-  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => look(false));
+  const unsubscribe = await redis.subscribe(CHANNEL, () => void look('possible'));
+  const stopListening = redis.onReady(() => void look('possible'));
+  await look('possible');
+  const repeating = repeat(LOOK_EVERY_MS, startTimer, () => look('none'));
   return async () => {
     stopListening();
     await repeating.stop();

@@ -19,7 +19,7 @@ export async function commitBeforeAnswer(
 ): Promise<void> {
   if (!bucket) return;
   try {
-    if ((await withTimeout(bucket.commit(false), PATIENCE_MS)) !== 'late') return;
+    if ((await withTimeout(bucket.commit({ isComplete: false }), PATIENCE_MS)) !== 'late') return;
     throw new TransientError('StorageBusy', `it has not answered within ${PATIENCE_MS / SECOND_MS} s`);
   } catch (error) {
     if (error instanceof StaleOwnerError) throw error;

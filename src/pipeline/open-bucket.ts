@@ -213,7 +213,7 @@ export async function openWorkgroupBucket(
   return {
     state,
     lost: () => lost,
-    commit(isComplete) {
+    commit({ isComplete }) {
       mustPublish ||= isComplete;
       return commit();
     },

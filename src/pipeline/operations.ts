@@ -178,8 +178,7 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
       const { sequence } = await takeSnapshotNow(open);
       return { sequence };
     }),
-  commit: async ({ bucket }, { isComplete }, signal) =>
-    bucket && untilAborted(bucket.commit(isComplete), signal),
+  commit: async ({ bucket }, how, signal) => bucket && untilAborted(bucket.commit(how), signal),
   lookAtBucket: async ({ bucket }, { sequence }) => {
     await bucket?.look(sequence);
     return undefined;

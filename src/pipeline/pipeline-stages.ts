@@ -53,8 +53,8 @@ export interface PipelineStages {
   rollup(workgroupId: string, signal: AbortSignal): Promise<Counted>;
   publish(workgroupId: string, signal: AbortSignal): Promise<{ againInMs: number | undefined } & Counted>;
   maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
-  /** @param isComplete publishes first what is new */
-  commit(workgroupId: string, signal: AbortSignal, isComplete?: boolean): Promise<void>;
+  /** @param how complete: publishes first what is new */
+  commit(workgroupId: string, signal: AbortSignal, how?: { isComplete: boolean }): Promise<void>;
   /** Notes the newest commit of the bucket, after an operation that can have committed. Does nothing without a new commit. */
   noteCommit(workgroupId: string): Promise<void>;
   openShard(workgroupId: string): Promise<void>;
@@ -203,10 +203,10 @@ export function createStages(options: StagesOptions): PipelineStages {
         }));
         status.note(workgroupId, { problems });
       }),
-    async commit(workgroupId, signal, isComplete = false) {
+    async commit(workgroupId, signal, how = { isComplete: false }) {
       const before = status.of(workgroupId).bucket;
       try {
-        const bucket = await pipeline.run(workgroupId, 'commit', { isComplete }, undefined, signal);
+        const bucket = await pipeline.run(workgroupId, 'commit', how, undefined, signal);
         if (bucket) noteBucket(workgroupId, bucket);
       } catch (error) {
         const atMs = clock.now();

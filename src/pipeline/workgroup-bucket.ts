@@ -21,11 +21,11 @@ export interface WorkgroupBucket {
   /**
    * Commits what has changed since the last commit: the newest generation, with a snapshot of the warehouse. Uploads nothing without a change.
    * Concurrent calls share one commit, which begins after their calls.
-   * @param isComplete publishes first what is new
+   * @param how complete: publishes first what is new
    * @throws StaleOwnerError if another worker has claimed the workgroup
    * @throws TransientError if the bucket does not answer; then the next call commits the rest
    */
-  commit(isComplete: boolean): Promise<BucketState>;
+  commit(how: { isComplete: boolean }): Promise<BucketState>;
   /**
    * Looks for a commit of another owner, if this sequence is not known here. News of commits calls it. Without news an owner that has nothing to
    * commit looks every 5 minutes.

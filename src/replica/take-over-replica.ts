@@ -60,7 +60,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
   const { store, workgroupId, warehousePath, root, prepared, clock, claims = new Map(), signal } = options;
   const { state, fault } = await readLocalReplica(warehousePath, root, clock);
   const hasPublished = options.hasPublished === true;
-  const note = ({ nonce }: ReplicaCommit, isRestored: boolean) =>
+  const note = ({ nonce }: ReplicaCommit, { isRestored }: { isRestored: boolean }) =>
     claims.set(workgroupId, { nonce, isRestored });
   const continues = (head: ReplicaCommit | undefined) =>
     state !== undefined && canContinue(state, head) && !(fault && head?.generation);
@@ -78,7 +78,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
       refuseOtherHistory(store, previous, { warehousePath, root, state, hasPublished });
       if (continues(previous)) planClaim(warehousePath, state!, commit.nonce);
       // Also if the answer is lost: then the claim can exist.
-      if (commit.nonce !== unused?.nonce) note(commit, false);
+      if (commit.nonce !== unused?.nonce) note(commit, { isRestored: false });
     },
     signal: signal ? AbortSignal.any([signal, claiming.signal]) : claiming.signal,
   })
@@ -88,7 +88,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
     .finally(claiming.stop);
   if (continues(previous)) return { claim, warehouse: 'local', movedAway: [] };
   if (unused?.isRestored && previous?.nonce === unused.nonce && state && !fault) {
-    note(claim, true);
+    note(claim, { isRestored: true });
     return { claim, warehouse: 'restored', movedAway: [] };
   }
   const restored = await restoreNewestSound(
@@ -110,7 +110,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
   );
   if (!restored) return { claim, warehouse: 'new', movedAway: [] };
   const { result, rolledBack } = restored;
-  note(restored.claim, true);
+  note(restored.claim, { isRestored: true });
   return {
     claim: restored.claim,
     warehouse: 'restored',

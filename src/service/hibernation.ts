@@ -74,7 +74,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
   async function storeAll(workgroupId: string): Promise<boolean> {
     try {
       if (config.storage.s3) {
-        await stages.commit(workgroupId, new AbortController().signal, true);
+        await stages.commit(workgroupId, new AbortController().signal, { isComplete: true });
         const note = idleNoteOf(assignmentOf(workgroupId), ends.get(workgroupId)!, computedAtMs(workgroupId));
         await pipeline.run(workgroupId, 'noteHibernation', note);
       } else await pipeline.run(workgroupId, 'snapshot', undefined);

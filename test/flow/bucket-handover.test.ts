@@ -36,7 +36,7 @@ async function growWarehouse(of: ServiceProcess): Promise<void> {
     ),
   );
   open.snapshots.isWanted = true;
-  await open.bucket!.commit(true);
+  await open.bucket!.commit({ isComplete: true });
   await closeAssignment(open);
 }
 

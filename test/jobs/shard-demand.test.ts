@@ -27,9 +27,9 @@ test('a wanted shard is opened once, and is told the news', async () => {
 
 test('a shard that is wanted for a job only gets no news, unless somebody wants it for news too', async () => {
   const { demand, events } = setUp();
-  demand.want('a', true);
+  demand.want('a', { isBrief: true });
   expect(demand.isBrief('a')).toBe(true);
-  demand.want('b', true);
+  demand.want('b', { isBrief: true });
   demand.want('b');
   expect(demand.isBrief('b')).toBe(false);
   await settled();

@@ -4,7 +4,7 @@ import type { CorrectionAnswer, Explained, ExplainedSource } from '../facts/answ
 import { askService, RequestError } from '../facts/ask-service.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { countText, exactEnergy } from '../words/number-words.ts';
-import { clockTime, longDay } from '../words/time-words.ts';
+import { clockTime, clockTimeToSecond, longDay } from '../words/time-words.ts';
 
 type Kind = 'exclude' | 'set_day' | 'fill' | 'undo';
 /** A correction before it has a reason. */
@@ -36,19 +36,19 @@ export function CorrectionForm(props: {
   const [isBusy, setBusy] = useState(false);
   const isOne = draft.kind === 'exclude' && draft.from !== explained.start;
 
-  const send = async (body: unknown, dryRun: boolean) => {
+  const send = async (body: unknown, purpose: 'preview' | 'store') => {
     setBusy(true);
     setProblem(undefined);
     try {
       const answered = await askService<CorrectionAnswer>(
-        `${root}corrections${dryRun ? '?dryRun=true' : ''}`,
+        `${root}corrections${purpose === 'preview' ? '?dryRun=true' : ''}`,
         {
           token,
           method: 'POST',
           body,
         },
       );
-      if (dryRun) setPreview({ body, correction: answered!.answer.correction });
+      if (purpose === 'preview') setPreview({ body, correction: answered!.answer.correction });
       else {
         onClose();
         onDone();
@@ -64,17 +64,17 @@ export function CorrectionForm(props: {
   };
   const onSubmit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (preview) return void send(preview.body, false);
+    if (preview) return void send(preview.body, 'store');
     const body = bodyOf(draft, new FormData(event.currentTarget as HTMLFormElement), explained, source);
     if (typeof body === 'string') setProblem(body);
-    else void send(body, true);
+    else void send(body, 'preview');
   };
   return (
     <form class="correction-form" onSubmit={onSubmit} onInput={() => setPreview(undefined)}>
       <h3>{draft.kind === 'undo' ? `Undo correction ${draft.correction}` : kindNames[draft.kind]}</h3>
       {isOne && (
         <p>
-          The reading of {clockTime(draft.from!, zone, true)} is left out, now and also if it comes again.
+          The reading of {clockTimeToSecond(draft.from!, zone)} is left out, now and also if it comes again.
         </p>
       )}
       {draft.kind === 'exclude' && !isOne && (

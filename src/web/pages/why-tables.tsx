@@ -7,14 +7,14 @@ import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { FlagList } from '../parts/flag-list.tsx';
 import { flagName } from '../words/flag-words.ts';
 import { exactEnergy, formatShare, formatValue } from '../words/number-words.ts';
-import { clockTime, dayAndTime } from '../words/time-words.ts';
+import { clockTimeToSecond, dayAndTime } from '../words/time-words.ts';
 
 /** The parts that add up to the day: segments of a register, or quarters of an hour. */
 export function SumTable({ source, dayEnd }: { source: ExplainedSource; dayEnd: string }) {
   const { zone } = useContext(PageWorkContext);
   const { segments, boundaries } = source;
   if (segments.length === 0) return null;
-  const endTime = (to: string) => (to === dayEnd ? '24:00:00' : clockTime(to, zone, true));
+  const endTime = (to: string) => (to === dayEnd ? '24:00:00' : clockTimeToSecond(to, zone));
   return (
     <>
       <DataTable
@@ -22,7 +22,7 @@ export function SumTable({ source, dayEnd }: { source: ExplainedSource; dayEnd: 
         rows={segments}
         keyOf={({ from }) => from}
         columns={[
-          { title: 'Time', cell: ({ from, to }) => `${clockTime(from, zone, true)} – ${endTime(to)}` },
+          { title: 'Time', cell: ({ from, to }) => `${clockTimeToSecond(from, zone)} – ${endTime(to)}` },
           { title: 'Index at the start, Wh', isNumber: true, cell: ({ fromWh }) => formatValue(fromWh) },
           { title: 'Index at the end, Wh', isNumber: true, cell: ({ toWh }) => formatValue(toWh) },
           { title: 'Energy', isNumber: true, cell: ({ energyWh }) => exactEnergy(energyWh) },
@@ -68,7 +68,7 @@ export function ReadingTable(props: {
           {
             title: `Time (${zone})`,
             cell: ({ time }) =>
-              dayAndTime(time, zone).replace(/\d\d:\d\d$/, '') + clockTime(time, zone, true),
+              dayAndTime(time, zone).replace(/\d\d:\d\d$/, '') + clockTimeToSecond(time, zone),
           },
           {
             title: source.result?.method === 'power_curve' ? 'Value, W' : 'Value, Wh',
@@ -87,7 +87,7 @@ export function ReadingTable(props: {
                     ) : (
                       <button type="button" class="button quiet" onClick={() => onPick(spanOf(time))}>
                         Leave out
-                        <span class="visually-hidden"> the reading of {clockTime(time, zone, true)}</span>
+                        <span class="visually-hidden"> the reading of {clockTimeToSecond(time, zone)}</span>
                       </button>
                     ),
                 },

@@ -4,7 +4,7 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { linesOf, nearestPoint, type Point, pointsOf, spanOf } from '../facts/why-points.ts';
 import { flagName } from '../words/flag-words.ts';
 import { energyUnit, formatIn, formatValue, plural, powerUnit } from '../words/number-words.ts';
-import { clockTime } from '../words/time-words.ts';
+import { clockTime, clockTimeToSecond } from '../words/time-words.ts';
 import { HatchPattern } from './hatch-pattern.tsx';
 import { closeScale, niceScale } from './nice-scale.ts';
 import { useWidth } from './use-width.ts';
@@ -87,7 +87,7 @@ export function WhyPicture(props: {
     setActive(nearestPoint(listed, ms, HOUR_MS / 2));
   };
   const words = active
-    ? `${clockTime(active.ms, zone, true)}: ${formatValue(active.value)} ${isPower ? 'W' : 'Wh'}, ${active.reading.fate}${active.reading.reason ? `: ${active.reading.reason}` : ''}`
+    ? `${clockTimeToSecond(active.ms, zone)}: ${formatValue(active.value)} ${isPower ? 'W' : 'Wh'}, ${active.reading.fate}${active.reading.reason ? `: ${active.reading.reason}` : ''}`
     : '';
   const barsTop = top + READINGS_HEIGHT + BETWEEN;
   return (

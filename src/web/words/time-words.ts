@@ -76,15 +76,16 @@ export function periodName(period: DaySpan): string {
   );
 }
 
+const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+
 /** Such as 09:41, in the zone of the workgroup. */
-export function clockTime(instant: string | number, zone: string, withSeconds = false): string {
-  return format({
-    hour: '2-digit',
-    minute: '2-digit',
-    ...(withSeconds && { second: '2-digit' }),
-    hourCycle: 'h23',
-    timeZone: zone,
-  }).format(new Date(instant));
+export function clockTime(instant: string | number, zone: string): string {
+  return format({ ...clock, timeZone: zone }).format(new Date(instant));
+}
+
+/** Such as 09:41:07, in the zone of the workgroup. */
+export function clockTimeToSecond(instant: string | number, zone: string): string {
+  return format({ ...clock, second: '2-digit', timeZone: zone }).format(new Date(instant));
 }
 
 /** Such as "20 Nov 2026, 09:41". */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pacesOf } from '../../jobs/job-table.ts';
+import { pacesOf } from '../../jobs/stage-table.ts';
 import type { StageName } from '../../jobs/stages.ts';
 import { configSchema } from '../../src/config/config.ts';
 

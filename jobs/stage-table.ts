@@ -1,7 +1,6 @@
-import type { Config, WorkgroupConfig } from '../src/config/config.ts';
-import { parseCron } from '../src/lib/cron.ts';
+import type { Config } from '../src/config/config.ts';
 import { MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
-import type { JobSchedule, StageDefinition, StageName, StagePace } from './stages.ts';
+import type { StageDefinition, StageName, StagePace } from './stages.ts';
 
 /** Stages that are asked run this often without being asked, because news can be lost and time alone changes some results. */
 const UNASKED_MS = 30 * SECOND_MS;
@@ -82,24 +81,4 @@ export function pacesOf(
       everyMs: stage === 'poll' && !hasNews ? pipeline.pollEvery : everyMs(pipeline),
       ...(stage === 'commit' && { leastMs: commits!.everyMs, ...commits }),
     }));
-}
-
-/**
- * The jobs that are due at a time of day: each export by its own pattern. They wake workgroups that hibernate. The ledger of the exports decides what is
- * to be done, so a missed or repeated job changes nothing. The change of the day is no job: a worker sees it when it looks at what hibernates.
- */
-export function jobSchedules({
-  workgroups,
-  exports,
-}: {
-  workgroups: readonly Pick<WorkgroupConfig, 'id' | 'timezone'>[];
-} & Pick<Config, 'exports'>): JobSchedule[] {
-  return exports.flatMap(({ id, workgroup: workgroupId, schedule, timezone }) => {
-    const workgroup = workgroups.find((one) => one.id === workgroupId);
-    const pattern = parseCron(schedule ?? '');
-    if (workgroup === undefined || typeof pattern === 'string') return [];
-    const job = { stage: 'export' as const, workgroupId };
-    const timeZone = timezone ?? workgroup.timezone;
-    return [{ key: `export:${workgroupId}:${id}`, pattern: pattern.plain, timeZone, job }];
-  });
 }
