@@ -3,121 +3,16 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
-import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
-import { readStream, type StreamBatch } from '../../src/client/read-stream.ts';
-import {
-  createSocketSource,
-  type SocketSource,
-  type SocketSourceOptions,
-} from '../../src/client/socket-source.ts';
-import { systemWaiting, type Waiting } from '../../src/client/with-retries.ts';
+import type { Ask, Position } from '../../src/client/position.ts';
+import { createSocketSource } from '../../src/client/socket-source.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { rounds } from '../support/rounds.ts';
-import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
-import { type Dialect, startVendor, type VendorServer } from '../support/vendor-server.ts';
-import {
-  addVendorSocket,
-  type SocketDialect,
-  type SocketFault,
-  type VendorSocket,
-} from '../support/vendor-socket.ts';
-
-interface Started {
-  vendor: VendorServer;
-  socket: VendorSocket;
-  source: SocketSource;
-  close(): Promise<void>;
-}
-
-/** A lost socket is opened again at the next read. */
-const hasty: Waiting = { ...systemWaiting, random: () => 0, sleep: async () => {} };
-
-async function start(
-  options: {
-    dialect?: Partial<Dialect>;
-    socket?: Partial<SocketDialect>;
-  } & Partial<SocketSourceOptions> = {},
-): Promise<Started> {
-  const { dialect, socket: socketDialect, bounds, ...rest } = options;
-  const vendor = await startVendor(dialect);
-  const socket = addVendorSocket(vendor, socketDialect);
-  const source = createSocketSource({
-    url: vendor.url,
-    workgroup: 'acme',
-    token: 'secret',
-    logger: silentLogger,
-    random: hasty.random,
-    // Long enough for a busy machine.
-    bounds: { graceMs: 10_000, ...bounds },
-    ...rest,
-  });
-  const close = async () => {
-    await source.close();
-    await vendor.close();
-  };
-  return { vendor, socket, source, close };
-}
-
-async function startForTest(options: Parameters<typeof start>[0] = {}): Promise<Started> {
-  const started = await start(options);
-  onTestFinished(started.close);
-  return started;
-}
-
-interface Delivered {
-  values: unknown[];
-  gaps: string[];
-  position: Position;
-  transports: Set<string>;
-}
-
-/** Reads until at least `count` messages have arrived. */
-async function read(source: SocketSource, from: Position | Ask, count: number): Promise<Delivered> {
-  const delivered: Delivered = {
-    values: [],
-    gaps: [],
-    position: 'ask' in from ? from : startPosition(from),
-    transports: new Set(),
-  };
-  if (count === 0) return delivered;
-  const signal = AbortSignal.timeout(10_000);
-  for await (const batch of readStream(source, {
-    from: delivered.position,
-    waitSeconds: 0.1,
-    pollEveryMs: 0,
-    waiting: hasty,
-    signal,
-  })) {
-    note(delivered, batch, source);
-    if (delivered.values.length >= count) break;
-  }
-  source.landed(delivered.position.ask);
-  return delivered;
-}
-
-function note(delivered: Delivered, batch: StreamBatch, source: SocketSource): void {
-  for (const message of columnsToMessages(batch.columns, batch.names))
-    delivered.values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
-  if (batch.gap) delivered.gaps.push(batch.gap.reason);
-  delivered.position = batch.position;
-  delivered.transports.add(source.transport);
-}
-
-/** Stores and loads a position as a consumer does: with the columns of its checkpoint only. */
-function throughCheckpoint(position: Position): Position {
-  return startPosition(position.ask, {
-    ...(position.epoch !== undefined && { epoch: position.epoch }),
-    ...(position.lastOffset !== undefined && { lastOffset: position.lastOffset }),
-    ...(position.lastStoreTimeMs !== undefined && { lastStoreTimeMs: position.lastStoreTimeMs }),
-  });
-}
+import type { SocketDialect, SocketFault } from '../support/vendor-socket.ts';
+import { oldest, read, start, startForTest, throughCheckpoint, valuesOf } from './start-socket-source.ts';
 
 /** Fewer than a message has in any form. */
 const MESSAGE_BYTES_MIN = 20;
-const valuesOf = (messages: Array<{ value: number }>) => messages.map(({ value }) => value);
-const oldest: Ask = { kind: 'oldest' };
 
 const socketDialects: fc.Arbitrary<Partial<SocketDialect>> = fc.record({
   form: fc.constantFrom('binary', 'array-buffer', 'wrapped', 'base64', 'json-text', 'json-pretty', 'objects'),
@@ -278,151 +173,6 @@ test('a reader that keeps up stays connected, however much it has read', async (
   expect(socket.handshakes).toHaveLength(1);
 });
 
-test('a connection that is neither let in nor refused is given up, and tried again', async () => {
-  const { vendor, socket, source } = await startForTest({ bounds: { connectMs: 200, graceMs: 0 } });
-  socket.faults = ['leave-waiting'];
-  const expected = valuesOf(vendor.append(3));
-  const { values, transports, position } = await read(source, oldest, 3);
-  expect([values, transports]).toEqual([expected, new Set(['rest'])]);
-  await until('it is read over a socket', async () => {
-    await source.fetch({ ask: position.ask, waitSeconds: 0 });
-    return source.transport === 'socket';
-  });
-  expect(socket.handshakes).toHaveLength(2);
-});
-
-test('a server that ends each subscription as expired is read over REST after a few', async () => {
-  const { vendor, socket, source } = await startForTest();
-  socket.faults = Array.from({ length: 50 }, () => 'offset_expired' as const);
-  const expected = valuesOf(vendor.append(3));
-  const found = await read(source, oldest, 3);
-  expect(found.values).toEqual(expected);
-  expect(found.transports).toContain('rest');
-  expect(socket.handshakes.length).toBeLessThan(10);
-});
-
-test('a subscription that starts at another position than requested is not used', async () => {
-  const { vendor, socket, source } = await startForTest();
-  socket.faults = ['elsewhere'];
-  const expected = valuesOf(vendor.append(5));
-  const found = await read(source, { kind: 'offset', offset: vendor.messages[0]!.offset }, 5);
-  expect(found).toMatchObject({ values: expected, gaps: [] });
-});
-
-test('a subscription that ends before its first frame still gives a position to resume from', async () => {
-  const { vendor, socket, source } = await startForTest();
-  socket.faults = ['cut-before-data'];
-  vendor.append(3);
-  const answer = await source.fetch({ ask: oldest });
-  expect(Buffer.from(answer!.bytes).toString()).toContain('"nextOffset":"1001"');
-});
-
-test.each([
-  ['stays connected while idle frames come', 100],
-  ['connects again where nothing comes at all', undefined],
-] as const)('on a quiet stream it %s', async (_name, idleEveryMs) => {
-  const bounds = { silenceMs: 500 };
-  const { vendor, socket, source } = await startForTest({ socket: { idleEveryMs }, bounds });
-  vendor.append(3);
-  const { position } = await read(source, oldest, 3);
-  const transports = new Set<string>();
-  const quietUntilMs = performance.now() + 1_300;
-  while (performance.now() < quietUntilMs) {
-    if (await source.fetch({ ask: position.ask, waitSeconds: 0.1 })) source.landed(position.ask);
-    transports.add(source.transport);
-  }
-  // REST checks if the socket has missed a message.
-  expect(transports).toEqual(new Set(idleEveryMs === undefined ? ['socket', 'rest'] : ['socket']));
-  if (idleEveryMs === undefined) expect(socket.handshakes.length).toBeGreaterThan(1);
-  else expect(socket.handshakes).toHaveLength(1);
-  const later = valuesOf(vendor.append(2));
-  expect(await read(source, position, 2)).toMatchObject({ values: later, gaps: [] });
-});
-
-test('a server that accepts the connection and ignores the subscription does not delay messages', async () => {
-  const { vendor, socket, source } = await startForTest({ bounds: { silenceMs: 300 } });
-  socket.faults = ['ignore'];
-  const expected = valuesOf(vendor.append(3));
-  const found = await read(source, oldest, 3);
-  expect(found).toMatchObject({ values: expected, transports: new Set(['rest']) });
-});
-
-test('a refused socket is tried again at growing intervals while REST reads', async () => {
-  const clock = createTestClock();
-  const { vendor, socket, source } = await startForTest({ clock, random: () => 0.999 });
-  socket.faults = Array.from({ length: 20 }, () => 'refuse' as const);
-  vendor.append(3);
-  let { position } = await read(source, oldest, 3);
-  const triedAfterMs: number[] = [];
-  for (let tried = 1, second = 0; tried < 9; second += 1) {
-    clock.leap(1_000);
-    await source.fetch({ ask: position.ask, waitSeconds: 0 });
-    expect(source.transport).toBe('rest');
-    if (socket.handshakes.length > tried) {
-      tried = socket.handshakes.length;
-      triedAfterMs.push(second);
-    }
-  }
-  const waits = triedAfterMs.map((second, index) => second - (triedAfterMs[index - 1] ?? -1));
-  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-  socket.faults = [];
-  clock.leap(60_000);
-  const later = valuesOf(vendor.append(3));
-  const found = await read(source, position, 3);
-  expect(found.values).toEqual(later);
-  expect(found.transports).toEqual(new Set(['socket']));
-  ({ position } = found);
-});
-
-test('a refused or expired token is renewed, and reading continues at the same offset', async () => {
-  const issued: string[] = [];
-  const { vendor, socket, source } = await startForTest({
-    token: (renew) => {
-      if (renew || issued.length === 0) issued.push(`token-${issued.length + 1}`);
-      return issued.at(-1)!;
-    },
-  });
-  vendor.tokens = new Set(['token-2']);
-  vendor.append(3);
-  const first = await read(source, oldest, 3);
-  expect(first).toMatchObject({ values: [0, 1, 2], transports: new Set(['socket']) });
-  vendor.tokens = new Set(['token-3']);
-  socket.cut();
-  vendor.append(3);
-  const second = await read(source, first.position, 3);
-  expect(second).toMatchObject({ values: [3, 4, 5], gaps: [] });
-  await source.fetch({ ask: second.position.ask, waitSeconds: 0.1 });
-  expect(source.transport).toBe('socket');
-  source.landed(second.position.ask);
-  vendor.tokens = new Set(['token-4']);
-  socket.stop('token_expired');
-  vendor.append(3);
-  const third = await read(source, second.position, 3);
-  expect(third).toMatchObject({ values: [6, 7, 8], gaps: [], transports: new Set(['socket']) });
-  expect(issued).toHaveLength(4);
-  expect(socket.handshakes.at(-1)).toMatchObject({
-    auth: { token: 'token-4', workgroupId: 'acme' },
-    authorization: 'Bearer token-4',
-  });
-});
-
-test('a request for a few messages uses REST', async () => {
-  const { vendor, source } = await startForTest();
-  vendor.append(30);
-  await read(source, oldest, 30);
-  expect(await source.fetch({ ask: oldest, messagesMax: 10 })).toBeDefined();
-  expect(source.transport).toBe('rest');
-});
-
-test('if socket and REST fail, the failure of REST is reported', async () => {
-  const { vendor, source } = await startForTest();
-  await vendor.close();
-  await expect(source.fetch({ ask: oldest })).rejects.toMatchObject({
-    code: 'NetworkFailure',
-    retryable: true,
-  });
-});
-
 test('closing frees everything, also a connection that never opens', async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
@@ -445,19 +195,6 @@ test('closing frees everything, also a connection that never opens', async () =>
   await until('the server has heard', () => socket.connections === 0);
   await close();
   await until('nothing is left', () => countHandles() <= before, 3_000);
-});
-
-test('an abort ends a wait at once, and the next read continues the subscription', async () => {
-  const { vendor, socket, source } = await startForTest();
-  vendor.append(3);
-  const { position } = await read(source, oldest, 3);
-  const stopping = new AbortController();
-  const waiting = source.fetch({ ask: position.ask, waitSeconds: 20, signal: stopping.signal });
-  stopping.abort(new Error('the worker stops'));
-  await expect(waiting).rejects.toThrow('the worker stops');
-  const later = valuesOf(vendor.append(2));
-  expect((await read(source, position, 2)).values).toEqual(later);
-  expect(socket.handshakes).toHaveLength(1);
 });
 
 /** Timers and connections that keep a process alive. */
