@@ -55,9 +55,8 @@ export default defineConfig({
     pool: 'forks',
     // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue, which has little to do in tests.
     execArgv: ['--liftoff-only'],
-    // One more than processors, because many files wait for processes. Not more, because tests with replicas and timeouts need a processor
-    // within half a second.
-    maxWorkers: Number(process.env.WATTLINE_TEST_WORKERS ?? availableParallelism() + 1),
+    // More than processors, because many files wait for processes.
+    maxWorkers: Number(process.env.WATTLINE_TEST_WORKERS ?? availableParallelism() * 2),
     // `.ci/run` reads which files failed.
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     setupFiles: ['test/support/usual-umask.ts'],
