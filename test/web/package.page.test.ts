@@ -6,6 +6,7 @@ import type { Locator } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import packageFile from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
+import { pageNames } from '../../src/web/app/address.ts';
 import { npmFile } from '../support/npm-file.ts';
 import { programRoot } from '../support/program-folder.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -51,7 +52,7 @@ async function installPackage(folder: string): Promise<string> {
 }
 
 testPage(
-  'an installed package serves the page, which goes on by itself when its service was gone',
+  'an installed package serves every page, and they go on by themselves when their service was gone',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'wattline-test-package-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -97,6 +98,14 @@ testPage(
     await page.getByText('No closed day has changed').waitFor();
     await page.getByRole('link', { name: 'Pipeline' }).click();
     await untilCount(page.locator('.stale'), 0);
+    for (const view of pageNames) {
+      await page.goto(`/#/home/${view}`);
+      await page.locator('nav.pages [aria-current]').waitFor();
+      await expect
+        .poll(() => page.locator('main :is(.loading, .failed, .stale)').count(), { message: view })
+        .toBe(0);
+      expect(await page.locator('main h1').count(), view).toBe(1);
+    }
     expect(complaints).toEqual([]);
   },
 );
