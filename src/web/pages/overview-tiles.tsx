@@ -98,7 +98,9 @@ export function OverviewTiles(props: {
             <p class="small-number">
               <EnergyAmount wh={month.wh} /> <span class="big-label">used</span>
               {month.unknownDays > 0 ? (
-                <span class="muted remark">without {plural(month.unknownDays, 'day')} not known</span>
+                <span class="muted remark">
+                  {plural(month.unknownDays, 'day')} {month.unknownDays === 1 ? 'is' : 'are'} not known
+                </span>
               ) : (
                 !month.hasToday && <span class="muted remark">up to yesterday</span>
               )}
