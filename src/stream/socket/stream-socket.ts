@@ -21,6 +21,7 @@ import { errorPayload, socketError } from './socket-errors.ts';
 import { createLobby, type Lobby, type LobbyConnection } from './socket-lobby.ts';
 import { createSession, type Session } from './socket-session.ts';
 import { connectionOf } from './socket-transport.ts';
+import { createSocketWires, type SocketWires } from './socket-wires.ts';
 
 export interface StreamSocketOptions extends Omit<SocketAdmissionOptions, 'rateLimit' | 'access'> {
   access: Pick<Access, 'authenticate' | 'recheck'>;
@@ -67,7 +68,10 @@ const CONNECT_MORE_MS = 5 * SECOND_MS;
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
 /** A connection ends within this time after its token has expired or was revoked. Changed device groups hold after this time. */
-const RECHECK_MS = SECOND_MS;
+const REVOKED_MS = SECOND_MS;
+const RECHECK_MS = REVOKED_MS / 2;
+/** A client whose token was refused gets this time to read why. */
+const LAST_READ_MS = REVOKED_MS / 2;
 /** On shutdown, clients get this time to receive their last events, and then to close. */
 const LEAVE_MS = 2 * SECOND_MS;
 const CLOSE_MS = SECOND_MS;
@@ -102,8 +106,10 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   });
   /** Ids of connections of engine.io. */
   const authenticatedIds = new Set<unknown>();
+  const wires = createSocketWires();
   const server = openServer(app, path, {
     lobby,
+    wires,
     authenticatedIds,
     connectMsMax: limits.authenticationMs + CONNECT_MORE_MS,
   });
@@ -147,8 +153,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     sessions.set(socket, session);
     lobby.letIn(socket.conn.request);
     app.connectionLimit.keep(socket.conn.request.socket);
-    // The types of engine.io hide the id.
-    const { id } = socket.conn as unknown as { id: string };
+    const id = idOf(socket);
     authenticatedIds.add(id);
     socket.conn.once('close', () => authenticatedIds.delete(id));
     logger.debug({ workgroup: workgroupId, sockets: sessions.size }, 'socket.connected');
@@ -169,7 +174,11 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       context.devices = devicesNow(options, context.grant, context.workgroupId, ['search:read']);
     } catch (cause) {
       const error = socketError(cause, logger);
-      await session.stop(error.code === 'InvalidToken' ? 'token_expired' : 'server_draining', error);
+      const isRefused = error.code === 'InvalidToken';
+      const wire = wires.find(idOf(socket), socket.conn.request);
+      // A reset drops what the operating system has not delivered yet, which can be megabytes. A poll has one frame at most.
+      if (isRefused) startTimer(LAST_READ_MS, () => wire?.resetAndDestroy());
+      await session.stop(isRefused ? 'token_expired' : 'server_draining', error);
       socket.disconnect(true);
     }
   };
@@ -214,9 +223,10 @@ function openServer(
   path: string,
   {
     lobby,
+    wires,
     authenticatedIds,
     connectMsMax,
-  }: { lobby: Lobby; authenticatedIds: ReadonlySet<unknown>; connectMsMax: number },
+  }: { lobby: Lobby; wires: SocketWires; authenticatedIds: ReadonlySet<unknown>; connectMsMax: number },
 ): StreamSocketServer {
   const server: StreamSocketServer = new Server({
     path,
@@ -235,17 +245,21 @@ function openServer(
     },
   });
   server.attach(app.server);
+  const { clients } = server.engine as unknown as { clients: Readonly<Record<string, unknown>> };
   // Fastify does not see these requests.
   server.engine.use((request: EngineRequest, _response: unknown, next: (error?: Error) => void) => {
     const problem = hostProblem(request);
+    const { sid } = request._query;
+    if (typeof sid === 'string' && Object.hasOwn(clients, sid)) wires.note(sid, request);
     // Each poll may use another connection.
-    if (authenticatedIds.has(request._query.sid)) app.connectionLimit.keep(request.socket);
+    if (authenticatedIds.has(sid)) app.connectionLimit.keep(request.socket);
     next(problem === undefined ? undefined : new Error(problem));
   });
   server.engine.on(
     'connection',
-    (connection: LobbyConnection & PacketConnection & { request: IncomingMessage }) => {
+    (connection: LobbyConnection & PacketConnection & { id: string; request: IncomingMessage }) => {
       lobby.opened(connection.request, connection);
+      connection.once('close', () => wires.forget(connection.id));
       limitPackets(connection, () => lobby.isWaiting(connection.request));
     },
   );
@@ -263,6 +277,11 @@ function openServer(
     handler: () => undefined,
   });
   return server;
+}
+
+/** The id of a connection of engine.io, whose types hide it. */
+function idOf({ conn }: ClientSocket): string {
+  return (conn as unknown as { id: string }).id;
 }
 
 function connectError(error: StreamError): ExtendedError {

@@ -1,6 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.ts';
-import { telemetryBatch } from '../../support/messages.ts';
+import { telemetryBatch, wideTelemetry } from '../../support/messages.ts';
+import { openRawWith } from '../../support/raw-socket.ts';
 import { connectTo } from '../../support/socket-client.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
@@ -79,6 +84,32 @@ describe('the end of a subscription', () => {
       error: 'InvalidToken',
     });
   });
+
+  test.each([
+    ['a WebSocket', false],
+    ['a client that has polled first', true],
+  ])(
+    'is a reset for %s that has not read everything, so that nothing more is delivered',
+    async (_name, polls) => {
+      const service = await setUp();
+      const { access, clock, log, baseUrl } = service;
+      await log.append(encodeMessages(wideTelemetry(60_000), 'solar'));
+      const scopes = { acme: { permissions: ['search:read' as const] } };
+      const { token, tokenId } = await access.issue({ subject: 't', scopes, lifetimeMs: 600_000 });
+      const reader = polls ? await pollAndUpgrade(baseUrl, token) : await openRawWith(baseUrl, token);
+      // The TCP connection of `ws`, which its types hide.
+      const { _socket: wire } = reader as unknown as { _socket: Socket };
+      wire.pause();
+      reader.send(`42${JSON.stringify([socketEvents.subscribe, request({ offset: '0' })])}`);
+      await until('it has subscribed', () => service.socket.counts().subscriptions === 1);
+      const reset = once(wire, 'error');
+      access.revoke(tokenId);
+      await clock.advance(1_000);
+      wire.resume();
+      expect(await reset).toMatchObject([{ code: 'ECONNRESET' }]);
+      expect(service.socket.counts()).toMatchObject({ sockets: 0, subscriptions: 0 });
+    },
+  );
 
   test('comes if unread messages are gone, and they are not skipped', async () => {
     const { log, connect, clock } = await setUp({ retentionMs: 60_000 });
@@ -181,3 +212,21 @@ describe('the end of a subscription', () => {
     expect(clock.timersPending).toBe(idleTimers);
   });
 });
+
+/** Signs in with polls, and changes to a WebSocket. */
+async function pollAndUpgrade(baseUrl: string, token: string): Promise<WebSocket> {
+  const query = `${SOCKET_PATH}/?EIO=4&transport=`;
+  const opened = await (await fetch(`${baseUrl}${query}polling`)).text();
+  const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+  const polls = `${baseUrl}${query}polling&sid=${sid}`;
+  await fetch(polls, { method: 'POST', body: `40${JSON.stringify({ token })}` });
+  await (await fetch(polls)).text();
+  const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}${query}websocket&sid=${sid}`);
+  socket.on('error', () => {});
+  onTestFinished(() => socket.terminate());
+  await once(socket, 'open');
+  socket.send('2probe');
+  await once(socket, 'message');
+  socket.send('5');
+  return socket;
+}
