@@ -39,10 +39,16 @@ export async function runStage(
   try {
     const result = await stages[stage](workgroupId, controller.signal);
     progress.succeeded(stage);
-    const { counts } = (result as StageResult | undefined) ?? {};
+    const { counts, nextOffset } = (result as StageResult | undefined) ?? {};
     // A debug event, because a stage runs every few seconds for each workgroup.
     logger.debug(
-      { workgroup: workgroupId, stage, durationMs: ended({ hasFailed: false }), ...counts },
+      {
+        workgroup: workgroupId,
+        stage,
+        durationMs: ended({ hasFailed: false }),
+        ...counts,
+        ...(nextOffset !== undefined && { nextOffset: String(nextOffset) }),
+      },
       'stage.done',
     );
     return result;

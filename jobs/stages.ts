@@ -12,6 +12,8 @@ export interface StageResult {
   againInMs?: number | undefined;
   /** What the run has done, for the log. */
   counts?: Readonly<Record<string, number>>;
+  /** The position in the stream after the run, for the log. */
+  nextOffset?: bigint | undefined;
 }
 
 /** A run of a stage that has ended. A run that was aborted, because the worker stops, is left out. */

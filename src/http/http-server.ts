@@ -31,6 +31,8 @@ declare module 'fastify' {
   interface FastifyReply {
     /** The code of the error that was sent; undefined for other answers. */
     errorCode: StreamErrorCode | undefined;
+    /** Where the messages of the request are in the stream, for the log; undefined if it has stored none. */
+    stored: { firstOffset: bigint; lastOffset: bigint } | undefined;
   }
   interface FastifyContextConfig {
     /** False for routes that need no token and are polled often, for example health checks. */
@@ -121,6 +123,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const limit = createRateLimit({ perMinute: options.requestsPerMinuteMax, clock });
   app.decorateRequest('authentication', undefined);
   app.decorateReply('errorCode', undefined);
+  app.decorateReply('stored', undefined);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Content-Type-Options', 'nosniff');
     reply.header('X-Request-Id', request.id);
@@ -147,6 +150,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
         route: request.routeOptions.url,
         status: reply.statusCode,
         error: reply.errorCode,
+        ...(reply.stored && {
+          firstOffset: String(reply.stored.firstOffset),
+          lastOffset: String(reply.stored.lastOffset),
+        }),
         durationMs: Math.round(reply.elapsedTime),
       },
       'http.request',

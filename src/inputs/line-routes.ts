@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
 import { grantOrThrow } from '../access/authentication.ts';
+import { earlierOffset, laterOffset } from '../contract/offset.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { sendError, toStreamError } from '../http/http-errors.ts';
@@ -92,7 +93,12 @@ export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOpti
           const { read, meter } = lines;
           const context = { precision: precisionOf(request), receivedAtMs: clock.now(), devices };
           const taken = await takeLines(await textOf(request), read, context, meter);
-          await Promise.all(taken.batches.map((batch) => log.append(batch)));
+          const appended = await Promise.all(taken.batches.map((batch) => log.append(batch)));
+          for (const { firstOffset, lastOffset } of appended)
+            reply.stored = {
+              firstOffset: earlierOffset(reply.stored?.firstOffset ?? firstOffset, firstOffset),
+              lastOffset: laterOffset(reply.stored?.lastOffset ?? lastOffset, lastOffset),
+            };
           meter.count('stored', taken.readings);
           if (taken.refusedCount > 0) throw new RefusedLinesError(taken.refused, taken);
           return reply.code(204).header('Cache-Control', 'no-store').send();

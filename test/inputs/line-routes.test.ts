@@ -30,6 +30,7 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
         inputs: {
           lines: [
             { measurement: 'power*', device: '{host}' },
+            { measurement: 'modbus*', table: 'meter', device: '{name}', fields: { total_wh: 'Energy' } },
             {
               measurement: 'kWh',
               table: 'ha',
@@ -43,8 +44,11 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
     ],
   });
   let inputs: ReturnType<typeof createInputs> | undefined;
+  const events: Array<[string, Record<string, unknown>]> = [];
+  const debug = (facts: Record<string, unknown>, event: string) => events.push([event, facts]);
   const service = await startStreamService({
     clock,
+    logger: Object.assign(Object.create(silentLogger), { debug }),
     groups: { house: [GARAGE] },
     openLog: () => {
       const log = createMemoryLog({
@@ -84,7 +88,7 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
       },
     });
   const stored = async () => (await readToTail(await service.stream.logOf('acme'))).messages;
-  return { ...service, tokenText, write, stored, inputs: inputs! };
+  return { ...service, events, tokenText, write, stored, inputs: inputs! };
 }
 
 test('lines are stored by the rules, with the answers of InfluxDB', async () => {
@@ -123,6 +127,30 @@ test('lines are stored by the rules, with the answers of InfluxDB', async () => 
       refused: 0,
       lastIgnored: expect.stringContaining('cpu'),
     },
+  ]);
+});
+
+test('what Telegraf sends is read, and the log has its offsets', async () => {
+  const { write, stored, events } = await start();
+  const line = (energy: number) =>
+    `modbus.InputRegisters,host=orangepizero,name=garage Current=0,Energy=${energy},Voltage=123.9000015258789 ${TIME_NS}\n`;
+  // Its output packs, and names no precision.
+  const answer = await write(gzipSync(line(12_345.5) + line(12_350)), '/api/v2/write?bucket=acme&org=any', {
+    'content-encoding': 'gzip',
+    'user-agent': 'Telegraf/1.30.0 Go/1.22.0',
+  });
+  expect(answer.status).toBe(204);
+  const messages = await stored();
+  const common = { table: 'meter', device: GARAGE, event_time: TEST_START_MS };
+  expect(messages).toMatchObject([
+    { ...common, data: { total_wh: 12_345.5 } },
+    { ...common, data: { total_wh: 12_350 } },
+  ]);
+  const [first, last] = messages.map(({ offset }) => String(offset));
+  const requestId = answer.headers['x-request-id'];
+  expect(events).toContainEqual([
+    'http.request',
+    expect.objectContaining({ requestId, firstOffset: first, lastOffset: last }),
   ]);
 });
 

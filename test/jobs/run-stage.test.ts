@@ -52,7 +52,10 @@ test('a stage that ends because the worker stops was interrupted, and has not fa
 });
 
 test('each run is told with its duration and whether it has failed, and logged with what it has done', async () => {
-  const outcomes = [async () => ({ counts: { messages: 3 } }), () => Promise.reject(new Error('no'))];
+  const outcomes = [
+    async () => ({ counts: { messages: 3 }, nextOffset: 2n ** 60n }),
+    () => Promise.reject(new Error('no')),
+  ];
   const { run, runs, events } = setUp(() => outcomes.shift()!());
   await run(new AbortController().signal);
   await expect(run(new AbortController().signal)).rejects.toThrow('no');
@@ -62,7 +65,16 @@ test('each run is told with its duration and whether it has failed, and logged w
     { workgroupId: 'a', ...facts, hasFailed: true },
   ]);
   expect(events).toEqual([
-    ['stage.done', { workgroup: 'a', stage: 'poll', durationMs: expect.any(Number), messages: 3 }],
+    [
+      'stage.done',
+      {
+        workgroup: 'a',
+        stage: 'poll',
+        durationMs: expect.any(Number),
+        messages: 3,
+        nextOffset: '1152921504606846976',
+      },
+    ],
     ['stage.failed', expect.objectContaining({ workgroup: 'a', ...facts })],
   ]);
 });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -79,8 +80,17 @@ test.skipIf(s3Missing)('the containers of several-machines.yaml work together', 
     const role = services[name]!.command;
     const url = `http://127.0.0.1:${name === 'report' ? ports.report : ports.stream}`;
     const command = [process.execPath, ...nodeOptions, cliFile, ...role];
-    const service = startInstalled(url, command, { cwd: folder, environment: await environmentOf(name) });
-    return { url, ...service };
+    const environment = await environmentOf(name);
+    const service = startInstalled(url, command, { cwd: folder, environment });
+    const port = name.startsWith('worker') ? environment.WATTLINE_METRICS_PORT : new URL(url).port;
+    /** What Docker asks: 0 is healthy. */
+    const checkHealth = () => {
+      const { healthcheck } = services[name]!;
+      const [, , ...words] = 'test' in healthcheck ? healthcheck.test : [];
+      const check = words.map((word) => word.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
+      return spawnSync(process.execPath, check).status;
+    };
+    return { url, checkHealth, ...service };
   };
   const stream = await start('stream');
   await stream.untilReady();
@@ -92,5 +102,9 @@ test.skipIf(s3Missing)('the containers of several-machines.yaml work together', 
     environment: await environmentOf('report'),
   });
   await proveService(stream.url, JSON.parse(token.stdout).token, report.url);
-  for (const service of [one, two, report, stream]) expect(await service.stop(), service.errorText()).toBe(0);
+  for (const service of [one, two, report, stream]) {
+    expect(service.checkHealth()).toBe(0);
+    expect(await service.stop(), service.errorText()).toBe(0);
+    expect(service.checkHealth()).toBe(1);
+  }
 });

@@ -137,6 +137,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
           encoder.encode(sent, workgroupId),
         );
         const { count, firstOffset, lastOffset } = appended;
+        reply.stored = appended;
         if (prefersJson(request.headers.accept)) return sendJson(reply, appended);
         return sendCbor(reply, encodeCbor({ accepted: count, firstOffset, lastOffset }));
       },

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeCbor } from '../../../src/cbor/cbor-codec.ts';
 import type { ReadBody } from '../../../src/contract/messages.ts';
 import { limits } from '../../../src/contract/wire-limits.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { deviceId, telemetry, wideTelemetry } from '../../support/messages.ts';
 import { type CallOptions, startStreamService } from '../../support/stream-service.ts';
 
@@ -17,8 +18,8 @@ function mapOf(members: number): Buffer {
   return Buffer.concat([Buffer.from([0x81]), encodeCbor(Object.fromEntries(entries))]);
 }
 
-async function setUp(scope = {}) {
-  const service = await startStreamService({ groups: { roof: [deviceId(1)] } });
+async function setUp(scope = {}, logger = silentLogger) {
+  const service = await startStreamService({ logger, groups: { roof: [deviceId(1)] } });
   const token = await service.token(scope);
   const post = (
     type: string | undefined,
@@ -67,9 +68,20 @@ describe('bodies that are accepted', () => {
     expect(contents[0]).toEqual({ ...items[0], table: 'solar', kind: 'telemetry' });
   });
 
-  test('the answer has the offsets, which can be read at once', async () => {
-    const { call, post, token } = await setUp();
-    const { body } = await post(CBOR, encodeCbor(telemetry(5)));
+  test('the answer and the log have the offsets, which can be read at once', async () => {
+    const events: unknown[] = [];
+    const debug = (facts: object, event: string) => events.push([event, facts]);
+    const logger = Object.assign(Object.create(silentLogger), { debug });
+    const { call, post, token } = await setUp({}, logger);
+    const { body, headers } = await post(CBOR, encodeCbor(telemetry(5)));
+    expect(events).toContainEqual([
+      'http.request',
+      expect.objectContaining({
+        requestId: headers['x-request-id'],
+        firstOffset: String(body.firstOffset),
+        lastOffset: String(body.lastOffset),
+      }),
+    ]);
     const answer = await call(`/api/v1/tables/acme/solar/latest?offset=${body.lastOffset}&limit=1`, {
       token: await token(),
     });
