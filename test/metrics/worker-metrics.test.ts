@@ -1,12 +1,24 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
+import type { ExportState } from '../../src/exports/list-exports.ts';
 import { createMetricsRegistry } from '../../src/metrics/metrics-registry.ts';
 import { addWorkerMetrics, type WorkerView } from '../../src/metrics/worker-metrics.ts';
 import { emptyStatus, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
 import { parseScrape } from '../support/parse-scrape.ts';
 
 const nowMs = Date.UTC(2026, 10, 23);
+
+const exported: ExportState = {
+  id: 'billing',
+  lastRun: null,
+  lastDeliveredAt: '2026-11-20T06:00:00.000Z',
+  pending: 11,
+  failed: 12,
+  troubled: [],
+  outdated: 13,
+  outdatedWh: 0,
+};
 
 /** The metrics of a worker with one workgroup, whose state the test changes. */
 function setUp() {
@@ -19,7 +31,7 @@ function setUp() {
   const view: WorkerView = {
     shards: () => [{ ...shard, stages }],
     statusOf: () => status,
-    exports: () => [],
+    exports: () => [[{ config: { id: 'billing' }, workgroup: { id: 'home' } }, exported]],
     alertsSent: () => new Map([['ops', new Map([['told', 2]])]]),
   };
   worker.watch(view);
@@ -113,4 +125,43 @@ test('delays of several reads are added, and buckets are cumulative', async () =
   expect(['1', '2', '604800', '+Inf'].map(bucket)).toEqual([6, 10, 10, 12]);
   expect(found.value('wattline_event_delay_seconds_count')).toBe(12);
   expect(found.value('wattline_event_delay_seconds_sum')).toBe(15);
+});
+
+test('each value of a status has its own metric, with its unit and label', async () => {
+  const { scrape, note } = setUp();
+  note({
+    gaps: 2,
+    newestReadingAtMs: nowMs - 5_000,
+    devices: { online: 3, offline: 4, asleep: 5, unknown: 1 },
+    figures: {
+      quarantinedByReason: { 'unknown-table': 6 },
+      daysFlagged: { contradicted: 7 },
+      daysRestated: 8,
+      gapOpenMs: 90_000,
+      warehouseBytes: 1_000,
+      lakeBytes: 2_000,
+    },
+  });
+  const found = await scrape();
+  const home = { workgroup: 'home' };
+  const billing = { ...home, export: 'billing' };
+  for (const [name, value, labels] of [
+    ['gaps_open', 2, home],
+    ['gap_open_seconds', 90, home],
+    ['newest_event_timestamp_seconds', nowMs / 1_000 - 5, home],
+    ['devices', 3, { ...home, state: 'online' }],
+    ['devices', 4, { ...home, state: 'offline' }],
+    ['devices', 5, { ...home, state: 'asleep' }],
+    ['devices', 1, { ...home, state: 'unknown' }],
+    ['quarantined', 6, { ...home, reason: 'unknown-table' }],
+    ['daily_energy_flagged', 7, { ...home, flag: 'contradicted' }],
+    ['daily_energy_restated_total', 8, home],
+    ['warehouse_bytes', 1_000, home],
+    ['lake_bytes', 2_000, home],
+    ['exports_pending', 11, billing],
+    ['exports_failed', 12, billing],
+    ['exports_outdated', 13, billing],
+    ['export_last_success_timestamp_seconds', Date.UTC(2026, 10, 20, 6) / 1_000, billing],
+  ] as const)
+    expect(found.value(`wattline_${name}`, labels), name).toBe(value);
 });
