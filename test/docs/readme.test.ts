@@ -48,7 +48,7 @@ describe('the README and the pages of docs/', () => {
     const names = ['inverter 1', 'grid meter', 'battery', 'inverter 2', 'inverter 3', 'inverter 4'];
     const start = describeStart({
       url: 'http://127.0.0.1:8080',
-      token: '',
+      token: 'eyJhbGciOi...',
       dataDir: '',
       workgroup: 'demo',
       site: { devices: names.map((name) => ({ name })), timezone: 'UTC' } as Site,
