@@ -84,6 +84,10 @@ testPage('no answer of any page is above a megabyte with 400 devices and three y
     ['quality', '.heat path'],
     ['devices', '.day-spark'],
     [`day?day=${yesterday}`, '.column'],
+    ['budgets', '.empty'],
+    ['exports', '.empty'],
+    ['pipeline', '.chain'],
+    ['configuration', '#in-force'],
   ]) {
     await goTo(page, view!);
     await page.locator(shown!).first().waitFor();
