@@ -1,3 +1,5 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { storeDays, WORKGROUP } from '../publish/support.ts';
@@ -8,13 +10,36 @@ import { askRecipe } from '../support/recipes.ts';
 
 const page = pages.get('docs/tools.md')!;
 
-test('every address of the page answers with rows, and every query with the energy of the lake', async () => {
+/** A Python with pandas. */
+const pandas = ['/usr/bin/python3', 'python3'].find(
+  (command) => spawnSync(command, ['-c', 'import pandas'], { stdio: 'ignore' }).status === 0,
+);
+
+/** A report with the energy of two days. */
+async function reportOfTwoDays() {
   const at = await openReport({ devices: [{ id: deviceId(1), name: 'garage' }] });
   await storeDays(at.shard, [
     { day: '2026-11-18', device: 1, energyWh: 500 },
     { day: '2026-11-19', device: 1, energyWh: 700 },
   ]);
   await at.publish();
+  return at;
+}
+
+test.skipIf(pandas === undefined)('the script for pandas prints the energy of the report', async () => {
+  const at = await reportOfTwoDays();
+  const script = blocksOf('docs/tools.md', 'python')
+    .find((block) => block.includes('import pandas'))!
+    .replace('http://127.0.0.1:8080', new URL((await at.get('/')).url).origin)
+    .replace('/orgs/home/', `/orgs/${WORKGROUP}/`);
+  const { stdout } = await promisify(execFile)(pandas!, ['-c', script], {
+    env: { ...process.env, WATTLINE_TOKEN: at.token },
+  });
+  expect(stdout).toMatch(/device_name +garage\s[\s\S]*2026-11-18 +500\n2026-11-19 +700\n/);
+});
+
+test('every address of the page answers with rows, and every query with the energy of the lake', async () => {
+  const at = await reportOfTwoDays();
   await at.renew();
   const here = (address: string) => address.replace('/orgs/home/', `/orgs/${WORKGROUP}/`);
 
