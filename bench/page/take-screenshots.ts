@@ -29,7 +29,7 @@ function viewsOf({
     ['quality', 'quality', '.heat'],
     ['why', `why?device=${misread}&day=${yesterday}`, '.reading-line'],
     ['devices', 'devices', '.day-spark'],
-    ['budgets', 'budgets', '.column'],
+    ['budgets', 'budgets', 'main:has(.column) tbody tr:nth-child(2) data.amount'],
     ['exports', 'exports', '.export tbody'],
     ['pipeline', 'pipeline', '.group'],
     ['configuration', 'configuration', '#in-force + .sentence'],
