@@ -55,7 +55,7 @@ export default defineConfig({
     pool: 'forks',
     // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue, which has little to do in tests.
     execArgv: ['--liftoff-only'],
-    // More than processors, because many files wait for processes.
+    // Twice the number of processors, because many files wait for processes.
     maxWorkers: Number(process.env.WATTLINE_TEST_WORKERS ?? availableParallelism() * 2),
     // `.ci/run` reads which files failed.
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],

@@ -5,7 +5,7 @@ import type { ShardLoop } from './start-shard.ts';
 export interface ShardDemand {
   /**
    * Asks for the shard of a workgroup. It is opened as soon as there is room.
-   * @param how brief if it is needed for a moment only: for a job, and not for news or a request
+   * @param how `isBrief`: the shard is needed for a moment only, for a job, and not for news or a request
    */
   want(workgroupId: string, how?: { isBrief: boolean }): void;
   /** Asks for the shard and waits. @returns undefined if another worker has it or if it cannot be opened now */

@@ -77,7 +77,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const configured = { has: (workgroupId: string) => workgroups.get(workgroupId) !== undefined };
   let survey: Survey = { workers: 1, awake: [], free: [] };
   let awake = new Set<string>();
-  /** What this worker had when the last survey began. The survey can be older than what it has done with them since. */
+  /** The shards of this worker when the last survey began. The survey names them as awake, also if this worker has closed them since. */
   let ownAtSurvey = new Set<string>();
   const isAwakeElsewhere = (workgroupId: string) =>
     awake.has(workgroupId) && !ownAtSurvey.has(workgroupId) && !ownedShards.has(workgroupId);

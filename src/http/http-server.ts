@@ -7,6 +7,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import type { Access } from '../access/access.ts';
 import { type Authentication, checkToken } from '../access/authentication.ts';
 import { bearerToken } from '../access/bearer.ts';
+import type { Offset } from '../contract/offset.ts';
 import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { STATUS_CODES } from '../lib/node-http.ts';
@@ -32,7 +33,7 @@ declare module 'fastify' {
     /** The code of the error that was sent; undefined for other answers. */
     errorCode: StreamErrorCode | undefined;
     /** Where the messages of the request are in the stream, for the log; undefined if it has stored none. */
-    stored: { firstOffset: bigint; lastOffset: bigint } | undefined;
+    stored: { firstOffset: Offset; lastOffset: Offset } | undefined;
   }
   interface FastifyContextConfig {
     /** False for routes that need no token and are polled often, for example health checks. */

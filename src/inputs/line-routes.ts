@@ -94,10 +94,10 @@ export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOpti
           const context = { precision: precisionOf(request), receivedAtMs: clock.now(), devices };
           const taken = await takeLines(await textOf(request), read, context, meter);
           const appended = await Promise.all(taken.batches.map((batch) => log.append(batch)));
-          for (const { firstOffset, lastOffset } of appended)
+          if (appended.length > 0)
             reply.stored = {
-              firstOffset: earlierOffset(reply.stored?.firstOffset ?? firstOffset, firstOffset),
-              lastOffset: laterOffset(reply.stored?.lastOffset ?? lastOffset, lastOffset),
+              firstOffset: appended.map(({ firstOffset }) => firstOffset).reduce(earlierOffset),
+              lastOffset: appended.map(({ lastOffset }) => lastOffset).reduce(laterOffset),
             };
           meter.count('stored', taken.readings);
           if (taken.refusedCount > 0) throw new RefusedLinesError(taken.refused, taken);

@@ -21,7 +21,7 @@ export interface WorkgroupBucket {
   /**
    * Commits what has changed since the last commit: the newest generation, with a snapshot of the warehouse. Uploads nothing without a change.
    * Concurrent calls share one commit, which begins after their calls.
-   * @param how complete: publishes first what is new
+   * @param how `isComplete`: what is new is published first
    * @throws StaleOwnerError if another worker has claimed the workgroup
    * @throws TransientError if the bucket does not answer; then the next call commits the rest
    */
