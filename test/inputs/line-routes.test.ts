@@ -92,7 +92,7 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
 }
 
 test('lines are stored by the rules, with the answers of InfluxDB', async () => {
-  const { write, stored, inputs } = await start();
+  const { write, stored, inputs, events } = await start();
   const answer = await write(
     [
       '# a comment',
@@ -116,6 +116,12 @@ test('lines are stored by the rules, with the answers of InfluxDB', async () => 
     },
     { table: 'ha', device: YARD, event_time: TEST_START_MS, data: { wh: 1_500 } },
     { table: 'power', device: GARAGE, event_time: TEST_START_MS, data: { wh: 13 } },
+  ]);
+  // The lines of each table are one batch. The log has the offsets of all of them.
+  const offsets = (await stored()).map(({ offset }) => String(offset));
+  expect(events).toContainEqual([
+    'http.request',
+    expect.objectContaining({ firstOffset: offsets[0], lastOffset: offsets.at(-1) }),
   ]);
   expect(inputs.states()).toMatchObject([
     {
@@ -146,11 +152,11 @@ test('what Telegraf sends is read, and the log has its offsets', async () => {
     { ...common, data: { total_wh: 12_345.5 } },
     { ...common, data: { total_wh: 12_350 } },
   ]);
-  const [first, last] = messages.map(({ offset }) => String(offset));
+  const [firstOffset, lastOffset] = messages.map(({ offset }) => String(offset));
   const requestId = answer.headers['x-request-id'];
   expect(events).toContainEqual([
     'http.request',
-    expect.objectContaining({ requestId, firstOffset: first, lastOffset: last }),
+    expect.objectContaining({ requestId, firstOffset, lastOffset }),
   ]);
 });
 
