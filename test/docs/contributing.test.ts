@@ -104,10 +104,13 @@ test('.editorconfig says what biome.json says', () => {
   expect(editor).toContain(`\n[*.{ts,mjs,json}]\nmax_line_length = ${lineWidth}\n`);
 });
 
-test('CI runs .ci/run, with the Node that the package asks for', () => {
-  const { jobs } = parse(read('.github/workflows/ci.yml'));
+test.each([
+  ['ci.yml', '.ci/run'],
+  ['soak.yml', 'npm run test:soak'],
+])('%s runs %s, with the Node that the package asks for', (file, command) => {
+  const { jobs } = parse(read(`.github/workflows/${file}`));
   const steps: Array<{ run?: string; with?: Record<string, unknown> }> = jobs.all.steps;
-  expect(steps.map(({ run }) => run)).toContain('.ci/run');
+  expect(steps.map(({ run }) => run)).toContain(command);
   const version = steps.find((step) => step.with?.['node-version'] !== undefined)!.with!['node-version'];
   expect(packageFile.engines.node).toMatch(new RegExp(`^>=${version}\\.`));
   expect(packageFile.devDependencies.node).toMatch(new RegExp(`^\\^${version}\\.`));
