@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { startRedis } from '../support/redis.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
@@ -74,20 +75,23 @@ test('a command that only writes the file of one folder reaches the others', asy
   await untilRefused(other.child, token);
 });
 
-test('Redis gets the revocations back after it has lost them, and new processes learn them', async () => {
-  const { start, issue, admin } = await setUp();
-  const one = await start('one');
-  const [first, second] = [await issue(), await issue()];
-  await ask(one.child, { revoke: first.tokenId });
-  await ask(one.child, { revoke: second.tokenId });
-  await until('Redis has both', async () => (await admin.hlen('wattline:revoked')) === 2);
-  await admin.flushall();
-  // No news tells that data is lost.
-  await until('Redis has both again', async () => (await admin.hlen('wattline:revoked')) === 2);
-  const later = await start('later');
-  expect(await ask(later.child, { token: first.token })).toBe(refused);
-  expect(await ask(later.child, { token: second.token })).toBe(refused);
-});
+test.runIf(isSoak)(
+  'Redis gets the revocations back after it has lost them, and new processes learn them',
+  async () => {
+    const { start, issue, admin } = await setUp();
+    const one = await start('one');
+    const [first, second] = [await issue(), await issue()];
+    await ask(one.child, { revoke: first.tokenId });
+    await ask(one.child, { revoke: second.tokenId });
+    await until('Redis has both', async () => (await admin.hlen('wattline:revoked')) === 2);
+    await admin.flushall();
+    // No news tells that data is lost.
+    await until('Redis has both again', async () => (await admin.hlen('wattline:revoked')) === 2);
+    const later = await start('later');
+    expect(await ask(later.child, { token: first.token })).toBe(refused);
+    expect(await ask(later.child, { token: second.token })).toBe(refused);
+  },
+);
 
 test('what is revoked while Redis is away counts in its own folder at once, and in the others when Redis is back', async () => {
   const { start, server, issue } = await setUp();

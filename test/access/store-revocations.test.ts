@@ -9,6 +9,7 @@ import { systemClock } from '../../src/lib/time.ts';
 import { startSystemTimer } from '../../src/lib/timer.ts';
 import { serviceStore } from '../../src/storage/workgroup-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -87,7 +88,7 @@ test.skipIf(s3Missing)(
   },
 );
 
-test.skipIf(s3Missing)(
+test.skipIf(!isSoak || s3Missing)(
   'without the bucket, what the folder knows counts, and new revocations are stored later',
   { timeout },
   async () => {

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, HOUR, openWorker, startUpstream, TEST_START_MS } from './support.ts';
 
@@ -55,7 +56,7 @@ test('a backfill reads a gap while the live reader continues, and every message 
   ]);
 });
 
-test('messages that only the lake still has do not land again', async () => {
+test.runIf(isSoak)('messages that only the lake still has do not land again', async () => {
   const { upstream, worker } = await passedOver();
   await worker.backfill(request, await upstream.address());
   await worker.rollUp();
@@ -93,25 +94,28 @@ test('a cancelled backfill ends before its next chunk and keeps what has landed;
   expect(await worker.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
 });
 
-test('a backfill that is killed at any moment continues and lands every message once', async () => {
-  const dataDir = tempDir();
-  const { clock, upstream, worker } = await passedOver(dataDir);
-  await worker.close();
-  for (const landedMin of [1, 100]) {
-    const child = fork(
-      join(import.meta.dirname, 'backfill-child.ts'),
-      [dataDir, String(clock.now()), JSON.stringify(await upstream.address())],
-      { stdio: 'inherit', execArgv: [] },
-    );
-    onTestFinished(() => void child.kill('SIGKILL'));
-    child.on('message', (landed: number) => landed >= landedMin && child.kill('SIGKILL'));
-    expect((await once(child, 'exit'))[1]).toBe('SIGKILL');
-  }
-  const after = await openWorker(clock, { dataDir });
-  const outcome = await after.backfill(request, await upstream.address());
-  expect(outcome).toMatchObject({ kind: 'done', backfillId: 1, resumed: true, messagesLanded: SPOKEN });
-  expect(await after.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
-});
+test.runIf(isSoak)(
+  'a backfill that is killed at any moment continues and lands every message once',
+  async () => {
+    const dataDir = tempDir();
+    const { clock, upstream, worker } = await passedOver(dataDir);
+    await worker.close();
+    for (const landedMin of [1, 100]) {
+      const child = fork(
+        join(import.meta.dirname, 'backfill-child.ts'),
+        [dataDir, String(clock.now()), JSON.stringify(await upstream.address())],
+        { stdio: 'inherit', execArgv: [] },
+      );
+      onTestFinished(() => void child.kill('SIGKILL'));
+      child.on('message', (landed: number) => landed >= landedMin && child.kill('SIGKILL'));
+      expect((await once(child, 'exit'))[1]).toBe('SIGKILL');
+    }
+    const after = await openWorker(clock, { dataDir });
+    const outcome = await after.backfill(request, await upstream.address());
+    expect(outcome).toMatchObject({ kind: 'done', backfillId: 1, resumed: true, messagesLanded: SPOKEN });
+    expect(await after.messages()).toEqual({ all: SPOKEN, distinct: SPOKEN });
+  },
+);
 
 test('if the upstream has deleted some of the messages, the others are read and the reason is reported', async () => {
   const { clock, upstream, worker } = await passedOver();

@@ -5,11 +5,12 @@ import { stringify } from 'yaml';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { machine, work } from '../replica/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-test.skipIf(s3Missing)(
+test.skipIf(!isSoak || s3Missing)(
   'the command exports delivers a period once on machines that share only a bucket',
   { timeout: 240_000 },
   async () => {

@@ -10,6 +10,7 @@ import { storeDays, WORKGROUP } from '../publish/support.ts';
 import { type HomeAssistantServer, startHomeAssistant } from '../support/home-assistant.ts';
 import { deviceId } from '../support/messages.ts';
 import { blocksOf, pages } from '../support/readme.ts';
+import { isSoak } from '../support/rounds.ts';
 import { type ExportFixture, openExportFixture } from './support.ts';
 
 const signal = new AbortController().signal;
@@ -144,33 +145,36 @@ test('a refused token or command says what to do, is tried again, and is never s
   expect(await at.ledger().runs()).toMatchObject([{ state: 'delivered', attempts: 3 }]);
 });
 
-test('a server that talks nonsense or too much fails the delivery, one that says nothing can be left, and the run waits', async () => {
-  const stop = new AbortController();
-  const greetings: Array<(send: (text: string) => void) => void> = [
-    (send) => send('<html>'),
-    (send) => send(`"${'x'.repeat(64 * 1024 ** 2)}"`),
-    () => stop.abort(new Error('the process ends')),
-  ];
-  const hostile = new WebSocketServer({ host: '127.0.0.1', port: 0 });
-  onTestFinished(() => {
-    for (const client of hostile.clients) client.terminate();
-    hostile.close();
-  });
-  await new Promise<void>((resolve) => hostile.once('listening', resolve));
-  hostile.on('connection', (socket) => {
-    socket.on('error', () => {});
-    greetings.shift()?.((text) => socket.send(text));
-  });
-  const { at } = await openHome(
-    'Etc/UTC',
-    `http://127.0.0.1:${(hostile.address() as { port: number }).port}`,
-  );
-  const attempt = () => at.exports.run('export1', { corrected: false }, stop.signal);
-  await expect(attempt()).rejects.toThrow('something that is not understood');
-  await expect(attempt()).rejects.toThrow(/not understood|has ended the connection/);
-  await expect(attempt()).rejects.toThrow('the process ends');
-  expect(await at.ledger().runs()).toMatchObject([{ state: 'waiting', attempts: 2 }]);
-});
+test.runIf(isSoak)(
+  'a server that talks nonsense or too much fails the delivery, one that says nothing can be left, and the run waits',
+  async () => {
+    const stop = new AbortController();
+    const greetings: Array<(send: (text: string) => void) => void> = [
+      (send) => send('<html>'),
+      (send) => send(`"${'x'.repeat(64 * 1024 ** 2)}"`),
+      () => stop.abort(new Error('the process ends')),
+    ];
+    const hostile = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => {
+      for (const client of hostile.clients) client.terminate();
+      hostile.close();
+    });
+    await new Promise<void>((resolve) => hostile.once('listening', resolve));
+    hostile.on('connection', (socket) => {
+      socket.on('error', () => {});
+      greetings.shift()?.((text) => socket.send(text));
+    });
+    const { at } = await openHome(
+      'Etc/UTC',
+      `http://127.0.0.1:${(hostile.address() as { port: number }).port}`,
+    );
+    const attempt = () => at.exports.run('export1', { corrected: false }, stop.signal);
+    await expect(attempt()).rejects.toThrow('something that is not understood');
+    await expect(attempt()).rejects.toThrow(/not understood|has ended the connection/);
+    await expect(attempt()).rejects.toThrow('the process ends');
+    expect(await at.ledger().runs()).toMatchObject([{ state: 'waiting', attempts: 2 }]);
+  },
+);
 
 test('an answer that is not understood changes nothing there', async () => {
   const { server, at } = await openHome();

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
@@ -185,93 +186,102 @@ Month    Source      kWh  Devices  Days
   expect(shed.months).toEqual([{ month: '2026-03', source: 'shed', energyWh: 720, devices: 1, days: 3 }]);
 });
 
-test('an import that gives no energy warns: without any used field it suggests lines of configuration, otherwise it says why', async () => {
-  const cwd = folderOf(1);
-  writeFileSync(join(cwd, 'log.csv'), wideCsv());
-  const line =
-    '- { table: solar, field: Zähler (kWh), method: total_energy, unit: kWh }   # only grows, 500 to 571';
-  const dry = await runCommand(['import', 'log.csv', ...to, '--dry-run'], { cwd });
-  expect(dry.code).toBe(0);
-  expect(dry.stdout).toContain('# Zähler (kWh)      72  no energy stream\n');
-  expect(dry.stderr).toContain(
-    'WARNING: this import gives no energy. No energy stream reads any of its fields.\n',
-  );
-  expect(dry.stderr).toContain(`    ${line}\n`);
-  expect(dry.stderr).not.toContain('The rows are stored.');
+test.runIf(isSoak)(
+  'an import that gives no energy warns: without any used field it suggests lines of configuration, otherwise it says why',
+  async () => {
+    const cwd = folderOf(1);
+    writeFileSync(join(cwd, 'log.csv'), wideCsv());
+    const line =
+      '- { table: solar, field: Zähler (kWh), method: total_energy, unit: kWh }   # only grows, 500 to 571';
+    const dry = await runCommand(['import', 'log.csv', ...to, '--dry-run'], { cwd });
+    expect(dry.code).toBe(0);
+    expect(dry.stdout).toContain('# Zähler (kWh)      72  no energy stream\n');
+    expect(dry.stderr).toContain(
+      'WARNING: this import gives no energy. No energy stream reads any of its fields.\n',
+    );
+    expect(dry.stderr).toContain(`    ${line}\n`);
+    expect(dry.stderr).not.toContain('The rows are stored.');
 
-  const { code, stdout, stderr } = await runCommand(['import', 'log.csv', ...to], { cwd });
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/\nZähler \(kWh\) +72 +no energy stream +- +-\n/);
-  for (const text of [
-    'WARNING: this import gives no energy.',
-    'The energy streams of workgroup home read solar.total_wh.',
-    line,
-    'The rows are stored.',
-    'wattline backfill --source archive --from 2026-03-30 --table solar',
-  ])
-    expect(stderr).toContain(text);
-  const status = await runCommand(['status'], { cwd });
-  expect(status.stdout).toContain('72 rows; WARNING: this import gives no energy.');
-  const json = await runCommand(['import', 'log.csv', ...to, '--json'], { cwd });
-  expect(json.stderr).toBe('');
-  expect(JSON.parse(json.stdout)).toMatchObject({
-    months: [],
-    warnings: [expect.stringContaining('No energy stream reads any of its fields')],
-    suggested: [{ field: 'Zähler (kWh)', method: 'total_energy', unit: 'kWh' }],
-  });
+    const { code, stdout, stderr } = await runCommand(['import', 'log.csv', ...to], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\nZähler \(kWh\) +72 +no energy stream +- +-\n/);
+    for (const text of [
+      'WARNING: this import gives no energy.',
+      'The energy streams of workgroup home read solar.total_wh.',
+      line,
+      'The rows are stored.',
+      'wattline backfill --source archive --from 2026-03-30 --table solar',
+    ])
+      expect(stderr).toContain(text);
+    const status = await runCommand(['status'], { cwd });
+    expect(status.stdout).toContain('72 rows; WARNING: this import gives no energy.');
+    const json = await runCommand(['import', 'log.csv', ...to, '--json'], { cwd });
+    expect(json.stderr).toBe('');
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      months: [],
+      warnings: [expect.stringContaining('No energy stream reads any of its fields')],
+      suggested: [{ field: 'Zähler (kWh)', method: 'total_energy', unit: 'kWh' }],
+    });
 
-  // All readings are rejected, or they have no energy.
-  const text = (values: number[]) =>
-    `Zeit;total_wh\n${values.map((value, hour) => `2026-03-30 0${hour}:00;${value}\n`).join('')}`;
-  writeFileSync(join(cwd, 'negative.csv'), text([-5, -6]));
-  const negative = await runCommand(['import', 'negative.csv', ...to], { cwd });
-  expect(negative.code).toBe(0);
-  expect(negative.stderr).toContain(
-    'WARNING: this import gives no energy. All readings of the fields that energy streams read were rejected (total_wh: 2 negative).',
-  );
-  writeFileSync(join(cwd, 'one.csv'), text([5]));
-  const single = await runCommand(['import', 'one.csv', ...to], { cwd });
-  expect(single.stderr).toContain('Its readings were accepted, but a register needs two readings');
-  // A table that is misspelt is told, with the one that is meant.
-  writeFileSync(join(cwd, 'typo.csv'), text([5, 6]));
-  const typo = await runCommand(['import', 'typo.csv', '-w', 'home', '-t', 'solr', '--dry-run'], { cwd });
-  expect(typo.stderr).toContain('Is table solar meant? Then import the file again with --table solar.');
+    // All readings are rejected, or they have no energy.
+    const text = (values: number[]) =>
+      `Zeit;total_wh\n${values.map((value, hour) => `2026-03-30 0${hour}:00;${value}\n`).join('')}`;
+    writeFileSync(join(cwd, 'negative.csv'), text([-5, -6]));
+    const negative = await runCommand(['import', 'negative.csv', ...to], { cwd });
+    expect(negative.code).toBe(0);
+    expect(negative.stderr).toContain(
+      'WARNING: this import gives no energy. All readings of the fields that energy streams read were rejected (total_wh: 2 negative).',
+    );
+    writeFileSync(join(cwd, 'one.csv'), text([5]));
+    const single = await runCommand(['import', 'one.csv', ...to], { cwd });
+    expect(single.stderr).toContain('Its readings were accepted, but a register needs two readings');
+    // A table that is misspelt is told, with the one that is meant.
+    writeFileSync(join(cwd, 'typo.csv'), text([5, 6]));
+    const typo = await runCommand(['import', 'typo.csv', '-w', 'home', '-t', 'solr', '--dry-run'], { cwd });
+    expect(typo.stderr).toContain('Is table solar meant? Then import the file again with --table solar.');
 
-  // Whoever pastes the line has the energy of what is stored.
-  const [stream] = parse(line) as Array<Record<string, string>>;
-  const energyStreams = [...home.energyStreams, stream];
-  configure(cwd, energyStreams);
-  const again = await runCommand(['import', 'log.csv', ...to], { cwd });
-  expect([again.code, again.stderr.includes('WARNING')]).toEqual([0, false]);
-  expect(again.stdout).toContain(
-    '\n2026-03  default  48.000        1     2\n2026-04  default  23.000        1     1\n',
-  );
-});
+    // Whoever pastes the line has the energy of what is stored.
+    const [stream] = parse(line) as Array<Record<string, string>>;
+    const energyStreams = [...home.energyStreams, stream];
+    configure(cwd, energyStreams);
+    const again = await runCommand(['import', 'log.csv', ...to], { cwd });
+    expect([again.code, again.stderr.includes('WARNING')]).toEqual([0, false]);
+    expect(again.stdout).toContain(
+      '\n2026-03  default  48.000        1     2\n2026-04  default  23.000        1     1\n',
+    );
+  },
+);
 
-test('with a service: the same command asks it, and returns once the report has the energy', async () => {
-  const service = await createServiceProcess({
-    workgroups: [home],
-    pipeline: { rollupEvery: '300ms', publishEvery: '300ms' },
-  });
-  await service.start();
-  const file = join(tempDir(), 'log.csv');
-  writeFileSync(file, csv(577));
-  const cwd = join(service.config.dataDir, '..');
-  const { code, stdout } = await runCli(['import', file, ...to, '--json'], { cwd });
-  expect([code, JSON.parse(stdout).files[0].outcome.kind]).toEqual([0, 'landed']);
-  const answer = await fetch(
-    `${service.url}/api/v1/orgs/home/daily-energy?startDate=2024-07-01&endDate=2024-07-02`,
-    {
-      headers: { Authorization: `Bearer ${service.token}` },
-    },
-  );
-  expect(await answer.json()).toEqual({ '2024-07-01': { [DEVICE]: 1200 }, '2024-07-02': { [DEVICE]: 1200 } });
+test.runIf(isSoak)(
+  'with a service: the same command asks it, and returns once the report has the energy',
+  async () => {
+    const service = await createServiceProcess({
+      workgroups: [home],
+      pipeline: { rollupEvery: '300ms', publishEvery: '300ms' },
+    });
+    await service.start();
+    const file = join(tempDir(), 'log.csv');
+    writeFileSync(file, csv(577));
+    const cwd = join(service.config.dataDir, '..');
+    const { code, stdout } = await runCli(['import', file, ...to, '--json'], { cwd });
+    expect([code, JSON.parse(stdout).files[0].outcome.kind]).toEqual([0, 'landed']);
+    const answer = await fetch(
+      `${service.url}/api/v1/orgs/home/daily-energy?startDate=2024-07-01&endDate=2024-07-02`,
+      {
+        headers: { Authorization: `Bearer ${service.token}` },
+      },
+    );
+    expect(await answer.json()).toEqual({
+      '2024-07-01': { [DEVICE]: 1200 },
+      '2024-07-02': { [DEVICE]: 1200 },
+    });
 
-  // It is refused before the service is asked, and so is what only the service can find out.
-  const missing = await runCommand(['import', 'nothing-*.csv', ...to], { cwd });
-  expect(missing).toMatchObject({ code: 2, stdout: '' });
-  expect(await service.stop()).toBe(0);
-});
+    // It is refused before the service is asked, and so is what only the service can find out.
+    const missing = await runCommand(['import', 'nothing-*.csv', ...to], { cwd });
+    expect(missing).toMatchObject({ code: 2, stdout: '' });
+    expect(await service.stop()).toBe(0);
+  },
+);
 
 test('wrong arguments end at once with exit code 2, and a file without usable rows with 1', async () => {
   const cwd = folderOf(10);

@@ -5,7 +5,7 @@ import { openReader } from '../../src/import/open-reader.ts';
 import { formatLocal, HOUR_MS, MINUTE_MS, zoneOffsets } from '../../src/lib/time.ts';
 import { RefusedFile } from '../../src/upload/refusals.ts';
 import { fileOf, preview, testWorkgroup } from '../import/support.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { readMeters } from '../upload/support.ts';
 
 const zones = ['Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Etc/UTC'];
@@ -100,26 +100,29 @@ function bytesOf(table: Table): Buffer {
 /** What must be refused, because nobody can tell what is meant. */
 const unclear = /showed ".*" twice|can be .* or |day or the month/;
 
-test('an upload has the written instants and values, or is refused if they are ambiguous', () => {
-  let accepted = 0;
-  fc.assert(
-    fc.property(tables, (table) => {
-      try {
-        const rows = readMeters(bytesOf(table), { options: { timezone: table.zone } });
-        expect(rows.map(({ start }) => start)).toEqual(table.instants);
-        expect(rows.map(({ energyWh }) => energyWh)).toEqual(
-          table.values.map((value) => Math.round(value * 1e6) / 1e3),
-        );
-        accepted += 1;
-      } catch (error) {
-        if (!(error instanceof RefusedFile)) throw error;
-        for (const { message } of error.lines) expect(message).toMatch(unclear);
-      }
-    }),
-    { numRuns: rounds(200, 2_000) },
-  );
-  expect(accepted).toBeGreaterThan(rounds(100, 1_000));
-});
+test.runIf(isSoak)(
+  'an upload has the written instants and values, or is refused if they are ambiguous',
+  () => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(tables, (table) => {
+        try {
+          const rows = readMeters(bytesOf(table), { options: { timezone: table.zone } });
+          expect(rows.map(({ start }) => start)).toEqual(table.instants);
+          expect(rows.map(({ energyWh }) => energyWh)).toEqual(
+            table.values.map((value) => Math.round(value * 1e6) / 1e3),
+          );
+          accepted += 1;
+        } catch (error) {
+          if (!(error instanceof RefusedFile)) throw error;
+          for (const { message } of error.lines) expect(message).toMatch(unclear);
+        }
+      }),
+      { numRuns: rounds(60, 2_000) },
+    );
+    expect(accepted).toBeGreaterThan(rounds(30, 1_000));
+  },
+);
 
 test('an import guesses the same encoding, delimiter, heading, numbers and times', async () => {
   await fc.assert(

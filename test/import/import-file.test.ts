@@ -8,7 +8,7 @@ import type { MappingInput } from '../../src/import/import-mapping.ts';
 import { InputError } from '../../src/lib/errors.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type CaseReading, energyByDay, energyRows, rollUpSite } from '../rollup/support.ts';
-import { sampled } from '../support/rounds.ts';
+import { isSoak, sampled } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { DEVICE, fileOf, importInto, messagesIn, parquetOf, testWorkgroup } from './support.ts';
 
@@ -111,7 +111,7 @@ describe('while a file lands', () => {
     expect(during).toContain(0);
   });
 
-  test('what the stream lands after it is rolled up as well', async () => {
+  test.runIf(isSoak)('what the stream lands after it is rolled up as well', async () => {
     const shard = await openTestShard();
     await landFromStream(shard, 0, '2024-06-01T00:00:00Z', 1_000);
     await importInto(shard, fileOfRows(1_440), mapping);
@@ -155,7 +155,7 @@ describe('a file that was stopped', () => {
     },
   );
 
-  test('is given up when another file begins', async () => {
+  test.runIf(isSoak)('is given up when another file begins', async () => {
     const shard = await openTestShard();
     const stopped = fileOfRows(6_000);
     await stopAt(shard, stopped, 3_000);
@@ -186,7 +186,7 @@ describe('again', () => {
     expect(await messagesIn(shard)).toHaveLength(3_000);
   });
 
-  test('the same readings in another file change no energy and no version', async () => {
+  test.runIf(isSoak)('the same readings in another file change no energy and no version', async () => {
     const shard = await openTestShard();
     await importInto(shard, fileOfRows(3_000), mapping);
     await rollUpSite(shard, site);

@@ -7,6 +7,7 @@ import { openEmbeddedPostgres, tidyEmbeddedPostgres } from '../../jobs/embedded-
 import { createPglitePool } from '../../jobs/pglite-pool.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { queueImageDir, seedQueueImage } from '../support/queue-image.ts';
+import { isSoak } from '../support/rounds.ts';
 
 let directory: string;
 beforeAll(async () => {
@@ -14,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-test('an image that is damaged is made again', async () => {
+test.runIf(isSoak)('an image that is damaged is made again', async () => {
   const cacheDir = join(directory, 'queue');
   await seedQueueImage(directory);
   const image = join(cacheDir, 'empty-database.tar.gz');
@@ -26,7 +27,7 @@ test('an image that is damaged is made again', async () => {
   expect((await readFile(image)).length).toBeGreaterThan(whole.length / 2);
 });
 
-test('a folder that cannot be written only means no image', async () => {
+test.runIf(isSoak)('a folder that cannot be written only means no image', async () => {
   await writeFile(join(directory, 'file'), '');
   const database = await openEmbeddedPostgres({
     cacheDir: join(directory, 'file', 'queue'),
@@ -36,7 +37,7 @@ test('a folder that cannot be written only means no image', async () => {
   await database.close();
 });
 
-test('tidying bounds the log and lets the room of removed rows be used again', async () => {
+test.runIf(isSoak)('tidying bounds the log and lets the room of removed rows be used again', async () => {
   const database = await openEmbeddedPostgres({ cacheDir: queueImageDir, logger: silentLogger });
   const pool = createPglitePool(database);
   const client = await pool.connect();

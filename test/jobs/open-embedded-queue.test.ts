@@ -9,6 +9,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { processEnvironment } from '../support/process-environment.ts';
 import { queueImageDir, seedQueueImage } from '../support/queue-image.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
@@ -51,7 +52,7 @@ test('a queue whose process was killed refuses calls, and the next review opens 
   expect(queues.some(({ processId }) => isRunning(processId))).toBe(false);
 });
 
-test('the process of the queue ends with the process that has opened it', async () => {
+test.runIf(isSoak)('the process of the queue ends with the process that has opened it', async () => {
   await seedQueueImage(tempDir());
   const module = join(import.meta.dirname, '..', '..', 'jobs', 'open-embedded-queue.ts');
   const code = `const { openEmbeddedQueue } = await import(${JSON.stringify(module)});

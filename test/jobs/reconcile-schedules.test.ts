@@ -15,6 +15,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { seedQueueImage } from '../support/queue-image.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { isSoak } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 const unchanged = { added: [], changed: [], repaired: [], removed: [] };
@@ -162,7 +163,7 @@ describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
   });
 
   if (kind === 'redis') {
-    test('a chain of jobs that broke is repaired', async () => {
+    test.runIf(isSoak)('a chain of jobs that broke is repaired', async () => {
       const wanted = [row('broken', everySecond)];
       await reconcileSchedules(queue, wanted, Date.now());
       const client = new Redis(redis!.url);

@@ -6,6 +6,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { isSoak } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import { createWorkerFleet, type JournalLine, readJournal } from '../support/worker-fleet.ts';
 import type { WorkerProcessOptions } from '../support/worker-process.ts';
@@ -131,7 +132,7 @@ describe.concurrent('workers that share Redis', () => {
     expect((await second.stop()).code).toBe(0);
   });
 
-  test('go on when Redis was away and comes back empty', async () => {
+  test.runIf(isSoak)('go on when Redis was away and comes back empty', async () => {
     const { redis, options, read } = await setUp('outage', ['a', 'b']);
     options.behaviour = { poll: 'take-100ms' };
     const workers = [await fleet.start(options), await fleet.start(options)];
@@ -150,7 +151,7 @@ describe.concurrent('workers that share Redis', () => {
     for (const worker of workers) expect((await worker.stop()).code).toBe(0);
   });
 
-  test('stop while Redis is away', async () => {
+  test.runIf(isSoak)('stop while Redis is away', async () => {
     const { redis, options, read } = await setUp('gone', ['a']);
     options.behaviour = { poll: 'take-100ms' };
     const worker = await fleet.start(options);

@@ -8,6 +8,7 @@ import { type MetricDefinition, metricTable } from '../../src/metrics/metric-tab
 import { freePort } from '../support/free-port.ts';
 import { parseScrape, type Scrape } from '../support/parse-scrape.ts';
 import { promtool, runPromtool } from '../support/promtool.ts';
+import { isSoak } from '../support/rounds.ts';
 import { createServiceProcess, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -59,7 +60,7 @@ function send({ url, token }: ServiceProcess, workgroup: string, messages: unkno
   });
 }
 
-test('a real service reports what it has done', async () => {
+test.runIf(isSoak)('a real service reports what it has done', async () => {
   const service = await createServiceProcess(await configOf());
   await service.start();
   await checkAccess(service);

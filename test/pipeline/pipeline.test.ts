@@ -6,6 +6,7 @@ import type { Ask } from '../../src/client/position.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { landedOffsets, openTestShard, rowsOf } from '../warehouse/support.ts';
 import { answerOf, assignmentOf, rawAnswer } from './answers.ts';
@@ -76,17 +77,20 @@ test('answers handed over one upon another land in their order, once', async () 
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 1_200 });
 });
 
-test('after a restart of the thread a reader continues at the checkpoint of the warehouse', async () => {
-  const dataDir = tempDir();
-  const pipeline = startPipeline();
-  await pipeline.open(assignmentOf(dataDir));
-  await land(pipeline, oldest, answerOf(0, 50));
-  await pipeline.close();
-  expect(await pipeline.open(assignmentOf(dataDir))).toEqual({ epoch: 2n });
-  expect(await pipeline.run('acme', 'position', undefined)).toMatchObject({
-    ask: at(50),
-  });
-});
+test.runIf(isSoak)(
+  'after a restart of the thread a reader continues at the checkpoint of the warehouse',
+  async () => {
+    const dataDir = tempDir();
+    const pipeline = startPipeline();
+    await pipeline.open(assignmentOf(dataDir));
+    await land(pipeline, oldest, answerOf(0, 50));
+    await pipeline.close();
+    expect(await pipeline.open(assignmentOf(dataDir))).toEqual({ epoch: 2n });
+    expect(await pipeline.run('acme', 'position', undefined)).toMatchObject({
+      ask: at(50),
+    });
+  },
+);
 
 test('an answer that cannot be read moves no checkpoint and reports if a retry can help', async () => {
   const pipeline = await openShared();
@@ -141,7 +145,7 @@ describe('errors keep their class on the way', () => {
 });
 
 describe('the thread ends without taking the process with it', () => {
-  test('closing waits for work that was handed over', async () => {
+  test.runIf(isSoak)('closing waits for work that was handed over', async () => {
     const dataDir = tempDir();
     const pipeline = startPipeline();
     await pipeline.open(assignmentOf(dataDir));

@@ -15,6 +15,7 @@ import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { stageUpload } from '../../src/upload/stage-upload.ts';
 import { restored } from '../snapshot/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
@@ -82,7 +83,7 @@ function importOf(open: OpenShard, text: string | undefined) {
   return operations.importStart(open, { path, table: 'solar', mapping });
 }
 
-test('an upload while a snapshot is taken asks for another one, which has it', async () => {
+test.runIf(isSoak)('an upload while a snapshot is taken asks for another one, which has it', async () => {
   const { open, meanwhile, restoredCount } = await openWorkgroup();
   meanwhile(() => upload(open));
   await operations.snapshot(open, undefined);
@@ -106,26 +107,29 @@ test('an upload is in a snapshot although the one that was running failed', asyn
   expect(await restoredCount('upload')).toBe(1);
 });
 
-test('an import that runs while a snapshot begins asks for another one, also if it ends before the snapshot', async () => {
-  const { open, meanwhile, restoredCount } = await openWorkgroup();
-  const ended = () =>
-    until(
-      'the import has ended',
-      async () => (await operations.importState(open, undefined)).kind === 'ended',
-    );
-  const lines = Array.from({ length: 300 }, (_, at) => {
-    const time = new Date(Date.UTC(2024, 5, 1) + at * 900_000).toISOString();
-    return `${time},${at}`;
-  });
-  await operations.publish(open, undefined);
-  await importOf(open, ['time,total', ...lines, ''].join('\n'));
-  meanwhile(ended);
-  await takeSnapshotNow(open);
-  expect(open.snapshots.isWanted).toBe(true);
-  await operations.maintain(open, { dryRun: false });
-  expect(await restoredCount('message')).toBe(310);
-  expect(open.snapshots.isWanted).toBe(false);
-});
+test.runIf(isSoak)(
+  'an import that runs while a snapshot begins asks for another one, also if it ends before the snapshot',
+  async () => {
+    const { open, meanwhile, restoredCount } = await openWorkgroup();
+    const ended = () =>
+      until(
+        'the import has ended',
+        async () => (await operations.importState(open, undefined)).kind === 'ended',
+      );
+    const lines = Array.from({ length: 300 }, (_, at) => {
+      const time = new Date(Date.UTC(2024, 5, 1) + at * 900_000).toISOString();
+      return `${time},${at}`;
+    });
+    await operations.publish(open, undefined);
+    await importOf(open, ['time,total', ...lines, ''].join('\n'));
+    meanwhile(ended);
+    await takeSnapshotNow(open);
+    expect(open.snapshots.isWanted).toBe(true);
+    await operations.maintain(open, { dryRun: false });
+    expect(await restoredCount('message')).toBe(310);
+    expect(open.snapshots.isWanted).toBe(false);
+  },
+);
 
 test('snapshots continue after an import that failed', async () => {
   const { open, restoredCount } = await openWorkgroup();

@@ -6,6 +6,7 @@ import type { Commit, LakeFile } from '../../src/publish/commit-schema.ts';
 import { compactLake, planMerges } from '../../src/publish/compact-lake.ts';
 import { periodOf } from '../../src/publish/lake-period.ts';
 import { renewCurrent } from '../../src/publish/renew-current.ts';
+import { isSoak } from '../support/rounds.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openOwnFixture } from './own-fixture.ts';
 import { addSeries, type Fixture, landMessages, storeIntervals } from './support.ts';
@@ -18,7 +19,7 @@ const compact = async ({ shard, lakeDir, clock }: Fixture, dryRun = false) => {
 
 const inFiles = (commit: Commit, dataset: string) => commit.files.filter((file) => file.dataset === dataset);
 
-test('small files of an hour become one sorted file with the same messages', async () => {
+test.runIf(isSoak)('small files of an hour become one sorted file with the same messages', async () => {
   const at = await openOwnFixture();
   for (let batch = 0; batch < 3; batch++) {
     await landMessages(at.shard, { count: 10, storeTimeMs: TEST_START_MS + batch * 1000 });
@@ -75,7 +76,7 @@ test('hours that are small together become a day, and days a month', async () =>
   ]);
 });
 
-test('a late change of a month that was merged writes the month again', async () => {
+test.runIf(isSoak)('a late change of a month that was merged writes the month again', async () => {
   const at = await openOwnFixture();
   await addSeries(at.shard, 1, 1, 'inverter');
   for (const day of ['2026-11-01', '2026-11-02', '2026-11-03'])

@@ -104,7 +104,7 @@ test('a lake of format 1 is migrated, its old generations stay readable and leav
   expect(await at.analyse(TOTALS)).toEqual([[12, 12, 8]]);
 });
 
-test.each(['half of the links', 'all links and a plan', 'the commit'])(
+test.runIf(isSoak).each(['half of the links', 'all links and a plan', 'the commit'])(
   'a migration that ended after %s starts again or is complete',
   async (step) => {
     const dataDir = await oldLake();
@@ -134,7 +134,7 @@ test.each(['half of the links', 'all links and a plan', 'the commit'])(
   },
 );
 
-test('killed at any moment, a migration loses and doubles nothing', async () => {
+test.runIf(isSoak)('killed at any moment, a migration loses and doubles nothing', async () => {
   const hours = isSoak ? 30 : 12;
   const dataDir = await oldLake(hours);
   for (let kill = 0; kill < rounds(2, 9); kill++) {

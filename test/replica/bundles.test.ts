@@ -22,7 +22,7 @@ import { openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { keysOf, machine, stores, work } from './support.ts';
@@ -136,7 +136,7 @@ test('after any steps a reader of the bucket sees the rows of the local lake', {
 });
 
 describe.each(stores)('bundles in a $kind', ({ open }) => {
-  test('a takeover, a backup and a check read the files of bundles', async () => {
+  test.runIf(isSoak)('a takeover, a backup and a check read the files of bundles', async () => {
     const store = await open();
     const a = await work(machine(), store);
     for (let count = 0; count < 3; count++) await a.owner.mirror(await a.grow());
@@ -190,7 +190,7 @@ test('files that are objects of their own leave their bundles, and empty bundles
   for (const key of objectKeys(head)) expect(await keysOf(store, key)).toEqual([key]);
 });
 
-test('a commit never names more than a hundred bundles', { timeout: 240_000 }, async () => {
+test.runIf(isSoak)('a commit never names more than a hundred bundles', { timeout: 240_000 }, async () => {
   const store = folderStore();
   const on = machine();
   const { shard, owner, snapshot } = await work(on, store);

@@ -22,7 +22,8 @@ import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const OWNERS = 4;
-const DURATION_MS = rounds(20_000, 300_000);
+/** Owners that are killed or stopped. Lost and late answers of the bucket come on top. */
+const FAULTS = rounds(30, 1_500);
 /** Most PUTs pass. */
 const FATES: Fate[] = ['lose', 'drop-answer', 'late', 'status-after', 'hang'];
 
@@ -38,15 +39,12 @@ interface Said {
 
 test.skipIf(s3Missing)(
   'owners that fight for a workgroup without a lease never both own it, and lose and double nothing',
-  { timeout: DURATION_MS + 120_000 },
+  { timeout: FAULTS * 1_000 + 240_000 },
   async () => {
     const settings = await s3ForTests();
     const store = createS3Store(settings);
     const said = await fight(settings);
     const commits = await readAll(store);
-    const counts = Map.groupBy(said, ({ kind }) => kind);
-    const count = (kind: Said['kind']) => counts.get(kind)?.length ?? 0;
-
     checkChain(commits);
     const bySequence = new Map(commits.map((commit) => [commit.sequence, commit]));
     for (const one of said.filter(({ kind }) => kind === 'claimed' || kind === 'mirrored')) {
@@ -60,16 +58,15 @@ test.skipIf(s3Missing)(
     const claims = said.filter(({ kind }) => kind === 'claimed');
     expect(new Set(claims.map(({ epoch }) => epoch)).size).toBe(claims.length);
     await checkContent(store, commits.at(-1)!);
-
-    // The fight was one.
-    expect(count('mirrored')).toBeGreaterThan(5);
-    expect(count('claimed')).toBeGreaterThan(10);
-    expect(count('stale')).toBeGreaterThan(3);
-    expect(
-      said.reduce((sum, { kind, objects }) => sum + (kind === 'collected' ? objects : 0), 0),
-    ).toBeGreaterThan(0);
   },
 );
+
+/** True if owners took the workgroup from each other, copied it, and deleted what nobody needs. */
+function wasFought(said: readonly Said[]): boolean {
+  const count = (kind: Said['kind']) => said.filter((one) => one.kind === kind).length;
+  const collected = said.some(({ kind, objects }) => kind === 'collected' && objects > 0);
+  return count('mirrored') > 5 && count('claimed') > 10 && count('stale') > 3 && collected;
+}
 
 /** Lets owners fight: behind a network that loses and delays, stopped, continued and killed at random. @returns what they said */
 async function fight(settings: S3Settings): Promise<Said[]> {
@@ -99,8 +96,7 @@ async function fight(settings: S3Settings): Promise<Said[]> {
   }
 
   const owners = Array.from({ length: OWNERS }, (_, index) => start(index));
-  const endMs = performance.now() + DURATION_MS;
-  while (performance.now() < endMs && failures.length === 0) {
+  for (let faults = 0; (faults < FAULTS || !wasFought(said)) && failures.length === 0; faults++) {
     await sleep(Math.random() * 400);
     const index = Math.floor(Math.random() * OWNERS);
     const owner = owners[index]!;

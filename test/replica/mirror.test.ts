@@ -8,6 +8,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { isSoak } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -98,26 +99,29 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
     expect(repeated.every((path) => path.includes('/snapshots/'))).toBe(true);
   });
 
-  test('a machine that ends while a commit is on its way continues with its own warehouse', async () => {
-    const { network, store, direct } = await proxied();
-    const own = machine();
-    const a = await work(own, store);
-    await a.owner.mirror(await a.grow());
-    const leaving = new AbortController();
-    network.fateOf = (path) => {
-      if (!path.includes('/commits/')) return 'pass';
-      leaving.abort();
-      return 'late';
-    };
-    const generation = await a.grow();
-    await expect(a.owner.mirror(generation, leaving.signal)).rejects.toThrow();
-    await a.shard.close();
-    network.fateOf = () => 'pass';
-    await until('the commit has arrived', async () => (await readReplicaHead(direct))?.sequence === 3);
-    const b = await work(own, store);
-    expect(b.taken).toMatchObject({ warehouse: 'local', claim: { sequence: 4 } });
-    expect(await b.owner.mirror(generation)).toEqual({ kind: 'unchanged', sequence: 4 });
-  });
+  test.runIf(isSoak)(
+    'a machine that ends while a commit is on its way continues with its own warehouse',
+    async () => {
+      const { network, store, direct } = await proxied();
+      const own = machine();
+      const a = await work(own, store);
+      await a.owner.mirror(await a.grow());
+      const leaving = new AbortController();
+      network.fateOf = (path) => {
+        if (!path.includes('/commits/')) return 'pass';
+        leaving.abort();
+        return 'late';
+      };
+      const generation = await a.grow();
+      await expect(a.owner.mirror(generation, leaving.signal)).rejects.toThrow();
+      await a.shard.close();
+      network.fateOf = () => 'pass';
+      await until('the commit has arrived', async () => (await readReplicaHead(direct))?.sequence === 3);
+      const b = await work(own, store);
+      expect(b.taken).toMatchObject({ warehouse: 'local', claim: { sequence: 4 } });
+      expect(await b.owner.mirror(generation)).toEqual({ kind: 'unchanged', sequence: 4 });
+    },
+  );
 });
 
 test('a file that was deleted meanwhile is a reason to try again with a later generation', async () => {

@@ -7,6 +7,7 @@ import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { entriesOf, keysOf, type Machine, machine, stores, takeOver, work } from './support.ts';
 
@@ -75,7 +76,7 @@ describe.each(stores)('a replica in a $kind', ({ open }) => {
   });
 });
 
-test('a prepared warehouse that is damaged is mended', async () => {
+test.runIf(isSoak)('a prepared warehouse that is damaged is mended', async () => {
   const store = openFolder();
   const { next, content, prepared } = await handedOver(store);
   const bytes = readFileSync(prepared.warehouse);
@@ -99,7 +100,7 @@ test('a prepared pack that is damaged is not used, and rolls nothing back', asyn
   expect(await contentOf(next, store)).toEqual(content);
 });
 
-test('files that were prepared long ago, or of a later commit, change nothing', async () => {
+test.runIf(isSoak)('files that were prepared long ago, or of a later commit, change nothing', async () => {
   const store = openFolder();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow(500));

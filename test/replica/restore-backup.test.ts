@@ -6,6 +6,7 @@ import { objectKeys } from '../../src/replica/replica-commit.ts';
 import { restoreBackup } from '../../src/replica/restore-backup.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { age, keysOf, machine, work } from './support.ts';
 
@@ -44,7 +45,7 @@ function slowBucket(store: ObjectStore, tookMs: number, collect: () => Promise<u
   };
 }
 
-test.each([
+test.runIf(isSoak).each([
   { what: 'takes most of a day', tookMs: 23 * HOUR_MS, deleted: 0 },
   { what: 'takes longer, so that the owner deletes what was copied', tookMs: 2 * DAY_MS, deleted: 3 },
 ])(

@@ -9,6 +9,7 @@ import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { WORKGROUP } from '../publish/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { machine, sharedMirrored, stores, takeOver, type Working, work } from './support.ts';
 
@@ -114,7 +115,7 @@ test('files that are deleted while the commit is created bring the content of be
   expect(await readReplicaHead(store)).toMatchObject({ sequence: 6, generation });
 });
 
-test('an owner that is faster delays a restore only', async () => {
+test.runIf(isSoak)('an owner that is faster delays a restore only', async () => {
   const store = openFolder();
   const a = await work(machine(), store);
   await threeGenerations(a);
@@ -182,21 +183,24 @@ test('a restored warehouse that is damaged on this machine rolls nothing back', 
   });
 });
 
-test('a backup of an installation that was started often is continued from a new bucket', async () => {
-  const old = machine();
-  const before = openFolder();
-  for (let starts = 0; starts < 3; starts++) await takeOver(old, before);
-  const a = await work(old, before);
-  await a.owner.mirror(await a.grow());
-  const content = await a.content();
-  await a.shard.close();
-  const store = createFolderStore(join(tempDir(), 'new'));
-  cpSync(before.address, store.address, { recursive: true });
-  rmSync(join(store.address, 'commits'), { recursive: true });
-  await restoreReplica(store, (await readReplicaHead(before))!);
-  const b = await work(machine(), store);
-  expect(await b.content()).toEqual(content);
-});
+test.runIf(isSoak)(
+  'a backup of an installation that was started often is continued from a new bucket',
+  async () => {
+    const old = machine();
+    const before = openFolder();
+    for (let starts = 0; starts < 3; starts++) await takeOver(old, before);
+    const a = await work(old, before);
+    await a.owner.mirror(await a.grow());
+    const content = await a.content();
+    await a.shard.close();
+    const store = createFolderStore(join(tempDir(), 'new'));
+    cpSync(before.address, store.address, { recursive: true });
+    rmSync(join(store.address, 'commits'), { recursive: true });
+    await restoreReplica(store, (await readReplicaHead(before))!);
+    const b = await work(machine(), store);
+    expect(await b.content()).toEqual(content);
+  },
+);
 
 test('without a sound commit a takeover fails, and the local data stays', async () => {
   const store = openFolder();

@@ -15,7 +15,7 @@ import { startLakeFill } from '../../src/replica/start-lake-fill.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
@@ -126,7 +126,7 @@ describe.each(stores)('a lake in a $kind', ({ open }) => {
   });
 });
 
-test('only files that are here are merged, and the others later', async () => {
+test.runIf(isSoak)('only files that are here are merged, and the others later', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));
   const at = await takenOver(store);
   const { paths, lake, second } = at;
@@ -171,26 +171,29 @@ test('a fill that was stopped or killed anywhere continues with the missing file
   );
 });
 
-test('a store that is down, and a file that is missing for a while, delay only the rest', async () => {
-  const store = createFolderStore(join(tempDir(), 'store'));
-  const at = await takenOver(store);
-  const { paths, generation } = at;
-  const victim = generation.files.find(({ dataset }) => dataset === 'messages')!;
-  let isMissing = true;
-  let refused = 0;
-  const { store: seen } = watched(at.source, () => ++refused <= 3);
-  const fill = fillOf(at, {
-    ...seen,
-    download: async (key, ...rest) =>
-      isMissing && key === fileKey(victim) ? false : seen.download(key, ...rest),
-  });
-  await until('all others are here', () => fill.state()?.missingFiles === 1);
-  await until('the reason is known', () => fill.state()?.error?.includes(victim.name) === true);
-  expect(missingFiles(paths, generation.files)).toEqual([victim]);
-  expect(isLakeComplete(paths)).toBe(false);
-  isMissing = false;
-  await until('the lake is complete', () => fill.state() === undefined);
-});
+test.runIf(isSoak)(
+  'a store that is down, and a file that is missing for a while, delay only the rest',
+  async () => {
+    const store = createFolderStore(join(tempDir(), 'store'));
+    const at = await takenOver(store);
+    const { paths, generation } = at;
+    const victim = generation.files.find(({ dataset }) => dataset === 'messages')!;
+    let isMissing = true;
+    let refused = 0;
+    const { store: seen } = watched(at.source, () => ++refused <= 3);
+    const fill = fillOf(at, {
+      ...seen,
+      download: async (key, ...rest) =>
+        isMissing && key === fileKey(victim) ? false : seen.download(key, ...rest),
+    });
+    await until('all others are here', () => fill.state()?.missingFiles === 1);
+    await until('the reason is known', () => fill.state()?.error?.includes(victim.name) === true);
+    expect(missingFiles(paths, generation.files)).toEqual([victim]);
+    expect(isLakeComplete(paths)).toBe(false);
+    isMissing = false;
+    await until('the lake is complete', () => fill.state() === undefined);
+  },
+);
 
 test('a file that no generation needs any more is not waited for', async () => {
   const store = createFolderStore(join(tempDir(), 'store'));

@@ -14,7 +14,7 @@ import { onConnection } from '../../src/warehouse/recovering-database.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
 import { landMessages, rows, WORKGROUP } from '../publish/support.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
-import { rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
@@ -134,20 +134,23 @@ test('published data that was never in the bucket is not moved away', async () =
   expect(await before()).toBe(50);
 });
 
-test('a warehouse that was restored from the bucket, and never opened, is no other history', async () => {
-  const store = createFolderStore(join(tempDir(), 'store'));
-  const old = machine();
-  await landedAndPublished(old);
-  const a = await work(old, store);
-  await a.owner.mirror(await a.snapshot());
-  await a.shard.close();
-  const fresh = machine();
-  expect(await takeOver(fresh, store)).toMatchObject({ warehouse: 'restored' });
-  await forgetReplica(fresh);
-  const b = await work(machine(), store);
-  await b.owner.mirror(await b.grow());
-  expect(await takeOver(fresh, store)).toMatchObject({ warehouse: 'restored' });
-});
+test.runIf(isSoak)(
+  'a warehouse that was restored from the bucket, and never opened, is no other history',
+  async () => {
+    const store = createFolderStore(join(tempDir(), 'store'));
+    const old = machine();
+    await landedAndPublished(old);
+    const a = await work(old, store);
+    await a.owner.mirror(await a.snapshot());
+    await a.shard.close();
+    const fresh = machine();
+    expect(await takeOver(fresh, store)).toMatchObject({ warehouse: 'restored' });
+    await forgetReplica(fresh);
+    const b = await work(machine(), store);
+    await b.owner.mirror(await b.grow());
+    expect(await takeOver(fresh, store)).toMatchObject({ warehouse: 'restored' });
+  },
+);
 
 /** A machine from before it had a bucket, with 50 messages. @returns counts the messages of its warehouse */
 async function landedAndPublished({
@@ -241,37 +244,40 @@ test('the epoch is higher than those of the replica and of the local file', asyn
   expect((await takeOver(own, store)).claim.ownerEpoch).toBe('4');
 });
 
-test('attempts that fail after the claim leave one claim, and another worker can still take over', async () => {
-  const { store } = mirrored();
-  const content = readFileSync(join(store.address, (await packOf(store))!));
-  const damaged = Buffer.from(content);
-  damaged[100]! ^= 1;
-  writeFileSync(join(store.address, (await packOf(store))!), damaged);
-  const keys = await keysOf(store);
-  const claims: UnusedClaims = new Map();
-  const own = machine();
-  for (let attempt = 0; attempt < rounds(8, 50); attempt++)
-    await expect(takeOver(own, store, claims)).rejects.toMatchObject({ code: 'ObjectDamaged' });
-  expect((await keysOf(store)).length).toBe(keys.length + 1);
-  expect(existsSync(own.warehousePath)).toBe(false);
-  writeFileSync(join(store.address, (await packOf(store))!), content);
+test.runIf(isSoak)(
+  'attempts that fail after the claim leave one claim, and another worker can still take over',
+  async () => {
+    const { store } = mirrored();
+    const content = readFileSync(join(store.address, (await packOf(store))!));
+    const damaged = Buffer.from(content);
+    damaged[100]! ^= 1;
+    writeFileSync(join(store.address, (await packOf(store))!), damaged);
+    const keys = await keysOf(store);
+    const claims: UnusedClaims = new Map();
+    const own = machine();
+    for (let attempt = 0; attempt < rounds(8, 50); attempt++)
+      await expect(takeOver(own, store, claims)).rejects.toMatchObject({ code: 'ObjectDamaged' });
+    expect((await keysOf(store)).length).toBe(keys.length + 1);
+    expect(existsSync(own.warehousePath)).toBe(false);
+    writeFileSync(join(store.address, (await packOf(store))!), content);
 
-  // It restores once, however often the warehouse cannot be opened afterwards.
-  const first = await takeOver(own, store, claims);
-  const second = await takeOver(own, store, claims);
-  expect([first, second]).toMatchObject([
-    { warehouse: 'restored' },
-    { warehouse: 'restored', movedAway: [] },
-  ]);
-  expect(second.claim).toEqual(first.claim);
-  expect((await keysOf(store)).length).toBe(keys.length + 1);
-  const other = await takeOver(machine(), store);
-  expect(BigInt(other.claim.ownerEpoch)).toBe(BigInt(first.claim.ownerEpoch) + 1n);
-  // The own claim is not the newest one any more.
-  const third = await takeOver(own, store, claims);
-  expect(third).toMatchObject({ warehouse: 'restored', movedAway: [expect.anything(), expect.anything()] });
-  expect(BigInt(third.claim.ownerEpoch)).toBe(BigInt(first.claim.ownerEpoch) + 2n);
-});
+    // It restores once, however often the warehouse cannot be opened afterwards.
+    const first = await takeOver(own, store, claims);
+    const second = await takeOver(own, store, claims);
+    expect([first, second]).toMatchObject([
+      { warehouse: 'restored' },
+      { warehouse: 'restored', movedAway: [] },
+    ]);
+    expect(second.claim).toEqual(first.claim);
+    expect((await keysOf(store)).length).toBe(keys.length + 1);
+    const other = await takeOver(machine(), store);
+    expect(BigInt(other.claim.ownerEpoch)).toBe(BigInt(first.claim.ownerEpoch) + 1n);
+    // The own claim is not the newest one any more.
+    const third = await takeOver(own, store, claims);
+    expect(third).toMatchObject({ warehouse: 'restored', movedAway: [expect.anything(), expect.anything()] });
+    expect(BigInt(third.claim.ownerEpoch)).toBe(BigInt(first.claim.ownerEpoch) + 2n);
+  },
+);
 
 async function packOf(store: ObjectStore): Promise<string | undefined> {
   return (await keysOf(store, 'snapshots/')).at(-1);

@@ -17,6 +17,7 @@ import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { rows, WORKGROUP } from '../publish/support.ts';
 import { days, energies, home } from '../report/balance-home.ts';
 import { openBalance } from '../report/balance-support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { keysOf, machine, stores, work } from './support.ts';
@@ -64,7 +65,7 @@ async function download(
 }
 
 describe.each(stores)('views in a $kind', ({ open }) => {
-  test('show in any folder what the local lake shows', async () => {
+  test.runIf(isSoak)('show in any folder what the local lake shows', async () => {
     const store = await open();
     const at = await openBalance(home, days, energies);
     const { commit: claim } = await claimReplica(store, { workgroupId: WORKGROUP, clock: at.clock });
@@ -134,7 +135,7 @@ async function openUploads() {
   };
 }
 
-test('views follow at most once an hour, and at the end, if files have changed', async () => {
+test.runIf(isSoak)('views follow at most once an hour, and at the end, if files have changed', async () => {
   const at = await openUploads();
   let upload = at.create();
   await at.commit();

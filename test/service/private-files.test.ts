@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.ts';
+import { isSoak } from '../support/rounds.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
@@ -52,7 +53,7 @@ test('new files are private, and an existing folder that is not private gives on
   expect(text).toMatch(/mode 0755.*chmod -R go= .*dataReaders/);
 });
 
-test('with dataReaders others can read, and nobody else can write', async () => {
+test.runIf(isSoak)('with dataReaders others can read, and nobody else can write', async () => {
   const { open, warnings, modeOf } = await rightsAfter({ dataReaders: 'everyone' }, 0o022);
   expect(open).toEqual([]);
   expect(warnings).toBe(0);

@@ -11,6 +11,7 @@ import type { Role } from '../../src/service/hold-roles.ts';
 import { startRoles } from '../../src/service/start-roles.ts';
 import { createFakeTime, fakeTimeLibrary } from '../support/fake-time.ts';
 import { freePort } from '../support/free-port.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -199,21 +200,27 @@ test('data that cannot be opened make a service unready at once, until they can 
   await until('it is ready again', isReady);
 });
 
-test('a report process alone is ready while another process has the data open, and on a copy of the data', async () => {
-  const cwd = tempDir();
-  const input: ConfigInput = { workgroups: [{ id: 'home', energyStreams: streams }] };
-  const reports = await serve(['report'], input, cwd);
-  await reports.start();
-  expect(await reports.ask('/ready')).toMatchObject({ status: 503, retryAfter: '5' });
-  const { dataDir } = reports.config;
-  const worker = await startRoles(reports.config, ['worker'], { logger: silentLogger, clock: reports.clock });
-  onTestFinished(worker.stop);
-  await until('the worker has opened the data', reports.isReady);
-  await worker.stop();
-  await until('nobody has them open', async () => !(await reports.isReady()));
-  // A lake without a warehouse was copied here to be read.
-  mkdirSync(join(dataDir, 'lake', 'home'), { recursive: true });
-  rmSync(join(dataDir, 'warehouse'), { recursive: true });
-  expect(existsSync(join(dataDir, 'lake', 'home'))).toBe(true);
-  await until('it is a copy', reports.isReady);
-});
+test.runIf(isSoak)(
+  'a report process alone is ready while another process has the data open, and on a copy of the data',
+  async () => {
+    const cwd = tempDir();
+    const input: ConfigInput = { workgroups: [{ id: 'home', energyStreams: streams }] };
+    const reports = await serve(['report'], input, cwd);
+    await reports.start();
+    expect(await reports.ask('/ready')).toMatchObject({ status: 503, retryAfter: '5' });
+    const { dataDir } = reports.config;
+    const worker = await startRoles(reports.config, ['worker'], {
+      logger: silentLogger,
+      clock: reports.clock,
+    });
+    onTestFinished(worker.stop);
+    await until('the worker has opened the data', reports.isReady);
+    await worker.stop();
+    await until('nobody has them open', async () => !(await reports.isReady()));
+    // A lake without a warehouse was copied here to be read.
+    mkdirSync(join(dataDir, 'lake', 'home'), { recursive: true });
+    rmSync(join(dataDir, 'warehouse'), { recursive: true });
+    expect(existsSync(join(dataDir, 'lake', 'home'))).toBe(true);
+    await until('it is a copy', reports.isReady);
+  },
+);

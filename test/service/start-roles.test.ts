@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cliFile } from '../support/process-environment.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess } from '../support/service-process.ts';
@@ -73,25 +74,28 @@ describe('a process that serves', () => {
     });
   });
 
-  test('counts signals that arrive together as one, because npm and the terminal both send them', async () => {
-    const child = spawn(process.execPath, [cliFile, 'stream', '--port', '0'], {
-      cwd: emptyService(),
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    let text = '';
-    child.stderr.on('data', (chunk) => {
-      text += chunk;
-    });
-    await until('it serves', () => text.includes('stream at http'));
-    // A request that is slow to arrive keeps it for seconds.
-    const request = connect(Number(/127\.0\.0\.1:(\d+)/.exec(text)![1]), '127.0.0.1');
-    request.on('error', () => undefined).write('POST /slow HTTP/1.1\r\nHost: a\r\n');
-    await once(request, 'connect');
-    child.kill('SIGINT');
-    child.kill('SIGTERM');
-    expect(await once(child, 'exit')).toEqual([0, null]);
-  });
+  test.runIf(isSoak)(
+    'counts signals that arrive together as one, because npm and the terminal both send them',
+    async () => {
+      const child = spawn(process.execPath, [cliFile, 'stream', '--port', '0'], {
+        cwd: emptyService(),
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      let text = '';
+      child.stderr.on('data', (chunk) => {
+        text += chunk;
+      });
+      await until('it serves', () => text.includes('stream at http'));
+      // A request that is slow to arrive keeps it for seconds.
+      const request = connect(Number(/127\.0\.0\.1:(\d+)/.exec(text)![1]), '127.0.0.1');
+      request.on('error', () => undefined).write('POST /slow HTTP/1.1\r\nHost: a\r\n');
+      await once(request, 'connect');
+      child.kill('SIGINT');
+      child.kill('SIGTERM');
+      expect(await once(child, 'exit')).toEqual([0, null]);
+    },
+  );
 
   test('ends at once after a signal, also if a thread is waiting', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-child.ts')], {
@@ -122,7 +126,7 @@ describe('the demo', () => {
     expect(readdirSync(TMPDIR)).toEqual([]);
   });
 
-  test('ends in order if its output is closed, or if it cannot start', async () => {
+  test.runIf(isSoak)('ends in order if its output is closed, or if it cannot start', async () => {
     const cwd = tempDir();
     const TMPDIR = join(cwd, 'tmp');
     mkdirSync(TMPDIR);

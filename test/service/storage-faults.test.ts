@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -81,38 +82,41 @@ async function setUp(cwd = tempDir(), role: ProcessRole = 'up') {
 const isReady = (t: Awaited<ReturnType<typeof setUp>>) =>
   until('the service is ready', async () => (await t.ready()).status === 200);
 
-test('a log that was cut ends no process: its workgroup answers 503 with what to do, and others continue', async () => {
-  const t = await setUp();
-  await t.service.start();
-  await isReady(t);
-  for (let round = 0; round < 5; round++) expect((await t.send('home', 500)).status).toBe(200);
-  expect((await t.send('plant')).status).toBe(200);
-  expect(await t.service.stop()).toBe(0);
-  const file = join(t.dataDir, 'stream', 'home', 'data.mdb');
-  truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096);
+test.runIf(isSoak)(
+  'a log that was cut ends no process: its workgroup answers 503 with what to do, and others continue',
+  async () => {
+    const t = await setUp();
+    await t.service.start();
+    await isReady(t);
+    for (let round = 0; round < 5; round++) expect((await t.send('home', 500)).status).toBe(200);
+    expect((await t.send('plant')).status).toBe(200);
+    expect(await t.service.stop()).toBe(0);
+    const file = join(t.dataDir, 'stream', 'home', 'data.mdb');
+    truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096);
 
-  await t.service.start();
-  const refused = await t.send('home');
-  expect(refused).toMatchObject({ status: 503, error: 'StorageUnavailable' });
-  expect(refused.message).toContain(`the log ${file} is damaged`);
-  expect(refused.message).toContain('move its folder aside');
-  expect((await t.send('plant')).status).toBe(200);
-  const ready = await t.ready();
-  expect(ready.status).toBe(503);
-  expect(ready.text).toContain('is damaged');
-  const status = await t.status();
-  expect(status.code).toBe(4);
-  expect(status.stderr).toContain(`the log ${file} is damaged`);
-  expect(status.of('plant')!.troubles).toEqual([]);
-  expect(t.service.errorText()).toContain('is damaged');
+    await t.service.start();
+    const refused = await t.send('home');
+    expect(refused).toMatchObject({ status: 503, error: 'StorageUnavailable' });
+    expect(refused.message).toContain(`the log ${file} is damaged`);
+    expect(refused.message).toContain('move its folder aside');
+    expect((await t.send('plant')).status).toBe(200);
+    const ready = await t.ready();
+    expect(ready.status).toBe(503);
+    expect(ready.text).toContain('is damaged');
+    const status = await t.status();
+    expect(status.code).toBe(4);
+    expect(status.stderr).toContain(`the log ${file} is damaged`);
+    expect(status.of('plant')!.troubles).toEqual([]);
+    expect(t.service.errorText()).toContain('is damaged');
 
-  // As the words say: with its folder aside a new log begins.
-  expect(await t.service.stop()).toBe(0);
-  rmSync(join(t.dataDir, 'stream', 'home'), { recursive: true });
-  await t.service.start();
-  expect((await t.send('home')).status).toBe(200);
-  await isReady(t);
-});
+    // As the words say: with its folder aside a new log begins.
+    expect(await t.service.stop()).toBe(0);
+    rmSync(join(t.dataDir, 'stream', 'home'), { recursive: true });
+    await t.service.start();
+    expect((await t.send('home')).status).toBe(200);
+    await isReady(t);
+  },
+);
 
 test('a full disk is named by the answers, by /ready and by status, and everything continues when there is space', async () => {
   const cwd = tempDir();
@@ -163,96 +167,104 @@ test('a full disk is named by the answers, by /ready and by status, and everythi
   await until('the status is well', async () => (await t.status()).of('home')!.troubles.length === 0);
 });
 
-test('a stopped process that has the data is named, and without a worker the messages that have not landed are counted', async () => {
-  const cwd = tempDir();
-  const up = await setUp(cwd);
-  await up.service.start();
-  expect((await up.send('home', 3)).status).toBe(200);
-  await until('everything has landed', async () => {
-    const home = (await up.status()).of('home');
-    return home?.state === 'running' && home.poll.lagMessages === 0;
-  });
-  await isReady(up);
-  const { processId } = up.service;
-  process.kill(processId!, 'SIGSTOP');
-  try {
-    const shown = await runCommand(['status'], { cwd });
-    expect(shown.code).toBe(4);
-    const text = shown.stdout + shown.stderr;
-    expect(text).toMatch(new RegExp(`held by process ${processId}, started at \\d{4}-.*, which is stopped`));
-    expect(text).toContain(`kill -CONT ${processId}`);
-    // A second process on the same folder is refused with the same words.
-    const second = await runCommand(['up', '--port', '0'], { cwd });
-    expect(second.code).toBe(3);
-    expect(second.stderr).toContain(`process ${processId}`);
-  } finally {
-    process.kill(processId!, 'SIGCONT');
-  }
-  await isReady(up);
-
-  expect(await up.service.stop()).toBe(0);
-  const stream = await setUp(cwd, 'stream');
-  await stream.service.start();
-  expect((await stream.send('home', 7)).status).toBe(200);
-  await until('the worker counts as stopped, and its backlog is known', async () => {
-    const home = (await stream.status()).of('home');
-    return home?.state === 'stopped' && home.poll.lagMessages === 7 && (home.lagSeconds ?? 0) > 0;
-  });
-  expect(await stream.service.stop()).toBe(0);
-  // Nobody knows what a stopped stream would have received.
-  expect((await stream.status()).of('home')!.poll.lagMessages).toBeUndefined();
-});
-
-test('a lake that was deleted is no empty report, and a deleted warehouse acknowledges nothing: both are named', async () => {
-  const t = await setUp();
-  await t.service.start();
-  await isReady(t);
-  expect((await t.send('plant', 3)).status).toBe(200);
-  const day = new Date().toISOString().slice(0, 10);
-  const energy = async () => {
-    const query = `startDate=${day}&endDate=${day}`;
-    const answer = await fetch(`${t.service.url}/api/v1/orgs/plant/daily-energy?${query}`, {
-      headers: t.headers,
+test.runIf(isSoak)(
+  'a stopped process that has the data is named, and without a worker the messages that have not landed are counted',
+  async () => {
+    const cwd = tempDir();
+    const up = await setUp(cwd);
+    await up.service.start();
+    expect((await up.send('home', 3)).status).toBe(200);
+    await until('everything has landed', async () => {
+      const home = (await up.status()).of('home');
+      return home?.state === 'running' && home.poll.lagMessages === 0;
     });
-    return { status: answer.status, text: await answer.text() };
-  };
-  await until('something is published', async () => (await energy()).text.includes(device));
-  rmSync(join(t.dataDir, 'lake', 'plant'), { recursive: true });
-  await t.send('plant');
-  await until('the report refuses', async () => (await energy()).status === 503);
-  const ready = await t.ready();
-  expect(ready.status).toBe(503);
-  expect(ready.text).toContain('the lake of workgroup plant cannot be read');
-  await until('the status says so', async () => {
-    const shown = await runCommand(['status'], { cwd: t.cwd });
-    return /plant, publish at .*lake/.test(shown.stdout);
-  });
-  expect((await energy()).status).toBe(503);
+    await isReady(up);
+    const { processId } = up.service;
+    process.kill(processId!, 'SIGSTOP');
+    try {
+      const shown = await runCommand(['status'], { cwd });
+      expect(shown.code).toBe(4);
+      const text = shown.stdout + shown.stderr;
+      expect(text).toMatch(
+        new RegExp(`held by process ${processId}, started at \\d{4}-.*, which is stopped`),
+      );
+      expect(text).toContain(`kill -CONT ${processId}`);
+      // A second process on the same folder is refused with the same words.
+      const second = await runCommand(['up', '--port', '0'], { cwd });
+      expect(second.code).toBe(3);
+      expect(second.stderr).toContain(`process ${processId}`);
+    } finally {
+      process.kill(processId!, 'SIGCONT');
+    }
+    await isReady(up);
 
-  expect((await t.send('home', 3)).status).toBe(200);
-  const put = (value: number) =>
-    fetch(`${t.service.url}/api/v1/orgs/home/meter-data?meter=PV`, {
-      method: 'PUT',
-      headers: { ...t.headers, 'content-type': 'text/csv' },
-      body: `time,value (kWh)\n2026-05-01T00:00Z,${value}\n2026-05-01T01:00Z,1\n`,
+    expect(await up.service.stop()).toBe(0);
+    const stream = await setUp(cwd, 'stream');
+    await stream.service.start();
+    expect((await stream.send('home', 7)).status).toBe(200);
+    await until('the worker counts as stopped, and its backlog is known', async () => {
+      const home = (await stream.status()).of('home');
+      return home?.state === 'stopped' && home.poll.lagMessages === 7 && (home.lagSeconds ?? 0) > 0;
     });
-  // Until the worker has opened the warehouse, it says to come again.
-  let stored = await put(1);
-  await until('the worker has the warehouse open', async () => {
-    if (stored.status === 503) stored = await put(1);
-    return stored.status !== 503;
-  });
-  expect([stored.status, await stored.text()]).toMatchObject([200, expect.stringContaining('stored')]);
-  const file = warehouseFile(t.dataDir, 'home');
-  rmSync(file);
-  const refused = await put(2);
-  const answer = (await refused.json()) as { error: string; message: string };
-  expect([refused.status, answer.error]).toEqual([503, 'StorageUnavailable']);
-  expect(answer.message).toContain(`the warehouse ${file} was deleted while the service has it open`);
-  await t.send('home');
-  await until('the status says so', async () => {
-    const shown = await runCommand(['status'], { cwd: t.cwd });
-    return shown.stdout.includes(`the warehouse ${file} was deleted`);
-  });
-  expect((await t.send('plant')).status).toBe(200);
-});
+    expect(await stream.service.stop()).toBe(0);
+    // Nobody knows what a stopped stream would have received.
+    expect((await stream.status()).of('home')!.poll.lagMessages).toBeUndefined();
+  },
+);
+
+test.runIf(isSoak)(
+  'a lake that was deleted is no empty report, and a deleted warehouse acknowledges nothing: both are named',
+  async () => {
+    const t = await setUp();
+    await t.service.start();
+    await isReady(t);
+    expect((await t.send('plant', 3)).status).toBe(200);
+    const day = new Date().toISOString().slice(0, 10);
+    const energy = async () => {
+      const query = `startDate=${day}&endDate=${day}`;
+      const answer = await fetch(`${t.service.url}/api/v1/orgs/plant/daily-energy?${query}`, {
+        headers: t.headers,
+      });
+      return { status: answer.status, text: await answer.text() };
+    };
+    await until('something is published', async () => (await energy()).text.includes(device));
+    rmSync(join(t.dataDir, 'lake', 'plant'), { recursive: true });
+    await t.send('plant');
+    await until('the report refuses', async () => (await energy()).status === 503);
+    const ready = await t.ready();
+    expect(ready.status).toBe(503);
+    expect(ready.text).toContain('the lake of workgroup plant cannot be read');
+    await until('the status says so', async () => {
+      const shown = await runCommand(['status'], { cwd: t.cwd });
+      return /plant, publish at .*lake/.test(shown.stdout);
+    });
+    expect((await energy()).status).toBe(503);
+
+    expect((await t.send('home', 3)).status).toBe(200);
+    const put = (value: number) =>
+      fetch(`${t.service.url}/api/v1/orgs/home/meter-data?meter=PV`, {
+        method: 'PUT',
+        headers: { ...t.headers, 'content-type': 'text/csv' },
+        body: `time,value (kWh)\n2026-05-01T00:00Z,${value}\n2026-05-01T01:00Z,1\n`,
+      });
+    // Until the worker has opened the warehouse, it says to come again.
+    let stored = await put(1);
+    await until('the worker has the warehouse open', async () => {
+      if (stored.status === 503) stored = await put(1);
+      return stored.status !== 503;
+    });
+    expect([stored.status, await stored.text()]).toMatchObject([200, expect.stringContaining('stored')]);
+    const file = warehouseFile(t.dataDir, 'home');
+    rmSync(file);
+    const refused = await put(2);
+    const answer = (await refused.json()) as { error: string; message: string };
+    expect([refused.status, answer.error]).toEqual([503, 'StorageUnavailable']);
+    expect(answer.message).toContain(`the warehouse ${file} was deleted while the service has it open`);
+    await t.send('home');
+    await until('the status says so', async () => {
+      const shown = await runCommand(['status'], { cwd: t.cwd });
+      return shown.stdout.includes(`the warehouse ${file} was deleted`);
+    });
+    expect((await t.send('plant')).status).toBe(200);
+  },
+);

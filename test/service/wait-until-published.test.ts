@@ -13,6 +13,7 @@ import { commitPath, lakePaths } from '../../src/publish/lake-layout.ts';
 import { settle } from '../../src/service/wait-until-published.ts';
 import { DEVICE, fileOf } from '../import/support.ts';
 import { analyse } from '../publish/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
@@ -128,7 +129,7 @@ test('without energy streams the first publication is complete', async () => {
   expect(await worker.settle('publish', 'publish')).toEqual(['publish']);
 });
 
-test('a generation counts once readers see it', async () => {
+test.runIf(isSoak)('a generation counts once readers see it', async () => {
   const worker = await openWorker([TOTAL]);
   await worker.land(8);
   await worker.rollUp();

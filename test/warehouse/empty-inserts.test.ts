@@ -66,7 +66,7 @@ test('no row is lost, in any order of transactions that insert no, few and many 
       }
     }),
     {
-      numRuns: rounds(12, 40),
+      numRuns: rounds(6, 40),
       examples: [
         [[[NONE, MANY]]],
         [[[NEW, MANY]]],

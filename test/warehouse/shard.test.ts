@@ -16,6 +16,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
 import { loadMigrations } from '../../src/warehouse/load-sql.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, NOW_MS } from './batches.ts';
 import { landedOffsets, openTestShard, rowsOf } from './support.ts';
@@ -232,7 +233,7 @@ describe('statements', () => {
   });
 });
 
-test('spilled files of a killed process are deleted', async () => {
+test.runIf(isSoak)('spilled files of a killed process are deleted', async () => {
   const path = newPath();
   mkdirSync(`${path}.tmp`);
   writeFileSync(`${path}.tmp/duckdb_temp_storage_DEFAULT-0.tmp`, 'of a query that was killed');

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/time.ts';
 import { stageUpload } from '../../src/upload/stage-upload.ts';
 import { createRemoteControl } from '../../src/worker-rpc/remote-control.ts';
+import { isSoak } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import { setUpMachines } from './remote-support.ts';
 
@@ -42,7 +43,7 @@ test('a process without a data folder of the owner asks it, and an upload arrive
   expect(existsSync(staged.path)).toBe(true);
 });
 
-test('after the owner was killed, the call waits for the next owner', { timeout }, async () => {
+test.runIf(isSoak)('after the owner was killed, the call waits for the next owner', { timeout }, async () => {
   const machines = await setUpMachines();
   const workers = [await machines.startWorkerProcess('one'), await machines.startWorkerProcess('two')];
   const first = await untilOwner(machines);

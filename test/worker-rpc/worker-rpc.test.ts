@@ -15,6 +15,7 @@ import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
 import { createControl } from '../../src/worker-rpc/worker-rpc.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { builtModule } from '../support/process-environment.ts';
+import { isSoak } from '../support/rounds.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -117,7 +118,7 @@ describe('nobody is asked', () => {
     expect(await createControl(tempDir()).ask('acme', 'status', undefined)).toEqual({ kind: 'not-running' });
   });
 
-  test('if the owner was killed, and no error after the next owner has opened it', async () => {
+  test.runIf(isSoak)('if the owner was killed, and no error after the next owner has opened it', async () => {
     const dataDir = tempDir();
     const child = fork(
       builtModule('owner-child.js') ?? join(import.meta.dirname, 'owner-child.ts'),

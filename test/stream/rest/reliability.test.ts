@@ -12,7 +12,7 @@ import { heldBytes } from '../../support/held-bytes.ts';
 import { telemetry, wideTelemetry } from '../../support/messages.ts';
 import { startRedis } from '../../support/redis.ts';
 import { readToTail } from '../../support/redis-log.ts';
-import { rounds } from '../../support/rounds.ts';
+import { isSoak, rounds } from '../../support/rounds.ts';
 import { type StreamService, startStreamService } from '../../support/stream-service.ts';
 import { until } from '../../support/until.ts';
 
@@ -162,60 +162,63 @@ test('the quota of unfinished requests and unread answers counts for each token,
   await until('one has ended', async () => (await send(theirs)).status === 200);
 });
 
-test('forty writers during an outage of Redis cost bounded memory, lose nothing and block no other log', async () => {
-  const server = await startRedis({ appendonly: 'yes', appendfsync: 'always' });
-  onTestFinished(server.stop);
-  const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
-  onTestFinished(() => redis.close());
-  const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 16e6, logger: silentLogger };
-  const service = await startStreamService({
-    openLog: (workgroupId) =>
-      workgroupId === 'acme'
-        ? openRedisLog({ ...options, redis, workgroupId })
-        : createMemoryLog({ ...options, bytesMax: 16e6 }),
-  });
-  const [token, other] = [await service.token(), await service.token({}, 'other')];
-  const acknowledged: number[] = [];
-  let refused = 0;
-  let done = false;
-  const headers = { 'content-type': 'application/json' };
-  const writers = Array.from({ length: 40 }, async (_, writer) => {
-    for (let round = 0; !done; round++) {
-      const items = telemetry(20, { first: writer * 1_000_000 + round * 20 });
-      const body = JSON.stringify(items);
-      const { status } = await service.call(`${TABLE}/messages`, { method: 'POST', token, headers, body });
-      if (status === 200) acknowledged.push(...items.map(({ msg_id }) => msg_id!));
-      else {
-        expect(status).toBe(503);
-        refused++;
-        await sleep(20);
+test.runIf(isSoak)(
+  'forty writers during an outage of Redis cost bounded memory, lose nothing and block no other log',
+  async () => {
+    const server = await startRedis({ appendonly: 'yes', appendfsync: 'always' });
+    onTestFinished(server.stop);
+    const redis = await openRedisConnection({ url: server.url, logger: silentLogger });
+    onTestFinished(() => redis.close());
+    const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 16e6, logger: silentLogger };
+    const service = await startStreamService({
+      openLog: (workgroupId) =>
+        workgroupId === 'acme'
+          ? openRedisLog({ ...options, redis, workgroupId })
+          : createMemoryLog({ ...options, bytesMax: 16e6 }),
+    });
+    const [token, other] = [await service.token(), await service.token({}, 'other')];
+    const acknowledged: number[] = [];
+    let refused = 0;
+    let done = false;
+    const headers = { 'content-type': 'application/json' };
+    const writers = Array.from({ length: 40 }, async (_, writer) => {
+      for (let round = 0; !done; round++) {
+        const items = telemetry(20, { first: writer * 1_000_000 + round * 20 });
+        const body = JSON.stringify(items);
+        const { status } = await service.call(`${TABLE}/messages`, { method: 'POST', token, headers, body });
+        if (status === 200) acknowledged.push(...items.map(({ msg_id }) => msg_id!));
+        else {
+          expect(status).toBe(503);
+          refused++;
+          await sleep(20);
+        }
       }
-    }
-  });
-  await until('they write', () => acknowledged.length > 1_000);
-  const before = await heldBytes();
-  await server.restart({
-    async whileDown() {
-      await until('they are refused', () => refused > 100);
-      const times = await workWith(service, 'other', other);
-      const mebibytes = ((await heldBytes()) - before) / MIB;
-      process.stdout.write(
-        `forty writers while Redis is down: ${mebibytes.toFixed(0)} MiB; one of another log was sent and read meanwhile ${describe(times)}\n`,
-      );
-      expect(mebibytes).toBeLessThan(60);
-      expectPrompt(times);
-    },
-  });
-  const whileDown = acknowledged.length;
-  await until('they go on', () => acknowledged.length > whileDown + 1_000);
-  done = true;
-  await Promise.all(writers);
-  const { messages } = await readToTail(await service.stream.logOf('acme'));
-  const stored = messages.map((message) => ('msg_id' in message ? message.msg_id : undefined));
-  expect(new Set(stored).size).toBe(stored.length);
-  const there = new Set(stored);
-  expect(acknowledged.filter((number) => !there.has(number))).toEqual([]);
-});
+    });
+    await until('they write', () => acknowledged.length > 1_000);
+    const before = await heldBytes();
+    await server.restart({
+      async whileDown() {
+        await until('they are refused', () => refused > 100);
+        const times = await workWith(service, 'other', other);
+        const mebibytes = ((await heldBytes()) - before) / MIB;
+        process.stdout.write(
+          `forty writers while Redis is down: ${mebibytes.toFixed(0)} MiB; one of another log was sent and read meanwhile ${describe(times)}\n`,
+        );
+        expect(mebibytes).toBeLessThan(60);
+        expectPrompt(times);
+      },
+    });
+    const whileDown = acknowledged.length;
+    await until('they go on', () => acknowledged.length > whileDown + 1_000);
+    done = true;
+    await Promise.all(writers);
+    const { messages } = await readToTail(await service.stream.logOf('acme'));
+    const stored = messages.map((message) => ('msg_id' in message ? message.msg_id : undefined));
+    expect(new Set(stored).size).toBe(stored.length);
+    const there = new Set(stored);
+    expect(acknowledged.filter((number) => !there.has(number))).toEqual([]);
+  },
+);
 
 /** Sends messages and reads each one at once. Returns the times in ms. */
 async function workWith(service: StreamService, workgroup: string, token: string): Promise<Times> {

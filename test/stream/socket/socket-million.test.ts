@@ -26,7 +26,7 @@ afterAll(async () => {
 const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 64e6, logger: silentLogger };
 /** In the soak the memory log has a million messages. WATTLINE_TEST_MESSAGES sets the same number for all logs. */
 const asked = Number(process.env.WATTLINE_TEST_MESSAGES) || undefined;
-const usual = rounds(25_000, 100_000);
+const usual = rounds(10_000, 100_000);
 const logs = [
   {
     name: 'memory',
@@ -44,7 +44,7 @@ const logs = [
 const WRITERS = 4;
 const LATE_READERS = 9;
 /** Messages behind which some readers start, while new ones are written. */
-const RECENT = rounds(5_000, 20_000);
+const RECENT = rounds(2_000, 20_000);
 
 test.each(logs)(
   '$total messages of four writers reach every subscriber of a $name log once and in order, though all go from replay to live while they write',
@@ -72,7 +72,7 @@ test.each(logs)(
     };
 
     const startedMs = performance.now();
-    const many = write(rounds(1_000, 5_000), () => written >= total);
+    const many = write(rounds(500, 5_000), () => written >= total);
     for (const members of [{ timestamp: 0 }, { timestamp: 0, limit: 777 }, {}]) await follow(members);
     await many;
     let allFollow = false;

@@ -9,7 +9,7 @@ import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
 import { heldBytes } from '../../support/held-bytes.ts';
 import { telemetryBatch, wideTelemetry } from '../../support/messages.ts';
 import { nextEvent, openRawWith } from '../../support/raw-socket.ts';
-import { rounds } from '../../support/rounds.ts';
+import { isSoak, rounds } from '../../support/rounds.ts';
 import { until } from '../../support/until.ts';
 import { memoryLog, request, setUp } from './start-socket-service.ts';
 
@@ -182,7 +182,7 @@ describe('a client that reads nothing', () => {
     expect(await stopped).toMatchObject({ reason: 'consumer_too_slow' });
   });
 
-  test('delays the end of the service by a few seconds at most', async () => {
+  test.runIf(isSoak)('delays the end of the service by a few seconds at most', async () => {
     const { app, log, baseUrl, tokenText, stream, socket } = await setUp();
     await appendWide(log, 5);
     const reader = await openRawWith(baseUrl, tokenText);
