@@ -29,7 +29,7 @@ export type SelectEnergyRows = (
 
 const quality = ['method', 'flags', 'coverage', 'status', 'version', 'computed_at'] as const;
 const interval = ['day', 'interval_start', 'interval_start_local'] as const;
-const deviceDays = () => loadSql('export/select_days_by_device');
+const deviceDays = () => loadSql('rows/select_days_by_device');
 const slots = (name: string) => `, slot AS (\n${loadSql('report/select_intervals')})\n${loadSql(name)}`;
 
 /** Days with energy, by device or by source, with their quality. */
@@ -40,7 +40,7 @@ export const dailyEnergyRows = selector(({ bySource }) =>
         order: ['day', 'device', 'source'],
         key: ['device', 'source'],
         report: dailyEnergy,
-        select: loadSql('export/select_days_by_source'),
+        select: loadSql('rows/select_days_by_source'),
         inFileOrder: true,
       }
     : { ...deviceDayRows(), select: `${deviceDays()} WHERE energy_wh IS NOT NULL` },
@@ -56,7 +56,7 @@ export const intervalEnergyRows = selector(({ bySource }) =>
         order: ['day', 'device', 'source', 'interval_start'],
         key: ['device', 'source', 'interval_start'],
         report: intervalEnergy,
-        select: slots('export/select_intervals_by_source'),
+        select: slots('rows/select_intervals_by_source'),
         hasLocalTime: true,
       }
     : {
@@ -64,7 +64,7 @@ export const intervalEnergyRows = selector(({ bySource }) =>
         order: ['day', 'device', 'interval_start'],
         key: ['device', 'interval_start'],
         report: intervalEnergy,
-        select: slots('export/select_intervals_by_device'),
+        select: slots('rows/select_intervals_by_device'),
         hasLocalTime: true,
       },
 );
@@ -78,7 +78,7 @@ export const periodEnergyRows = (period: EnergyPeriod) =>
       order: ['period', 'device', ...source],
       key: ['period', 'device', ...source],
       report: periodEnergy(period),
-      select: loadSql(bySource ? 'export/sum_periods_by_source' : 'export/sum_periods_by_device'),
+      select: loadSql(bySource ? 'rows/sum_periods_by_source' : 'rows/sum_periods_by_device'),
     };
   });
 

@@ -25,11 +25,11 @@ const budgetShape: RowShape = {
 
 /** Days of meters as rows, with their quality. */
 export const meterRows = (days: DaysSource, meters: readonly MeterConfig[]): RowSelect =>
-  rowsOf(days, meters, meterShape, 'export/select_meter_days');
+  rowsOf(days, meters, meterShape, 'rows/select_meter_days');
 
 /** Days of budgets as rows, with their periods. */
 export const budgetRows = (days: DaysSource, meters: readonly MeterConfig[]): RowSelect =>
-  rowsOf(days, meters, budgetShape, 'export/select_budget_days');
+  rowsOf(days, meters, budgetShape, 'rows/select_budget_days');
 
 /** @param select makes the rows of "meter_day" */
 function rowsOf(

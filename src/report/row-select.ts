@@ -60,7 +60,7 @@ export function withNames(
   if (names.length === 0)
     return { sql: `SELECT *, NULL::VARCHAR AS ${column}_name FROM (\n${sql}\n)`, parameters };
   return {
-    sql: `SELECT row.*, name AS ${column}_name FROM (\n${sql}\n) AS row LEFT JOIN (\n${loadSql('export/select_names')}\n) ON id = row.${column}::VARCHAR`,
+    sql: `SELECT row.*, name AS ${column}_name FROM (\n${sql}\n) AS row LEFT JOIN (\n${loadSql('rows/select_names')}\n) ON id = row.${column}::VARCHAR`,
     parameters: { ...parameters, names: JSON.stringify(names.map(({ id, name }) => ({ id, name }))) },
   };
 }

@@ -1,4 +1,4 @@
--- 10 Rows: reports as rows, for the files of exports.
+-- 10 Rows: reports as rows, for the endpoints and for exports.
 --
 -- Reads   chosen, slot, device_day, meter_day, member: tables of the statement that ends with one of these (see report/).
 -- Writes  one row for each day, interval, device, source or meter. Energy in Wh.
