@@ -1,7 +1,7 @@
 -- 20 Gaps: stretches of the stream that could not be read.
 --
 -- Reads   gap.
--- Writes  gap: closed_at_ms and closed_by if a backfill has filled it, note if it could not.
+-- Writes  gap (closed_at_ms and closed_by if a backfill has filled it, note if it could not).
 -- Why     A gap stays open, with its reason, until all its messages are there.
 
 -- name: find_gaps

@@ -1,6 +1,6 @@
 -- 40 Archive: messages that only the lake still has, for energy streams that are configured later.
 --
--- Reads   files of the lake, message, batch, name.
+-- Reads   files of the lake; message, batch, name, archived_message.
 -- Writes  archived_message (messages in the form that the roll-up reads, ids instead of names), batch, backfill_chunk.
 -- Why     A new energy stream starts with all messages that ever landed.
 

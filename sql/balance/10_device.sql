@@ -1,6 +1,6 @@
 -- 10 Device: the energy of a whole device, by its role.
 --
--- Reads   the declarations of devices and sources; days of sources.
+-- Reads   known_source, declared_device, role_span (the declarations of devices and sources), role, source_day (days of sources), measured, rule.
 -- Writes  "device_source" (which sources count, by ranges of days), "device_day" (the energy of devices by day), "rise_fall" (rise and fall of net
 --         registers).
 -- Why     Production and consumption are never added. A device that has both is read from one of them.

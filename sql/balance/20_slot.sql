@@ -1,6 +1,6 @@
 -- 20 Slot: the intervals of a balance.
 --
--- Reads   local days of the workgroup and of the requested time zone.
+-- Reads   own_day (local days of the workgroup), zone_day (local days of the requested time zone), rule.
 -- Writes  "slot" (one row for each interval that is over), "own_slot" (one row for each interval of whole days of the workgroup).
 -- Why     Declarations hold for days of the workgroup, whatever time zone is requested.
 

@@ -1,6 +1,6 @@
 -- 30 Scope: the sources of a device, a site or a workgroup, and the state of each role.
 --
--- Reads   scopes and their members; roles of sources; peak powers.
+-- Reads   scope, scope_member, scope_absent (scopes, their members, and roles that are not there), role_span, role, own_day, device_peak.
 -- Writes  "scope_source", "scope_day", "scope_peak", and the size of a balance.
 -- Why     A source that another one contains is not added a second time. One role that nobody measures can be computed.
 

@@ -1,6 +1,6 @@
 -- 40 Source: the energy of sources in intervals.
 --
--- Reads   daily_energy, series and interval_energy of the lake.
+-- Reads   wanted (sources and days), daily_energy, series, interval_energy (of the lake), own_slot, slot, rule.
 -- Writes  "read_from" (the stream of each day), "measured" (its stored intervals), "source_interval" (all of its intervals).
 -- Why     An unknown interval is not 0.
 

@@ -1,6 +1,6 @@
 -- 50 Interval: the balance of each interval.
 --
--- Reads   "scope_source", "scope_day", "scope_peak", "slot", "source_interval".
+-- Reads   "scope", "scope_source", "scope_day", "scope_peak", "slot", "source_interval", "role", "rule".
 -- Writes  "flow" (the measured energy of each role), "interval_sum" (all roles, self-consumption and the residual), "rest" (containers minus their
 --         parts), "level" of intervals.
 -- Why     Self-consumption must be computed by interval. Sums of days do not contain it.

@@ -1,6 +1,6 @@
 -- 60 Period: days, months and years.
 --
--- Reads   "interval_sum", "rest"; for months and years "day_level".
+-- Reads   "interval_sum", "rest"; "day_level", "period_digits" (for months and years).
 -- Writes  "level": one row for each scope and period.
 -- Why     Days of every time zone are sums of intervals. Months are sums of complete days.
 

@@ -1,7 +1,7 @@
 -- 80 Answer: a balance as JSON, with its parts if they are requested.
 --
--- Reads   "balance", "scope_source", "source_interval", "interval_sum", "day_level".
--- Writes  "day_part", "part", and one row for each period: period, value (JSON, as bytes).
+-- Reads   "balance", "scope_source", "source_interval", "interval_sum", "day_level", "period_digits", "role".
+-- Writes  "day_part", "part", and one row for each period (period; value: JSON, as bytes).
 -- Why     The database builds the JSON text, as in report/.
 
 -- name: sum_day_part

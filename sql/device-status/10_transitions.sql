@@ -1,6 +1,6 @@
 -- 10 Transitions: when devices went online and offline.
 --
--- Reads   message (kind 1: the state of a device; kind 0: telemetry, which shows that it is alive), batch, progress.
+-- Reads   message (kind 1: the state of a device; kind 0: telemetry, which shows that it is alive), batch, progress, device_status, device_state.
 -- Writes  device_status (one row for each change of a state), device_state (one row for each device: its last known state), progress,
 --         dirty_partition.
 -- Why     Devices repeat their state. Only changes are stored.

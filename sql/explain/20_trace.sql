@@ -1,6 +1,6 @@
 -- 20 Trace: computes the day again with the roll-up's own chapters, from 30 on, without storing anything.
 --
--- Reads   series_rule; day_candidate and day_contradiction (temporary, of chapter 80 of the roll-up).
+-- Reads   series_rule, day_candidate, day_contradiction (temporary, of the roll-up); reported_interval, interval_energy, quality_flag.
 -- Writes  requested_time, touched_day (temporary: the input of the roll-up's chapters).
 -- Why     If the explanation had rules of its own, it could differ from the computation.
 

@@ -1,6 +1,7 @@
 -- 30 Readings: which readings were received, which of them are used, and the limits.
 --
--- Reads   reading, excluded_reading, superseded_reading, rejected_reading, energy_event, batch, series_day; scope and series_rule (temporary).
+-- Reads   reading, known_reading, excluded_reading, superseded_reading, rejected_reading, energy_event, batch, series_day; scope, series_rule
+--         (temporary).
 -- Writes  nothing. Values in Wh or W, instants in ms since 1970.
 -- Why     Every reading that is not used is shown with its reason.
 

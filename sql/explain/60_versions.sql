@@ -1,6 +1,6 @@
 -- 60 Versions: earlier reported values of the day, and why they changed.
 --
--- Reads   daily_energy, daily_energy_history, correction, correction_effect, reading, superseded_reading, batch; series_rule (temporary).
+-- Reads   daily_energy, daily_energy_history, correction, correction_effect, known_reading, superseded_reading, batch; series_rule (temporary).
 -- Writes  nothing. Energy in Wh, instants in ms since 1970.
 -- Why     A person who has seen another number before can see why it changed.
 

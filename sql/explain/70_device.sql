@@ -1,9 +1,8 @@
 -- 70 Device: how the energy of a device follows from its sources.
 --
 -- Reads   device_source, declared_device, role_span (temporary: from the configuration, see devices/ and balance/); chosen, rise_fall (temporary:
---         days of the device, and the rise and fall of net registers); device_day (see balance/sum_device_day).
--- Writes  chosen, reported_interval, reported_series (temporary, with the columns of the lake); one row for each source, or for the device. Energy in
---         Wh.
+--         days of the device, and the rise and fall of net registers, from src/explain/explain-device.ts); device_day (see balance/sum_device_day).
+-- Writes  nothing. Returns one row for each source, or for the device. Energy in Wh.
 -- Why     The energy of a device follows from roles, which depend on the day. The statements of the report itself are used, so both have the same
 --         rule.
 

@@ -1,6 +1,6 @@
 -- 10 Mail: what a mail in the morning says about devices and gaps.
 --
--- Reads   day_row: the days of devices as rows (see rows/select_days_by_device); files of the lake.
+-- Reads   day_row (the days of devices as rows, see rows/select_days_by_device); files of the lake.
 -- Writes  a row for each device or gap. Energy in Wh.
 -- Why     A mail has few lines, so that the weeks of a device are gathered here and not row by row.
 

@@ -1,6 +1,6 @@
 -- 20 Give up: files whose import was cancelled.
 --
--- Reads   import_file.
+-- Reads   nothing.
 -- Writes  import_file, message, quarantine, dirty_partition.
 -- Why     The landed rows of a cancelled file are deleted. No other stage has seen them.
 

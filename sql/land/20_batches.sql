@@ -1,6 +1,6 @@
 -- 20 Batches: landed batches, and how far each origin was read.
 --
--- Reads   name, batch, checkpoint, progress, shard.
+-- Reads   name, batch, checkpoint, gap, progress, shard.
 -- Writes  batch (one row for each batch of messages), checkpoint (one row for each origin: the next offset to read), gap.
 -- Why     A batch and its checkpoint are stored in one transaction, so that no message is lost or counted twice.
 

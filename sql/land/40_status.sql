@@ -1,7 +1,7 @@
 -- 40 Status: the contents of a warehouse.
 --
--- Reads   message, batch, gap, name, schema_migration, quarantine, import_file, energy_stream, pending_change, progress, series, daily_energy,
---         daily_energy_history, quality_flag.
+-- Reads   message, batch, gap, name, schema_migration, quarantine, rejected_reading, import_file, energy_stream, pending_change, progress, series,
+--         daily_energy, daily_energy_history, quality_flag.
 -- Writes  nothing.
 -- Why     People see whether the pipeline works, and what needs their attention.
 

@@ -1,6 +1,6 @@
 -- 10 Snapshot: the state of the warehouse, and what has changed in it.
 --
--- Reads   shard, batch, quarantine, checkpoint, dirty_partition, daily_energy, series, device_state.
+-- Reads   shard, batch, checkpoint, dirty_partition, daily_energy, series, device_state.
 -- Writes  nothing.
 -- Why     Everything that is published is read in one transaction, so that the datasets of the lake fit together.
 

@@ -1,6 +1,6 @@
 -- 20 Pieces: which parts of the datasets must be written, and the number of rows of each.
 --
--- Reads   message, interval_energy, daily_energy, daily_energy_history, device_status, meter_reading.
+-- Reads   message, name, reported_interval, daily_energy, daily_energy_history, device_status, meter_reading.
 -- Writes  nothing. Returns one row for each piece (a day or a month of a dataset, or an hour of a table), or the row count of one piece.
 -- Why     The rows of a file are compared with the count that was taken before it was written. A file that lacks a row is not published.
 

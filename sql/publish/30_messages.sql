@@ -1,8 +1,8 @@
 -- 30 Messages: landed messages, and gaps of the stream.
 --
 -- Reads   message, name, gap.
--- Writes  the rows of the datasets messages and gap. Each statement here and in the next chapters selects the columns of the files of a dataset, in
---         the order of their rows.
+-- Writes  nothing. Returns the rows of the datasets messages and gap. Each statement here and in the next chapters selects the columns of the files
+--         of a dataset, in the order of their rows.
 -- Why     The lake keeps whole messages, including fields that no energy stream reads.
 
 -- name: select_messages

@@ -2,7 +2,8 @@
 --
 -- Reads   reported_interval, correction, correction_effect, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day
 --         (temporary: the local days, from the time zone database).
--- Writes  the rows of the datasets interval_energy, daily_energy, daily_energy_version, correction, series, local_day and quality_flag. Energy in Wh.
+-- Writes  nothing. Returns the rows of the datasets interval_energy, daily_energy, daily_energy_version, correction, series, local_day and
+--         quality_flag. Energy in Wh.
 -- Why     A reader of the lake needs no ids of the warehouse: the rows have the names of flags, tables and fields.
 
 -- name: select_interval_energy

@@ -1,7 +1,7 @@
 -- 60 Meters: readings, budgets, and the members of sites.
 --
 -- Reads   meter_reading, budget; declared_meter, declared_member, declared_absent (temporary: from the configuration, see meters/).
--- Writes  the rows of the datasets meter, meter_reading, site_member, absent_role and budget. Energy in Wh.
+-- Writes  nothing. Returns the rows of the datasets meter, meter_reading, site_member, absent_role and budget. Energy in Wh.
 -- Why     Replaced uploads stay in the lake, marked as not current, so that earlier answers can be explained.
 
 -- name: select_meter

@@ -1,8 +1,8 @@
 -- 70 Quarantine: messages and readings that could not be used, with the reason.
 --
 -- Reads   quarantine, rejected_reading.
--- Writes  the rows of the datasets quarantine (one for each message) and rejected_reading (one for each day, import, device, source, field and
---         reason).
+-- Writes  nothing. Returns the rows of the datasets quarantine (one for each message) and rejected_reading (one for each day, import, device, source,
+--         field and reason).
 -- Why     Nothing is lost silently.
 
 -- name: count_quarantine

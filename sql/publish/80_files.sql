@@ -1,6 +1,6 @@
 -- 80 Files: checks a written file, and notes what is published.
 --
--- Reads   the Parquet file that was just written; progress.
+-- Reads   the Parquet file that was just written.
 -- Writes  progress (the last batch whose energy is published), dirty_partition.
 -- Why     A full or broken disk does not always report an error. So a file is read back before it is published.
 

@@ -1,7 +1,7 @@
 -- 90 Trim: messages that the warehouse no longer needs.
 --
--- Reads   message, batch.
--- Writes  message.
+-- Reads   message, batch, rejected_reading.
+-- Writes  message, rejected_reading, dirty_partition.
 -- Why     The lake keeps the messages for good. The warehouse keeps only the newest, for streams that are configured later.
 
 -- name: count_trimmed

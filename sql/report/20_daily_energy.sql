@@ -1,7 +1,7 @@
 -- 20 Daily energy: days by device and by source.
 --
--- Reads   chosen, device_day (see balance/sum_device_day).
--- Writes  one row for each day: day, members (the members of its JSON object, as bytes).
+-- Reads   chosen, device_day (see balance/sum_device_day), energy (of energy_by_source or energy_by_device).
+-- Writes  one row for each day (day; members: the members of its JSON object, as bytes).
 -- Why     The database builds the JSON text, because a million values would block the event loop for a second.
 
 -- name: answer_by_device

@@ -1,7 +1,7 @@
 -- 30 Intervals: the 15-minute intervals of days.
 --
--- Reads   counted; files of interval_energy of the generation.
--- Writes  slot (one row for each interval), and from it one row for each day: day, members (as bytes).
+-- Reads   counted, profile (of intervals_by_source or intervals_by_device); files of interval_energy of the generation.
+-- Writes  slot (one row for each interval), and from it one row for each day (day; members, as bytes).
 -- Why     The intervals come from the stream from which the day was read, so they add up to the day.
 
 -- name: select_intervals

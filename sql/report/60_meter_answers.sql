@@ -1,7 +1,7 @@
 -- 60 Meter answers: days of meters and of budgets as answers.
 --
 -- Reads   meter_day, member.
--- Writes  one row for each day: day, members (the members of its JSON object, as bytes); or plain rows for further computation.
+-- Writes  one row for each day (day; members: the members of its JSON object, as bytes); or plain rows for further computation.
 -- Why     The database builds the JSON text, as in chapter 20.
 
 -- name: answer_meters
@@ -10,7 +10,7 @@ SELECT day::VARCHAR AS day, encode(string_agg(concat('"', key, '":', energy_wh),
 FROM meter_day WHERE energy_wh IS NOT NULL GROUP BY day
 
 -- name: answer_meter_details
--- Like answer_meters; each value is an object with all details. $members: see select_members.
+-- Like answer_meters; each value is an object with all details. Reads "member" (see select_members).
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', key, '":', to_json({

@@ -1,8 +1,10 @@
 -- 00 Settings: the configuration, the constants and the macros that all chapters use.
 --
--- Reads   the configuration, which src/rollup/bind-streams.ts binds, and the constants of src/rollup/rule-constants.ts, which become macros of their
---         names.
--- Writes  stream_setting, unit_factor, stream_register_change, restated_stream (temporary); energy_stream, declared_source.
+-- Reads   energy_stream, declared_source, series, series_day (for its columns); the configuration, which src/rollup/bind-streams.ts binds; the
+--         constants of src/rollup/rule-constants.ts, which become macros of their names.
+-- Writes  stream_setting, unit_factor, stream_register_change, restated_stream (temporary), energy_stream, declared_source, interval_energy (without
+--         streams that are no longer configured); incoming_series, touched_day, noted_limit_change, changed_limit, day_limit, reading_pair,
+--         midnight_anchor (empty, for chapters that read them before they are filled).
 -- Why     After this chapter, a data engineer can run every statement of the other chapters by hand.
 
 -- name: create_macros

@@ -1,8 +1,11 @@
 -- 10 Extract: from messages to readings.
 --
--- Reads   message (landed messages), archived_message (messages of the lake that are read again), stream_setting, unit_factor.
--- Writes  extracted: one row for each field of a message that an energy stream reads, with the value in Wh or W, or with the reason why it is
---         rejected. Rejected readings are only counted, with samples, in rejected_reading.
+-- Reads   message (landed messages), archived_message (messages of the lake that are read again), name, batch, stream_setting, unit_factor;
+--         known_reading, superseded_reading, rejected_reading, series (what was read before); energy_stream, pending_change, set_aside, correction,
+--         declared_source (for next_batches).
+-- Writes  extracted (one row for each field of a message that an energy stream reads, with the value in Wh or W, or with the reason why it is
+--         rejected), rejected_reading (the number of rejected readings, with samples), energy_stream (how far each stream has read),
+--         archived_message, dirty_partition.
 -- Why     This chapter alone decides about units, range and validity of a new reading. So every later chapter can rely on it: a value is a finite
 --         number in the range of its method, and its time is possible.
 
@@ -130,7 +133,8 @@ SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived
 DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL);
 
 -- name: drop_reread_rejections
--- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the counted time range.
+-- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the counted time range. $low_ms, $high_ms: as
+-- in drop_reread_readings.
 DELETE FROM extracted USING (
   SELECT t.stream_id, r.device, r.source, r.reason, r.first_ms, r.last_ms
   FROM rejected_reading r JOIN stream_setting t USING (field)

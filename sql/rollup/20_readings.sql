@@ -1,9 +1,11 @@
 -- 20 Readings: one reading for each series and event time.
 --
--- Reads   extracted, and the readings that are stored already.
+-- Reads   extracted, name, stream_setting, series; reading, known_reading, superseded_reading (the readings that are stored already);
+--         correction_in_force, excluded_range.
 -- Writes  series (one energy stream of one device and source), reading (the readings that are used), superseded_reading (valid readings that are not
---         used, because another reading of the same series and time is), excluded_reading (readings that a correction excludes), incoming (the new
---         readings that are used).
+--         used, because another reading of the same series and time is), excluded_reading (readings that a correction excludes), incoming_series,
+--         incoming (the new readings that are used); extracted, series_quarter, series_day, interval_energy (if a stored reading is not valid any
+--         more).
 -- Why     A device can send a reading twice or revise it. The used reading must not depend on the order of arrival. So the reading with the highest
 --         message id is used, then the one with the highest offset.
 
@@ -80,7 +82,7 @@ DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM invalid_stored)
 DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: update_invalid_bounds
--- Updates the first and the last reading time of these series.
+-- Updates the first and the last reading time of the series of invalid_stored. $now_ms: the current time.
 UPDATE series SET first_ms = coalesce(k.first_ms, least(series.first_ms, $now_ms::BIGINT)), last_ms = coalesce(k.last_ms, least(series.last_ms, $now_ms::BIGINT))
 FROM (
   SELECT b.series_id, min(r.event_time_ms) AS first_ms, max(r.event_time_ms) AS last_ms
@@ -191,7 +193,7 @@ WHERE s.counts_batch IS NOT NULL AND reading.series_id = s.series_id AND reading
   AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: update_repeated_exclusion
--- The same for excluded readings.
+-- Gives excluded readings whose value came again the offset and batch of the repetition. $low_ms, $high_ms: as in find_superseded.
 UPDATE excluded_reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
 FROM superseded_now s
 WHERE s.counts_batch IS NOT NULL AND excluded_reading.series_id = s.series_id AND excluded_reading.event_time_ms = s.event_time_ms

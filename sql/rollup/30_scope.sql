@@ -1,8 +1,11 @@
 -- 30 Scope: which time is computed again.
 --
--- Reads   incoming (new readings), restated_stream (streams whose rules have changed), reading, energy_event.
--- Writes  touched (the time of each series that has changed), requested_time (the part of it that is computed now), scope (the whole intervals to
---         compute again, and the readings for that).
+-- Reads   incoming, incoming_series (new readings), restated_stream (streams whose rules have changed), stream_setting, stream_register_change,
+--         series, reading, energy_event, series_break, series_day, interval_energy; changed_limit, changed_event, moved_mark (what later chapters
+--         found, if the scope grows).
+-- Writes  series_rule (the rules of each series), register_change, touched (the time of each series that has changed), requested_time (the part of it
+--         that is computed now), scope (the whole intervals to compute again, and the readings for that), local_day, interval_day (the days around
+--         the scope).
 -- Why     A new reading changes two lines only: the line from the reading before it, and the line to the reading after it. So the scope of a change
 --         goes from the interval of the reading before it to the interval of the reading after it. Readings that are left out (glitches, spikes,
 --         standstills) do not count as neighbours. A register that restarts every day is computed by whole local days.
@@ -298,7 +301,7 @@ GROUP BY series_id;
 
 -- name: request_after_moved_marks
 -- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope has changed: two days, or the length of
--- the scope if that is longer. $low_ms, $high_ms: bounds of the scope.
+-- the scope if that is longer.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT s.series_id, s.from_ms, CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.compute_to_ms + greatest(2 * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms, s.is_new
 FROM scope s

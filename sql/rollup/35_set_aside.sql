@@ -1,7 +1,9 @@
 -- 35 Set aside: series whose roll-up fails.
 --
--- Reads   set_aside (these series), series, incoming, touched_day, day_candidate, daily_energy.
--- Writes  set_aside; day_change, so that days of these series keep their energy.
+-- Reads   set_aside (these series), series, series_rule, stream_setting, restated_stream, energy_stream, incoming, touched, touched_day, local_day,
+--         day_change, daily_energy, daily_energy_history.
+-- Writes  set_aside, touched_day, day_change (so that days of these series keep their energy), series_rule, touched (without these series);
+--         interval_energy, series_quarter, series_day, series_break, energy_event (without series that are tried again).
 -- Why     One series must not stop a workgroup. Trials find the failing series (src/rollup/find-failing-series.ts), and the others are rolled up
 --         without it. If no series is set aside, none of these statements runs.
 

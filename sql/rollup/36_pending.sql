@@ -1,8 +1,8 @@
 -- 36 Pending: devices whose learnt limits have changed and that wait for a later call.
 --
--- Reads   changed_limit (days whose limits have changed, chapter 45), scope, incoming, series_quarter.
--- Writes  pending_change (the waiting work of each device). A later call writes incoming_series, touched, changed_limit and incoming from it, as if
---         the waiting work had just arrived.
+-- Reads   changed_limit (days whose limits have changed, chapter 45), scope, incoming, series, series_rule, series_quarter, pending_change.
+-- Writes  pending_change (the waiting work of each device), scope, changed_limit (without the waiting devices); incoming_series, touched,
+--         changed_limit, incoming, series_rule (in a later call, as if the waiting work had just arrived).
 -- Why     A changed limit touches weeks of readings. If these are many, one transaction would delay landing and publishing. So these devices wait
 --         with everything that is touched of them, and each later call computes some of them. The rest of the scope is computed at once. A device is
 --         never split, because its methods and days depend on each other. A waiting device keeps its days.

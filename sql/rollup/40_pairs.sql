@@ -1,7 +1,7 @@
 -- 40 Pairs: neighbouring readings.
 --
--- Reads   reading, scope.
--- Writes  reading_pair: one row for each reading in scope, with the reading before it.
+-- Reads   reading, scope, register_change.
+-- Writes  reading_pair (one row for each reading in scope, with the reading before it).
 -- Why     Everything that happens to a register can be seen between two neighbouring readings. This chapter sorts all readings in scope once. Later
 --         chapters read the pairs.
 

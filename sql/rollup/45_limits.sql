@@ -1,8 +1,9 @@
 -- 45 Limits: what is possible, learnt from the readings.
 --
--- Reads   reading_pair, series_rule, reading.
--- Writes  series_quarter (statistics of each quarter of an hour), series_day (statistics of each UTC day, and the limits of that day), changed_limit
---         (days whose limits have changed).
+-- Reads   reading_pair, scope, series_rule, restated_stream, reading, series, series_quarter, series_day.
+-- Writes  series_quarter (statistics of each quarter of an hour), series_day (statistics of each UTC day, and the limits of that day), changed_limit,
+--         noted_limit_change (days whose limits have changed), series, series_rule (the usual step and the resolution), day_limit (the limits of the
+--         days in scope).
 -- Why     The limit decides whether a step is possible. If no limit is configured, it is learnt. The limits of a day follow from that day, the days
 --         before it (limit_days() in all), and the days that end before it is closed. Later days change nothing, so a closed day keeps its limits.
 

@@ -1,8 +1,9 @@
 -- 50 Events: pairs that are not plain growth, and what happened there.
 --
--- Reads   reading_pair, series_rule, day_limit, register_change.
+-- Reads   reading_pair, scope, series_rule, day_limit, changed_limit, register_change, local_day, interval_day, reading, series_day, series_break,
+--         energy_event.
 -- Writes  series_break (the pairs that are not plain growth), energy_event (what happened there: reset, rollover, rebase, register_change, glitch,
---         spike, standstill).
+--         spike, standstill), changed_event (events that are new or no longer exist).
 -- Why     SQL finds the breaks. A small pure function (src/rollup/classify-breaks.ts) judges them, because that needs a look ahead from break to
 --         break. It begins at the last break that was decided without the changed readings. It ends at a break after which nothing is different.
 
@@ -14,7 +15,7 @@
 -- only inside a day.
 -- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first reading of a series is compared with
 -- itself.
--- $least_power_w: see find_least_limit. $of_power: there is power or interval readings. $changes: there are declared changes.
+-- $low_ms, $high_ms: bounds of the scope. $least_power_w: see find_least_limit. $of_power: there is power or interval readings. $changes: there are declared changes.
 -- changed_break: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break no longer exists)
 CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH suspect AS MATERIALIZED (
@@ -144,7 +145,8 @@ SELECT series_id, method, CASE WHEN method = 'total_energy' THEN after_ms END AS
 FROM bounded;
 
 -- name: check_judging_ends
--- Returns open = true if some range begins with its series or has no end. Then either there is no earlier or later break, or $near_ms was too short.
+-- Returns open = true if some range begins with its series or has no end. Then there is no earlier or later break, or find_judging_ranges has not
+-- searched far enough.
 SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open FROM judging_range;
 
 -- name: judge_everything

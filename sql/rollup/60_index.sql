@@ -1,9 +1,10 @@
 -- 60 Index: from readings of registers to a line that never falls.
 --
--- Reads   reading, reading_pair, series_rule, day_limit, energy_event, interval_energy (the high-water mark where the scope begins, and the energy of
---         power beside a silence).
--- Writes  index_line: the index of the registers that need it, as straight lines from (t0, c0) to (t1, c1) in Wh, with flags. midnight_anchor: the
---         midnights inside a silence at which the index is known. silence_shape: which share of the growth of a silence each interval gets.
+-- Reads   reading, reading_pair, scope, series_rule, day_limit, interval_day, energy_event, interval_energy (the high-water mark where the scope
+--         begins, and the energy of power beside a silence).
+-- Writes  needs_full_index (the registers whose index is not simply their pairs), index_line (the index of these registers, as straight lines from
+--         c0 Wh at t0 to c1 Wh at t1, with flags), midnight_anchor (the midnights inside a silence at which the index is known), silence_shape (which
+--         share of the growth of a silence each interval gets).
 -- Why     Most registers only grow. For them each pair of readings is already a line of the index. The other registers need more: lines that pass
 --         over readings that are left out, a high-water mark that is held while the register falls a little, a new segment after a reset, and days of
 --         registers that restart every day.
@@ -12,7 +13,8 @@
 -- Lists the registers whose index is not simply their pairs of readings. They fell; or readings are left out; or their high-water mark was above the
 -- reading where the scope begins; or the day matters (registers that restart every day, lifetime registers beside such a one, and registers with
 -- boundary within_day).
--- $all: every register, for tests that compare. $beside_daily: there are lifetime registers beside daily ones.
+-- $low_ms, $high_ms: bounds of the readings in scope. $all: every register, for tests that compare. $beside_daily: there are lifetime registers beside
+-- daily ones.
 -- needs_full_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
 SELECT DISTINCT s.series_id

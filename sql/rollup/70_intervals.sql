@@ -1,8 +1,9 @@
 -- 70 Intervals: the energy of each quarter of an hour.
 --
--- Reads   reading_pair, index_line, silence_shape, power_line.
--- Writes  interval_energy: one row for each series and interval, with energy_wh, covered_ms, flags, and the last reading with its high-water mark.
---         Intervals in scope are replaced as a whole.
+-- Reads   scope, reading_pair, needs_full_index, index_line, silence_shape, power_line, energy_event, local_day, interval_day, interval_energy (marks
+--         of an earlier roll-up, and intervals of the same days).
+-- Writes  interval_energy (one row for each series and interval; intervals in scope are replaced as a whole), moved_mark (registers whose high-water
+--         mark at the end of the scope has changed).
 -- Why     Intervals of absolute time are stored, because the days of every time zone begin at their bounds. The index is rounded at the bounds, and
 --         the energy is the difference of the rounded values. So intervals add up exactly to days, months and the total.
 

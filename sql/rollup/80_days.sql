@@ -1,6 +1,6 @@
 -- 80 Days: sums of intervals, and the method from which each day is read.
 --
--- Reads   interval_energy, series_rule, declared_source.
+-- Reads   scope, series_rule, series_day, local_day, interval_day, interval_energy, declared_source, daily_energy, daily_energy_history.
 -- Writes  touched_day (the days to compute), day_candidate (the energy of each day by each series), day_contradiction, day_change (the days that are
 --         different now).
 -- Why     A source can have several methods, and each day is read from one of them: the first in the workgroup's order that covers the day. If the

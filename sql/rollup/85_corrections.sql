@@ -1,8 +1,11 @@
 -- 85 Corrections: what people corrected.
 --
--- Reads   correction (the corrections of people), touched_day, day_candidate, interval_energy (the measured energy).
--- Writes  corrected_interval (energy of intervals that was set or estimated), day_candidate (with the corrected energy), reading and excluded_reading
---         (readings move between them).
+-- Reads   correction (the corrections of people), correction_in_force, correction_value, excluded_range; touched_day, day_candidate, day_change,
+--         stream_setting, series, series_rule, interval_day, series_day, reading, excluded_reading, daily_energy; corrected_interval,
+--         reported_interval, interval_energy (the measured energy).
+-- Writes  corrected_interval (energy of intervals that was set or estimated), touched_day, day_candidate (with the corrected energy),
+--         day_contradiction; reading, excluded_reading (readings move between them), incoming_series, incoming, series, series_day (what follows from
+--         the moved readings).
 -- Why     A correction never changes measured data. Excluded readings leave table reading, so no other chapter sees them. Set or estimated energy is
 --         stored beside the measured intervals of the series from which the day is read, and is computed again whenever these change. So the order of
 --         corrections and data does not matter, and an undone correction leaves nothing behind.

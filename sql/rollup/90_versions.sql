@@ -1,6 +1,6 @@
 -- 90 Versions: which days have changed, and why.
 --
--- Reads   day_change, incoming, noted_limit_change, batch.
+-- Reads   day_change, touched_day, interval_day, incoming, noted_limit_change, batch, series, daily_energy.
 -- Writes  daily_energy (the current version of each day), daily_energy_history (every version of a day that is over, with its causes),
 --         dirty_partition (the parts of the lake to publish again).
 -- Why     A number that people have seen never changes without a trace.

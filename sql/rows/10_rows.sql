@@ -1,7 +1,7 @@
 -- 10 Rows: reports as rows, for the endpoints and for exports.
 --
--- Reads   chosen, slot, device_day, meter_day, member: tables of the statement that ends with one of these (see report/).
--- Writes  one row for each day, interval, device, source or meter. Energy in Wh.
+-- Reads   chosen, slot, device_day, meter_day, member (tables of the statement that ends with one of these, see report/).
+-- Writes  one row for each day or interval, of a device, a source or a meter. Energy in Wh.
 -- Why     A file and the endpoint of the same report come from the same tables, so they have the same numbers.
 
 -- name: select_days_by_source

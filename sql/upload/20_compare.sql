@@ -1,8 +1,8 @@
 -- 20 Compare: which rows of the upload are new, and which rows they replace.
 --
 -- Reads   incoming; meter_reading, meter_register, budget.
--- Writes  current_row (temporary: current rows), overlap (temporary: one row for each pair of overlapping rows), replaced_row (temporary); revision
---         and is_same of incoming.
+-- Writes  current_row (temporary: current rows), overlap (temporary: one row for each pair of overlapping rows), replaced_row (temporary), incoming
+--         (revision and is_same).
 -- Why     Sending the same rows again changes nothing. A row that covers a current row only in part is refused, because the rest would be lost.
 
 -- name: find_current_intervals

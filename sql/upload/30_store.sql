@@ -1,7 +1,8 @@
 -- 30 Store: stores new rows, and marks the replaced ones.
 --
--- Reads   incoming, replaced_row.
--- Writes  meter_reading, meter_register, budget (one row for each revision; replaced_by if it is no longer current), upload, dirty_partition.
+-- Reads   incoming, replaced_row, meter_reading, meter_register.
+-- Writes  meter_reading, meter_register, budget (one row for each revision; replaced_by if it is no longer current), upload, dirty_partition,
+--         incoming.
 -- Why     An upload never overwrites, so earlier values stay visible.
 
 -- name: store_readings

@@ -2,6 +2,7 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readStatements } from '../../src/warehouse/load-sql.ts';
+import { type Chapter, readChapters, without } from './chapter-heads.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folders = readdirSync(join(root, 'sql')).filter((folder) => folder !== 'schema');
@@ -67,5 +68,38 @@ describe.each(folders)('sql/%s', (folder) => {
         ),
       );
     }
+  });
+});
+
+describe('the head of a chapter', () => {
+  const chapters = folders.flatMap((folder) => readChapters(join(root, 'sql', folder), folder));
+  const readBy = (table: string, except?: Chapter) =>
+    chapters.some((chapter) => chapter !== except && chapter.reads.has(table));
+  /** A chapter without a table of its own has parts of larger statements. Their names are given where these are composed. */
+  const isOfParts = (chapter: Chapter) => chapter.writes.size === 0;
+
+  test.each(chapters)('of $path names in Reads what its statements read', (chapter) => {
+    const { head, reads } = chapter;
+    const made = isOfParts(chapter) ? head.writes : chapter.temporary;
+    expect({
+      missing: without(reads, head.reads).filter((table) => !made.has(table)),
+      wrong: without(head.reads, reads),
+    }).toEqual({ missing: [], wrong: [] });
+  });
+
+  test.each(chapters)('of $path names in Writes what its statements write', (chapter) => {
+    const { head, writes, temporary } = chapter;
+    const isForOthers = (table: string) => !temporary.has(table) || readBy(table, chapter);
+    expect({
+      missing: without(writes, head.writes).filter(isForOthers),
+      wrong: without(head.writes, writes).filter((table) => !isOfParts(chapter) || !readBy(table)),
+    }).toEqual({ missing: [], wrong: [] });
+  });
+
+  test('and the comments of its statements explain parameters that exist', () => {
+    const unknown = chapters.flatMap(({ path, unknownParameters }) =>
+      unknownParameters.map((parameter) => `${path} ${parameter}`),
+    );
+    expect(unknown).toEqual([]);
   });
 });
