@@ -1,0 +1,85 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBConnection } from '@duckdb/node-api';
+import { expect, test, vi } from 'vitest';
+import { readStatements } from '../../src/warehouse/load-sql.ts';
+import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { without } from './chapter-heads.ts';
+import { openTestShard } from './support.ts';
+
+const sql = join(import.meta.dirname, '../../sql');
+
+/** The items of a list in a comment: of its first sentence, without their notes in brackets. */
+const itemsOf = (list: string) =>
+  list
+    .replaceAll(/\n--/g, '')
+    .replaceAll(/\([^()]*\)/g, '')
+    .replace(/\.(?: .*)?$/s, '')
+    .split(/[,;:]/)
+    .map((item) => item.trim());
+
+test('a comment names the columns of an answer as DuckDB returns them', async () => {
+  const connection = await (await openTestShard()).connect();
+  const [listed, found] = [new Map<string, string[]>(), new Map<string, string[]>()];
+  for (const folder of readdirSync(sql).filter((name) => name !== 'schema')) {
+    for (const [name, text] of readStatements(join(sql, folder))) {
+      const list = /^-- Columns:(.*?\.)\n(?!--)/ms.exec(text)?.[1];
+      // A file of the lake must exist before a statement that reads it can be prepared.
+      if (list === undefined || text.includes('read_parquet')) continue;
+      const statement = await connection.prepare(text);
+      listed.set(name, itemsOf(list));
+      found.set(
+        name,
+        Array.from({ length: statement.columnCount }, (_, index) => statement.columnName(index)),
+      );
+    }
+  }
+  connection.closeSync();
+  expect(listed.size).toBeGreaterThan(20);
+  expect(listed).toEqual(found);
+});
+
+test('a comment of the roll-up names the columns of the temporary table that its statement makes', async () => {
+  const made = await temporaryColumns();
+  const compared = new Set<string>();
+  for (const text of readStatements(join(sql, 'rollup')).values()) {
+    const [, table] = /TEMP TABLE ([a-z_]+)/.exec(text) ?? [];
+    const [, list] = new RegExp(`^-- ${table}: ((?:.*\\n--)*.*\\n)`, 'm').exec(text) ?? [];
+    const columns = made.get(table ?? '');
+    // A table that several statements make is described at the first of them.
+    if (list === undefined || columns === undefined || compared.has(table!)) continue;
+    const items = itemsOf(list);
+    const names = items.filter((item) => /^[a-z_0-9]+$/.test(item));
+    expect([table, ...without(names, new Set(columns))]).toEqual([table]);
+    // Prose stands for the columns of another table.
+    if (names.length < items.length) continue;
+    expect([table, ...without(columns, new Set(names))]).toEqual([table]);
+    compared.add(table!);
+  }
+  expect(compared.size).toBeGreaterThan(20);
+});
+
+/** The columns of all temporary tables of a roll-up that runs every statement. */
+async function temporaryColumns(): Promise<Map<string, string[]>> {
+  const shard = await openTestShard();
+  await landReadings(shard, [
+    { event_time: '2026-11-20T10:00:00Z', data: { total: 100, daily: 5, power: 1 } },
+    { event_time: '2026-11-20T18:00:00Z', data: { total: 400, daily: 305, power: 9 } },
+  ]);
+  const spy = vi.spyOn(DuckDBConnection.prototype, 'runAndReadAll');
+  await rollUpSite(shard, {
+    timezone: 'Etc/UTC',
+    streams: [
+      { table: 't', field: 'total', method: 'total_energy' },
+      { table: 't', field: 'daily', method: 'daily_energy' },
+      { table: 't', field: 'power', method: 'power_curve' },
+    ],
+    runAll: true,
+  });
+  const connection = spy.mock.contexts.at(-1) as DuckDBConnection;
+  spy.mockRestore();
+  const rows = await connection.runAndReadAll(
+    "SELECT table_name, list(column_name) AS names FROM duckdb_columns() WHERE database_name = 'temp' GROUP BY ALL",
+  );
+  return new Map(rows.getRowsJson() as Array<[string, string[]]>);
+}
