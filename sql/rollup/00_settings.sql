@@ -99,7 +99,7 @@ CREATE OR REPLACE TEMP TABLE reading_pair (
   series_id INTEGER, v_before DOUBLE, t0 BIGINT, v0 DOUBLE, t1 BIGINT, v1 DOUBLE, is_last BOOLEAN, is_needed BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE midnight_anchor (
-  series_id INTEGER, t0 BIGINT, c0 DOUBLE, t1 BIGINT, c1 DOUBLE, covered BOOLEAN, flags USMALLINT, held DOUBLE, midnight_ms BIGINT, midnight_value DOUBLE,
+  series_id INTEGER, t0 BIGINT, c0 DOUBLE, t1 BIGINT, c1 DOUBLE, covered BOOLEAN, flags USMALLINT, mark_before DOUBLE, midnight_ms BIGINT, midnight_value DOUBLE,
   estimated BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT);
