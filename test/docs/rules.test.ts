@@ -14,7 +14,7 @@ import {
   goldenCases,
   intervalsOf,
   ownReadings,
-  quarantineOf,
+  rejectedOf,
   siteOf,
 } from '../rollup/golden.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
@@ -116,7 +116,7 @@ async function outcomesOf(ids: readonly string[]): Promise<Map<string, string>> 
   for (const group of Map.groupBy(chosen, ({ timezone }) => timezone).values()) {
     const shard = await openShardOf(group);
     const rows = [await daysOf(shard), await eventsOf(shard)];
-    const [quarantine, intervals] = [await quarantineOf(shard), [...(await intervalsOf(shard))]];
+    const [rejected, intervals] = [await rejectedOf(shard), [...(await intervalsOf(shard))]];
     await shard.close();
     for (const { id } of group) {
       const own = intervals.filter(([key]) => key.startsWith(`${id} `));
@@ -124,7 +124,7 @@ async function outcomesOf(ids: readonly string[]): Promise<Map<string, string>> 
       const lines = [...rows.map((byCase) => byCase.get(id) ?? []), own].map((list) =>
         list.map((row) => JSON.stringify(row)).sort(),
       );
-      outcomes.set(id, JSON.stringify([lines, quarantine.get(id)]));
+      outcomes.set(id, JSON.stringify([lines, rejected.get(id)]));
     }
   }
   return outcomes;

@@ -11,7 +11,7 @@ import {
   intervalsOf,
   ownReadings,
   pieceOf,
-  quarantineOf,
+  rejectedOf,
   siteOf,
   sumByDay,
   unknownKeys,
@@ -48,7 +48,7 @@ describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) =>
     await rollUpSite(shard, siteOf(cases));
     const days = await daysOf(shard);
     const events = await eventsOf(shard);
-    const quarantine = await quarantineOf(shard);
+    const rejected = await rejectedOf(shard);
     const intervals = await intervalsOf(shard);
     const deviceDays = await deviceDaysOf(shard, siteOf(cases));
     for (const one of cases) {
@@ -66,7 +66,7 @@ describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) =>
         expect.soft(found, name).toMatchObject(devices);
       }
       if (one.events) expect.soft(events.get(one.id) ?? [], name).toEqual(one.events);
-      if (one.quarantine) expect.soft(quarantine.get(one.id) ?? {}, name).toEqual(one.quarantine);
+      if (one.rejected) expect.soft(rejected.get(one.id) ?? {}, name).toEqual(one.rejected);
       for (const [start, energyWh] of Object.entries(one.intervals ?? {})) {
         expect.soft(intervals.get(`${one.id} ${start}`), `${name}, ${start}`).toBe(energyWh);
       }

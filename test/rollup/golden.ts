@@ -53,7 +53,7 @@ export interface GoldenCase {
   /** Everything that happened to the registers: what it was, and the Wh booked for it, sorted. */
   events?: Array<[kind: string, energyWh: number]>;
   /** How many readings were rejected, by reason. */
-  quarantine?: Record<string, number>;
+  rejected?: Record<string, number>;
   /** Wh of intervals, by their start. */
   intervals?: Record<string, number>;
 }
@@ -72,7 +72,7 @@ const caseKeys: Readonly<Record<keyof GoldenCase, true>> = {
   rows: true,
   deviceDays: true,
   events: true,
-  quarantine: true,
+  rejected: true,
   intervals: true,
 };
 
@@ -234,7 +234,7 @@ export async function eventsOf(shard: Shard) {
 }
 
 /** How many readings were rejected, by case and reason. */
-export async function quarantineOf(shard: Shard) {
+export async function rejectedOf(shard: Shard) {
   const rows = await rowsOf(
     shard,
     'SELECT device::VARCHAR AS device, reason, sum(readings)::INTEGER AS readings FROM rejected_reading GROUP BY ALL',
