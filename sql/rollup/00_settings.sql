@@ -53,8 +53,8 @@ END;
 -- The index at an instant between two readings, in whole Wh. The growth is spread evenly over the time, or by a share (0 to 1) if one is known.
 CREATE OR REPLACE TEMP MACRO index_wh(at_ms, t0, c0, t1, c1, share) AS
   round(CASE WHEN at_ms = t1 THEN c1 ELSE c0 + coalesce((c1 - c0) * share, (c1 - c0) * (at_ms - t0) / (t1 - t0)) END)::BIGINT;
--- True if the index at an instant is interpolated between two readings that are more than two hours apart.
-CREATE OR REPLACE TEMP MACRO is_wide(at_ms, t0, c0, t1, c1) AS t1 - t0 > wide_ms() AND c0 <> c1 AND at_ms < t1;
+-- True if an instant lies inside a silence over which the index grows, so that the index there is interpolated.
+CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, t0, c0, t1, c1) AS t1 - t0 > silence_ms() AND c0 <> c1 AND at_ms < t1;
 -- True if two energies of a day differ by more than a share of the larger one plus least_wh. If the smaller one covers less time, it has missed
 -- energy. The missed share of the time is then added to the share, twice, because power is not constant.
 CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, share, least_wh) AS

@@ -275,7 +275,7 @@ WITH silent AS MATERIALIZED (
   JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
   LEFT JOIN day_limit od ON od.series_id = own.series_id AND od.utc_day = utc_day(l.t1)
   LEFT JOIN day_limit dd ON dd.series_id = daily.series_id AND dd.utc_day = utc_day(l.t1)
-  WHERE l.covered AND l.c1 > l.c0 AND l.t1 - l.t0 > wide_ms()
+  WHERE l.covered AND l.c1 > l.c0 AND l.t1 - l.t0 > silence_ms()
 ), shown AS MATERIALIZED (
   SELECT series_id, event_time_ms, value FROM reading
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
@@ -301,9 +301,9 @@ DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.se
 -- name: add_lines_at_midnight
 -- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like any other bound inside a silence.
 INSERT INTO index_line
-SELECT series_id, t0, c0, midnight_ms, midnight_value, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('wide_end') ELSE 0 END, mark_before FROM midnight_anchor
+SELECT series_id, t0, c0, midnight_ms, midnight_value, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END, mark_before FROM midnight_anchor
 UNION ALL
-SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('wide_start') ELSE 0 END, midnight_value FROM midnight_anchor;
+SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END, midnight_value FROM midnight_anchor;
 
 -- name: find_silence_shape
 -- Spreads the growth of a lifetime register over a silence of more than two hours, if power of the same source is known there. The growth follows the
@@ -316,9 +316,9 @@ SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHE
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   SELECT p.series_id, p.t0, p.t1, p.v1 - p.v0 AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
-  WHERE s.method = 'total_energy' AND p.t1 - p.t0 > wide_ms() AND p.v1 > p.v0 AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
+  WHERE s.method = 'total_energy' AND p.t1 - p.t0 > silence_ms() AND p.v1 > p.v0 AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL
-  SELECT series_id, t0, t1, c1 - c0 FROM index_line WHERE t1 - t0 > wide_ms() AND c1 > c0 AND covered
+  SELECT series_id, t0, t1, c1 - c0 FROM index_line WHERE t1 - t0 > silence_ms() AND c1 > c0 AND covered
 ), beside AS MATERIALIZED (
   SELECT s.series_id, s.t0, s.t1, s.grown_wh, arg_min(power.series_id, power.position) AS power_id
   FROM silence s

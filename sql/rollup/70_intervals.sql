@@ -99,7 +99,7 @@ WITH booked_line AS MATERIALIZED (
     UNION ALL
     SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, mark_before FROM unknown_time WHERE $lines
   )
-), silence AS (
+), long_line AS (
   -- Lines over more than one bound: one row for each bound. The condition on t0 changes nothing, but without it DuckDB would copy all lines.
   SELECT * REPLACE (unnest(range(interval_of(t0) + 1, i + 1)) AS i) FROM line
   WHERE t0 IS NOT NULL AND t1 - t0 > interval_ms() AND t0 < (i - 1) * interval_ms()
@@ -114,20 +114,20 @@ WITH booked_line AS MATERIALIZED (
 ), bound AS (
   -- index_wh: the index at at_ms, which is the start of interval i, or the first or last reading of the series. last_ms, last_value: the last
   -- reading before.
-  SELECT series_id, i, i * interval_ms() AS at_ms, segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS wide,
+  SELECT series_id, i, i * interval_ms() AS at_ms, segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS in_silence,
     t0 AS last_ms, mark_before AS last_value
   FROM line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
   UNION ALL
-  -- Only silences can be wide (more than two hours) and have a shape.
-  SELECT series_id, i, i * interval_ms(), segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share), is_wide(i * interval_ms(), t0, c0, t1, c1), t0, mark_before
-  FROM silence LEFT JOIN silence_shape USING (series_id, i)
+  -- Only these lines can be silences (more than two hours) and have a shape.
+  SELECT series_id, i, i * interval_ms(), segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share), is_in_silence(i * interval_ms(), t0, c0, t1, c1), t0, mark_before
+  FROM long_line LEFT JOIN silence_shape USING (series_id, i)
   UNION ALL
   SELECT series_id, interval_of(t), t, wh, false, NULL, NULL FROM first_point
   UNION ALL
   SELECT series_id, interval_of(t) + 1, t, wh, false, t, value FROM last_point
 ), energy AS (
   SELECT series_id, i - 1 AS i, index_wh - lag(index_wh) OVER w AS energy_wh, at_ms - lag(at_ms) OVER w AS known_ms,
-    lag(wide) OVER w AS starts_wide, wide AS ends_wide, last_ms, last_value
+    lag(in_silence) OVER w AS starts_in_silence, in_silence AS ends_in_silence, last_ms, last_value
   FROM bound
   WINDOW w AS (PARTITION BY series_id ORDER BY i)
 ), line_flag AS (
@@ -142,8 +142,8 @@ WITH booked_line AS MATERIALIZED (
 ), part AS (
   SELECT e.series_id, e.i, e.energy_wh,
     (e.known_ms - coalesce(m.uncovered_ms, 0))::INTEGER AS covered_ms,
-    (coalesce(m.flags, 0) | CASE WHEN e.starts_wide THEN flag('estimated') | flag('wide_start') ELSE 0 END
-      | CASE WHEN e.ends_wide THEN flag('estimated') | flag('wide_end') ELSE 0 END)::USMALLINT AS flags,
+    (coalesce(m.flags, 0) | CASE WHEN e.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
+      | CASE WHEN e.ends_in_silence THEN flag('estimated') | flag('silence_end') ELSE 0 END)::USMALLINT AS flags,
     CASE WHEN e.last_ms >= e.i * interval_ms() THEN e.last_ms END AS last_ms,
     CASE WHEN e.last_ms >= e.i * interval_ms() THEN e.last_value END AS last_value
   FROM energy e

@@ -66,7 +66,7 @@ WITH wanted AS (
     sum(i.energy_wh)::BIGINT AS energy_wh,
     sum(i.covered_ms)::BIGINT AS covered_ms,
     bit_or(i.flags & day_flags()) AS flags,
-    bool_or(i.interval_start_ms = d.start_ms AND i.flags & flag('wide_start') > 0 OR i.interval_start_ms + interval_ms() = d.end_ms AND i.flags & flag('wide_end') > 0)
+    bool_or(i.interval_start_ms = d.start_ms AND i.flags & flag('silence_start') > 0 OR i.interval_start_ms + interval_ms() = d.end_ms AND i.flags & flag('silence_end') > 0)
       AS estimated,
     max(i.last_value) AS last_value,
     max(i.energy_wh) AS peak_wh

@@ -134,8 +134,8 @@ SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, t.series_id,
   sum(i.energy_wh)::BIGINT AS energy_wh, sum(i.covered_ms)::BIGINT AS covered_ms,
   bit_or(i.flags & (day_flags() | flag('corrected'))) AS flags,
   bool_or(i.flags & flag('corrected') > 0 AND i.flags & flag('estimated') > 0
-    OR i.interval_start_ms = t.start_ms AND i.flags & flag('wide_start') > 0
-    OR i.interval_start_ms + interval_ms() = t.end_ms AND i.flags & flag('wide_end') > 0) AS estimated,
+    OR i.interval_start_ms = t.start_ms AND i.flags & flag('silence_start') > 0
+    OR i.interval_start_ms + interval_ms() = t.end_ms AND i.flags & flag('silence_end') > 0) AS estimated,
   count(*) FILTER (i.flags & flag('corrected') > 0) * interval_ms() = t.end_ms - t.start_ms AS is_whole
 FROM day_to_correct t
 JOIN (

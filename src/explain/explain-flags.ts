@@ -39,21 +39,21 @@ export function flagsOf(
 
 function reasonOf(flag: string, facts: Parameters<typeof flagsOf>[2]): { reason: string; spans: Span[] } {
   if (flag === 'estimated') {
-    const wide = facts.boundaries.flatMap(({ time, before, after }) => {
+    const silences = facts.boundaries.flatMap(({ time, before, after }) => {
       if (!before || !after) return [];
       const lengthMs = Date.parse(after.time) - Date.parse(before.time);
-      return lengthMs > ruleConstants.wide_ms.value
+      return lengthMs > ruleConstants.silence_ms.value
         ? [{ from: before.time, to: after.time, time, lengthMs }]
         : [];
     });
-    const reason = wide.map(
+    const reason = silences.map(
       ({ lengthMs }) => `a boundary lies inside ${plainDuration(lengthMs)} without readings`,
     );
     const filled = facts.corrections.filter(({ kind, undoneBy }) => kind === 'fill' && undoneBy === null);
     reason.push(...filled.map(({ id }) => `correction ${id} is an estimate`));
     return {
       reason: reason.join('; '),
-      spans: [...wide, ...filled].map(({ from, to }) => ({ from, to })),
+      spans: [...silences, ...filled].map(({ from, to }) => ({ from, to })),
     };
   }
   if (flag === 'partial') return { reason: facts.coverage, spans: [...facts.uncovered] };

@@ -1,4 +1,4 @@
-/** The bits of the quality flags. `wide_start` and `wide_end` mark bounds of intervals; a day never has them. */
+/** The bits of the quality flags. `silence_start` and `silence_end` mark bounds of intervals; a day never has them. */
 export const flagBits = {
   estimated: 1,
   reset: 2,
@@ -15,8 +15,8 @@ export const flagBits = {
   substituted: 4096,
   corrected: 8192,
   unavailable: 65_536,
-  wide_start: 16_384,
-  wide_end: 32_768,
+  silence_start: 16_384,
+  silence_end: 32_768,
 } as const;
 
 /** The flags that a day has if one of its intervals has them: all bits below `contradicted`, without `estimated`, which a day has by its bounds. */

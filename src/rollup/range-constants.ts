@@ -11,10 +11,11 @@ export const rangeConstants = {
   },
   hour_ms: { value: 3_600_000, unit: 'ms', meaning: 'an hour', reason: 'converts between W and Wh' },
   day_ms: { value: 86_400_000, unit: 'ms', meaning: 'a UTC day', reason: 'limits are learnt by UTC day' },
-  wide_ms: {
+  silence_ms: {
     value: 7_200_000,
     unit: 'ms',
-    meaning: 'if two readings are further apart, a bound between them is an estimate',
+    meaning:
+      'if two readings are further apart, the time between them is a silence, and a bound inside it is an estimate',
     reason: 'production and consumption change much within two hours',
   },
   // Inputs look for readings that come again a little further ahead: `CLOCK_MS` of find-stored.ts.

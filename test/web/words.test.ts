@@ -115,7 +115,7 @@ describe('periods', () => {
 
 describe('flags', () => {
   test('every flag of a day has words on the page and in sheets, and a rank', () => {
-    const { wide_start: _, wide_end: __, ...ofDays } = flagBits;
+    const { silence_start: _, silence_end: __, ...ofDays } = flagBits;
     const ofDevices = ['mixed', 'undeclared'];
     const flags = [...Object.keys(ofDays), ...ofDevices].sort();
     expect(Object.keys(flagWords).sort()).toEqual(flags);
