@@ -49,7 +49,7 @@ JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.s
 -- $is_restated: rules have changed. $beside: there is more than one stream.
 -- touched: series_id, from_ms, to_ms (event times of the first and the last change), is_new (there are new readings)
 CREATE OR REPLACE TEMP TABLE touched AS
-WITH changed AS (
+WITH changed_time AS (
   SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms, true AS is_new
   FROM incoming
   GROUP BY series_id, utc_day(event_time_ms)
@@ -63,10 +63,10 @@ WITH changed AS (
     GROUP BY series_id
   ) AS i USING (series_id)
 )
-FROM changed
+FROM changed_time
 UNION ALL
 SELECT DISTINCT own.series_id, c.from_ms, c.to_ms, false
-FROM changed c
+FROM changed_time c
 JOIN series_rule beside ON beside.series_id = c.series_id AND beside.method IN ('daily_energy', 'power_curve')
 JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
 WHERE $beside AND c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
@@ -118,16 +118,16 @@ CREATE OR REPLACE TEMP TABLE scope (
 CREATE OR REPLACE TEMP TABLE scope AS
 WITH found AS (
   FROM scope WHERE NOT $is_first
-), wanted AS (
+), wanted_series AS (
   SELECT a.series_id, a.from_ms, a.to_ms, a.is_new, r.method, r.reach_ms, r.first_ms AS begins_ms, r.last_ms AS ends_ms
   FROM requested_time a
   JOIN series_rule r USING (series_id)
   WHERE a.series_id NOT IN (SELECT series_id FROM found)
-), near AS MATERIALIZED (
+), nearby_reading AS MATERIALIZED (
   SELECT n.series_id, n.t
   FROM (
     SELECT w.series_id, r.event_time_ms AS t
-    FROM (SELECT * FROM wanted WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
+    FROM (SELECT * FROM wanted_series WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
     JOIN reading r ON r.series_id = w.series_id
     WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
       AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1 OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
@@ -135,21 +135,21 @@ WITH found AS (
   ANTI JOIN (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
   ) AS e ON e.series_id = n.series_id AND n.t >= e.from_ms AND n.t <= e.to_ms
-), beside AS (
+), with_neighbours AS (
   SELECT w.*, n.prev_ms, n.next_ms,
     least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS high_ms
-  FROM wanted w
+  FROM wanted_series w
   LEFT JOIN (
     -- Two readings after a register's change, because the statistics of a pair also use the reading before the pair.
     SELECT w.series_id, max(n.t) FILTER (n.t < w.from_ms) AS prev_ms,
       CASE WHEN is_register(any_value(w.method)) THEN min(n.t, 2) FILTER (n.t > w.to_ms) ELSE [min(n.t) FILTER (n.t > w.to_ms)] END AS next_ms
-    FROM wanted w JOIN near n USING (series_id) GROUP BY w.series_id
+    FROM wanted_series w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 ), whole AS (
   SELECT b.*,
     CASE WHEN b.method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(b.low_ms) * interval_ms() END AS compute_from_ms,
     CASE WHEN b.method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(b.high_ms) + 1) * interval_ms() END AS compute_to_ms
-  FROM beside b
+  FROM with_neighbours b
   LEFT JOIN local_day first_day ON $by_day AND b.method = 'daily_energy' AND b.low_ms >= first_day.start_ms AND b.low_ms < first_day.end_ms
   LEFT JOIN local_day last_day ON $by_day AND b.method = 'daily_energy' AND b.high_ms >= last_day.start_ms AND b.high_ms < last_day.end_ms
 ), edge AS (
@@ -158,7 +158,7 @@ WITH found AS (
   LEFT JOIN (
     -- Two readings before, because the reading before a pair also decides whether the pair is a break.
     SELECT w.series_id, max(n.t, 2) FILTER (n.t < w.compute_from_ms - w.reach_ms) AS before_ms, min(n.t) FILTER (n.t >= w.compute_to_ms + w.reach_ms) AS after_ms
-    FROM whole w JOIN near n USING (series_id) GROUP BY w.series_id
+    FROM whole w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 )
 FROM found

@@ -94,7 +94,7 @@ EXCEPT SELECT * FROM touched_day;
 -- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: as in find_day_changes.
 -- unavailable_day: columns of day_change
 CREATE OR REPLACE TEMP TABLE unavailable_day AS
-WITH wanted AS (
+WITH wanted_day AS (
   SELECT t.day, t.device, t.source, any_value(t.end_ms) AS end_ms, list(l.stream_id) AS streams, min(l.position) AS position
   FROM touched_day t
   JOIN omitted_series l USING (device, source)
@@ -103,7 +103,7 @@ WITH wanted AS (
 ), combined AS (
   SELECT w.day, w.device, w.source, w.end_ms, o.day IS NOT NULL AS is_stored, coalesce(list_contains(w.streams, o.stream_id), false) AS keeps,
     coalesce(p.position, 1e9) > w.position AS is_before, o AS old, c AS new
-  FROM wanted w
+  FROM wanted_day w
   LEFT JOIN daily_energy o ON o.day = w.day AND o.device = w.device AND o.source = w.source
   LEFT JOIN day_change c ON c.day = w.day AND c.device = w.device AND c.source = w.source
   LEFT JOIN stream_setting p ON p.stream_id = CASE WHEN c.day IS NULL THEN o.stream_id ELSE c.stream_id END
@@ -118,7 +118,7 @@ WITH wanted AS (
   FROM combined
 ), history AS (
   SELECT day, device, source, max(version) AS version FROM daily_energy_history
-  WHERE day IN (SELECT day FROM wanted) AND device IN (SELECT device FROM wanted)
+  WHERE day IN (SELECT day FROM wanted_day) AND device IN (SELECT device FROM wanted_day)
   GROUP BY ALL
 )
 SELECT d.day, d.device, d.source, d.energy_wh, d.method, d.stream_id, d.flags, d.coverage, d.end_ms,

@@ -17,7 +17,7 @@ WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (
 -- Stores the waiting work of devices: of those that wait already, and, if $is_too_much, of those whose limits have changed. $complete_id: the last
 -- batch whose energy is complete. $batch_id: the last batch of this roll-up.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
-WITH moved AS (
+WITH waiting_device AS (
   SELECT r.device FROM changed_limit JOIN series_rule r USING (series_id) WHERE $is_too_much UNION SELECT device FROM pending_change
 ), counted AS (
   SELECT series_id, utc_day(interval_start_ms) AS utc_day, sum(step_count)::BIGINT AS readings
@@ -28,11 +28,11 @@ WITH moved AS (
 )
 SELECT r.device, s.series_id, 'touched', s.from_ms, s.to_ms, s.is_new, 0, r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
 FROM scope s JOIN series_rule r USING (series_id)
-WHERE r.device IN (SELECT device FROM moved)
+WHERE r.device IN (SELECT device FROM waiting_device)
 UNION ALL
 SELECT r.device, l.series_id, 'learnt', l.from_ms, l.to_ms, false, coalesce(c.readings, 0), r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
 FROM changed_limit l JOIN series_rule r USING (series_id) LEFT JOIN counted c USING (series_id, utc_day)
-WHERE r.device IN (SELECT device FROM moved);
+WHERE r.device IN (SELECT device FROM waiting_device);
 
 -- name: drop_deferred_scope
 -- Drops the waiting devices from the scope.

@@ -123,7 +123,7 @@ WITH around AS (
   FROM series_day d JOIN around a USING (series_id)
   WHERE d.utc_day BETWEEN a.low_day - limit_days() + 1 AND a.high_day + $look_ahead::INTEGER
     AND d.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
-), learnt AS (
+), usual_of_day AS (
   SELECT *,
     coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near, quantile_disc(power_w, 0.5) OVER near) AS usual_w,
     -- Too few values do not show the resolution of a register.
@@ -131,7 +131,7 @@ WITH around AS (
     CASE WHEN step_count >= informative_steps() THEN step_ms ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms
   FROM near_day
   WINDOW near AS (PARTITION BY series_id ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
-), wanted AS (
+), wanted_limit AS (
   SELECT l.series_id, l.utc_day,
     CASE WHEN r.max_power_w IS NULL AND (r.method <> 'power_curve' OR r.sampling <> 'on_change')
       THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * l.usual_w)) END AS new_power_w,
@@ -139,12 +139,12 @@ WITH around AS (
     CASE WHEN is_register(r.method) AND r.jitter_wh IS NULL THEN l.usual_resolution END AS new_resolution,
     CASE WHEN NOT is_register(r.method) THEN l.usual_step_ms END AS new_step_ms,
     l.learnt_power_w, l.usual_power_w, l.learnt_resolution, l.learnt_step_ms
-  FROM learnt l JOIN series_rule r USING (series_id)
+  FROM usual_of_day l JOIN series_rule r USING (series_id)
   WHERE l.is_asked
 )
 SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_power_w, new_resolution AS learnt_resolution, new_step_ms AS learnt_step_ms,
   utc_day * day_ms() AS from_ms, (utc_day + 1) * day_ms() - 1 AS to_ms
-FROM wanted
+FROM wanted_limit
 WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (learnt_power_w, usual_power_w, learnt_resolution, learnt_step_ms);
 
 -- name: store_limits

@@ -56,16 +56,16 @@ WITH suspect AS MATERIALIZED (
     LEFT JOIN day_limit d0 ON d0.series_id = p.series_id AND d0.utc_day = utc_day(p.t0)
   )
   WHERE is_beyond <> was_beyond
-), now (series_id, from_ms, from_value, to_ms, to_value) AS (
+), break_now (series_id, from_ms, from_value, to_ms, to_value) AS (
   FROM of_register UNION ALL FROM of_power
-), stored AS (
+), stored_break AS (
   SELECT b.series_id, b.from_ms, b.from_value, b.to_ms, b.to_value
   FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms BETWEEN s.compute_from_ms AND s.last_ms
   WHERE b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 )
-(SELECT *, true AS is_new FROM (FROM now EXCEPT FROM stored))
+(SELECT *, true AS is_new FROM (FROM break_now EXCEPT FROM stored_break))
 UNION ALL
-(SELECT *, false AS is_new FROM (FROM stored EXCEPT FROM now));
+(SELECT *, false AS is_new FROM (FROM stored_break EXCEPT FROM break_now));
 
 -- name: delete_breaks
 -- Deletes the breaks that no longer exist.
@@ -88,7 +88,7 @@ SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE 
 -- judging_range: series_id, method, after_ms (the break to begin with; null: judging begins with the series), from_ms, to_ms (breaks after from_ms up
 -- to to_ms are judged), seen_ms (breaks up to here are read), changed_ms (the last change)
 CREATE OR REPLACE TEMP TABLE judging_range AS
-WITH changed AS (
+WITH changed_range AS (
   SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
   FROM (
     -- The range begins at the reading before the break, because the breaks before were decided with the readings up to there.
@@ -118,25 +118,25 @@ WITH changed AS (
       AND s.series_id IN (SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
   )
   GROUP BY series_id
-), beside AS (
+), nearby_break AS (
   SELECT * FROM series_break
-  WHERE series_id IN (SELECT series_id FROM changed)
-    AND to_ms BETWEEN (SELECT min(from_ms) FROM changed) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed) + $near_ms::BIGINT
-), near AS (
+  WHERE series_id IN (SELECT series_id FROM changed_range)
+    AND to_ms BETWEEN (SELECT min(from_ms) FROM changed_range) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed_range) + $near_ms::BIGINT
+), nearest_break AS (
   SELECT c.series_id, r.method, c.from_ms, c.to_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms) AS before_ms, min(b.to_ms) FILTER (b.to_ms > c.to_ms) AS next_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms AND b.decided_ms < c.from_ms) AS after_ms,
     min(b.to_ms, $ahead) FILTER (b.to_ms > c.to_ms AND b.decided_ms IS NOT NULL) AS decided
-  FROM changed c
+  FROM changed_range c
   JOIN series_rule r USING (series_id)
-  LEFT JOIN beside b USING (series_id)
+  LEFT JOIN nearby_break b USING (series_id)
   GROUP BY ALL
 ), bounded AS (
   SELECT n.*,
     CASE n.method WHEN 'total_energy' THEN coalesce(n.after_ms, -1) WHEN 'daily_energy' THEN first_day.start_ms - 1 ELSE coalesce(n.before_ms - 1, -1) END AS first_ms,
     CASE n.method WHEN 'total_energy' THEN coalesce(n.decided[$ahead], forever_ms()) WHEN 'daily_energy' THEN last_day.end_ms - 1
       ELSE coalesce(n.next_ms - 1, forever_ms()) END AS last_ms
-  FROM near n
+  FROM nearest_break n
   LEFT JOIN local_day first_day ON n.method = 'daily_energy' AND n.from_ms >= first_day.start_ms AND n.from_ms < first_day.end_ms
   LEFT JOIN local_day last_day ON n.method = 'daily_energy' AND n.to_ms >= last_day.start_ms AND n.to_ms < last_day.end_ms
 )
@@ -248,14 +248,14 @@ WITH event_now AS MATERIALIZED (
   SELECT unnest(from_json($events::JSON, '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT","value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'), recursive := true)
 ), ended AS (
   SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
-), stored AS MATERIALIZED (
+), stored_event AS MATERIALIZED (
   SELECT e.* FROM energy_event e JOIN judging_range j USING (series_id) LEFT JOIN ended USING (series_id)
   WHERE e.to_ms > j.from_ms AND e.to_ms <= coalesce(ended.to_ms, j.to_ms)
     AND e.to_ms > (SELECT min(from_ms) FROM judging_range) AND e.to_ms <= (SELECT max(to_ms) FROM judging_range)
 )
-(SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored))
+(SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored_event))
 UNION ALL
-(SELECT *, false AS is_new FROM (SELECT * FROM stored EXCEPT SELECT * FROM event_now));
+(SELECT *, false AS is_new FROM (SELECT * FROM stored_event EXCEPT SELECT * FROM event_now));
 
 -- name: delete_events
 -- Deletes the events that no longer exist.

@@ -227,7 +227,7 @@ FROM compared;
 -- name: find_daily_lines
 -- Makes the lines of registers that restart every day, from their steps.
 INSERT INTO index_line
-WITH line AS (
+WITH daily_line AS (
   SELECT series_id,
     CASE WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND day <> day_of_before) THEN greatest(time_before_ms, start_ms) ELSE time_before_ms END AS t0,
     CASE step_kind
@@ -258,7 +258,7 @@ WITH line AS (
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh
 )
 SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
-FROM line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.t1 AND e.from_ms > l.t0;
+FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.t1 AND e.from_ms > l.t0;
 
 -- name: find_midnight_anchors
 -- Finds local midnights inside silences of more than two hours for which the value of a lifetime register is known. A daily register that was read
@@ -319,7 +319,7 @@ WITH silence AS (
   WHERE s.method = 'total_energy' AND p.t1 - p.t0 > silence_ms() AND p.v1 > p.v0 AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL
   SELECT series_id, t0, t1, c1 - c0 FROM index_line WHERE t1 - t0 > silence_ms() AND c1 > c0 AND covered
-), beside AS MATERIALIZED (
+), silence_beside_power AS MATERIALIZED (
   SELECT s.series_id, s.t0, s.t1, s.grown_wh, arg_min(power.series_id, power.position) AS power_id
   FROM silence s
   JOIN series_rule own ON own.series_id = s.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
@@ -329,14 +329,14 @@ WITH silence AS (
   SELECT b.series_id, b.t0, b.t1, interval_of(p.interval_start_ms) AS i, greatest(p.exact_nwh, 0) AS nwh, p.covered_ms
   FROM (
     SELECT * FROM interval_energy
-    WHERE series_id IN (SELECT power_id FROM beside) AND interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    WHERE series_id IN (SELECT power_id FROM silence_beside_power) AND interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   ) AS p
-  JOIN beside b ON b.power_id = p.series_id AND p.interval_start_ms >= b.t0 AND p.interval_start_ms + interval_ms() <= b.t1
-), summed AS (
+  JOIN silence_beside_power b ON b.power_id = p.series_id AND p.interval_start_ms >= b.t0 AND p.interval_start_ms + interval_ms() <= b.t1
+), summed_power AS (
   SELECT b.series_id, b.t0, b.t1, b.grown_wh, b.i,
     sum(coalesce(k.nwh, 0)) OVER so_far AS nwh, sum(coalesce(k.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(k.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(k.covered_ms, 0)) OVER whole AS known_ms_all
-  FROM (SELECT *, unnest(range(interval_of(t0), interval_of(t1))) AS i FROM beside) AS b
+  FROM (SELECT *, unnest(range(interval_of(t0), interval_of(t1))) AS i FROM silence_beside_power) AS b
   LEFT JOIN known k ON k.series_id = b.series_id AND k.t1 = b.t1 AND k.i = b.i
   WINDOW whole AS (PARTITION BY b.series_id, b.t1), so_far AS (PARTITION BY b.series_id, b.t1 ORDER BY b.i)
 )
@@ -346,6 +346,6 @@ FROM (
   SELECT *, ((i + 1) * interval_ms() - t0 - known_ms)::DOUBLE AS unknown_ms,
     -- The share of time without power: its even share, but at most what power leaves of the growth.
     least((t1 - t0 - known_ms_all) / (t1 - t0), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
-  FROM summed
+  FROM summed_power
   WHERE nwh_all > 0
 );

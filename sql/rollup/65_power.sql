@@ -21,7 +21,7 @@ WITH sample AS (
   WHERE NOT is_register(r.method)
     AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = s.series_id AND s.t1 BETWEEN e.from_ms AND e.to_ms)
   WINDOW w AS (PARTITION BY s.series_id ORDER BY s.t1)
-), line AS (
+), sampled_line AS (
   SELECT series_id, direction, t0 AS a, v0 AS pa, t1 AS b, v1 AS pb, t1 - t0 <= max_gap_ms OR (v0 = 0 AND v1 = 0) AS covered
   FROM sample WHERE sampling = 'instantaneous' AND t0 IS NOT NULL
   UNION ALL
@@ -46,7 +46,7 @@ WITH sample AS (
     v0 = 0 AND v1 = 0
   FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND t1 - t0 > interval_ms
 ), directed AS (
-  SELECT series_id, a, pa, b, pb, covered FROM line WHERE direction IS NULL
+  SELECT series_id, a, pa, b, pb, covered FROM sampled_line WHERE direction IS NULL
   UNION ALL
   -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there, and its other part is zero.
   SELECT series_id, part.a, greatest(part.pa, 0), part.b, greatest(part.pb, 0), covered
@@ -55,7 +55,7 @@ WITH sample AS (
       WHEN pa * pb < 0 THEN [{a: a, pa: pa, b: a + (b - a) * (pa / (pa - pb)), pb: 0}, {a: a + (b - a) * (pa / (pa - pb)), pa: 0, b: b, pb: pb}]
       ELSE [{a: a, pa: pa, b: b, pb: pb}] END) AS part
     FROM (SELECT series_id, a, b, covered, CASE direction WHEN 'negative' THEN -pa ELSE pa END AS pa,
-      CASE direction WHEN 'negative' THEN -pb ELSE pb END AS pb FROM line WHERE direction IS NOT NULL)
+      CASE direction WHEN 'negative' THEN -pb ELSE pb END AS pb FROM sampled_line WHERE direction IS NOT NULL)
   )
 ), cut AS (
   SELECT series_id, a, pa, b, pb, covered, floor(a / interval_ms())::BIGINT AS i

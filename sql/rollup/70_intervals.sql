@@ -26,7 +26,7 @@ WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BI
 -- name: store_power_intervals
 -- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals makes whole Wh of it.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
-WITH part AS (
+WITH power_part AS (
   SELECT series_id, i, exact_nwh, CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE flag('gap') END AS flags
   FROM power_line
   UNION ALL
@@ -36,7 +36,7 @@ WITH part AS (
   WHERE NOT is_register(s.method) AND e.from_ms <= s.last_ms AND e.to_ms >= s.compute_from_ms
 )
 SELECT p.series_id, p.i * interval_ms(), 0, sum(p.exact_nwh)::BIGINT, round(sum(p.covered_ms))::INTEGER, bit_or(p.flags)::USMALLINT
-FROM part p
+FROM power_part p
 JOIN scope s ON s.series_id = p.series_id AND p.i * interval_ms() >= s.compute_from_ms AND p.i * interval_ms() < s.compute_to_ms
 GROUP BY p.series_id, p.i
 ORDER BY p.i, p.series_id;
@@ -77,7 +77,7 @@ SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELE
 -- name: store_register_intervals
 -- Stores the energy of registers in each interval: the difference of the rounded index at the bounds of the interval. Only lines that cross a bound
 -- are needed. $lines: table index_line has rows.
--- The steps: booked_line adds up the whole Wh of the index lines; line joins them with the plain pairs; bound has the index at each bound of an
+-- The steps: booked_line adds up the whole Wh of the index lines; register_line joins them with the plain pairs; bound has the index at each bound of an
 -- interval; energy is the difference of two bounds; line_flag adds flags and time without coverage.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH booked_line AS MATERIALIZED (
@@ -89,7 +89,7 @@ WITH booked_line AS MATERIALIZED (
 ), unknown_time AS (
   -- The time between two lines, for which nothing is known.
   SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, mark_before FROM booked_line WHERE $lines AND t_before < t0
-), line AS NOT MATERIALIZED (
+), register_line AS NOT MATERIALIZED (
   -- segment_offset_wh: the booked index minus the rounded index of this segment. i: the interval of t1.
   SELECT *, interval_of(t1) AS i
   FROM (
@@ -101,7 +101,7 @@ WITH booked_line AS MATERIALIZED (
   )
 ), long_line AS (
   -- Lines over more than one bound: one row for each bound. The condition on t0 changes nothing, but without it DuckDB would copy all lines.
-  SELECT * REPLACE (unnest(range(interval_of(t0) + 1, i + 1)) AS i) FROM line
+  SELECT * REPLACE (unnest(range(interval_of(t0) + 1, i + 1)) AS i) FROM register_line
   WHERE t0 IS NOT NULL AND t1 - t0 > interval_ms() AND t0 < (i - 1) * interval_ms()
 ), first_point AS (
   SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE t0 IS NULL
@@ -116,7 +116,7 @@ WITH booked_line AS MATERIALIZED (
   -- reading before.
   SELECT series_id, i, i * interval_ms() AS at_ms, segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS in_silence,
     t0 AS last_ms, mark_before AS last_value
-  FROM line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
+  FROM register_line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
   UNION ALL
   -- Only these lines can be silences (more than two hours) and have a shape.
   SELECT series_id, i, i * interval_ms(), segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share), is_in_silence(i * interval_ms(), t0, c0, t1, c1), t0, mark_before
@@ -139,7 +139,7 @@ WITH booked_line AS MATERIALIZED (
     SELECT series_id, t0, t1, false, 0, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) FROM unknown_time WHERE $lines
   )
   GROUP BY series_id, i
-), part AS (
+), interval_part AS (
   SELECT e.series_id, e.i, e.energy_wh,
     (e.known_ms - coalesce(m.uncovered_ms, 0))::INTEGER AS covered_ms,
     (coalesce(m.flags, 0) | CASE WHEN e.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
@@ -151,7 +151,7 @@ WITH booked_line AS MATERIALIZED (
   WHERE e.energy_wh IS NOT NULL
 )
 SELECT p.series_id, p.i * interval_ms(), p.energy_wh, p.covered_ms, p.flags, p.last_ms, p.last_value
-FROM part p
+FROM interval_part p
 JOIN scope s ON s.series_id = p.series_id
 WHERE p.i * interval_ms() - s.compute_from_ms >= 0 AND s.compute_to_ms - p.i * interval_ms() > 0
   AND (p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL)

@@ -58,9 +58,9 @@ FROM daily_energy;
 -- tolerance_wh, peak_wh (the highest energy of one interval), limit_wh (the most energy of a day by the limit), coverage, preference (1: chosen),
 -- substituted (false)
 CREATE OR REPLACE TEMP TABLE day_candidate AS
-WITH wanted AS (
+WITH wanted_day AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
-), summed AS (
+), summed_day AS (
   -- Grouped by series_id, because grouping millions of intervals by device and source is slow.
   SELECT i.series_id, d.day,
     sum(i.energy_wh)::BIGINT AS energy_wh,
@@ -73,7 +73,7 @@ WITH wanted AS (
   FROM interval_energy i
   JOIN interval_day d ON d.interval_index = interval_of(i.interval_start_ms)
   WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    AND i.series_id IN (SELECT r.series_id FROM series_rule r JOIN wanted t ON t.device = r.device AND t.source = r.source)
+    AND i.series_id IN (SELECT r.series_id FROM series_rule r JOIN wanted_day t ON t.device = r.device AND t.source = r.source)
   GROUP BY i.series_id, d.day
   HAVING sum(i.covered_ms) > 0 OR sum(i.energy_wh) <> 0
 ), by_series AS (
@@ -84,9 +84,9 @@ WITH wanted AS (
     CASE WHEN r.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND is_register(r.method) AND s.last_value > 0 THEN decimal_resolution(s.last_value)
       ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS tolerance_wh,
     wh_of(power_limit(r.max_power_w, l.learnt_power_w), t.end_ms - t.start_ms) AS limit_wh
-  FROM summed s
+  FROM summed_day s
   JOIN series_rule r USING (series_id)
-  JOIN wanted t ON t.device = r.device AND t.source = r.source AND t.day = s.day
+  JOIN wanted_day t ON t.device = r.device AND t.source = r.source AND t.day = s.day
   -- Only these days, because an outer join reads its whole right side.
   LEFT JOIN (
     SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)

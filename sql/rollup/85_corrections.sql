@@ -91,7 +91,7 @@ WITH slot AS (
     wh + coalesce(sum(wh) OVER whole / nullif(sum(covered_ms) OVER whole, 0), 0) * (interval_ms() - covered_ms) AS weight_wh
   FROM measured
   WINDOW whole AS (PARTITION BY correction_id)
-), summed AS (
+), running_sum AS (
   SELECT *,
     sum(weight_wh) OVER so_far AS sum_wh, row_number() OVER so_far AS slot_number,
     sum(weight_wh) OVER whole AS whole_wh, min(weight_wh) OVER whole AS least_wh, max(weight_wh) OVER whole AS most_wh, count(*) OVER whole AS slots
@@ -103,7 +103,7 @@ WITH slot AS (
       WHEN slot_number = slots THEN total_wh
       WHEN whole_wh <> 0 AND (least_wh >= 0 OR most_wh <= 0) THEN total_wh * (sum_wh / whole_wh)
       ELSE sum_wh + (total_wh - whole_wh) * (slot_number / slots) END)::BIGINT AS index_wh
-  FROM summed
+  FROM running_sum
 )
 SELECT correction_id, series_id, start_ms,
   index_wh - coalesce(lag(index_wh) OVER (PARTITION BY correction_id ORDER BY start_ms), 0), flag('corrected')
@@ -233,7 +233,7 @@ WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR serie
 -- $look_ahead: see find_limits. The batch is -1, because nothing has landed.
 -- incoming: series_id, event_time_ms, batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
-WITH moved AS (
+WITH moved_range AS (
   SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms FROM moved_reading GROUP BY series_id
 )
 SELECT series_id, unnest([min(event_time_ms), max(event_time_ms)]) AS event_time_ms, -1::BIGINT AS batch_id
@@ -242,7 +242,7 @@ FROM (
   UNION ALL
   SELECT r.series_id, r.event_time_ms
   FROM reading r
-  JOIN moved m ON m.series_id = r.series_id
+  JOIN moved_range m ON m.series_id = r.series_id
   JOIN series_rule s ON s.series_id = r.series_id AND s.learns
   WHERE r.event_time_ms >= (utc_day(m.from_ms) - $look_ahead::INTEGER) * day_ms() AND r.event_time_ms < (utc_day(m.to_ms) + limit_days()) * day_ms()
 )

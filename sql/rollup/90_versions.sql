@@ -13,7 +13,7 @@
 -- $now_ms, $batch_id: as in store_days. $cause: the changed settings (configuration, zone, rules) or another cause; null for none. $arrived_after:
 -- readings of later batches are new.
 INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
-WITH changed AS (
+WITH changed_day AS (
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
 ),
 arrived AS (
@@ -34,26 +34,26 @@ brought AS MATERIALIZED (
   FROM arrived a
   JOIN series s USING (series_id)
   JOIN batch b USING (batch_id)
-  WHERE s.device IN (SELECT device FROM changed)
+  WHERE s.device IN (SELECT device FROM changed_day)
 ),
-near AS (
+possible_cause AS (
   SELECT c.day, c.device, c.source, b.cause, 1 AS distance
-  FROM changed c
+  FROM changed_day c
   JOIN brought b ON b.device = c.device AND b.source = c.source AND b.day = c.day
   UNION ALL
   SELECT c.day, c.device, c.source, b.cause, CASE WHEN b.source = c.source THEN 2 ELSE 3 END
-  FROM changed c
+  FROM changed_day c
   JOIN (SELECT DISTINCT device, source, cause FROM brought) AS b ON b.device = c.device
 ),
-nearest AS (
+nearest_cause AS (
   SELECT day, device, source, distance, list_sort(list_distinct(list(cause))) AS causes
-  FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least FROM near)
+  FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least FROM possible_cause)
   WHERE distance = least
   GROUP BY ALL
 ),
-learnt AS (
+relearnt_day AS (
   SELECT DISTINCT c.day, c.device, c.source
-  FROM changed c
+  FROM changed_day c
   JOIN touched_day t USING (day, device, source)
   JOIN series s USING (device, source)
   JOIN noted_limit_change l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
@@ -67,9 +67,9 @@ version_cause AS (
       WHEN c.version = 1 THEN coalesce(n.causes, [$cause::VARCHAR])
       ELSE list_prepend($cause::VARCHAR, coalesce(n.causes, []))
     END AS causes
-  FROM changed c
-  LEFT JOIN nearest n USING (day, device, source)
-  LEFT JOIN learnt l USING (day, device, source)
+  FROM changed_day c
+  LEFT JOIN nearest_cause n USING (day, device, source)
+  LEFT JOIN relearnt_day l USING (day, device, source)
 )
 SELECT o.day, o.device, o.source, o.energy_wh, o.method, o.flags, o.coverage, o.version, o.computed_at_ms, o.batch_id, o.status, []
 FROM day_change c
