@@ -7,7 +7,7 @@
 --         with everything that is touched of them, and each later call computes some of them. The rest of the scope is computed at once. A device is
 --         never split, because its methods and days depend on each other. A waiting device keeps its days.
 
--- name: count_moved
+-- name: count_readings_of_changed_limits
 -- Counts the readings on the days whose limits have changed.
 SELECT coalesce(sum(q.step_count), 0)::BIGINT AS readings
 FROM series_quarter q JOIN changed_limit l ON l.series_id = q.series_id AND l.utc_day = utc_day(q.interval_start_ms)

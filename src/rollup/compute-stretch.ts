@@ -83,11 +83,12 @@ async function pairAndLearn(
   const learns = scope.learns && !hasLearnt;
   const leastPowerW = await findPairs(context, scope, { needsAll: learns });
   const learnt = learns ? await learnLimits(context, scope) : 'same';
-  const hasMoved = learnt === 'beyond the scope';
-  const deferred = pendingBudget && (await deferDevices(context, scope, { ...pendingBudget, hasMoved }));
+  const hasChangedLimits = learnt === 'beyond the scope';
+  const deferred =
+    pendingBudget && (await deferDevices(context, scope, { ...pendingBudget, hasChangedLimits }));
   const left = deferred ? deferred.left : scope;
   if (left === undefined) return undefined;
-  if (hasMoved && !deferred?.isTooMuch) return widenScope(context, 'request_changed_limits');
+  if (hasChangedLimits && !deferred?.isTooMuch) return widenScope(context, 'request_changed_limits');
   if (left !== scope)
     return { scope: left, leastPowerW: await findPairs(context, left, { needsAll: false }) };
   return { scope, leastPowerW: learnt === 'in scope' ? await findLeastPower(context) : leastPowerW };

@@ -12,20 +12,20 @@ export interface PendingBudget {
 }
 
 /** This many readings take about a second of CPU. So a call stays below two seconds on a busy machine. */
-export const MOVED_READINGS_MAX = 100_000;
+export const PENDING_READINGS_MAX = 100_000;
 
 /**
  * If limits have changed on many days, their devices wait for a later call: the days have more readings than one call computes. Devices that were
  * waiting continue to wait.
- * @param options.hasMoved limits have changed on days that are not in scope
+ * @param options.hasChangedLimits limits have changed on days that are not in scope
  * @returns left: the scope without them (`scope` itself if none waits, undefined if nothing is left); isTooMuch: all devices with changed limits wait
  */
 export async function deferDevices(
   context: RollUpContext,
   scope: Scope,
-  { readingsMax, completeId, batchId, hasMoved }: PendingBudget & { hasMoved: boolean },
+  { readingsMax, completeId, batchId, hasChangedLimits }: PendingBudget & { hasChangedLimits: boolean },
 ): Promise<{ left: Scope | undefined; isTooMuch: boolean }> {
-  const isTooMuch = hasMoved && (await countMoved(context)) > readingsMax;
+  const isTooMuch = hasChangedLimits && (await countReadings(context)) > readingsMax;
   if (!isTooMuch && !context.hasDeferred) return { left: scope, isTooMuch };
   await run(context, 'defer_devices', { is_too_much: isTooMuch, complete_id: completeId, batch_id: batchId });
   context.hasDeferred = true;
@@ -35,8 +35,8 @@ export async function deferDevices(
   return { left: series > 0n ? await describeScope(context) : undefined, isTooMuch };
 }
 
-async function countMoved(context: RollUpContext): Promise<number> {
-  return Number((await readRow<{ readings: bigint }>(context, 'count_moved')).readings);
+async function countReadings(context: RollUpContext): Promise<number> {
+  return Number((await readRow<{ readings: bigint }>(context, 'count_readings_of_changed_limits')).readings);
 }
 
 /** Takes some of the waiting devices, as if their readings had just arrived. Call it before the rules are read. */

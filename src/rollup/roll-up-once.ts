@@ -6,7 +6,7 @@ import type { Shard } from '../warehouse/shard.ts';
 import { bindSettings, type NextBatches } from './bind-settings.ts';
 import type { Restatement } from './bind-streams.ts';
 import { computeTouched } from './compute-touched.ts';
-import { deletePending, loadPending, MOVED_READINGS_MAX } from './defer-devices.ts';
+import { deletePending, loadPending, PENDING_READINGS_MAX } from './defer-devices.ts';
 import { hasFewTemporaryRows, type RollUpContext, run } from './rollup-context.ts';
 import { releaseRetried, type SeriesKey } from './set-aside.ts';
 import { type NewReadingsCount, storeNewReadings } from './store-new-readings.ts';
@@ -20,7 +20,7 @@ export interface RollUpOptions {
   /** The most messages of one call (default: see `messagesMaxOf`). It bounds the transaction; the caller calls again while the result has `more`. */
   messagesMax?: number;
   /** The most readings that one call computes again because learnt limits have changed, but at least one device. */
-  movedReadingsMax?: number;
+  pendingReadingsMax?: number;
   /** Computes a full index for every register, also for one that only grows. For tests that compare both ways. */
   indexAll?: boolean;
   /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
@@ -184,7 +184,7 @@ async function computeChanges(
     restatement,
   } = work;
   const nowMs = BigInt(options.clock.now());
-  const readingsMax = options.movedReadingsMax ?? MOVED_READINGS_MAX;
+  const readingsMax = options.pendingReadingsMax ?? PENDING_READINGS_MAX;
   let stored: NewReadingsCount = { readings: 0, rejected: 0 };
   if (isPendingOnly) await loadPending(context, readingsMax);
   else

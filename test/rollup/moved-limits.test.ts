@@ -89,7 +89,7 @@ function once(shard: Shard, of = site): Promise<RollUpResult> {
     workgroup: { ...workgroup, timezone: of.timezone },
     clock: { now: () => Date.UTC(2030, 0, 1) },
     closeAfterMs: 2 * DAY_MS,
-    movedReadingsMax: TWO_DEVICES,
+    pendingReadingsMax: TWO_DEVICES,
     logger: silentLogger,
   });
 }
@@ -108,7 +108,7 @@ const waitingOf = (shard: Shard) =>
 const rolledUpOf = async (shard: Shard) =>
   (await shard.read((connection) => readStageProgress(connection, workgroup))).rolledUpBatchId;
 
-test('a moved limit is applied to some devices in each call, and batches wait until all are done', async () => {
+test('a changed limit is applied to some devices in each call, and batches wait until all are done', async () => {
   const path = join(tempDir(), 'moved.duckdb');
   let shard = await beforeTheBusyDay(path);
   const before = await rowsOf(shard, DAYS);

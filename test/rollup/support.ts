@@ -34,8 +34,8 @@ export interface EnergySite {
   indexAll?: boolean;
   /** See `RollUpOptions.runAll`. */
   runAll?: boolean;
-  /** See `RollUpOptions.movedReadingsMax`: then it is called until nothing is left. */
-  movedReadingsMax?: number;
+  /** See `RollUpOptions.pendingReadingsMax`: then it is called until nothing is left. */
+  pendingReadingsMax?: number;
 }
 
 /** Lands readings as one batch of the stream or of another origin, in the order given; of one of their own where they have offsets. */
@@ -90,7 +90,7 @@ export async function rollUpSite(
     meters: [],
     sites: [],
   };
-  const { movedReadingsMax } = site;
+  const { pendingReadingsMax } = site;
   const result = await rollUp(shard, {
     workgroup,
     clock: { now: () => nowMs },
@@ -98,9 +98,9 @@ export async function rollUpSite(
     runAll: site.runAll ?? false,
     closeAfterMs: site.closeAfterMs ?? 2 * DAY_MS,
     logger: silentLogger,
-    ...(movedReadingsMax !== undefined && { movedReadingsMax }),
+    ...(pendingReadingsMax !== undefined && { pendingReadingsMax }),
   });
-  return result.more && movedReadingsMax !== undefined ? rollUpSite(shard, site, nowMs) : result;
+  return result.more && pendingReadingsMax !== undefined ? rollUpSite(shard, site, nowMs) : result;
 }
 
 /** Wh by day, all devices and sources together. */
