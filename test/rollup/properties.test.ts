@@ -149,7 +149,7 @@ test.runIf(isSoak)(
   },
 );
 
-// moved-limits.test.ts has cases of its own.
+// changed-limits.test.ts has cases of its own.
 test.runIf(isSoak)(
   'changed limits give the same rows in many calls as in one call',
   {
