@@ -26,8 +26,8 @@ FROM (
     SELECT t0, v0, t1, v1, true, 0 FROM reading_pair
     WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   ) AS l
-  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape ON from_shape.i = interval_of($start_ms::BIGINT) AND t0 < $start_ms::BIGINT
-  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape ON to_shape.i = interval_of($end_ms::BIGINT) AND t1 > $end_ms::BIGINT
+  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape ON from_shape.interval_index = interval_of($start_ms::BIGINT) AND t0 < $start_ms::BIGINT
+  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape ON to_shape.interval_index = interval_of($end_ms::BIGINT) AND t1 > $end_ms::BIGINT
   WHERE t1 > $start_ms::BIGINT AND t0 < $end_ms::BIGINT
 )
 ORDER BY t1, t0;

@@ -11,7 +11,7 @@
 SELECT a::DOUBLE AS from_ms, b::DOUBLE AS to_ms, pa AS from_w, pb AS to_w, covered, exact_nwh / 1e9 AS energy_wh, b - a AS milliseconds,
   (count(*) OVER ())::INTEGER AS parts, (sum(exact_nwh) OVER ())::VARCHAR AS sum_nwh, round(sum(exact_nwh) OVER () / 1e9)::DOUBLE AS sum_wh
 FROM power_line
-WHERE series_id = $series_id AND i >= interval_of($start_ms::BIGINT) AND i < interval_of($end_ms::BIGINT)
+WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT) AND interval_index < interval_of($end_ms::BIGINT)
 QUALIFY NOT covered OR least(row_number() OVER (ORDER BY a), row_number() OVER (ORDER BY a DESC)) <= $rows_max::INTEGER // 2
 ORDER BY a, b
 LIMIT 2 * $rows_max::INTEGER;
@@ -24,7 +24,7 @@ FROM (
   FROM (
     SELECT a, b, coalesce(a > lag(b) OVER (ORDER BY a, b), true) AS begins
     FROM power_line
-    WHERE series_id = $series_id AND i >= interval_of($start_ms::BIGINT) AND i < interval_of($end_ms::BIGINT) AND covered
+    WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT) AND interval_index < interval_of($end_ms::BIGINT) AND covered
   )
 )
 GROUP BY stretch

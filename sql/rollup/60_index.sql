@@ -311,8 +311,8 @@ SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHE
 -- ends, because the silence fills only a part of them. Their share is at most what power leaves of the growth, because a sleeping device produces
 -- nothing.
 -- $low_ms, $high_ms: bounds of the scope.
--- silence_shape: series_id, i (interval start / 15 min), share (0 to 1: part of the growth before i), nwh, known_ms (energy of power before i in
--- billionths of a Wh, and the time for which it is known), nwh_all, known_ms_all (the same of the whole silence)
+-- silence_shape: series_id, interval_index, share (0 to 1: part of the growth before the interval), nwh, known_ms (energy of power before the interval
+-- in billionths of a Wh, and the time for which it is known), nwh_all, known_ms_all (the same of the whole silence)
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   SELECT p.series_id, p.t0, p.t1, p.v1 - p.v0 AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
@@ -326,24 +326,24 @@ WITH silence AS (
   JOIN series_rule power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
   GROUP BY ALL
 ), known AS (
-  SELECT b.series_id, b.t0, b.t1, interval_of(p.interval_start_ms) AS i, greatest(p.exact_nwh, 0) AS nwh, p.covered_ms
+  SELECT b.series_id, b.t0, b.t1, interval_of(p.interval_start_ms) AS interval_index, greatest(p.exact_nwh, 0) AS nwh, p.covered_ms
   FROM (
     SELECT * FROM interval_energy
     WHERE series_id IN (SELECT power_id FROM silence_beside_power) AND interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   ) AS p
   JOIN silence_beside_power b ON b.power_id = p.series_id AND p.interval_start_ms >= b.t0 AND p.interval_start_ms + interval_ms() <= b.t1
 ), summed_power AS (
-  SELECT b.series_id, b.t0, b.t1, b.grown_wh, b.i,
+  SELECT b.series_id, b.t0, b.t1, b.grown_wh, b.interval_index,
     sum(coalesce(k.nwh, 0)) OVER so_far AS nwh, sum(coalesce(k.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(k.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(k.covered_ms, 0)) OVER whole AS known_ms_all
-  FROM (SELECT *, unnest(range(interval_of(t0), interval_of(t1))) AS i FROM silence_beside_power) AS b
-  LEFT JOIN known k ON k.series_id = b.series_id AND k.t1 = b.t1 AND k.i = b.i
-  WINDOW whole AS (PARTITION BY b.series_id, b.t1), so_far AS (PARTITION BY b.series_id, b.t1 ORDER BY b.i)
+  FROM (SELECT *, unnest(range(interval_of(t0), interval_of(t1))) AS interval_index FROM silence_beside_power) AS b
+  LEFT JOIN known k ON k.series_id = b.series_id AND k.t1 = b.t1 AND k.interval_index = b.interval_index
+  WINDOW whole AS (PARTITION BY b.series_id, b.t1), so_far AS (PARTITION BY b.series_id, b.t1 ORDER BY b.interval_index)
 )
-SELECT series_id, i + 1 AS i, coalesce(unknown_ms / nullif(t1 - t0 - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
+SELECT series_id, interval_index + 1 AS interval_index, coalesce(unknown_ms / nullif(t1 - t0 - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
   nwh, known_ms, nwh_all, known_ms_all
 FROM (
-  SELECT *, ((i + 1) * interval_ms() - t0 - known_ms)::DOUBLE AS unknown_ms,
+  SELECT *, ((interval_index + 1) * interval_ms() - t0 - known_ms)::DOUBLE AS unknown_ms,
     -- The share of time without power: its even share, but at most what power leaves of the growth.
     least((t1 - t0 - known_ms_all) / (t1 - t0), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
   FROM summed_power

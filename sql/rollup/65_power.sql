@@ -7,7 +7,7 @@
 --         value over its own interval, by its label, at most up to the neighbouring reading. Spikes are left out.
 
 -- name: create_power_line
--- power_line: series_id, i (interval start / 15 min), a, pa, b, pb (a straight line of power in W from instant a to instant b), covered (the energy
+-- power_line: series_id, interval_index, a, pa, b, pb (a straight line of power in W from instant a to instant b), covered (the energy
 -- is known), exact_nwh (energy in whole billionths of a Wh, so that sums are exact in any order)
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
@@ -58,16 +58,16 @@ WITH sample AS (
       CASE direction WHEN 'negative' THEN -pb ELSE pb END AS pb FROM sampled_line WHERE direction IS NOT NULL)
   )
 ), cut AS (
-  SELECT series_id, a, pa, b, pb, covered, floor(a / interval_ms())::BIGINT AS i
+  SELECT series_id, a, pa, b, pb, covered, floor(a / interval_ms())::BIGINT AS interval_index
   FROM directed WHERE b > a AND floor(a / interval_ms()) >= ceil(b / interval_ms()) - 1
   UNION ALL
   SELECT series_id,
-    greatest(a, i * interval_ms()), pa + (pb - pa) * ((greatest(a, i * interval_ms()) - a) / (b - a)),
-    least(b, (i + 1) * interval_ms()), pa + (pb - pa) * ((least(b, (i + 1) * interval_ms()) - a) / (b - a)), covered, i
+    greatest(a, interval_index * interval_ms()), pa + (pb - pa) * ((greatest(a, interval_index * interval_ms()) - a) / (b - a)),
+    least(b, (interval_index + 1) * interval_ms()), pa + (pb - pa) * ((least(b, (interval_index + 1) * interval_ms()) - a) / (b - a)), covered, interval_index
   FROM (
-    SELECT *, unnest(range(floor(a / interval_ms())::BIGINT, ceil(b / interval_ms())::BIGINT)) AS i
+    SELECT *, unnest(range(floor(a / interval_ms())::BIGINT, ceil(b / interval_ms())::BIGINT)) AS interval_index
     FROM directed WHERE b > a AND floor(a / interval_ms()) < ceil(b / interval_ms()) - 1
   )
 )
-SELECT series_id, i, a, pa, b, pb, covered, CASE WHEN covered THEN round((pa + pb) / 2 * (b - a) / watt_ms_per_nwh())::BIGINT ELSE 0 END AS exact_nwh
+SELECT series_id, interval_index, a, pa, b, pb, covered, CASE WHEN covered THEN round((pa + pb) / 2 * (b - a) / watt_ms_per_nwh())::BIGINT ELSE 0 END AS exact_nwh
 FROM cut;

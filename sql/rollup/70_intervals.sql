@@ -27,7 +27,7 @@ WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BI
 -- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals makes whole Wh of it.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
 WITH power_part AS (
-  SELECT series_id, i, exact_nwh, CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE flag('gap') END AS flags
+  SELECT series_id, interval_index, exact_nwh, CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE flag('gap') END AS flags
   FROM power_line
   UNION ALL
   -- Intervals with readings that are left out get the flag spike.
@@ -35,11 +35,11 @@ WITH power_part AS (
   FROM energy_event e JOIN scope s USING (series_id)
   WHERE NOT is_register(s.method) AND e.from_ms <= s.last_ms AND e.to_ms >= s.compute_from_ms
 )
-SELECT p.series_id, p.i * interval_ms(), 0, sum(p.exact_nwh)::BIGINT, round(sum(p.covered_ms))::INTEGER, bit_or(p.flags)::USMALLINT
+SELECT p.series_id, p.interval_index * interval_ms(), 0, sum(p.exact_nwh)::BIGINT, round(sum(p.covered_ms))::INTEGER, bit_or(p.flags)::USMALLINT
 FROM power_part p
-JOIN scope s ON s.series_id = p.series_id AND p.i * interval_ms() >= s.compute_from_ms AND p.i * interval_ms() < s.compute_to_ms
-GROUP BY p.series_id, p.i
-ORDER BY p.i, p.series_id;
+JOIN scope s ON s.series_id = p.series_id AND p.interval_index * interval_ms() >= s.compute_from_ms AND p.interval_index * interval_ms() < s.compute_to_ms
+GROUP BY p.series_id, p.interval_index
+ORDER BY p.interval_index, p.series_id;
 
 -- name: round_intervals
 -- Rounds the energy of power and of interval readings to whole Wh. The running sum since local midnight is rounded, so the intervals of a day add up
@@ -90,8 +90,8 @@ WITH booked_line AS MATERIALIZED (
   -- The time between two lines, for which nothing is known.
   SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, mark_before FROM booked_line WHERE $lines AND t_before < t0
 ), register_line AS NOT MATERIALIZED (
-  -- segment_offset_wh: the booked index minus the rounded index of this segment. i: the interval of t1.
-  SELECT *, interval_of(t1) AS i
+  -- segment_offset_wh: the booked index minus the rounded index of this segment. interval_index: the interval of t1.
+  SELECT *, interval_of(t1) AS interval_index
   FROM (
     SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS segment_offset_wh, v0 AS mark_before FROM reading_pair ANTI JOIN not_plain_series USING (series_id)
     UNION ALL
@@ -101,8 +101,8 @@ WITH booked_line AS MATERIALIZED (
   )
 ), long_line AS (
   -- Lines over more than one bound: one row for each bound. The condition on t0 changes nothing, but without it DuckDB would copy all lines.
-  SELECT * REPLACE (unnest(range(interval_of(t0) + 1, i + 1)) AS i) FROM register_line
-  WHERE t0 IS NOT NULL AND t1 - t0 > interval_ms() AND t0 < (i - 1) * interval_ms()
+  SELECT * REPLACE (unnest(range(interval_of(t0) + 1, interval_index + 1)) AS interval_index) FROM register_line
+  WHERE t0 IS NOT NULL AND t1 - t0 > interval_ms() AND t0 < (interval_index - 1) * interval_ms()
 ), first_point AS (
   SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE t0 IS NULL
   UNION ALL
@@ -112,50 +112,50 @@ WITH booked_line AS MATERIALIZED (
   UNION ALL
   SELECT series_id, t1, booked + grown, c1 FROM booked_line WHERE $lines AND is_last
 ), bound AS (
-  -- index_wh: the index at at_ms, which is the start of interval i, or the first or last reading of the series. last_ms, last_value: the last
+  -- index_wh: the index at at_ms, which is the start of the interval, or the first or last reading of the series. last_ms, last_value: the last
   -- reading before.
-  SELECT series_id, i, i * interval_ms() AS at_ms, segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS in_silence,
+  SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms, segment_offset_wh + index_wh(interval_index * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS in_silence,
     t0 AS last_ms, mark_before AS last_value
-  FROM register_line WHERE t0 < i * interval_ms() AND t0 >= (i - 1) * interval_ms()
+  FROM register_line WHERE t0 < interval_index * interval_ms() AND t0 >= (interval_index - 1) * interval_ms()
   UNION ALL
   -- Only these lines can be silences (more than two hours) and have a shape.
-  SELECT series_id, i, i * interval_ms(), segment_offset_wh + index_wh(i * interval_ms(), t0, c0, t1, c1, share), is_in_silence(i * interval_ms(), t0, c0, t1, c1), t0, mark_before
-  FROM long_line LEFT JOIN silence_shape USING (series_id, i)
+  SELECT series_id, interval_index, interval_index * interval_ms(), segment_offset_wh + index_wh(interval_index * interval_ms(), t0, c0, t1, c1, share), is_in_silence(interval_index * interval_ms(), t0, c0, t1, c1), t0, mark_before
+  FROM long_line LEFT JOIN silence_shape USING (series_id, interval_index)
   UNION ALL
   SELECT series_id, interval_of(t), t, wh, false, NULL, NULL FROM first_point
   UNION ALL
   SELECT series_id, interval_of(t) + 1, t, wh, false, t, value FROM last_point
 ), energy AS (
-  SELECT series_id, i - 1 AS i, index_wh - lag(index_wh) OVER w AS energy_wh, at_ms - lag(at_ms) OVER w AS known_ms,
+  SELECT series_id, interval_index - 1 AS interval_index, index_wh - lag(index_wh) OVER w AS energy_wh, at_ms - lag(at_ms) OVER w AS known_ms,
     lag(in_silence) OVER w AS starts_in_silence, in_silence AS ends_in_silence, last_ms, last_value
   FROM bound
-  WINDOW w AS (PARTITION BY series_id ORDER BY i)
+  WINDOW w AS (PARTITION BY series_id ORDER BY interval_index)
 ), line_flag AS (
-  SELECT series_id, i, bit_or(flags)::USMALLINT AS flags,
-    sum(CASE WHEN covered THEN 0 ELSE least(t1, (i + 1) * interval_ms()) - greatest(t0, i * interval_ms()) END)::BIGINT AS uncovered_ms
+  SELECT series_id, interval_index, bit_or(flags)::USMALLINT AS flags,
+    sum(CASE WHEN covered THEN 0 ELSE least(t1, (interval_index + 1) * interval_ms()) - greatest(t0, interval_index * interval_ms()) END)::BIGINT AS uncovered_ms
   FROM (
-    SELECT series_id, t0, t1, covered, flags, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) AS i FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
+    SELECT series_id, t0, t1, covered, flags, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) AS interval_index FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
     UNION ALL
     SELECT series_id, t0, t1, false, 0, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) FROM unknown_time WHERE $lines
   )
-  GROUP BY series_id, i
+  GROUP BY series_id, interval_index
 ), interval_part AS (
-  SELECT e.series_id, e.i, e.energy_wh,
+  SELECT e.series_id, e.interval_index, e.energy_wh,
     (e.known_ms - coalesce(m.uncovered_ms, 0))::INTEGER AS covered_ms,
     (coalesce(m.flags, 0) | CASE WHEN e.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
       | CASE WHEN e.ends_in_silence THEN flag('estimated') | flag('silence_end') ELSE 0 END)::USMALLINT AS flags,
-    CASE WHEN e.last_ms >= e.i * interval_ms() THEN e.last_ms END AS last_ms,
-    CASE WHEN e.last_ms >= e.i * interval_ms() THEN e.last_value END AS last_value
+    CASE WHEN e.last_ms >= e.interval_index * interval_ms() THEN e.last_ms END AS last_ms,
+    CASE WHEN e.last_ms >= e.interval_index * interval_ms() THEN e.last_value END AS last_value
   FROM energy e
-  LEFT JOIN line_flag m ON m.series_id = e.series_id AND m.i = e.i
+  LEFT JOIN line_flag m ON m.series_id = e.series_id AND m.interval_index = e.interval_index
   WHERE e.energy_wh IS NOT NULL
 )
-SELECT p.series_id, p.i * interval_ms(), p.energy_wh, p.covered_ms, p.flags, p.last_ms, p.last_value
+SELECT p.series_id, p.interval_index * interval_ms(), p.energy_wh, p.covered_ms, p.flags, p.last_ms, p.last_value
 FROM interval_part p
 JOIN scope s ON s.series_id = p.series_id
-WHERE p.i * interval_ms() - s.compute_from_ms >= 0 AND s.compute_to_ms - p.i * interval_ms() > 0
+WHERE p.interval_index * interval_ms() - s.compute_from_ms >= 0 AND s.compute_to_ms - p.interval_index * interval_ms() > 0
   AND (p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL)
-ORDER BY p.i::INTEGER;
+ORDER BY p.interval_index::INTEGER;
 
 -- name: find_moved_marks
 -- Finds the registers whose high-water mark at the end of the scope differs from the stored one. $low_ms, $high_ms: bounds of the scope.
