@@ -11,8 +11,8 @@
 SELECT max(event_time_ms) FILTER (event_time_ms <= $start_ms::BIGINT)::DOUBLE AS low_ms,
   min(event_time_ms) FILTER (event_time_ms >= $end_ms::BIGINT)::DOUBLE AS high_ms
 FROM reading r
-JOIN scope c USING (series_id)
-WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN c.first_ms AND c.last_ms
+JOIN scope s USING (series_id)
+WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN s.first_ms AND s.last_ms
   AND NOT EXISTS (
     SELECT 1 FROM energy_event e
     WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms);

@@ -124,6 +124,7 @@ WITH found AS (
   JOIN series_rule r USING (series_id)
   WHERE a.series_id NOT IN (SELECT series_id FROM found)
 ), nearby_reading AS MATERIALIZED (
+  -- The readings around the requested time that are not left out.
   SELECT n.series_id, n.t
   FROM (
     SELECT w.series_id, r.event_time_ms AS t
@@ -136,6 +137,7 @@ WITH found AS (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
   ) AS e ON e.series_id = n.series_id AND n.t >= e.from_ms AND n.t <= e.to_ms
 ), with_neighbours AS (
+  -- The requested time, with the reading before it and the one or two after it.
   SELECT w.*, n.prev_ms, n.next_ms,
     least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS high_ms
   FROM wanted_series w
@@ -146,6 +148,7 @@ WITH found AS (
     FROM wanted_series w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 ), whole AS (
+  -- Whole intervals, or whole days of registers that restart every day.
   SELECT b.*,
     CASE WHEN b.method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(b.low_ms) * interval_ms() END AS compute_from_ms,
     CASE WHEN b.method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(b.high_ms) + 1) * interval_ms() END AS compute_to_ms
@@ -153,27 +156,34 @@ WITH found AS (
   LEFT JOIN local_day first_day ON $by_day AND b.method = 'daily_energy' AND b.low_ms >= first_day.start_ms AND b.low_ms < first_day.end_ms
   LEFT JOIN local_day last_day ON $by_day AND b.method = 'daily_energy' AND b.high_ms >= last_day.start_ms AND b.high_ms < last_day.end_ms
 ), edge AS (
-  SELECT w.*, n.before_ms, n.after_ms
+  -- The readings outside of these intervals that are needed to compute them.
+  SELECT w.*, n.before_ms[1] AS before_ms, n.before_ms[2] AS second_before_ms, n.after_ms
   FROM whole w
   LEFT JOIN (
     -- Two readings before, because the reading before a pair also decides whether the pair is a break.
     SELECT w.series_id, max(n.t, 2) FILTER (n.t < w.compute_from_ms - w.reach_ms) AS before_ms, min(n.t) FILTER (n.t >= w.compute_to_ms + w.reach_ms) AS after_ms
     FROM whole w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
+), searched AS (
+  -- A neighbour is found, or the series has no more readings on that side.
+  SELECT *,
+    prev_ms IS NOT NULL OR begins_ms >= from_ms AS has_previous,
+    len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms) AS has_next,
+    second_before_ms IS NOT NULL OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = before_ms AS has_before,
+    after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms AS has_after
+  FROM edge
 )
 FROM found
 UNION ALL
 SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_ms,
   -- If no reading before is used, the first readings of the series may have been left out. Then they are judged again too.
-  coalesce(before_ms[2], least(compute_from_ms - reach_ms, begins_ms)),
-  coalesce(before_ms[1], least(compute_from_ms - reach_ms, begins_ms)),
+  coalesce(second_before_ms, least(compute_from_ms - reach_ms, begins_ms)),
+  coalesce(before_ms, least(compute_from_ms - reach_ms, begins_ms)),
   coalesce(after_ms, greatest(compute_to_ms + reach_ms, ends_ms)),
   is_new,
   after_ms IS NOT NULL
-FROM edge
-WHERE $is_last
-  OR ((prev_ms IS NOT NULL OR begins_ms >= from_ms) AND (before_ms[2] IS NOT NULL OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = before_ms[1])
-    AND (len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms)) AND (after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms));
+FROM searched
+WHERE $is_last OR (has_previous AND has_next AND has_before AND has_after);
 
 -- name: find_reshaped_silences
 -- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that power. The power changes between the

@@ -9,9 +9,9 @@
 
 -- name: delete_quarters
 -- Deletes the statistics of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
-DELETE FROM series_quarter USING scope c
-WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND c.is_new
-  AND series_quarter.series_id = c.series_id AND series_quarter.interval_start_ms >= c.compute_from_ms AND series_quarter.interval_start_ms < c.compute_to_ms;
+DELETE FROM series_quarter USING scope s
+WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.is_new
+  AND series_quarter.series_id = s.series_id AND series_quarter.interval_start_ms >= s.compute_from_ms AND series_quarter.interval_start_ms < s.compute_to_ms;
 
 -- name: store_quarters
 -- Makes one row for each quarter of an hour in scope from the pairs that end in it, of series with new readings that learn a limit.
@@ -22,25 +22,25 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
 -- steps_ms: total time of the pairs. step_count: number of pairs. change_count: number of pairs whose values differ.
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
 SELECT
-  s.series_id, interval_of(s.t1) * interval_ms() AS interval_start_ms,
+  p.series_id, interval_of(p.t1) * interval_ms() AS interval_start_ms,
   -- Power is negated here, so that one aggregate (min) finds the lowest value of registers and the highest of power.
   abs(min(CASE
-    WHEN c.is_register THEN CASE WHEN s.v1 > s.grown_from THEN power_of(s.v1 - s.grown_from, s.t1 - s.t0) END
-    WHEN c.method = 'power_curve' THEN -least(abs(s.v0), abs(s.v1))
-    ELSE -power_of(least(abs(s.v0), abs(s.v1)), s.t1 - s.t0)
+    WHEN s.is_register THEN CASE WHEN p.v1 > p.grown_from THEN power_of(p.v1 - p.grown_from, p.t1 - p.t0) END
+    WHEN s.method = 'power_curve' THEN -least(abs(p.v0), abs(p.v1))
+    ELSE -power_of(least(abs(p.v0), abs(p.v1)), p.t1 - p.t0)
   END)),
-  min(least(CASE WHEN c.is_register THEN decimal_resolution(s.v1) END, CASE WHEN s.v1 - s.v0 > float_tolerance_wh() THEN s.v1 - s.v0 END)),
-  sum(s.t1 - s.t0)::BIGINT,
+  min(least(CASE WHEN s.is_register THEN decimal_resolution(p.v1) END, CASE WHEN p.v1 - p.v0 > float_tolerance_wh() THEN p.v1 - p.v0 END)),
+  sum(p.t1 - p.t0)::BIGINT,
   count(*)::INTEGER,
-  count(nullif(s.v1, s.v0))::INTEGER
-FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS grown_from FROM reading_pair) AS s
+  count(nullif(p.v1, p.v0))::INTEGER
+FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS grown_from FROM reading_pair) AS p
 JOIN (
-  SELECT series_id, c.method, is_register(c.method) AS is_register, compute_from_ms, compute_to_ms FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns
-) AS c USING (series_id)
+  SELECT series_id, s.method, is_register(s.method) AS is_register, compute_from_ms, compute_to_ms FROM scope s JOIN series_rule r USING (series_id) WHERE s.is_new AND r.learns
+) AS s USING (series_id)
 -- Differences instead of comparisons, as in find_pairs.
-WHERE s.t0 IS NOT NULL AND s.t1 - c.compute_from_ms >= 0 AND c.compute_to_ms - s.t1 > 0
-GROUP BY s.series_id, interval_of(s.t1)
-ORDER BY interval_of(s.t1)::INTEGER;
+WHERE p.t0 IS NOT NULL AND p.t1 - s.compute_from_ms >= 0 AND s.compute_to_ms - p.t1 > 0
+GROUP BY p.series_id, interval_of(p.t1)
+ORDER BY interval_of(p.t1)::INTEGER;
 
 -- name: summarize_days
 -- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms: bounds of the UTC days.
@@ -57,13 +57,13 @@ CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
-    CASE WHEN is_register(any_value(c.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
+    CASE WHEN is_register(any_value(s.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
     sum(step_count) AS step_count,
     quantile_disc(resolution, resolution_share()) AS resolution,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), informative_changes())::INTEGER AS change_count
   FROM series_quarter
-  JOIN (SELECT series_id, c.method FROM scope c JOIN series_rule r USING (series_id) WHERE c.is_new AND r.learns) AS c USING (series_id)
+  JOIN (SELECT series_id, s.method FROM scope s JOIN series_rule r USING (series_id) WHERE s.is_new AND r.learns) AS s USING (series_id)
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
 ), day_growth AS (

@@ -119,10 +119,12 @@ WITH changed_range AS (
   )
   GROUP BY series_id
 ), nearby_break AS (
+  -- The breaks in which the beginning and the end are searched.
   SELECT * FROM series_break
   WHERE series_id IN (SELECT series_id FROM changed_range)
     AND to_ms BETWEEN (SELECT min(from_ms) FROM changed_range) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed_range) + $near_ms::BIGINT
 ), nearest_break AS (
+  -- before_ms, next_ms: the neighbours of the change. after_ms, decided: the last decided break before it, and the first ones after it.
   SELECT c.series_id, r.method, c.from_ms, c.to_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms) AS before_ms, min(b.to_ms) FILTER (b.to_ms > c.to_ms) AS next_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms AND b.decided_ms < c.from_ms) AS after_ms,
@@ -132,6 +134,7 @@ WITH changed_range AS (
   LEFT JOIN nearby_break b USING (series_id)
   GROUP BY ALL
 ), bounded AS (
+  -- The beginning and the end of the range, by method.
   SELECT n.*,
     CASE n.method WHEN 'total_energy' THEN coalesce(n.after_ms, -1) WHEN 'daily_energy' THEN first_day.start_ms - 1 ELSE coalesce(n.before_ms - 1, -1) END AS first_ms,
     CASE n.method WHEN 'total_energy' THEN coalesce(n.decided[$ahead], forever_ms()) WHEN 'daily_energy' THEN last_day.end_ms - 1
@@ -201,10 +204,10 @@ WITH judged_break AS MATERIALIZED (
   )
   GROUP BY series_id, to_ms
 ), morning AS (
-  SELECT s.series_id, d.start_ms, s.t0 AS before_ms, s.v0 AS before_value, s.t1 AS first_ms, s.v1 AS first_value
-  FROM (SELECT * FROM reading_pair WHERE t0 IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')) AS s
-  JOIN interval_day d ON d.interval_index = interval_of(s.t1)
-  WHERE s.t0 < d.start_ms
+  SELECT p.series_id, d.start_ms, p.t0 AS before_ms, p.v0 AS before_value, p.t1 AS first_ms, p.v1 AS first_value
+  FROM (SELECT * FROM reading_pair WHERE t0 IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')) AS p
+  JOIN interval_day d ON d.interval_index = interval_of(p.t1)
+  WHERE p.t0 < d.start_ms
 )
 SELECT
   j.series_id, j.method, j.after_ms, j.to_ms AS judging_to_ms, j.changed_ms,

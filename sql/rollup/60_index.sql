@@ -67,9 +67,9 @@ LEFT JOIN (
   -- Only the interval of the anchor of each register, because an outer join with all intervals would take minutes.
   SELECT i.series_id, i.last_ms, i.last_value
   FROM interval_energy i
-  JOIN scope a ON a.series_id = i.series_id AND a.anchor_ms = i.last_ms
-  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND a.method = 'total_energy'
-    AND a.series_id IN (SELECT series_id FROM needs_full_index)
+  JOIN scope s ON s.series_id = i.series_id AND s.anchor_ms = i.last_ms
+  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND s.method = 'total_energy'
+    AND s.series_id IN (SELECT series_id FROM needs_full_index)
 ) AS i ON i.series_id = k.series_id AND i.last_ms = k.event_time_ms;
 
 -- name: find_drift
@@ -168,6 +168,7 @@ WITH restart AS (
     AND e.series_id IN (SELECT series_id FROM scope WHERE method = 'daily_energy')
   GROUP BY e.series_id, d.day
 ), limited AS (
+  -- The readings with their day and limits.
   SELECT k.series_id, k.event_time_ms, k.value, k.kind, k.energy_wh, r.first_ms, d.day, d.start_ms, d.end_ms,
     jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, power_limit(r.max_power_w, l.learnt_power_w) AS max_power_w,
     power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w
@@ -177,6 +178,7 @@ WITH restart AS (
   LEFT JOIN day_limit l ON l.series_id = k.series_id AND l.utc_day = utc_day(k.event_time_ms)
   WHERE k.method = 'daily_energy'
 ), paired AS (
+  -- With the reading before.
   SELECT *,
     lag(event_time_ms) OVER in_order AS time_before_ms, lag(value) OVER in_order AS value_before,
     lag(day) OVER in_order AS day_of_before, lag(end_ms) OVER in_order AS end_of_before_ms,
@@ -185,6 +187,7 @@ WITH restart AS (
   LEFT JOIN restart USING (series_id, day)
   WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms)
 ), by_day AS (
+  -- With the values that the register has shown on the day.
   SELECT *,
     first_value(value_before) OVER in_day AS evening_value, max(value) OVER in_day AS highest, min(value) OVER in_day AS lowest,
     max(value) OVER (PARTITION BY series_id, day, index_segment ORDER BY event_time_ms) AS mark
@@ -195,6 +198,7 @@ WITH restart AS (
     coalesce(evening_value > 0 AND highest = evening_value AND lowest = evening_value, false) AS shows_day_before
   FROM by_day
 ), compared AS (
+  -- With all that decides about a step.
   SELECT *,
     lag(mark) OVER in_order AS mark_before, lag(shows_day_before) OVER in_order AS showed_day_before,
     bool_or(NOT shows_day_before) OVER (PARTITION BY series_id, day) AS day_moves,

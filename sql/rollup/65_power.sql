@@ -11,16 +11,16 @@
 -- is known), exact_nwh (energy in whole billionths of a Wh, so that sums are exact in any order)
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
-  SELECT s.series_id, lag(s.t1) OVER w AS t0, lag(s.v1) OVER w AS v0, s.t1, s.v1, lead(s.t1) OVER w AS t2,
+  SELECT p.series_id, lag(p.t1) OVER w AS t0, lag(p.v1) OVER w AS v0, p.t1, p.v1, lead(p.t1) OVER w AS t2,
     max_gap(r.max_gap_ms, d.learnt_step_ms) AS max_gap_ms, reading_interval(r.interval_ms, d.learnt_step_ms) AS interval_ms,
     r.label_end, r.direction, r.method,
     CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling
-  FROM reading_pair s
+  FROM reading_pair p
   JOIN series_rule r USING (series_id)
-  LEFT JOIN day_limit d ON d.series_id = s.series_id AND d.utc_day = utc_day(s.t1)
+  LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)
   WHERE NOT is_register(r.method)
-    AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = s.series_id AND s.t1 BETWEEN e.from_ms AND e.to_ms)
-  WINDOW w AS (PARTITION BY s.series_id ORDER BY s.t1)
+    AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = p.series_id AND p.t1 BETWEEN e.from_ms AND e.to_ms)
+  WINDOW w AS (PARTITION BY p.series_id ORDER BY p.t1)
 ), sampled_line AS (
   SELECT series_id, direction, t0 AS a, v0 AS pa, t1 AS b, v1 AS pb, t1 - t0 <= max_gap_ms OR (v0 = 0 AND v1 = 0) AS covered
   FROM sample WHERE sampling = 'instantaneous' AND t0 IS NOT NULL

@@ -18,10 +18,10 @@ GROUP BY i.series_id;
 
 -- name: delete_intervals
 -- Deletes the intervals that are computed again. $low_ms, $high_ms: bounds of all of them.
-DELETE FROM interval_energy USING scope c
+DELETE FROM interval_energy USING scope s
 WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND interval_energy.series_id = c.series_id
-  AND interval_energy.interval_start_ms >= c.compute_from_ms AND interval_energy.interval_start_ms < c.compute_to_ms;
+  AND interval_energy.series_id = s.series_id
+  AND interval_energy.interval_start_ms >= s.compute_from_ms AND interval_energy.interval_start_ms < s.compute_to_ms;
 
 -- name: store_power_intervals
 -- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals makes whole Wh of it.
