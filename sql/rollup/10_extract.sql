@@ -124,7 +124,7 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.stream_offset = known.stream_offset
   AND extracted.reason IS NOT DISTINCT FROM known.reason;
 
--- name: find_archived_range
+-- name: read_archived_range
 -- Returns the first and last event time of the messages of the lake that are read again, up to batch $upto; nulls if there are none.
 SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived_message WHERE batch_id <= $upto::BIGINT;
 

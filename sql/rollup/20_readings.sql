@@ -30,19 +30,19 @@ WHERE NOT isfinite(r.value) OR abs(r.value) > value_max(t.method)
   OR r.event_time_ms < clock_set_ms() OR r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
 
 -- name: reject_invalid_stored
--- Adds these readings to the rejected readings of the new messages.
+-- Adds the readings of invalid_stored to the rejected readings of the new messages.
 INSERT INTO extracted (stream_id, device, source_id, event_time_ms, value, reason, "text", stream_offset, batch_id)
 SELECT s.stream_id, s.device, coalesce((SELECT min(name_id) FROM name WHERE name = s.source), -1), b.event_time_ms, NULL, b.reason, b.value::VARCHAR,
   b.stream_offset, b.batch_id
 FROM invalid_stored b JOIN series s USING (series_id);
 
 -- name: delete_invalid_readings
--- Deletes them from reading.
+-- Deletes the readings of invalid_stored from reading.
 DELETE FROM reading USING invalid_stored b
 WHERE reading.series_id = b.series_id AND reading.event_time_ms = b.event_time_ms AND NOT b.is_superseded;
 
 -- name: delete_invalid_superseded
--- Deletes them from superseded_reading.
+-- Deletes the readings of invalid_stored that were not used from superseded_reading.
 DELETE FROM superseded_reading USING invalid_stored b
 WHERE superseded_reading.series_id = b.series_id AND superseded_reading.event_time_ms = b.event_time_ms AND b.is_superseded
   AND superseded_reading.value IS NOT DISTINCT FROM b.value;
@@ -70,15 +70,15 @@ WHERE superseded_reading.series_id = i.series_id AND superseded_reading.event_ti
   AND superseded_reading.stream_offset IS NOT DISTINCT FROM i.stream_offset AND superseded_reading.batch_id = i.batch_id;
 
 -- name: delete_invalid_quarters
--- Deletes everything that was learnt with the invalid readings.
+-- Deletes the quarters of the series of invalid_stored, because they were learnt with invalid readings.
 DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: delete_invalid_days
--- The same for the days.
+-- Deletes the learnt days of the series of invalid_stored.
 DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: delete_invalid_intervals
--- Deletes all intervals of these series. They are computed again. Some of them may be at a time without any reading now.
+-- Deletes all intervals of the series of invalid_stored. They are computed again. Some of them may be at a time without any reading now.
 DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: update_invalid_bounds
@@ -126,7 +126,7 @@ WHERE series_id IS NULL
 GROUP BY stream_id, device, source;
 
 -- name: find_incoming
--- Takes the valid new readings. If several have the same series and time, drop_repetitions keeps only one of them.
+-- Selects the valid new readings. If several have the same series and time, drop_repetitions keeps only one of them.
 -- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT k.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id
@@ -151,7 +151,7 @@ JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_ti
 DELETE FROM incoming WHERE rowid IN (SELECT row FROM repeated_reading WHERE preference > 1);
 
 -- name: store_repetitions
--- Stores the others, so that explain can show them.
+-- Stores the repetitions that are not used, so that explain can show them.
 INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM repeated_reading WHERE preference > 1;
 
@@ -181,7 +181,7 @@ FROM (
 );
 
 -- name: store_superseded
--- Stores the readings that are not used, so that explain can show them.
+-- Stores the readings of superseded_now, which are not used, so that explain can show them.
 INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM superseded_now;
 
@@ -200,7 +200,7 @@ WHERE s.counts_batch IS NOT NULL AND excluded_reading.series_id = s.series_id AN
   AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: drop_losing_incoming
--- Drops the new readings that are not used.
+-- Drops the new readings that are not used (superseded_now) from incoming.
 DELETE FROM incoming USING superseded_now s
 WHERE s.is_new AND incoming.series_id = s.series_id AND incoming.event_time_ms = s.event_time_ms;
 
@@ -228,7 +228,7 @@ FROM incoming i
 SEMI JOIN excluded_range x ON x.series_id = i.series_id AND i.event_time_ms >= x.from_ms AND i.event_time_ms < x.to_ms;
 
 -- name: drop_incoming_exclusions
--- Drops them from incoming, so that no later chapter sees them.
+-- Drops new readings of an excluded time from incoming, so that no later chapter sees them.
 DELETE FROM incoming USING excluded_range x
 WHERE incoming.series_id = x.series_id AND incoming.event_time_ms >= x.from_ms AND incoming.event_time_ms < x.to_ms;
 

@@ -87,7 +87,7 @@ SELECT NOT EXISTS (
 ) AS silent;
 
 -- name: request_stretch
--- Takes the touched time between $low_ms and $high_ms, which is computed now.
+-- Selects the touched time between $low_ms and $high_ms, which is computed now.
 -- requested_time: series_id, from_ms, to_ms, is_new
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) AS is_new

@@ -18,27 +18,31 @@ WHERE a.program_version <> $version OR a.stream_id IN (SELECT stream_id FROM res
   OR a.stream_id NOT IN (SELECT stream_id FROM stream_setting);
 
 -- name: release_retried_series
--- Removes them from set_aside.
+-- Removes the series that are tried again (retried_series) from set_aside.
 DELETE FROM set_aside USING retried_series r WHERE set_aside.stream_id = r.stream_id AND set_aside.device = r.device AND set_aside.source = r.source;
 
 -- name: delete_retried_intervals
--- Deletes everything that follows from their readings, because it is computed again.
+-- Deletes the intervals of the series that are tried again, because everything that follows from their readings is computed again.
 DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM retried_series);
 
 -- name: delete_retried_quarters
+-- Deletes the quarters of the series that are tried again.
 DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM retried_series);
 
 -- name: delete_retried_days
+-- Deletes the learnt days of the series that are tried again.
 DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM retried_series);
 
 -- name: delete_retried_breaks
+-- Deletes the breaks of the series that are tried again.
 DELETE FROM series_break WHERE series_id IN (SELECT series_id FROM retried_series);
 
 -- name: delete_retried_events
+-- Deletes the events of the series that are tried again.
 DELETE FROM energy_event WHERE series_id IN (SELECT series_id FROM retried_series);
 
 -- name: touch_retried_series
--- Touches the whole time of these series.
+-- Touches the whole time of the series that are tried again.
 INSERT INTO touched
 SELECT s.series_id, s.first_ms, s.last_ms, true FROM series s JOIN series_rule USING (series_id) WHERE s.series_id IN (SELECT series_id FROM retried_series);
 
@@ -62,9 +66,11 @@ JOIN (SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) 
 DELETE FROM series_rule WHERE series_id IN (SELECT series_id FROM omitted_series);
 
 -- name: drop_omitted_touched
+-- Drops the touched time of the omitted series.
 DELETE FROM touched WHERE series_id IN (SELECT series_id FROM omitted_series);
 
 -- name: list_omitted_series
+-- Returns the omitted series.
 SELECT series_id FROM omitted_series;
 
 -- name: list_touched_series
@@ -80,7 +86,7 @@ FROM incoming WHERE series_id IN (SELECT series_id FROM omitted_series)
 GROUP BY utc_day(event_time_ms) ORDER BY low_ms;
 
 -- name: touch_omitted_days
--- Adds the local days of these readings to touched_day.
+-- Adds the local days of the new readings of omitted series to touched_day.
 INSERT INTO touched_day
 SELECT DISTINCT l.device, l.source, d.day, d.start_ms, d.end_ms
 FROM incoming i
@@ -130,15 +136,17 @@ LEFT JOIN history k USING (day, device, source)
 WHERE (d.energy_wh, d.stream_id, d.flags, d.coverage) IS DISTINCT FROM (d.old.energy_wh, d.old.stream_id, d.old.flags, d.old.coverage);
 
 -- name: drop_unavailable_changes
--- Drops the changes of these days that follow from the other fields alone. A withdrawn day stays withdrawn.
+-- Drops the changes of days that have an omitted series, because they follow from the other fields alone. A withdrawn day stays withdrawn.
 DELETE FROM day_change USING touched_day t
 WHERE day_change.day = t.day AND day_change.device = t.device AND day_change.source = t.source
   AND (t.device, t.source) IN (SELECT (device, source) FROM omitted_series);
 
 -- name: add_unavailable_changes
+-- Adds what find_unavailable_days has decided about these days to day_change.
 INSERT INTO day_change BY NAME FROM unavailable_day;
 
 -- name: count_day_changes
+-- Counts the changed days.
 SELECT count(*) AS count FROM day_change;
 
 -- name: update_set_aside

@@ -39,7 +39,7 @@ WHERE r.device IN (SELECT device FROM waiting_device);
 DELETE FROM scope WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
 
 -- name: drop_deferred_limits
--- Drops their changed limits, which a later call applies.
+-- Drops the changed limits of the waiting devices, which a later call applies.
 DELETE FROM changed_limit WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
 
 -- name: count_scope
@@ -47,8 +47,8 @@ DELETE FROM changed_limit WHERE series_id IN (SELECT r.series_id FROM series_rul
 SELECT count(*) AS series FROM scope;
 
 -- name: store_deferred_arrivals
--- Stores the batches and times of their new readings, because these are causes of later versions. $complete_id: as in defer_devices. $taken_id:
--- readings of later batches are new.
+-- Stores the batches and times of the new readings of the waiting devices, because these are causes of later versions. $complete_id: as in
+-- defer_devices. $taken_id: readings of later batches are new.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 SELECT s.device, i.series_id, 'arrived', min(i.event_time_ms), max(i.event_time_ms), true, 0, 0, i.batch_id, $complete_id::BIGINT
 FROM incoming i JOIN series s USING (series_id)
@@ -56,7 +56,7 @@ WHERE s.device IN (SELECT device FROM pending_change) AND i.batch_id > $taken_id
 GROUP BY s.device, i.series_id, i.batch_id, interval_of(i.event_time_ms);
 
 -- name: load_pending_devices
--- Takes the devices that are computed now: as many as have $readings_max readings on the days whose limits have changed, but at least one.
+-- Selects the devices that are computed now: as many as have $readings_max readings on the days whose limits have changed, but at least one.
 -- incoming_series: as in chapter 20, of these devices
 CREATE OR REPLACE TEMP TABLE incoming_series AS
 SELECT NULL::INTEGER AS stream_id, device, NULL::INTEGER AS source_id, 0::BIGINT AS readings, NULL::BIGINT AS first_ms, NULL::BIGINT AS last_ms,
@@ -68,14 +68,14 @@ FROM (
 WHERE total <= $readings_max::BIGINT OR total = readings;
 
 -- name: load_pending_arrivals
--- Takes the new readings that had arrived of these devices: one row for each quarter of an hour and batch.
+-- Selects the new readings that had arrived of the devices that are computed now (incoming_series): one row for each quarter of an hour and batch.
 -- incoming: as in chapter 20
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id, NULL::BIGINT AS stream_offset, batch_id
 FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM incoming_series);
 
 -- name: load_pending_touched
--- Takes the touched time of these devices.
+-- Selects the touched time of the devices that are computed now.
 -- touched: as in find_touched
 CREATE OR REPLACE TEMP TABLE touched AS
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM incoming_series);
@@ -86,13 +86,13 @@ INSERT INTO touched
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: load_pending_limits
--- Takes the days of these devices whose limits have changed. The new limits are stored already.
+-- Selects the days whose limits have changed, of the devices that are computed now. The new limits are stored already.
 INSERT INTO changed_limit
 SELECT series_id, utc_day(from_ms), NULL, NULL, NULL, NULL, from_ms, to_ms
 FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM incoming_series) AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: apply_pending_reach
--- Uses the longer time that their readings covered before the limits changed, so that these intervals are computed again too.
+-- Uses the longer time that readings of the waiting devices covered before the limits changed, so that these intervals are computed again too.
 UPDATE series_rule SET reach_ms = greatest(series_rule.reach_ms, p.reach_ms)
 FROM (SELECT series_id, max(reach_ms) AS reach_ms FROM pending_change GROUP BY series_id) AS p
 WHERE series_rule.series_id = p.series_id;

@@ -102,7 +102,7 @@ UPDATE series_day SET power_w = l.power_w, resolution = l.resolution, step_ms = 
 FROM learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
 
 -- name: store_new_days
--- Stores the other days. find_limits adds their limits.
+-- Stores the days of learnt_day that are not stored yet. find_limits adds their limits.
 INSERT INTO series_day (series_id, utc_day, power_w, resolution, step_ms, step_count, change_count)
 SELECT series_id, utc_day, l.power_w, l.resolution, l.step_ms, l.step_count, l.change_count
 FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
@@ -154,8 +154,8 @@ UPDATE series_day SET learnt_power_w = r.learnt_power_w, usual_power_w = r.usual
 FROM changed_limit r WHERE r.series_id = series_day.series_id AND r.utc_day = series_day.utc_day;
 
 -- name: store_series_steps
--- Stores the longest usual time between readings of each series, because an interval reading covers up to that time. Stores the newest resolution
--- too.
+-- Stores the longest usual time between readings of each series with changed limits, because an interval reading covers up to that time. Stores the
+-- newest resolution too.
 UPDATE series SET step_ms = r.step_ms, resolution = r.resolution
 FROM (
   SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution
@@ -164,8 +164,8 @@ FROM (
 WHERE r.series_id = series.series_id;
 
 -- name: apply_series_steps
--- Uses them in the rules of this roll-up. If readings cover less time than before, the longer time stays, so that the intervals that they covered are
--- computed again.
+-- Uses the step and the resolution that store_series_steps has stored in the rules of this roll-up. If readings cover less time than before, the
+-- longer time stays, so that the intervals that they covered are computed again.
 UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution,
   reach_ms = greatest(reach_ms, reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, s.step_ms))
 FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM changed_limit);
@@ -203,13 +203,13 @@ DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM series_rule WHE
   AND series_id NOT IN (SELECT series_id FROM series_quarter);
 
 -- name: load_day_limits
--- Takes the limits of the days in scope. $low_ms, $high_ms: bounds of the readings in scope.
+-- Selects the limits of the days in scope. $low_ms, $high_ms: bounds of the readings in scope.
 -- day_limit: columns of series_day
 CREATE OR REPLACE TEMP TABLE day_limit AS
 FROM series_day
 WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND series_id IN (SELECT series_id FROM scope);
 
--- name: find_least_limit
+-- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
 SELECT min(least(power_limit(r.max_power_w, d.power_w), power_limit_after_reset(r.max_power_w, d.power_w, d.usual_w))) AS least_power_w
 FROM scope s

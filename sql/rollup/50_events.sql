@@ -15,7 +15,7 @@
 -- only inside a day.
 -- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first reading of a series is compared with
 -- itself.
--- $low_ms, $high_ms: bounds of the scope. $least_power_w: see find_least_limit. $of_power: there is power or interval readings. $changes: there are declared changes.
+-- $low_ms, $high_ms: bounds of the scope. $least_power_w: see read_least_limit. $of_power: there is power or interval readings. $changes: there are declared changes.
 -- changed_break: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break no longer exists)
 CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH suspect AS MATERIALIZED (

@@ -40,7 +40,7 @@ JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = in
 WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
 -- name: find_index_readings
--- Takes the readings of these registers, without the readings that are left out.
+-- Selects the readings of the registers in needs_full_index, without the readings that are left out.
 -- mark: the value for the index. It is the reading, or the stored high-water mark if that is higher where the scope begins. index_segment: number of
 -- resets, rollovers, rebases and declared changes before the reading. $low_ms, $high_ms: bounds of the readings in scope.
 -- index_reading: series_id, method, event_time_ms, value, mark, kind, energy_wh (the event at this reading, and the energy that it books),
@@ -72,7 +72,7 @@ LEFT JOIN (
     AND s.series_id IN (SELECT series_id FROM needs_full_index)
 ) AS i ON i.series_id = k.series_id AND i.last_ms = k.event_time_ms;
 
--- name: find_drift
+-- name: list_drift
 -- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter. Returns all readings of such an index
 -- segment, in order.
 SELECT k.series_id, k.index_segment, k.event_time_ms AS t, k.value AS v, k.mark, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh

@@ -8,7 +8,7 @@
 --         the energy is the difference of the rounded values. So intervals add up exactly to days, months and the total.
 
 -- name: find_stored_marks
--- Takes the stored high-water marks at the end of the scope, of lifetime registers that have later readings. $low_ms, $high_ms: bounds of the scope.
+-- Selects the stored high-water marks at the end of the scope, of lifetime registers that have later readings. $low_ms, $high_ms: bounds of the scope.
 -- stored_mark: series_id, last_ms, last_value
 CREATE OR REPLACE TEMP TABLE stored_mark AS
 SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value

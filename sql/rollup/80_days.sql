@@ -42,7 +42,7 @@ EXCEPT SELECT * FROM touched_day;
 -- Returns the bounds of the touched days, in order.
 SELECT DISTINCT start_ms AS low_ms, end_ms AS high_ms FROM touched_day ORDER BY low_ms;
 
--- name: find_all_days_range
+-- name: read_all_days_range
 -- Returns the first and the last day that can have energy, in any time zone.
 SELECT
   least(min(day), (SELECT make_timestamp(min(interval_start_ms) * 1000)::DATE FROM interval_energy))::VARCHAR AS first_day,

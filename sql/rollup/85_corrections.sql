@@ -32,7 +32,7 @@ SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]), unnest($days::DATE
 EXCEPT SELECT * FROM touched_day;
 
 -- name: find_days_to_correct
--- Takes the touched days between $low_ms and $high_ms that have set or estimated energy, with the series from which each is read. If no series has
+-- Selects the touched days between $low_ms and $high_ms that have set or estimated energy, with the series from which each is read. If no series has
 -- measured anything, it is the first one in the workgroup's order.
 -- day_to_correct: device, source, day, start_ms, end_ms, series_id
 CREATE OR REPLACE TEMP TABLE day_to_correct AS
@@ -46,7 +46,7 @@ WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT AND coalesc
     WHERE k.kind <> 'exclude' AND k.device = t.device AND k.source = t.source AND k.from_ms < t.end_ms AND k.to_ms > t.start_ms);
 
 -- name: find_ready_corrections
--- Takes the corrections whose days are all in day_to_correct. Their intervals are computed again.
+-- Selects the corrections whose days are all in day_to_correct. Their intervals are computed again.
 -- ready_correction: columns of correction
 CREATE OR REPLACE TEMP TABLE ready_correction AS
 SELECT k.*
@@ -204,7 +204,7 @@ INSERT INTO excluded_reading (series_id, event_time_ms, value, message_id, strea
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM moved_reading WHERE is_excluded;
 
 -- name: delete_moved_readings
--- Deletes them from reading.
+-- Deletes newly excluded readings from reading.
 DELETE FROM reading USING moved_reading m
 WHERE m.is_excluded AND reading.series_id = m.series_id AND reading.event_time_ms = m.event_time_ms;
 
@@ -215,12 +215,12 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 ORDER BY event_time_ms, series_id;
 
 -- name: delete_restored_exclusions
--- Deletes them from excluded_reading.
+-- Deletes readings that are no longer excluded from excluded_reading.
 DELETE FROM excluded_reading USING moved_reading m
 WHERE NOT m.is_excluded AND excluded_reading.series_id = m.series_id AND excluded_reading.event_time_ms = m.event_time_ms;
 
 -- name: update_moved_bounds
--- Updates the first and last reading of these series. They stay if a series has no reading left.
+-- Updates the first and last reading of the series whose readings have moved. They stay if a series has no reading left.
 UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
 FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms FROM reading
@@ -249,7 +249,7 @@ FROM (
 GROUP BY series_id, utc_day(event_time_ms);
 
 -- name: delete_moved_limits
--- Deletes the limits of these days.
+-- Deletes the limits of the days around moved readings that can change, as in touch_moved_readings. $look_ahead: see find_limits.
 DELETE FROM series_day USING (
   SELECT series_id, utc_day(min(event_time_ms)) AS low_day, utc_day(max(event_time_ms)) AS high_day FROM moved_reading GROUP BY series_id
 ) AS m
@@ -265,7 +265,7 @@ UPDATE series SET step_ms = d.step_ms, resolution = d.resolution
 FROM (SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution FROM series_day GROUP BY series_id) AS d
 WHERE series.series_id = d.series_id AND series.series_id IN (SELECT series_id FROM moved_reading);
 
--- name: find_effects
+-- name: list_effects
 -- Returns the changed days with their energy and flags before and after, before they are stored.
 SELECT c.day::VARCHAR AS day, c.device::VARCHAR AS device, c.source, o.energy_wh AS before_wh, c.energy_wh AS after_wh,
   coalesce(o.flags, 0) AS before_flags, c.flags AS after_flags

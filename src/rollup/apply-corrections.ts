@@ -87,7 +87,7 @@ export async function readEffects({ connection }: RollUpContext): Promise<DayEff
     source: string;
     before_wh: bigint | null;
     after_wh: bigint | null;
-  }>(connection, 'rollup/find_effects');
+  }>(connection, 'rollup/list_effects');
   return rows.map(({ day, device, source, before_wh, after_wh }) => ({
     day,
     device,

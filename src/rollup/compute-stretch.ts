@@ -111,5 +111,5 @@ export async function findPairs(
 }
 
 async function findLeastPower(context: RollUpContext): Promise<number | null> {
-  return (await readRow<{ least_power_w: number | null }>(context, 'find_least_limit')).least_power_w;
+  return (await readRow<{ least_power_w: number | null }>(context, 'read_least_limit')).least_power_w;
 }

@@ -49,7 +49,7 @@ type DriftRow = {
  * express well. Few registers drift.
  */
 async function rebaseDrift(context: RollUpContext): Promise<void> {
-  const rows = await readRows<DriftRow>(context, 'find_drift');
+  const rows = await readRows<DriftRow>(context, 'list_drift');
   if (rows.length === 0) return;
   const drifted = [
     ...Map.groupBy(rows, ({ series_id, index_segment }) => `${series_id} ${index_segment}`).values(),

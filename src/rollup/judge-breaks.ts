@@ -8,7 +8,7 @@ import { ruleConstants, workBounds } from './rule-constants.ts';
 /**
  * Finds the breaks in scope. If some have changed, it judges what happened there.
  * @param options.isRestated rules have changed, so every break in scope is judged again
- * @param options.leastPowerW see statement `find_least_limit`
+ * @param options.leastPowerW see statement `read_least_limit`
  * @returns true if events have changed; table `changed_event` has them
  */
 export async function judgeBreaks(

@@ -91,7 +91,7 @@ async function rejectStored(context: RollUpContext, nowMs: bigint): Promise<numb
 
 /** Drops readings of re-read messages that are stored already. @returns their number */
 async function dropReread(context: RollUpContext, batchId: bigint): Promise<number> {
-  const archived = await readRow<Bounds | { low_ms: null; high_ms: null }>(context, 'find_archived_range', {
+  const archived = await readRow<Bounds | { low_ms: null; high_ms: null }>(context, 'read_archived_range', {
     upto: batchId,
   });
   if (archived.low_ms === null) return 0;

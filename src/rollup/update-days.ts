@@ -64,7 +64,7 @@ export async function updateDays(context: RollUpContext, options: DayOptions): P
 async function restateAllDays(context: RollUpContext, options: DayOptions): Promise<number> {
   const { first_day, last_day } = await readRow<{ first_day: LocalDate | null; last_day: LocalDate | null }>(
     context,
-    'find_all_days_range',
+    'read_all_days_range',
   );
   if (first_day === null || last_day === null) return 0;
   const { timezone } = context;
