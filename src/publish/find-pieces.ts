@@ -48,7 +48,7 @@ export async function findPieces(
   { isDeclaredDataCurrent, nowMs }: { isDeclaredDataCurrent: boolean; nowMs: UtcMs },
 ): Promise<Piece[]> {
   const dirty = await query<{ dataset: string; partition: string }>(connection, 'publish/find_dirty');
-  const marks = {
+  const dirtyPartitions = {
     interval_energy: new Set<Period>(),
     daily_energy: new Set<Period>(),
     daily_energy_version: new Set<Period>(),
@@ -58,23 +58,23 @@ export async function findPieces(
     quarantine: new Set<string>(),
   };
   for (const { dataset, partition } of dirty) {
-    if (!Object.hasOwn(marks, dataset)) {
+    if (!Object.hasOwn(dirtyPartitions, dataset)) {
       throw new TerminalError(
         'UnknownDataset',
         `dirty_partition names a dataset "${dataset}" that the lake does not have`,
       );
     }
-    marks[dataset as keyof typeof marks].add(partition);
+    dirtyPartitions[dataset as keyof typeof dirtyPartitions].add(partition);
   }
   return [
     ...(await findMessages(connection, head, state, nowMs)),
-    ...(await findByDay(connection, 'interval_energy', head, marks.interval_energy, nowMs)),
-    ...(await findByDay(connection, 'device_status', head, marks.device_status, nowMs)),
-    ...(await findByDay(connection, 'rejected_reading', head, marks.rejected_reading, nowMs)),
-    ...(await findByMonth(connection, 'daily_energy', head, marks.daily_energy)),
-    ...(await findByMonth(connection, 'daily_energy_version', head, marks.daily_energy_version)),
-    ...(await findByMonth(connection, 'meter_reading', head, marks.meter_reading)),
-    ...(await findQuarantine(connection, head, state, { isRewritten: marks.quarantine.size > 0 })),
+    ...(await findByDay(connection, 'interval_energy', head, dirtyPartitions.interval_energy, nowMs)),
+    ...(await findByDay(connection, 'device_status', head, dirtyPartitions.device_status, nowMs)),
+    ...(await findByDay(connection, 'rejected_reading', head, dirtyPartitions.rejected_reading, nowMs)),
+    ...(await findByMonth(connection, 'daily_energy', head, dirtyPartitions.daily_energy)),
+    ...(await findByMonth(connection, 'daily_energy_version', head, dirtyPartitions.daily_energy_version)),
+    ...(await findByMonth(connection, 'meter_reading', head, dirtyPartitions.meter_reading)),
+    ...(await findQuarantine(connection, head, state, { isRewritten: dirtyPartitions.quarantine.size > 0 })),
     ...(await findWhole(connection, head, isDeclaredDataCurrent)),
   ];
 }
@@ -98,10 +98,10 @@ async function findMessages(
   state: WarehouseState,
   nowMs: UtcMs,
 ): Promise<Piece[]> {
-  const marks = { after_batch_id: BigInt(head?.batchId ?? -1), through_batch_id: state.batchId };
-  if (marks.after_batch_id === marks.through_batch_id) return [];
+  const batchRange = { after_batch_id: BigInt(head?.batchId ?? -1), through_batch_id: state.batchId };
+  if (batchRange.after_batch_id === batchRange.through_batch_id) return [];
   const parts = await queryNamedLiterally<MessagePart>(connection, 'publish/count_messages', {
-    ...marks,
+    ...batchRange,
     rows_max: MESSAGES_A_FILE_MAX,
   });
   const pieceOf = (period: Period, part: MessagePart): Piece => {
@@ -122,7 +122,7 @@ async function findMessages(
       if (shorter.length === 0) return inside.map((part) => pieceOf(period, part));
       const row_count = inside.reduce((sum, part) => sum + part.row_count, 0);
       if (row_count > MESSAGES_A_FILE_MAX || !isOver(period, nowMs)) return split(inside, shorter);
-      return [pieceOf(period, { ...inside[0]!, ...marks, row_count })];
+      return [pieceOf(period, { ...inside[0]!, ...batchRange, row_count })];
     });
   };
   const tables = Map.groupBy(parts, ({ table_id }) => table_id);
@@ -192,15 +192,15 @@ async function findQuarantine(
   state: WarehouseState,
   { isRewritten }: { isRewritten: boolean },
 ): Promise<Piece[]> {
-  const marks = {
+  const batchRange = {
     after_batch_id: isRewritten ? -1n : BigInt(head?.batchId ?? -1),
     through_batch_id: state.batchId,
   };
-  if (marks.after_batch_id === marks.through_batch_id) return [];
+  if (batchRange.after_batch_id === batchRange.through_batch_id) return [];
   const found = await query<{ month: string; row_count: number }>(
     connection,
     'publish/count_quarantine',
-    marks,
+    batchRange,
   );
   const old = isRewritten ? filesByPeriod(head, 'quarantine') : new Map<Period, LakeFile[]>();
   const counts = new Map(found.map(({ month, row_count }) => [month, row_count]));
@@ -208,7 +208,7 @@ async function findQuarantine(
     dataset: 'quarantine',
     folder: `month=${month}`,
     period: month,
-    parameters: { ...marks, ...window(month) },
+    parameters: { ...batchRange, ...window(month) },
     rows: counts.get(month) ?? 0,
     replaces: old.get(month) ?? [],
   }));
