@@ -8,35 +8,33 @@
 -- Why     After this chapter, a data engineer can run every statement of the other chapters by hand.
 
 -- name: create_macros
--- Macros are grouped by what they compute: time, energy and power, limits, readings, the index, days.
--- An interval has the number start / 15 minutes. A UTC day has the number of days since 1970.
+-- Creates the macros, grouped by what they compute.
+--
+-- Time, energy and power. An interval has the number start / 15 minutes. A UTC day has the number of days since 1970.
 CREATE OR REPLACE TEMP MACRO interval_of(ms) AS ms // interval_ms();
 CREATE OR REPLACE TEMP MACRO utc_day(ms) AS (ms // day_ms())::INTEGER;
 CREATE OR REPLACE TEMP MACRO wh_of(power_w, ms) AS power_w * ms / hour_ms();
 CREATE OR REPLACE TEMP MACRO power_of(wh, ms) AS wh * hour_ms() / ms;
+
+-- Methods, and kinds of events.
 CREATE OR REPLACE TEMP MACRO is_register(method) AS method IN ('total_energy', 'daily_energy');
 -- True for events that leave readings out. The other kinds of events connect two readings.
 CREATE OR REPLACE TEMP MACRO is_left_out(kind) AS kind IN ('glitch', 'spike', 'standstill');
+-- The quality flag of an event.
+CREATE OR REPLACE TEMP MACRO event_flag(kind) AS CASE kind
+  WHEN 'reset' THEN flag('reset') WHEN 'register_change' THEN flag('reset') WHEN 'rollover' THEN flag('rollover') WHEN 'rebase' THEN flag('rebase')
+  WHEN 'glitch' THEN flag('glitch') WHEN 'spike' THEN flag('spike') WHEN 'standstill' THEN flag('estimated') ELSE 0 END;
+
+-- Values and readings.
 -- The largest valid value (Wh or W) of a method.
-CREATE OR REPLACE TEMP MACRO value_max(method) AS CASE method WHEN 'power_curve' THEN power_max_w() WHEN 'interval_energy' THEN interval_max_wh() ELSE register_max_wh() END;
+CREATE OR REPLACE TEMP MACRO value_max(method) AS CASE method
+  WHEN 'power_curve' THEN power_max_w() WHEN 'interval_energy' THEN interval_max_wh() ELSE register_max_wh() END;
 -- The largest value that is valid for every method.
 CREATE OR REPLACE TEMP MACRO least_value_max() AS least(value_max('power_curve'), value_max('interval_energy'), value_max('total_energy'));
--- The limit (W): the configured one, else the learnt one of the day, else the highest one.
-CREATE OR REPLACE TEMP MACRO power_limit(configured_w, learnt_w) AS coalesce(configured_w, learnt_w, learnt_power_max_w());
--- The limit (W) after a restart. A learnt limit is much higher than the usual power, and an average over a restart looks like a restart. So if the
--- limit is learnt, a register can count only a few times its usual power after a restart.
-CREATE OR REPLACE TEMP MACRO power_limit_after_reset(configured_w, learnt_w, usual_w) AS CASE WHEN configured_w IS NULL THEN least(power_limit(NULL, learnt_w), after_reset_times() * usual_w) ELSE configured_w END;
-CREATE OR REPLACE TEMP MACRO jitter(configured_wh, resolution_wh) AS coalesce(configured_wh, jitter_resolutions() * resolution_wh, 0);
-CREATE OR REPLACE TEMP MACRO reading_interval(configured_ms, step_ms) AS coalesce(configured_ms, step_ms, interval_ms());
--- The time (ms) that one reading covers by itself: an interval, or 0 for readings of an instant.
-CREATE OR REPLACE TEMP MACRO reach(method, sampling, configured_ms, step_ms) AS
-  CASE WHEN method = 'interval_energy' OR (method = 'power_curve' AND sampling = 'interval_average') THEN coalesce(configured_ms, greatest(step_ms, interval_ms())) ELSE 0 END;
-CREATE OR REPLACE TEMP MACRO max_gap(configured_ms, step_ms) AS coalesce(configured_ms, greatest(gap_steps_min() * step_ms, least(gap_steps() * step_ms, gap_max_ms())), gap_max_ms());
-CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
-  coalesce(CASE WHEN method = 'interval_energy' THEN power_of(abs(value), reading_ms) ELSE abs(value) END > limit_w, false);
--- True if a pair of readings can be a break. It does not use the rules of the series, because joining them to every pair is expensive.
-CREATE OR REPLACE TEMP MACRO is_suspect(v_before, t0, v0, t1, v1, least_power_w) AS
-  v1 < v0 OR v0 < v_before OR v0 = 0 OR v_before = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
+-- The rank of a reading among others of the same series and time: the one with the highest rank is used. find_superseded, which compares
+-- a new reading with a stored one, also looks if the same value has come again.
+CREATE OR REPLACE TEMP MACRO reading_rank(message_id, stream_offset, batch_id, value) AS
+  row(coalesce(message_id, -1), coalesce(stream_offset, 0), batch_id, value);
 -- The largest power of ten (Wh) that a value is a multiple of.
 CREATE OR REPLACE TEMP MACRO decimal_resolution(value) AS CASE
   WHEN abs(value - round(value, 2)) >= float_tolerance_wh() THEN 0.001
@@ -50,11 +48,36 @@ CREATE OR REPLACE TEMP MACRO decimal_resolution(value) AS CASE
   WHEN abs(value - round(value, -6)) >= float_tolerance_wh() THEN 100000
   ELSE 1000000
 END;
+
+-- Limits, configured or learnt.
+-- The limit (W): the configured one, else the learnt one of the day, else the highest one.
+CREATE OR REPLACE TEMP MACRO power_limit(configured_w, learnt_w) AS coalesce(configured_w, learnt_w, learnt_power_max_w());
+-- The limit (W) after a restart. A learnt limit is much higher than the usual power, and an average over a restart looks like a restart. So if the
+-- limit is learnt, a register can count only a few times its usual power after a restart.
+CREATE OR REPLACE TEMP MACRO power_limit_after_reset(configured_w, learnt_w, usual_w) AS CASE
+  WHEN configured_w IS NULL THEN least(power_limit(NULL, learnt_w), after_reset_times() * usual_w) ELSE configured_w END;
+CREATE OR REPLACE TEMP MACRO jitter(configured_wh, resolution_wh) AS coalesce(configured_wh, jitter_resolutions() * resolution_wh, 0);
+CREATE OR REPLACE TEMP MACRO reading_interval(configured_ms, step_ms) AS coalesce(configured_ms, step_ms, interval_ms());
+-- The time (ms) that one reading covers by itself: an interval, or 0 for readings of an instant.
+CREATE OR REPLACE TEMP MACRO reach(method, sampling, configured_ms, step_ms) AS CASE
+  WHEN method = 'interval_energy' OR (method = 'power_curve' AND sampling = 'interval_average') THEN coalesce(configured_ms, greatest(step_ms, interval_ms()))
+  ELSE 0 END;
+CREATE OR REPLACE TEMP MACRO max_gap(configured_ms, step_ms) AS
+  coalesce(configured_ms, greatest(gap_steps_min() * step_ms, least(gap_steps() * step_ms, gap_max_ms())), gap_max_ms());
+CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
+  coalesce(CASE WHEN method = 'interval_energy' THEN power_of(abs(value), reading_ms) ELSE abs(value) END > limit_w, false);
+-- True if a pair of readings can be a break. It does not use the rules of the series, because joining them to every pair is expensive.
+CREATE OR REPLACE TEMP MACRO is_suspect(v_before, t0, v0, t1, v1, least_power_w) AS
+  v1 < v0 OR v0 < v_before OR v0 = 0 OR v_before = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
+
+-- The index.
 -- The index at an instant between two readings, in whole Wh. The growth is spread evenly over the time, or by a share (0 to 1) if one is known.
 CREATE OR REPLACE TEMP MACRO index_wh(at_ms, t0, c0, t1, c1, share) AS
   round(CASE WHEN at_ms = t1 THEN c1 ELSE c0 + coalesce((c1 - c0) * share, (c1 - c0) * (at_ms - t0) / (t1 - t0)) END)::BIGINT;
 -- True if an instant lies inside a silence over which the index grows, so that the index there is interpolated.
 CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, t0, c0, t1, c1) AS t1 - t0 > silence_ms() AND c0 <> c1 AND at_ms < t1;
+
+-- Days.
 -- True if two energies of a day differ by more than a share of the larger one plus least_wh. If the smaller one covers less time, it has missed
 -- energy. The missed share of the time is then added to the share, twice, because power is not constant.
 CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, share, least_wh) AS
@@ -63,10 +86,6 @@ CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, s
 -- The status of a day that changes. A final day becomes restated, also if the configured closing time is longer now, because people have seen it.
 CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_after_ms) AS CASE
   WHEN status_before IN ('final', 'restated') THEN 'restated' WHEN end_ms + close_after_ms > now_ms THEN 'provisional' ELSE 'final' END;
--- The quality flag of an event.
-CREATE OR REPLACE TEMP MACRO event_flag(kind) AS CASE kind
-  WHEN 'reset' THEN flag('reset') WHEN 'register_change' THEN flag('reset') WHEN 'rollover' THEN flag('rollover') WHEN 'rebase' THEN flag('rebase')
-  WHEN 'glitch' THEN flag('glitch') WHEN 'spike' THEN flag('spike') WHEN 'standstill' THEN flag('estimated') ELSE 0 END;
 
 -- name: create_settings
 -- Creates the empty tables of the settings.

@@ -55,7 +55,7 @@ SELECT r.series_id, r.event_time_ms, r.value, r.message_id, r.stream_offset, r.b
 FROM superseded_reading r
 JOIN invalid_stored b ON b.series_id = r.series_id AND b.event_time_ms = r.event_time_ms AND NOT b.is_superseded
 QUALIFY row_number() OVER (
-  PARTITION BY r.series_id, r.event_time_ms ORDER BY coalesce(r.message_id, -1) DESC, coalesce(r.stream_offset, 0) DESC, r.batch_id DESC, r.value DESC
+  PARTITION BY r.series_id, r.event_time_ms ORDER BY reading_rank(r.message_id, r.stream_offset, r.batch_id, r.value) DESC
 ) = 1;
 
 -- name: store_successors
@@ -140,8 +140,7 @@ WHERE e.reason IS NULL;
 CREATE OR REPLACE TEMP TABLE repeated_reading AS
 SELECT i.rowid AS row, i.*,
   row_number() OVER (
-    PARTITION BY series_id, event_time_ms
-    ORDER BY coalesce(i.message_id, -1) DESC, coalesce(i.stream_offset, 0) DESC, i.batch_id DESC, i.value DESC
+    PARTITION BY series_id, event_time_ms ORDER BY reading_rank(i.message_id, i.stream_offset, i.batch_id, i.value) DESC
   ) AS preference
 FROM incoming i
 JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_time_ms HAVING count(*) > 1) AS r USING (series_id, event_time_ms);
