@@ -5,8 +5,8 @@
 -- Why     An owner of a plant must learn of a problem without looking.
 
 -- name: list_last_seen
--- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a publication, so newer batches are read, too:
--- after a pause of the service a device is not silent before its messages are published.
+-- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a publication, so newer batches are read,
+-- too: after a pause of the service a device is not silent before its messages are published.
 WITH newer AS (
   SELECT m.device, max(m.store_time_ms) // (60 * 1000) * (60 * 1000) AS last_seen_ms
   FROM message m
@@ -49,9 +49,9 @@ ORDER BY device, source
 LIMIT $rows_max::BIGINT;
 
 -- name: list_idle_days
--- Returns the devices and sources that report on $day (coverage of at least $coverage_min) and have 0 Wh, with the number of other devices that are like
--- them and have energy (siblings). They are at least the share $share_min of the others. $roles: JSON array of { device, source, role }. Sources that
--- produce are alike, and sources of one name without a role. Other roles can rest for a day: a battery, a meter at the grid, a consumer.
+-- Returns the devices and sources that report on $day (coverage of at least $coverage_min) and have 0 Wh, with the number of other devices that are
+-- like them and have energy (siblings). They are at least the share $share_min of the others. $roles: JSON array of { device, source, role }. Sources
+-- that produce are alike, and sources of one name without a role. Other roles can rest for a day: a battery, a meter at the grid, a consumer.
 WITH role AS (
   SELECT unnest(from_json($roles, '[{"device": "UUID", "source": "VARCHAR", "role": "VARCHAR"}]'), recursive := true)
 ),

@@ -25,7 +25,8 @@ LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_i
 -- name: find_measured
 -- Selects the stored intervals of the wanted days.
 --
--- Reads  read_from; own_slot (own_day, at_ms): all intervals of the wanted days; interval_energy (device, source, stream_id, interval_start, energy_wh, covered_ms, flags) of the lake
+-- Reads  read_from; own_slot (own_day, at_ms): all intervals of the wanted days; interval_energy (device, source, stream_id, interval_start,
+--        energy_wh, covered_ms, flags) of the lake
 -- Writes "measured", one row for each source and interval that is stored:
 --   device, source, own_day, at_ms, energy_wh (Wh), covered_ms (ms), is_estimated
 --   is_spread   the energy was spread over a span that is too long to show when it flowed

@@ -43,7 +43,8 @@ WITH weighed AS (
 )
 SELECT *,
   round(known_intervals / intervals, 4) AS coverage,
-  CASE WHEN production_wh > 0 AND self_consumption_wh IS NOT NULL THEN round(least(greatest(self_consumption_wh / production_wh, 0), 1), 4) END AS self_consumption_rate,
+  CASE WHEN production_wh > 0 AND self_consumption_wh IS NOT NULL
+    THEN round(least(greatest(self_consumption_wh / production_wh, 0), 1), 4) END AS self_consumption_rate,
   CASE WHEN consumption_wh > 0 AND self_supply_wh IS NOT NULL THEN round(least(greatest(self_supply_wh / consumption_wh, 0), 1), 4) END AS autarky,
   CASE WHEN is_bounded
     THEN greatest(0, least(production_wh, consumption_wh + battery_charge_wh - battery_discharge_wh)) END::BIGINT AS self_consumption_max_wh,

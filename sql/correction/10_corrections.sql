@@ -61,9 +61,9 @@ FROM (
 ) AS e;
 
 -- name: list_corrections
--- Returns corrections, newest first, at most $rows_max, each with at most $days_max of its days. Null for all: $devices (only these, as a JSON array),
--- $source, $day_start_ms and $day_end_ms (only corrections that overlap the day with these bounds), $before (only smaller ids), $correction_id.
--- $in_force: only those in force.
+-- Returns corrections, newest first, at most $rows_max, each with at most $days_max of its days. Null for all: $devices (only these, as a JSON
+-- array), $source, $day_start_ms and $day_end_ms (only corrections that overlap the day with these bounds), $before (only smaller ids),
+-- $correction_id. $in_force: only those in force.
 SELECT c.correction_id::DOUBLE AS correction_id, c.kind, c.device::VARCHAR AS device, c.source, c.table_name, c.field, c.day::VARCHAR AS day, c.timezone,
   c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.energy_wh::DOUBLE AS energy_wh, c.basis, c.undoes::DOUBLE AS undoes, c.reason, c.author,
   c.created_at_ms::DOUBLE AS created_at_ms, u.correction_id::DOUBLE AS undone_by, e.days AS days_json, coalesce(e.day_count, 0)::DOUBLE AS day_count

@@ -79,7 +79,8 @@ FROM daily_energy own
 JOIN daily_energy other USING (day)
 WHERE own.device = $device::UUID AND own.source = $source AND other.device = $like_device::UUID AND other.source = $like_source
   AND day BETWEEN $low_day::DATE AND $high_day::DATE AND day NOT BETWEEN $from_day::DATE AND $to_day::DATE
-  AND least(own.coverage, other.coverage) >= full_coverage_share() AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0 AND other.energy_wh > 0;
+  AND least(own.coverage, other.coverage) >= full_coverage_share() AND (own.flags | other.flags) & (flag('corrected') | flag('contradicted')) = 0
+    AND other.energy_wh > 0;
 
 -- name: scaled_values
 -- Returns each interval of the other source times $ratio (Wh); null if the other source has no measurement.

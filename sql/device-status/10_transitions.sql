@@ -70,8 +70,8 @@ WHEN MATCHED THEN UPDATE SET batch_id = $batch_id::BIGINT, updated_at_ms = $now_
 WHEN NOT MATCHED THEN INSERT (stage, batch_id, updated_at_ms) VALUES ('device_status', $batch_id::BIGINT, $now_ms::BIGINT);
 
 -- name: count_states
--- Counts the devices in each state; "unknown" if nobody has told its state. A device that went to sleep, as a solar inverter does at night, is "asleep"
--- while its newest data, or else its message, is not older than $asleep_from_ms. After that it is offline: what works wakes up within a day.
+-- Counts the devices in each state; "unknown" if nobody has told its state. A device that went to sleep, as a solar inverter does at night, is
+-- "asleep" while its newest data, or else its message, is not older than $asleep_from_ms. After that it is offline: what works wakes up within a day.
 SELECT
   CASE
     WHEN state = 'offline' AND reason = 'asleep' AND coalesce(last_seen_ms, since_ms) >= $asleep_from_ms::BIGINT THEN 'asleep'

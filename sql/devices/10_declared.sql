@@ -6,8 +6,8 @@
 -- Why     balance/find_device_source makes device_source from them: the sources that make up the energy of a device.
 
 -- name: declare_devices
--- Stores the declarations of devices. $devices: JSON array of { id, name, totalSource, sources, energyRole }. $total_source: the total source of devices
--- that name none of their own, or null.
+-- Stores the declarations of devices. $devices: JSON array of { id, name, totalSource, sources, energyRole }. $total_source: the total source of
+-- devices that name none of their own, or null.
 CREATE OR REPLACE TEMP TABLE declared_device AS
 SELECT id AS device, name, totalSource AS total_source, sources, energyRole AS energy_role
 FROM (SELECT unnest(from_json($devices, '[{"id": "UUID", "name": "VARCHAR", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"}]'), recursive := true))

@@ -17,7 +17,8 @@ INSERT INTO touched_day VALUES ($device::UUID, $source, $day::DATE, $start_ms::B
 
 -- name: read_candidates
 -- Returns the candidates of the traced day of a source ($source): see rollup/find_candidates.
-SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, preference::INTEGER AS preference FROM day_candidate WHERE source = $source ORDER BY preference;
+SELECT stream_id, series_id, energy_wh::DOUBLE AS energy_wh, covered_ms::DOUBLE AS covered_ms, coverage, preference::INTEGER AS preference
+FROM day_candidate WHERE source = $source ORDER BY preference;
 
 -- name: read_contradictions
 -- Returns the other methods that contradict the chosen one on the explained day of a source ($source).

@@ -65,9 +65,11 @@ ORDER BY to_ms, from_ms;
 -- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they are learnt: the days with readings among that day
 -- and the 27 days before.
 SELECT
-  CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
+  CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w)
+    ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
   l.learnt_power_w,
-  CASE WHEN r.max_power_w IS NULL AND l.usual_power_w IS NOT NULL THEN power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) END AS max_power_after_reset_w,
+  CASE WHEN r.max_power_w IS NULL AND l.usual_power_w IS NOT NULL
+    THEN power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) END AS max_power_after_reset_w,
   jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
   reading_interval(r.interval_ms, l.learnt_step_ms)::DOUBLE AS interval_ms, max_gap(r.max_gap_ms, l.learnt_step_ms)::DOUBLE AS max_gap_ms, r.net,
   r.max_power_w AS configured_power_w, r.jitter_wh AS configured_jitter_wh, r.interval_ms::DOUBLE AS configured_interval_ms,

@@ -5,8 +5,8 @@
 -- Why     The energy of the day is the difference of two rounded values of the index. A person can check it by hand.
 
 -- name: read_lines
--- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). A line goes from (begin_ms, begin_wh) to (end_ms, end_wh). Its part
--- inside the day goes from (from_ms, from_wh) to (to_ms, to_wh), also rounded.
+-- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). A line goes from (begin_ms, begin_wh) to (end_ms,
+-- end_wh). Its part inside the day goes from (from_ms, from_wh) to (to_ms, to_wh), also rounded.
 -- *_share, *_power_wh, *_known_ms: if power beside it shapes the line, the values of the shape where the day cuts it (see find_silence_shape in
 -- chapter 60 of the roll-up).
 SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, covered, flags,
@@ -26,12 +26,15 @@ FROM (
     SELECT t0, v0, t1, v1, true, 0 FROM reading_pair
     WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   ) AS l
-  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape ON from_shape.interval_index = interval_of($start_ms::BIGINT) AND t0 < $start_ms::BIGINT
-  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape ON to_shape.interval_index = interval_of($end_ms::BIGINT) AND t1 > $end_ms::BIGINT
+  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape
+    ON from_shape.interval_index = interval_of($start_ms::BIGINT) AND t0 < $start_ms::BIGINT
+  LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape
+    ON to_shape.interval_index = interval_of($end_ms::BIGINT) AND t1 > $end_ms::BIGINT
   WHERE t1 > $start_ms::BIGINT AND t0 < $end_ms::BIGINT
 )
 ORDER BY t1, t0;
 
 -- name: find_midnight_anchor
 -- Returns the midnights of a traced lifetime register ($series_id) whose value comes from a daily register beside it.
-SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, midnight_ms::DOUBLE AS midnight_ms, midnight_value FROM midnight_anchor WHERE series_id = $series_id;
+SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, midnight_ms::DOUBLE AS midnight_ms, midnight_value
+FROM midnight_anchor WHERE series_id = $series_id;

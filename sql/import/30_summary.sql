@@ -60,7 +60,8 @@ GROUP BY position
 ORDER BY position;
 
 -- name: count_rejected
--- Counts the rejected readings of imports ($batches: their batches; $batches_max: ids reserved for an import) by field and reason. A reading that several energy streams reject counts once.
+-- Counts the rejected readings of imports ($batches: their batches; $batches_max: ids reserved for an import) by field and reason. A reading that
+-- several energy streams reject counts once.
 SELECT field, reason, sum(readings)::DOUBLE AS readings
 FROM rejected_reading
 WHERE import_id IN (SELECT DISTINCT unnest($batches::BIGINT[]) // $batches_max::BIGINT)

@@ -39,8 +39,8 @@ GROUP BY q.flag
 ORDER BY q.flag;
 
 -- name: count_recent
--- Counts the messages of the stream that landed, or were quarantined, in the hour before $now_ms, and returns the event time of the newest reading that
--- is not in the future (null: none).
+-- Counts the messages of the stream that landed, or were quarantined, in the hour before $now_ms, and returns the event time of the newest reading
+-- that is not in the future (null: none).
 SELECT
   coalesce(sum(message_count), 0)::DOUBLE AS messages,
   coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined,

@@ -25,8 +25,8 @@ SELECT DISTINCT dataset, partition FROM dirty_partition ORDER BY ALL;
 SELECT min(day)::VARCHAR AS first_day, max(day)::VARCHAR AS last_day FROM daily_energy;
 
 -- name: find_declared_inputs
--- Returns everything in the warehouse that the declared datasets depend on: sources with energy, devices with messages, and the days with energy. Sets are
--- returned as a count and a fingerprint.
+-- Returns everything in the warehouse that the declared datasets depend on: sources with energy, devices with messages, and the days with energy.
+-- Sets are returned as a count and a fingerprint.
 SELECT
   (SELECT concat(count(*), ' ', bit_xor(hash(device, source))) FROM (SELECT DISTINCT device, source FROM series)) AS sources,
   (SELECT concat(count(*), ' ', bit_xor(hash(device))) FROM device_state) AS devices,

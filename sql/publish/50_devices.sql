@@ -1,6 +1,7 @@
 -- 50 Devices: their state, and their declarations.
 --
--- Reads   device_status, device_state; series; declared_device, declared_zone, device_source, role_span, declared_peak (temporary: from the configuration, see devices/ and balance/).
+-- Reads   device_status, device_state; series; declared_device, declared_zone, device_source, role_span, declared_peak (temporary: from the
+--         configuration, see devices/ and balance/).
 -- Writes  nothing. Returns the rows of the datasets device_status, device_state, device, workgroup, device_source, source_role and peak_power.
 -- Why     The energy of a device follows from roles. The lake contains them, so that its views and the reports add up the same sources.
 

@@ -2,10 +2,12 @@
 --
 -- Reads   publication, shard, batch, progress.
 -- Writes  publication.
--- Why     An older copy of the warehouse beside a newer lake would publish batch numbers that the lake already has. Messages would be lost or doubled.
+-- Why     An older copy of the warehouse beside a newer lake would publish batch numbers that the lake already has. Messages would be lost or
+--         doubled.
 
 -- name: find_publication
--- Returns the stored commits by state, and the identity of the warehouse. has_published: a version of Wattline without this table has published from it.
+-- Returns the stored commits by state, and the identity of the warehouse. has_published: a version of Wattline without this table has published from
+-- it.
 SELECT
   (SELECT created_at_ms FROM shard)::DOUBLE AS created_at_ms,
   coalesce((SELECT max(batch_id) FROM batch), -1)::VARCHAR AS batch_id,

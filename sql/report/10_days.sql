@@ -39,7 +39,8 @@ SELECT unnest($own_days::VARCHAR[])::DATE AS day, unnest($own_starts_ms::BIGINT[
 
 -- name: select_source_day
 -- Selects the rows of "chosen" in the form of balance/sum_device_day. Reads chosen and rise_fall (see balance/sum_rise_fall).
-SELECT c.day, c.day AS reported_day, c.device, c.source, c.energy_wh, r.rise_wh, r.fall_wh, [c.method] AS methods, c.flags, c.coverage, c.status, c.version, c.computed_at
+SELECT c.day, c.day AS reported_day, c.device, c.source, c.energy_wh, r.rise_wh, r.fall_wh, [c.method] AS methods, c.flags, c.coverage, c.status,
+  c.version, c.computed_at
 FROM chosen c
 LEFT JOIN rise_fall r ON r.day = c.day AND r.device = c.device AND r.source = c.source
 

@@ -68,8 +68,8 @@ SELECT day, to_json(concat(device, '.', source))::VARCHAR AS name, at_ms, energy
 SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms
 
 -- name: answer_top_intervals
--- Returns one row for each day with energy, like answer_intervals_by_device: the $top names with most energy in the range, largest first, and the sum of
--- all others as "others". An interval of the others is null if none of them is known. Reads profile.
+-- Returns one row for each day with energy, like answer_intervals_by_device: the $top names with most energy in the range, largest first, and the sum
+-- of all others as "others". An interval of the others is null if none of them is known. Reads profile.
 , ranked AS (
   SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC NULLS LAST, name) AS place FROM profile GROUP BY name
 ),

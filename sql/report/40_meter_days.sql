@@ -2,8 +2,8 @@
 --
 -- Reads   files of meter_reading, daily_energy and interval_energy of the generation; source_day, device_day, rule.
 -- Writes  member, local_day, source_day, the days of uploaded and of derived meters (one row for each meter and day). Energy in Wh.
--- Why     A meter that is derived from a device has the same days as the device, in any time zone. A day with a coverage below 0.999 is partial, as in
---         the roll-up (full_coverage_share in docs/rules.md): the time between two samples at midnight is not missing data.
+-- Why     A meter that is derived from a device has the same days as the device, in any time zone. A day with a coverage below 0.999 is partial, as
+--         in the roll-up (full_coverage_share in docs/rules.md): the time between two samples at midnight is not missing data.
 
 -- name: select_members
 -- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members: JSON array of { key, code, device,

@@ -133,8 +133,8 @@ SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived
 DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL);
 
 -- name: drop_reread_rejections
--- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the counted time range. $low_ms, $high_ms: as
--- in drop_reread_readings.
+-- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the counted time range. $low_ms, $high_ms:
+-- as in drop_reread_readings.
 DELETE FROM extracted USING (
   SELECT t.stream_id, r.device, r.source, r.reason, r.first_ms, r.last_ms
   FROM rejected_reading r JOIN stream_setting t USING (field)

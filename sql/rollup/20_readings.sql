@@ -237,7 +237,9 @@ UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
 FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
   FROM reading
-  WHERE series_id IN (SELECT x.series_id FROM excluded_range x JOIN series s USING (series_id) JOIN incoming_series k ON k.stream_id = s.stream_id AND k.device = s.device)
+  WHERE series_id IN (
+    SELECT x.series_id FROM excluded_range x JOIN series s USING (series_id)
+    JOIN incoming_series k ON k.stream_id = s.stream_id AND k.device = s.device)
   GROUP BY series_id
 ) AS r
 WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);

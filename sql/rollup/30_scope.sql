@@ -108,7 +108,8 @@ FROM requested_time a JOIN series_rule r USING (series_id);
 -- included: those inside, two before and one after); anchor_ms (the last reading before compute_from_ms; the high-water mark there is stored); is_new
 -- (there are new readings to learn from); has_later (there are readings after compute_to_ms, whose intervals stay the same)
 CREATE OR REPLACE TEMP TABLE scope (
-  series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, compute_from_ms BIGINT, compute_to_ms BIGINT, first_ms BIGINT, anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
+  series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, compute_from_ms BIGINT, compute_to_ms BIGINT, first_ms BIGINT,
+  anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
 );
 
 -- name: find_scope
@@ -224,7 +225,9 @@ SELECT count(*) AS series, min(least(s.first_ms, s.compute_from_ms)) AS low_ms, 
   coalesce(bool_or(s.has_later AND s.method = 'total_energy' AND NOT r.net), false) AS has_later,
   coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS beside_daily,
   coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS beside_power,
-  coalesce(bool_or(s.is_new AND s.compute_from_ms <= r.first_ms OR b.to_ms <= s.compute_to_ms OR (s.is_new AND s.method = 'total_energy' AND b.is_rise)), false) AS may_rejudge,
+  coalesce(bool_or(s.is_new AND s.compute_from_ms <= r.first_ms
+    OR b.to_ms <= s.compute_to_ms
+    OR (s.is_new AND s.method = 'total_energy' AND b.is_rise)), false) AS may_rejudge,
   coalesce(sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()), 0)::BIGINT AS intervals
 FROM scope s
 JOIN series_rule r USING (series_id)
@@ -313,6 +316,7 @@ GROUP BY series_id;
 -- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope has changed: two days, or the length of
 -- the scope if that is longer.
 CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT s.series_id, s.from_ms, CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.compute_to_ms + greatest(2 * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms, s.is_new
+SELECT s.series_id, s.from_ms,
+  CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.compute_to_ms + greatest(2 * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms, s.is_new
 FROM scope s
 LEFT JOIN (SELECT series_id FROM moved_mark) AS m USING (series_id);

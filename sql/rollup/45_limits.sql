@@ -35,7 +35,9 @@ SELECT
   count(nullif(p.v1, p.v0))::INTEGER
 FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS grown_from FROM reading_pair) AS p
 JOIN (
-  SELECT series_id, s.method, is_register(s.method) AS is_register, compute_from_ms, compute_to_ms FROM scope s JOIN series_rule r USING (series_id) WHERE s.is_new AND r.learns
+  SELECT series_id, s.method, is_register(s.method) AS is_register, compute_from_ms, compute_to_ms
+  FROM scope s JOIN series_rule r USING (series_id)
+  WHERE s.is_new AND r.learns
 ) AS s USING (series_id)
 -- Differences instead of comparisons, as in find_pairs.
 WHERE p.t0 IS NOT NULL AND p.t1 - s.compute_from_ms >= 0 AND s.compute_to_ms - p.t1 > 0

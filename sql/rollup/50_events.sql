@@ -15,7 +15,8 @@
 -- only inside a day.
 -- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first reading of a series is compared with
 -- itself.
--- $low_ms, $high_ms: bounds of the scope. $least_power_w: see read_least_limit. $of_power: there is power or interval readings. $changes: there are declared changes.
+-- $low_ms, $high_ms: bounds of the scope. $least_power_w: see read_least_limit. $of_power: there is power or interval readings. $changes: there are
+-- declared changes.
 -- changed_break: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break no longer exists)
 CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH suspect AS MATERIALIZED (
@@ -31,8 +32,8 @@ WITH suspect AS MATERIALIZED (
   LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
   WHERE NOT r.net AND p.t0 IS NOT NULL AND (r.method = 'total_energy' OR p.t1 < i.end_ms)
     AND (p.v1 < p.v0 - jitter(r.jitter_wh, d.learnt_resolution)
-      OR p.v1 - p.v0 > wh_of(least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.t1 - p.t0)
-        + jitter(r.jitter_wh, d.learnt_resolution)
+      OR p.v1 - p.v0 > jitter(r.jitter_wh, d.learnt_resolution) + wh_of(
+        least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.t1 - p.t0)
       OR ((p.v0 = 0 OR p.v_before = 0) AND p.v1 > p.v0)
       OR (p.v0 < p.v_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.v1 >= p.v_before - jitter(r.jitter_wh, d.learnt_resolution)))
   UNION
@@ -102,8 +103,8 @@ WITH changed_range AS (
     SELECT series_id, compute_from_ms, compute_to_ms - 1 FROM scope
     WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
     UNION ALL
-    -- A rise after a standstill depends on how long the register stood still, so on readings up to standstill_max_ms() before. It does not depend on the
-    -- scope if the register moved at another break in between. A register that restarts every day stands still within a day.
+    -- A rise after a standstill depends on how long the register stood still, so on readings up to standstill_max_ms() before. It does not depend on
+    -- the scope if the register moved at another break in between. A register that restarts every day stands still within a day.
     SELECT series_id, to_ms, to_ms
     FROM (
       SELECT b.*, min(CASE WHEN b.from_ms >= s.compute_to_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
@@ -136,7 +137,8 @@ WITH changed_range AS (
 ), bounded AS (
   -- The beginning and the end of the range, by method.
   SELECT n.*,
-    CASE n.method WHEN 'total_energy' THEN coalesce(n.after_ms, -1) WHEN 'daily_energy' THEN first_day.start_ms - 1 ELSE coalesce(n.before_ms - 1, -1) END AS first_ms,
+    CASE n.method WHEN 'total_energy' THEN coalesce(n.after_ms, -1) WHEN 'daily_energy' THEN first_day.start_ms - 1
+      ELSE coalesce(n.before_ms - 1, -1) END AS first_ms,
     CASE n.method WHEN 'total_energy' THEN coalesce(n.decided[$ahead], forever_ms()) WHEN 'daily_energy' THEN last_day.end_ms - 1
       ELSE coalesce(n.next_ms - 1, forever_ms()) END AS last_ms
   FROM nearest_break n
@@ -212,7 +214,8 @@ WITH judged_break AS MATERIALIZED (
 SELECT
   j.series_id, j.method, j.after_ms, j.to_ms AS judging_to_ms, j.changed_ms,
   r.max_power_w IS NULL AS learnt,
-  CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w) ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
+  CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w)
+    ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
   power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w,
   is_beyond(b.to_value, r.method, reading_interval(r.interval_ms, l.learnt_step_ms), coalesce(r.max_power_w, l.learnt_power_w)) AS is_beyond,
   jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,

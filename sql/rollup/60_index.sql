@@ -13,8 +13,8 @@
 -- Lists the registers whose index is not simply their pairs of readings. They fell; or readings are left out; or their high-water mark was above the
 -- reading where the scope begins; or the day matters (registers that restart every day, lifetime registers beside such a one, and registers with
 -- boundary within_day).
--- $low_ms, $high_ms: bounds of the readings in scope. $all: every register, for tests that compare. $beside_daily: there are lifetime registers beside
--- daily ones.
+-- $low_ms, $high_ms: bounds of the readings in scope. $all: every register, for tests that compare. $beside_daily: there are lifetime registers
+-- beside daily ones.
 -- needs_full_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
 SELECT DISTINCT s.series_id
@@ -131,7 +131,8 @@ SELECT
     WHEN l.kind = 'rebase' THEN l.c WHEN l.kind IS NOT NULL THEN l.c - l.energy_wh ELSE l.previous_mark END AS c0,
   l.event_time_ms AS t1, l.c AS c1,
   l.kind IS DISTINCT FROM 'rebase' AND NOT (l.within_day AND l.event_time_ms >= d.end_ms) AS covered,
-  (event_flag(l.kind) | CASE WHEN l.kind IS NULL AND l.value < l.previous_mark AND NOT l.net THEN flag('jitter') ELSE 0 END | coalesce(e.flags, 0))::USMALLINT AS flags,
+  (event_flag(l.kind) | coalesce(e.flags, 0)
+    | CASE WHEN l.kind IS NULL AND l.value < l.previous_mark AND NOT l.net THEN flag('jitter') ELSE 0 END)::USMALLINT AS flags,
   l.previous_mark AS mark_before
 FROM lined l
 -- One join condition only, because with a second one DuckDB compares each reading with each interval.
@@ -153,11 +154,11 @@ WHERE l.t0 IS NOT NULL;
 -- before (grow). There are two exceptions: the value has fallen by more than the jitter or to almost zero; or it is more than twice the value of the
 -- evening, because then most of it came after midnight.
 -- $low_ms, $high_ms: bounds of the readings in scope.
--- daily_step: series_id, event_time_ms, value, kind, energy_wh (the event at this reading, and the energy that it books), first_ms (of the series), day,
--- start_ms (of the local day), jitter_wh, max_power_after_reset_w, index_segment (number of events before); of the reading before: time_before_ms,
--- value_before, day_of_before, end_of_before_ms (the end of that day); mark (the highest value of the segment so far), mark_before (the mark at the
--- reading before), shows_day_before (all readings of the day so far show the value of the evening before), showed_day_before (the same at the reading
--- before), day_moves (a reading of the day shows another value), day_segment (the last segment of the day), step_kind
+-- daily_step: series_id, event_time_ms, value, kind, energy_wh (the event at this reading, and the energy that it books), first_ms (of the series),
+-- day, start_ms (of the local day), jitter_wh, max_power_after_reset_w, index_segment (number of events before); of the reading before:
+-- time_before_ms, value_before, day_of_before, end_of_before_ms (the end of that day); mark (the highest value of the segment so far), mark_before
+-- (the mark at the reading before), shows_day_before (all readings of the day so far show the value of the evening before), showed_day_before (the
+-- same at the reading before), day_moves (a reading of the day shows another value), day_segment (the last segment of the day), step_kind
 CREATE OR REPLACE TEMP TABLE daily_step AS
 WITH restart AS (
   -- From the stored events, because the first restart of a day can be after the last reading in scope.
@@ -305,9 +306,13 @@ DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.se
 -- name: add_lines_at_midnight
 -- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like any other bound inside a silence.
 INSERT INTO index_line
-SELECT series_id, t0, c0, midnight_ms, midnight_value, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END, mark_before FROM midnight_anchor
+SELECT series_id, t0, c0, midnight_ms, midnight_value, covered,
+  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END, mark_before
+FROM midnight_anchor
 UNION ALL
-SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END, midnight_value FROM midnight_anchor;
+SELECT series_id, midnight_ms, midnight_value, t1, c1, covered,
+  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END, midnight_value
+FROM midnight_anchor;
 
 -- name: find_silence_shape
 -- Spreads the growth of a lifetime register over a silence of more than two hours, if power of the same source is known there. The growth follows the
@@ -315,8 +320,8 @@ SELECT series_id, midnight_ms, midnight_value, t1, c1, covered, flags | CASE WHE
 -- ends, because the silence fills only a part of them. Their share is at most what power leaves of the growth, because a sleeping device produces
 -- nothing.
 -- $low_ms, $high_ms: bounds of the scope.
--- silence_shape: series_id, interval_index, share (0 to 1: part of the growth before the interval), nwh, known_ms (energy of power before the interval
--- in billionths of a Wh, and the time for which it is known), nwh_all, known_ms_all (the same of the whole silence)
+-- silence_shape: series_id, interval_index, share (0 to 1: part of the growth before the interval), nwh, known_ms (energy of power before the
+-- interval in billionths of a Wh, and the time for which it is known), nwh_all, known_ms_all (the same of the whole silence)
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   SELECT p.series_id, p.t0, p.t1, p.v1 - p.v0 AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
@@ -344,7 +349,8 @@ WITH silence AS (
   LEFT JOIN known k ON k.series_id = b.series_id AND k.t1 = b.t1 AND k.interval_index = b.interval_index
   WINDOW whole AS (PARTITION BY b.series_id, b.t1), so_far AS (PARTITION BY b.series_id, b.t1 ORDER BY b.interval_index)
 )
-SELECT series_id, interval_index + 1 AS interval_index, coalesce(unknown_ms / nullif(t1 - t0 - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
+SELECT series_id, interval_index + 1 AS interval_index,
+  coalesce(unknown_ms / nullif(t1 - t0 - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
   nwh, known_ms, nwh_all, known_ms_all
 FROM (
   SELECT *, ((interval_index + 1) * interval_ms() - t0 - known_ms)::DOUBLE AS unknown_ms,

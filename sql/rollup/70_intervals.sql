@@ -8,7 +8,8 @@
 --         the energy is the difference of the rounded values. So intervals add up exactly to days, months and the total.
 
 -- name: find_stored_marks
--- Selects the stored high-water marks at the end of the scope, of lifetime registers that have later readings. $low_ms, $high_ms: bounds of the scope.
+-- Selects the stored high-water marks at the end of the scope, of lifetime registers that have later readings. $low_ms, $high_ms: bounds of the
+-- scope.
 -- stored_mark: series_id, last_ms, last_value
 CREATE OR REPLACE TEMP TABLE stored_mark AS
 SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
@@ -77,8 +78,8 @@ SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELE
 -- name: store_register_intervals
 -- Stores the energy of registers in each interval: the difference of the rounded index at the bounds of the interval. Only lines that cross a bound
 -- are needed. $lines: table index_line has rows.
--- The steps: booked_line adds up the whole Wh of the index lines; register_line joins them with the plain pairs; bound has the index at each bound of an
--- interval; energy is the difference of two bounds; line_flag adds flags and time without coverage.
+-- The steps: booked_line adds up the whole Wh of the index lines; register_line joins them with the plain pairs; bound has the index at each bound of
+-- an interval; energy is the difference of two bounds; line_flag adds flags and time without coverage.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH booked_line AS MATERIALIZED (
   -- booked: the index at t0 in whole Wh
@@ -114,12 +115,15 @@ WITH booked_line AS MATERIALIZED (
 ), bound AS (
   -- index_wh: the index at at_ms, which is the start of the interval, or the first or last reading of the series. last_ms, last_value: the last
   -- reading before.
-  SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms, segment_offset_wh + index_wh(interval_index * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS in_silence,
+  SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms,
+    segment_offset_wh + index_wh(interval_index * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS in_silence,
     t0 AS last_ms, mark_before AS last_value
   FROM register_line WHERE t0 < interval_index * interval_ms() AND t0 >= (interval_index - 1) * interval_ms()
   UNION ALL
   -- Only these lines can be silences (more than two hours) and have a shape.
-  SELECT series_id, interval_index, interval_index * interval_ms(), segment_offset_wh + index_wh(interval_index * interval_ms(), t0, c0, t1, c1, share), is_in_silence(interval_index * interval_ms(), t0, c0, t1, c1), t0, mark_before
+  SELECT series_id, interval_index, interval_index * interval_ms(),
+    segment_offset_wh + index_wh(interval_index * interval_ms(), t0, c0, t1, c1, share),
+    is_in_silence(interval_index * interval_ms(), t0, c0, t1, c1), t0, mark_before
   FROM long_line LEFT JOIN silence_shape USING (series_id, interval_index)
   UNION ALL
   SELECT series_id, interval_of(t), t, wh, false, NULL, NULL FROM first_point
@@ -134,7 +138,8 @@ WITH booked_line AS MATERIALIZED (
   SELECT series_id, interval_index, bit_or(flags)::USMALLINT AS flags,
     sum(CASE WHEN covered THEN 0 ELSE least(t1, (interval_index + 1) * interval_ms()) - greatest(t0, interval_index * interval_ms()) END)::BIGINT AS uncovered_ms
   FROM (
-    SELECT series_id, t0, t1, covered, flags, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) AS interval_index FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
+    SELECT series_id, t0, t1, covered, flags, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) AS interval_index
+    FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
     UNION ALL
     SELECT series_id, t0, t1, false, 0, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) FROM unknown_time WHERE $lines
   )

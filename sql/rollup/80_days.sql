@@ -66,8 +66,8 @@ WITH wanted_day AS (
     sum(i.energy_wh)::BIGINT AS energy_wh,
     sum(i.covered_ms)::BIGINT AS covered_ms,
     bit_or(i.flags & day_flags()) AS flags,
-    bool_or(i.interval_start_ms = d.start_ms AND i.flags & flag('silence_start') > 0 OR i.interval_start_ms + interval_ms() = d.end_ms AND i.flags & flag('silence_end') > 0)
-      AS estimated,
+    bool_or(i.interval_start_ms = d.start_ms AND i.flags & flag('silence_start') > 0
+      OR i.interval_start_ms + interval_ms() = d.end_ms AND i.flags & flag('silence_end') > 0) AS estimated,
     max(i.last_value) AS last_value,
     max(i.energy_wh) AS peak_wh
   FROM interval_energy i
@@ -122,7 +122,8 @@ WITH first AS (
   SELECT c.device, c.source, c.day, o.series_id, o.preference, o.method, o.energy_wh, o.covered_ms, o.tolerance_wh,
     are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(), contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_apart,
     c.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(), contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_repaired,
+      AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(),
+        contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_repaired,
     c.energy_wh > possible_times() * o.peak_wh * c.covered_ms / interval_ms() + contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh
       AND c.energy_wh < other_unit_times() * o.energy_wh AS is_too_much,
     o.energy_wh <= c.limit_wh AS is_possible

@@ -21,7 +21,8 @@ SET SESSION asof_loop_join_threshold = 0;
 -- Creates the table for the rows of an upload. key: rows with the same key must not overlap. start_at, end_at: as in the target table, days as days
 -- since 1970, the end excluded. energy_wh: Wh. revision, is_same: decided by chapter 20.
 CREATE OR REPLACE TEMP TABLE incoming (
-  line BIGINT, key VARCHAR, meter_code VARCHAR, start_at BIGINT, end_at BIGINT, energy_wh DOUBLE, direction VARCHAR, detail VARCHAR, revision INTEGER, is_same BOOLEAN
+  line BIGINT, key VARCHAR, meter_code VARCHAR, start_at BIGINT, end_at BIGINT, energy_wh DOUBLE, direction VARCHAR, detail VARCHAR, revision INTEGER,
+  is_same BOOLEAN
 );
 
 -- name: take_meter_rows

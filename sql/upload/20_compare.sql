@@ -9,7 +9,8 @@
 -- Selects the current readings of the meters and times of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
-SELECT m.rowid AS row_id, m.meter_code AS key, m.start_ms AS start_at, m.end_ms AS end_at, m.energy_wh, m.direction, m.quality AS detail, m.revision, m.received_at_ms
+SELECT m.rowid AS row_id, m.meter_code AS key, m.start_ms AS start_at, m.end_ms AS end_at, m.energy_wh, m.direction, m.quality AS detail, m.revision,
+  m.received_at_ms
 FROM meter_reading m JOIN span s USING (meter_code)
 WHERE m.replaced_by IS NULL AND m.start_ms < s.end_at AND m.end_ms > s.start_at;
 
@@ -17,7 +18,8 @@ WHERE m.replaced_by IS NULL AND m.start_ms < s.end_at AND m.end_ms > s.start_at;
 -- Selects the current register values of the meters and times of the upload.
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
-SELECT r.rowid AS row_id, r.meter_code AS key, r.at_ms AS start_at, r.at_ms AS end_at, r.value_wh AS energy_wh, r.direction, r.quality AS detail, r.revision, 0 AS received_at_ms
+SELECT r.rowid AS row_id, r.meter_code AS key, r.at_ms AS start_at, r.at_ms AS end_at, r.value_wh AS energy_wh, r.direction, r.quality AS detail,
+  r.revision, 0 AS received_at_ms
 FROM meter_register r JOIN span s USING (meter_code)
 WHERE r.replaced_by IS NULL AND r.at_ms BETWEEN s.start_at AND s.end_at;
 
