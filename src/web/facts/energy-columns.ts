@@ -1,4 +1,4 @@
-import { type BarColumn, type BarSeries, withBeginning } from '../pictures/bar-data.ts';
+import { type BarColumn, type BarSeries, totalOf, withBeginning } from '../pictures/bar-data.ts';
 import { type LocalDay, listDays } from '../words/local-days.ts';
 import { countText, exactEnergy, formatEnergy, plural } from '../words/number-words.ts';
 import { columnsOf, type DaySpan, daysOfColumn, type Grain } from '../words/periods.ts';
@@ -61,6 +61,7 @@ export function balanceColumns(
   frame: Frame,
 ): EnergyColumns {
   const roles = presentRoles(Object.values(balances));
+  const series = roles.map((role): BarSeries => ({ key: role, tone: role, ...roleWords[role] }));
   const columns = columnsOf(frame.period, frame.grain).map((key) => {
     const balance = balances[key];
     const values = roles.map((role) => (balance ? valueOfRole[role](balance) : null));
@@ -68,17 +69,11 @@ export function balanceColumns(
       balance?.days != null && balance.completeDays !== null
         ? { known: balance.completeDays, all: balance.days }
         : undefined;
-    return columnOf(key, values, frame, details?.[key], undefined, daysKnown);
+    // What comes in and what goes out have no sum.
+    const total = totalOf({ values }, series);
+    return columnOf(key, values, total, frame, details?.[key], undefined, daysKnown);
   });
-  return {
-    series: roles.map((role) => ({
-      key: role,
-      name: roleWords[role].name,
-      tone: role,
-      side: roleWords[role].side,
-    })),
-    columns: withBeginning(columns),
-  };
+  return { series, columns: withBeginning(columns) };
 }
 
 /**
@@ -127,7 +122,9 @@ export function seriesColumns(
     ];
     const details = detailsOf(energy[column]);
     const missing = largestFirst.filter((key) => !sum?.has(key)).length;
-    return columnOf(column, values, frame, details && pick(details, chosen), missing, daysOf(column));
+    const total = sum && [...sum.values()].reduce((a, b) => a + b, 0);
+    const day = details && pick(details, chosen);
+    return columnOf(column, values, total ?? null, frame, day, missing, daysOf(column));
   });
   return {
     series: [
@@ -161,6 +158,8 @@ function pick(details: DayDetails[string], chosen: (key: string) => boolean): Da
 function columnOf(
   key: string,
   values: Array<number | null>,
+  /** What the column has in all; null if it is not known. */
+  total: number | null,
   { period, grain, today, hrefOf }: Frame,
   details: DayDetails[string] | undefined,
   /** Series without a value; undefined for a balance. */
@@ -178,7 +177,6 @@ function columnOf(
   const isMissing = !isFuture && known.length === 0;
   // Sources have energy, but not for the whole day, so a balance knows no sum.
   const isPart = isMissing && Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
-  const total = known.reduce((sum, value) => sum + value, 0);
   // Of the running month today may be missing, which is no fault.
   const isRunning = key === today.slice(0, key.length);
   const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all - (isRunning ? 1 : 0);
@@ -187,7 +185,7 @@ function columnOf(
     : isMissing
       ? [isPart ? IN_PART : 'no data', ...(quality?.notes ?? [])]
       : [
-          `${formatEnergy(total)} (${exactEnergy(total)})`,
+          total === null ? 'only a part is known' : `${formatEnergy(total)} (${exactEnergy(total)})`,
           ...(isToday ? [TODAY[missing === undefined ? 'balance' : 'series']] : []),
           ...(daysKnown && daysKnown.known < daysKnown.all
             ? [`${countText(daysKnown.known)} of ${plural(daysKnown.all, 'day')} with data`]

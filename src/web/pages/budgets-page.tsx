@@ -5,11 +5,12 @@ import { variancePath } from '../facts/budget-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { useAnswer } from '../facts/use-answer.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { ExactPercent } from '../parts/exact-number.tsx';
 import { PageLinks, pageOf } from '../parts/page-links.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
 import { Empty } from '../parts/states.tsx';
 import { countDays, isDay } from '../words/local-days.ts';
-import { plural, signedPercent } from '../words/number-words.ts';
+import { plural } from '../words/number-words.ts';
 import { type DaySpan, rangeOf } from '../words/periods.ts';
 import { periodName } from '../words/time-words.ts';
 import { SiteSection } from './site-section.tsx';
@@ -136,7 +137,7 @@ function SiteRow(props: { name: string; isChosen: boolean; period: DaySpan; href
         <EnergyAmount wh={isCompared ? total.budgetWh : null} />
       </td>
       <td class="number" data-title="Difference">
-        {isCompared ? signedPercent(total.variancePercent) : '–'}
+        <ExactPercent percent={isCompared ? total.variancePercent : null} />
       </td>
       <td data-title="Days compared">
         {failure && !answer

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { EnergyColumns } from '../facts/energy-columns.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { ExactChange } from '../parts/exact-number.tsx';
 import { comparableName, comparableOf, isEmpty, totalOf } from '../pictures/bar-data.ts';
 import type { LocalDay } from '../words/local-days.ts';
-import { countText, formatChange, plural } from '../words/number-words.ts';
+import { countText, plural } from '../words/number-words.ts';
 import type { DaySpan, Grain } from '../words/periods.ts';
 import { isBalanceRole, roleWords } from '../words/role-words.ts';
 import { periodName } from '../words/time-words.ts';
@@ -107,9 +108,12 @@ function comparedWords(columns: EnergyColumns, compared: EnergyColumns, other: D
     number,
     number,
   ];
-  const change = formatChange(now, before);
+  if (before === 0) return undefined;
   return (
-    change &&
-    `${comparableName(columns.series).replace(', ', ' is') || 'That is'} ${change} in ${periodName(other)}, over the ${plural(pairs.length, grain)} that both have. `
+    <>
+      {comparableName(columns.series).replace(', ', ' is') || 'That is'}{' '}
+      <ExactChange value={now} reference={before} /> in {periodName(other)}, over the{' '}
+      {plural(pairs.length, grain)} that both have.{' '}
+    </>
   );
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { Balances, DayDetails, Profiles } from '../facts/answers.ts';
@@ -14,11 +14,12 @@ import {
 import { PageWorkContext } from '../facts/page-work.ts';
 import { profileColumns } from '../facts/profile-columns.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { ExactChange, ExactDuration, ExactPower, ExactShare } from '../parts/exact-number.tsx';
 import { Spark } from '../pictures/spark.tsx';
 import { shiftDay } from '../words/local-days.ts';
-import { formatChange, formatPower, formatShare, plural } from '../words/number-words.ts';
+import { plural } from '../words/number-words.ts';
 import type { BalanceRole } from '../words/role-words.ts';
-import { clockTime, durationWords } from '../words/time-words.ts';
+import { clockTime } from '../words/time-words.ts';
 
 /** Yesterday, today and this month in a few numbers, each compared with what is usual. */
 export function OverviewTiles(props: {
@@ -129,14 +130,22 @@ function sumOfInterval(
 function LastQuarter({ last }: { last: ReturnType<typeof lastQuarter> }) {
   const { zone } = useContext(PageWorkContext);
   if (!last) return null;
-  const parts = [
-    last.productionW !== null && `${formatPower(last.productionW)} produced`,
-    last.consumptionW !== null && `${formatPower(last.consumptionW)} used`,
-    last.gridImportW !== null && `${formatPower(last.gridImportW)} from the grid`,
-  ].filter((part) => part !== false);
+  const parts: Array<[watts: number | null, words: string]> = [
+    [last.productionW, 'produced'],
+    [last.consumptionW, 'used'],
+    [last.gridImportW, 'from the grid'],
+  ];
   return (
     <p class="muted">
-      {clockTime(last.startMs, zone)} – {clockTime(last.endMs, zone)}: {parts.join(', ')}
+      {clockTime(last.startMs, zone)} – {clockTime(last.endMs, zone)}:{' '}
+      {parts
+        .filter((part): part is [number, string] => part[0] !== null)
+        .map(([watts, words], index) => (
+          <Fragment key={words}>
+            {index > 0 && ', '}
+            <ExactPower watts={watts} /> {words}
+          </Fragment>
+        ))}
     </p>
   );
 }
@@ -159,7 +168,7 @@ function MainNumber(props: {
 }) {
   const { label, compared, isSmall, missingMs = 0 } = props;
   const { wh, usualWh } = compared;
-  const change = wh !== null && usualWh !== undefined ? formatChange(wh, usualWh) : undefined;
+  const isCompared = wh !== null && usualWh !== undefined && usualWh !== 0;
   return (
     <>
       <div class={isSmall ? 'small-number' : 'big'}>
@@ -168,14 +177,20 @@ function MainNumber(props: {
       </div>
       {!isSmall && (
         <p class="muted">
-          {wh === null
-            ? 'No data, which is not zero.'
-            : change
-              ? `${change} on a usual day`
-              : 'Too few days to say what is usual.'}
-          {wh !== null && change && '.'}
+          {wh === null ? (
+            'No data, which is not zero.'
+          ) : isCompared ? (
+            <>
+              <ExactChange value={wh} reference={usualWh} /> on a usual day.
+            </>
+          ) : (
+            'Too few days to say what is usual.'
+          )}
           {wh !== null && missingMs > 0 && (
-            <span class="so-far"> {durationWords(missingMs)} of the day are not measured.</span>
+            <span class="so-far">
+              {' '}
+              <ExactDuration ms={missingMs} /> of the day are not measured.
+            </span>
           )}
         </p>
       )}
@@ -187,7 +202,9 @@ function Share({ label, share, help }: { label: string; share: number | null; he
   return (
     <div class="share" title={help}>
       <span class="share-name">{label}</span>
-      <strong class="share-value">{share === null ? '–' : formatShare(share)}</strong>
+      <strong class="share-value">
+        <ExactShare share={share} />
+      </strong>
       <svg class="share-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
         <rect class="share-ground" width="100" height="6" />
         <rect class="share-fill" width={Math.max(0, Math.min(1, share ?? 0)) * 100} height="6" />

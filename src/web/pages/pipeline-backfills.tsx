@@ -5,10 +5,11 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { useAnswer } from '../facts/use-answer.ts';
 import { useSend } from '../facts/use-send.ts';
 import { DataTable, type TableColumn } from '../parts/data-table.tsx';
+import { ExactShare } from '../parts/exact-number.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime, TimeAgo } from '../parts/time-text.tsx';
-import { countText, formatShare, plural } from '../words/number-words.ts';
+import { countText, plural } from '../words/number-words.ts';
 import { BackfillForm } from './backfill-form.tsx';
 
 type Backfill = Backfills['backfills'][number];
@@ -131,7 +132,7 @@ function BackfillState({ of: { state, progress, pieces, piecesDone } }: { of: Ba
       const part = progress?.part ?? (pieces > 0 ? piecesDone / pieces : 0);
       return (
         <span class="progress-words">
-          <progress value={part} max={1} aria-label="Progress" /> {formatShare(part)}
+          <progress value={part} max={1} aria-label="Progress" /> <ExactShare share={part} />
         </span>
       );
     }

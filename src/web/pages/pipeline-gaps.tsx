@@ -1,12 +1,12 @@
 import type { Gaps } from '../facts/answers.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { DataTable } from '../parts/data-table.tsx';
+import { ExactDuration } from '../parts/exact-number.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { DayTime } from '../parts/time-text.tsx';
 import { GapLine } from '../pictures/gap-line.tsx';
 import { countText, plural } from '../words/number-words.ts';
-import { durationWords } from '../words/time-words.ts';
 
 type Gap = Gaps['gaps'][number];
 
@@ -43,7 +43,7 @@ export function PipelineGaps() {
                     title: 'Length',
                     isNumber: true,
                     cell: ({ from, to }) =>
-                      from && to ? durationWords(Date.parse(to) - Date.parse(from)) : '–',
+                      from && to ? <ExactDuration ms={Date.parse(to) - Date.parse(from)} /> : '–',
                   },
                   {
                     title: 'Can it be filled?',

@@ -1,10 +1,11 @@
 import type { Imports } from '../facts/answers.ts';
 import { useAnswer } from '../facts/use-answer.ts';
 import { DataTable } from '../parts/data-table.tsx';
+import { ExactShare } from '../parts/exact-number.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { TimeAgo } from '../parts/time-text.tsx';
-import { countText, formatShare, plural } from '../words/number-words.ts';
+import { countText, plural } from '../words/number-words.ts';
 
 type Import = Imports['imports'][number];
 
@@ -73,7 +74,7 @@ function ImportState({ of: { state, rowsRead, rowsExpected } }: { of: Import }) 
       return (
         <span class="progress-words">
           <progress max={1} aria-label="Progress" {...(part !== undefined && { value: part })} />
-          {part === undefined ? plural(rowsRead, 'row') : formatShare(part)}
+          {part === undefined ? plural(rowsRead, 'row') : <ExactShare share={part} />}
         </span>
       );
     }

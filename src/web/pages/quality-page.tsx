@@ -9,6 +9,7 @@ import { type Answered, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Choice } from '../parts/choice.tsx';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { ExactShare } from '../parts/exact-number.tsx';
 import { FlagList, StatusWord } from '../parts/flag-list.tsx';
 import { PageLinks, pageOf } from '../parts/page-links.tsx';
 import { PeriodPicker } from '../parts/period-picker.tsx';
@@ -16,7 +17,7 @@ import { Empty, Shown } from '../parts/states.tsx';
 import { type CellState, HeatKey, HeatMap, type HeatRow } from '../pictures/heat-map.tsx';
 import { worstRank } from '../words/flag-words.ts';
 import { countDays, isDay, listDays, shiftDay } from '../words/local-days.ts';
-import { countText, formatShare, plural } from '../words/number-words.ts';
+import { countText, plural } from '../words/number-words.ts';
 import type { DaySpan } from '../words/periods.ts';
 import { dayAndMonth, dayTick, longDay, periodName } from '../words/time-words.ts';
 
@@ -151,7 +152,7 @@ function QualityOfDevices(props: {
       <figure class="figure">
         <figcaption>
           <p class="sentence">
-            {formatShare((count('good') + count('noted')) / Math.max(1, known))} of{' '}
+            <ExactShare share={(count('good') + count('noted')) / Math.max(1, known)} /> of{' '}
             {plural(known, `${by} day`)} can be trusted without a look.{' '}
             {count('missing') > 0 &&
               `${countText(count('missing'))} ${count('missing') === 1 ? 'has' : 'have'} no data. `}
@@ -189,7 +190,11 @@ function QualityOfDevices(props: {
                     },
                   ]
                 : []),
-              { title: 'Measured', isNumber: true, cell: ({ value }) => formatShare(value.coverage) },
+              {
+                title: 'Measured',
+                isNumber: true,
+                cell: ({ value }) => <ExactShare share={value.coverage} />,
+              },
               { title: 'Flags', cell: ({ value }) => <FlagList flags={value.flags} /> },
               { title: 'Method', cell: ({ value }) => value.methods.join(', ').replaceAll('_', ' ') },
               { title: 'Status', cell: ({ value }) => <StatusWord status={value.status} /> },

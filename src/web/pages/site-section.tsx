@@ -14,10 +14,11 @@ import { deviceName } from '../facts/series.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { ExactPercent, ExactPercentBeside } from '../parts/exact-number.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
 import { shiftDay } from '../words/local-days.ts';
-import { listWords, percentBeside, plural, signedPercent } from '../words/number-words.ts';
+import { listWords, plural } from '../words/number-words.ts';
 import type { DaySpan } from '../words/periods.ts';
 import { longDay, periodName } from '../words/time-words.ts';
 
@@ -60,7 +61,11 @@ function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
             <EnergyAmount wh={total.comparedDays > 0 ? total.actualWh : null} /> of{' '}
             <EnergyAmount wh={total.comparedDays > 0 ? total.budgetWh : null} /> in {periodName(period)}
             {isRunning && ', up to yesterday'}
-            {total.variancePercent !== null && `: ${percentBeside(total.variancePercent)} the budget`}
+            {total.variancePercent !== null && (
+              <>
+                : <ExactPercentBeside percent={total.variancePercent} /> the budget
+              </>
+            )}
             {scenario && ` (${scenario})`}.{' '}
             {leftOut.length > 0 && `${plural(leftOut.length, 'day')} to look at. `}
             {metersWithoutBudget.length > 0 &&
@@ -102,7 +107,11 @@ function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
               cell: ([, { varianceWh }]) => <EnergyAmount wh={varianceWh} />,
               sum: <EnergyAmount wh={total.varianceWh} />,
             },
-            { title: 'Percent', isNumber: true, cell: ([, one]) => signedPercent(one.variancePercent) },
+            {
+              title: 'Percent',
+              isNumber: true,
+              cell: ([, one]) => <ExactPercent percent={one.variancePercent} />,
+            },
             {
               title: 'Note',
               cell: ([, { partial, scenarios }]) =>
@@ -182,8 +191,13 @@ function ReconciliationSection({ site, period }: { site: string; period: DaySpan
                     The meters have <EnergyAmount wh={total.metersWh} />, the devices{' '}
                     <EnergyAmount wh={total.devicesWh} />: a difference of{' '}
                     <EnergyAmount wh={total.differenceWh} />
-                    {total.differencePercent !== null && ` (${signedPercent(total.differencePercent)})`} over{' '}
-                    {total.completeDays} of {plural(total.days, 'day')}.
+                    {total.differencePercent !== null && (
+                      <>
+                        {' '}
+                        (<ExactPercent percent={total.differencePercent} />)
+                      </>
+                    )}{' '}
+                    over {total.completeDays} of {plural(total.days, 'day')}.
                   </>
                 )}
               </p>
@@ -221,7 +235,7 @@ function ReconciliationSection({ site, period }: { site: string; period: DaySpan
                       {
                         title: 'Percent',
                         isNumber: true,
-                        cell: ([, one]) => signedPercent(one.differencePercent),
+                        cell: ([, one]) => <ExactPercent percent={one.differencePercent} />,
                       },
                       {
                         title: 'Note',

@@ -2,10 +2,11 @@ import { useContext, useState } from 'preact/hooks';
 import type { Explained, ExplainedSource } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { ExactShare } from '../parts/exact-number.tsx';
 import { FlagList, StatusWord } from '../parts/flag-list.tsx';
 import { WhyPicture } from '../pictures/why-picture.tsx';
 import { flagName, flagText, sortFlags } from '../words/flag-words.ts';
-import { exactEnergy, formatShare } from '../words/number-words.ts';
+import { exactEnergy } from '../words/number-words.ts';
 import { dayAndTime } from '../words/time-words.ts';
 import { CorrectionPanel } from './correction-panel.tsx';
 import { ReadingTable, StreamTable, SumTable, VersionTable } from './why-tables.tsx';
@@ -57,7 +58,9 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
               </div>
               <div>
                 <dt>Measured</dt>
-                <dd>{formatShare(result.coverage)} of the day</dd>
+                <dd>
+                  <ExactShare share={result.coverage} /> of the day
+                </dd>
                 {!isTold(coverage.text) && <dd class="muted">{coverage.text}</dd>}
               </div>
               <div>

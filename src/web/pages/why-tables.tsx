@@ -4,9 +4,10 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { spanOf } from '../facts/why-points.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
+import { ExactShare } from '../parts/exact-number.tsx';
 import { FlagList } from '../parts/flag-list.tsx';
 import { flagName } from '../words/flag-words.ts';
-import { exactEnergy, formatShare, formatValue } from '../words/number-words.ts';
+import { exactEnergy, formatValue } from '../words/number-words.ts';
 import { clockTimeToSecond, dayAndTime } from '../words/time-words.ts';
 
 /** The parts that add up to the day: segments of a register, or quarters of an hour. */
@@ -125,7 +126,7 @@ export function StreamTable({ source }: { source: ExplainedSource }) {
         {
           title: 'Measured',
           isNumber: true,
-          cell: ({ coverage }) => (coverage === null ? '–' : formatShare(coverage)),
+          cell: ({ coverage }) => <ExactShare share={coverage} />,
         },
         { title: 'Used', cell: ({ chosen }) => (chosen ? 'yes' : 'no') },
         { title: 'Why', cell: ({ reason }) => reason },

@@ -1,7 +1,7 @@
 import type { ExplainedSource } from '../facts/answers.ts';
-import { exactEnergy, formatPower } from '../words/number-words.ts';
-import { durationWords } from '../words/time-words.ts';
+import { formatValue } from '../words/number-words.ts';
 import { DataTable } from './data-table.tsx';
+import { ExactDuration, ExactPower } from './exact-number.tsx';
 
 type Limits = NonNullable<ExplainedSource['limits']>;
 
@@ -23,7 +23,11 @@ export function LimitTable({ limits }: { limits: Limits }) {
       keyOf={({ key }) => key}
       columns={[
         { title: 'Limit', cell: ({ name }) => name },
-        { title: 'Value', isNumber: true, cell: ({ key, unit }) => valueText(limits[key].value, unit) },
+        {
+          title: 'Value',
+          isNumber: true,
+          cell: ({ key, unit }) => <LimitValue value={limits[key].value} unit={unit} />,
+        },
         { title: 'From', cell: ({ key }) => limits[key].from },
         { title: 'Why', cell: ({ key }) => limits[key].text },
       ]}
@@ -31,8 +35,8 @@ export function LimitTable({ limits }: { limits: Limits }) {
   );
 }
 
-function valueText(value: number | null, unit: 'W' | 'Wh' | 'ms'): string {
-  if (value === null) return '–';
-  if (unit === 'ms') return durationWords(value);
-  return unit === 'W' ? formatPower(value) : exactEnergy(value);
+function LimitValue({ value, unit }: { value: number | null; unit: 'W' | 'Wh' | 'ms' }) {
+  if (value === null) return <>–</>;
+  if (unit === 'ms') return <ExactDuration ms={value} />;
+  return unit === 'W' ? <ExactPower watts={value} /> : <>{formatValue(value)}&nbsp;Wh</>;
 }

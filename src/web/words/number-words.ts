@@ -66,10 +66,15 @@ export function formatShare(share: number): string {
 /** The difference to a reference, such as "4 % more than"; undefined if the reference is zero. */
 export function formatChange(value: number, reference: number): string | undefined {
   if (reference === 0) return undefined;
-  const percent = ((value - reference) / Math.abs(reference)) * 100;
+  const percent = changePercent(value, reference);
   if (Math.abs(percent) < 0.5) return 'as much as';
   const size = `${numberFormat(0).format(Math.abs(percent))}\u00a0%`;
   return percent > 0 ? `${size} more than` : `${size} less than`;
+}
+
+/** The difference to a reference that is not zero, in percent of it. */
+export function changePercent(value: number, reference: number): number {
+  return ((value - reference) / Math.abs(reference)) * 100;
 }
 
 const formats = new Map<number, Intl.NumberFormat>();

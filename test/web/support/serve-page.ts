@@ -14,6 +14,7 @@ import { type FilledDays, fillDays, filledDevices } from '../../support/fill-day
 import { until } from '../../support/until.ts';
 import { createUpProcess } from '../../support/up-process.ts';
 import { findBrowser } from './find-browser.ts';
+import { hourly, prepareClosedDays, prepareLostMessages } from './prepare-past.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -38,16 +39,18 @@ export interface Served {
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const timezone = 'Europe/Berlin';
-const DAYS = 3;
+/** A day is usual if at least five days before it are known. */
+const DAYS = 8;
 /** Half an hour beside other zones. Its clocks change by half an hour. */
 export const ISLAND_ZONE = 'Australia/Lord_Howe';
 const MESSAGES_MAX = 1_000;
 export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /**
- * Starts `wattline up` once for all tests of the page. Workgroup `home` has three days of a simulated site, `shop` a register that was misread at
+ * Starts `wattline up` once for all tests of the page. Workgroup `home` has eight days of a simulated site, `shop` a register that was misread at
  * 13:00 yesterday, a budget and an unreadable value, `mended` the same register for tests that correct it, `island` a day on which the clocks have
- * changed, `plants` three years of 400 devices, and `empty` nothing.
+ * changed, `plants` three years of 400 devices, and `empty` nothing. `past` has closed days that were restated, a meter that is uploaded, and a gap
+ * that can be filled; `torn` a gap that cannot.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   // The order of global setups is not defined.
@@ -136,6 +139,13 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       { id: 'island', ...shop, timezone: ISLAND_ZONE },
       { id: 'plants', timezone, devices: filledDevices(plants.devices) },
       { id: 'empty', timezone },
+      {
+        id: 'past',
+        ...shop,
+        meters: [{ code: 'M-1', name: 'main meter' }],
+        sites: [{ name: 'works', meters: [{ code: 'M-1' }], devices: [{ id: GARAGE }] }],
+      },
+      { id: 'torn', ...shop },
     ],
     // No disk is as empty as this limit asks for, so workgroup `shop` has an alert.
     alerts: {
@@ -167,12 +177,24 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    await fillDays(service.config.dataDir, plants);
+    const { dataDir } = service.config;
+    const past = { dataDir, timezone, device: GARAGE, streams: shop.energyStreams, nowMs };
+    await Promise.all([
+      fillDays(dataDir, plants),
+      prepareClosedDays({ ...past, workgroupId: 'past' }, today),
+      prepareLostMessages({ ...past, workgroupId: 'torn' }),
+    ]);
     await service.start();
     const { url, token } = service;
     for (const id of ['shop', 'mended'])
       await postMisreadRegister(url, token, id, dayStart(yesterday, timezone));
-    await putBudget(url, token, yesterday);
+    await put(
+      url,
+      token,
+      'shop/budget-data',
+      `meter_code,period,energy_kwh,scenario\nG-1,${yesterday},200,P50\n`,
+    );
+    await postPast(url, token, today);
     await postMessages(url, token, 'shop', [
       {
         device: GARAGE,
@@ -305,11 +327,46 @@ function lastClockChange(before: string): string {
   }
 }
 
-async function putBudget(url: string, token: string, day: string): Promise<void> {
-  const answer = await fetch(`${url}/api/v1/orgs/shop/budget-data`, {
+/** Late readings of closed days, which restate two of them and give two others their first energy; readings and budgets of a meter. */
+async function postPast(url: string, token: string, today: string): Promise<void> {
+  const midnight = dayStart(addDays(today, -14), timezone);
+  const [corrected] = hourly(timezone, addDays(today, -20), addDays(today, -14), addDays(today, -14));
+  const last = hourly(timezone, addDays(today, -20), addDays(today, -6), addDays(today, -4));
+  await postMessages(
+    url,
+    token,
+    'past',
+    [{ ms: midnight, wh: corrected!.wh - 250 }, ...last].map(({ ms, wh }) => ({
+      device: GARAGE,
+      event_time: ms,
+      data: { total_wh: wh },
+    })),
+  );
+  const days = [-18, -17, -16].map((back) => addDays(today, back));
+  const meter = days.map(
+    (day, index) =>
+      `M-1,${new Date(dayStart(day, timezone)).toISOString()},${new Date(dayStart(addDays(day, 1), timezone)).toISOString()},${12 + index / 8}`,
+  );
+  await put(
+    url,
+    token,
+    'past/meter-data',
+    ['meter_code,interval_start,interval_end,energy_kwh', ...meter, ''].join('\n'),
+  );
+  const budgets = days.map((day, index) => `M-1,${day},${11.5 + index},P50`);
+  await put(
+    url,
+    token,
+    'past/budget-data',
+    ['meter_code,period,energy_kwh,scenario', ...budgets, ''].join('\n'),
+  );
+}
+
+async function put(url: string, token: string, path: string, csv: string): Promise<void> {
+  const answer = await fetch(`${url}/api/v1/orgs/${path}`, {
     method: 'PUT',
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'text/csv' },
-    body: `meter_code,period,energy_kwh,scenario\nG-1,${day},200,P50\n`,
+    body: csv,
   });
-  if (!answer.ok) throw new Error(`the budget was refused with ${answer.status}: ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`${path} was refused with ${answer.status}: ${await answer.text()}`);
 }
