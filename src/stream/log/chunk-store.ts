@@ -4,6 +4,8 @@ import type { Chunk, ChunkSpan } from './chunk.ts';
 /** The storage for the chunks of one log. The log calls `append` once at a time. */
 export interface ChunkStore {
   readonly epoch: string;
+  /** See `StreamLog`. */
+  readonly fileBytesRead?: number;
 
   /** The stored state that would survive a crash now. */
   tail(): StoreTail;

@@ -1,7 +1,10 @@
 import type { Offset } from '../../contract/offset.ts';
 import type { LogBounds, LogHead, StreamLog } from './stream-log.ts';
 
-/** A log that is opened at its first use. It can be closed while nobody uses it, and opens again at the next use. */
+/**
+ * A log that is opened at its first use. It can be closed while nobody uses it, and opens again at the next use. `trim` also closes it if it has read much of its file:
+ * the system counts what was read as memory of this process, until the file is closed.
+ */
 export interface IdleClosingLog extends StreamLog {
   readonly isOpen: boolean;
   /** The end of the log when it was closed. Undefined if it is open or was never open. */
@@ -22,13 +25,20 @@ export interface IdleClosingLogOptions {
   open(): StreamLog | Promise<StreamLog>;
   /** Called after each append of this process. */
   onAppended(): void;
+  /** `trim` closes the log after this many bytes of its file were read. Default: 4 MiB. */
+  fileBytesReadMax?: number;
 }
 
-export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions): IdleClosingLog {
+const FILE_BYTES_READ_MAX = 4 * 1024 ** 2;
+
+export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosingLog {
+  const { open, onAppended, fileBytesReadMax = FILE_BYTES_READ_MAX } = options;
   let opened: Promise<StreamLog> | undefined;
   let closing: Promise<void> | undefined;
   let isClosed = false;
   let users = 0;
+  /** What its users do, without those who wait for messages. */
+  const works = new Set<Promise<unknown>>();
   let usedAtMs = performance.now();
   let lastHead: LogHead | undefined;
   let appends = 0;
@@ -45,7 +55,14 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
     return opened;
   }
 
-  async function use<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
+  function use<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
+    const working = wait(work);
+    works.add(working);
+    return working.finally(() => works.delete(working));
+  }
+
+  /** Like `use`, for callers that wait for messages. Closing the log ends their wait. */
+  async function wait<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
     try {
       return await hold(work);
     } finally {
@@ -70,7 +87,16 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
     return result;
   }
 
+  /** New users wait until the log is closed, and open it again. */
+  async function closeUntilUsed(): Promise<void> {
+    closing = closeNow().finally(() => {
+      closing = undefined;
+    });
+    await closing;
+  }
+
   async function closeNow(): Promise<void> {
+    await Promise.allSettled(works);
     const log = await opened;
     if (log === undefined) return;
     const { epoch, earliest, next }: LogBounds = await log.bounds();
@@ -107,22 +133,22 @@ export function createIdleClosingLog({ open, onAppended }: IdleClosingLogOptions
     bounds: () => use((log) => log.bounds()),
     chunkFrom: (position) => use((log) => log.chunkFrom(position)),
     // The caller reads again and gets the error.
-    waitFor: (position, signal) => use((log) => log.waitFor(position, signal)).catch(() => undefined),
+    waitFor: (position, signal) => wait((log) => log.waitFor(position, signal)).catch(() => undefined),
     countFrom: (position) => use((log) => log.countFrom(position)),
     // Trimming does not count as use, because it is done regularly.
-    trim: () =>
-      hold(async (log) => {
+    async trim() {
+      const fileBytesRead = await hold(async (log) => {
         await log.trim();
         const { earliest, next } = await log.bounds();
         oldest = earliest === next ? undefined : earliest;
-      }),
+        return log.fileBytesRead ?? 0;
+      });
+      if (fileBytesRead >= fileBytesReadMax && closing === undefined && !isClosed) await closeUntilUsed();
+    },
     async closeIfIdle(idleMs) {
       if (opened === undefined || closing !== undefined || isClosed) return;
       if (users > 0 || performance.now() - usedAtMs < idleMs) return;
-      closing = closeNow().finally(() => {
-        closing = undefined;
-      });
-      await closing;
+      await closeUntilUsed();
     },
     async close() {
       isClosed = true;

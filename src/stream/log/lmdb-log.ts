@@ -114,6 +114,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
   const ownership = (owners.getEntry(OWNER_KEY)?.version ?? 0) + 1;
   owners.putSync(OWNER_KEY, randomUUID(), ownership);
   let tail = readTail(chunks, head);
+  let fileBytesRead = 0;
 
   /**
    * Applies writes in one durable transaction.
@@ -136,6 +137,9 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
 
   return {
     epoch: head.epoch,
+    get fileBytesRead() {
+      return fileBytesRead;
+    },
     tail: () => tail,
     async append(chunk) {
       try {
@@ -152,6 +156,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
       const firstOffset = findSpan(chunks, offset)?.firstOffset;
       if (firstOffset === undefined) return undefined;
       const value = chunks.getBinary(keyOf(firstOffset));
+      fileBytesRead += value?.length ?? 0;
       return value && openChunk(firstOffset, value);
     },
     spanFrom: (offset) => findSpan(chunks, offset),
@@ -169,6 +174,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
           for (const span of spans) chunks.remove(keyOf(span.firstOffset));
           heads.put(HEAD_KEY, trimmed);
         });
+        for (const { bytes } of spans) fileBytesRead += bytes;
         head = trimmed;
         tail = { ...tail, trimmedThrough: last.lastOffset };
         if (spans.length < TRIM_CHUNKS_MAX) return;
@@ -231,7 +237,7 @@ function spansBefore(chunks: Database<Buffer, Buffer>, offset: Offset, countMax:
 function spanOf(chunks: Database<Buffer, Buffer>, key: Buffer) {
   const value = chunks.getBinaryFast(key);
   if (value === undefined) throw new TerminalError('BrokenLog', 'a chunk of the log has no value');
-  return openSpan(key.readBigUInt64BE(), value);
+  return { ...openSpan(key.readBigUInt64BE(), value), bytes: value.length };
 }
 
 function keyOf(offset: Offset): Buffer {

@@ -147,6 +147,9 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
       cache.dropBefore(goneThrough + 1n);
       await store.trimBefore(goneThrough + 1n);
     },
+    get fileBytesRead() {
+      return store.fileBytesRead ?? 0;
+    },
     close() {
       closing ??= (async () => {
         await queue.close();

@@ -51,6 +51,12 @@ export interface StreamLog {
   /** Frees the storage of messages older than the retention. Reads do not depend on it. */
   trim(): Promise<void>;
 
+  /**
+   * How many bytes of the log's file were read or trimmed since the log was opened. The system counts them as memory of this process until the log is closed.
+   * Undefined if the log is no file.
+   */
+  readonly fileBytesRead?: number;
+
   /** Stores the accepted messages and closes. Further calls change nothing. */
   close(): Promise<void>;
 }

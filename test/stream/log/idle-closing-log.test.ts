@@ -1,23 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { systemClock } from '../../../src/lib/time.ts';
+import { type Clock, systemClock } from '../../../src/lib/time.ts';
 import { createIdleClosingLog } from '../../../src/stream/log/idle-closing-log.ts';
 import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { createTestClock } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
 
+const RETENTION_MS = 3_600_000;
+
 /** A log on the disk that counts how often it was opened, and announces appends. */
-function setUp(beforeOpening: () => Promise<void> = async () => undefined) {
+function setUp(
+  beforeOpening: () => Promise<void> = async () => undefined,
+  { clock = systemClock, fileBytesReadMax }: { clock?: Clock; fileBytesReadMax?: number } = {},
+) {
   const path = tempDir();
   const counts = { openings: 0, appended: 0 };
   const log = createIdleClosingLog({
+    ...(fileBytesReadMax !== undefined && { fileBytesReadMax }),
     async open() {
       counts.openings++;
       await beforeOpening();
       return openLmdbLog({
-        clock: systemClock,
-        retentionMs: 3_600_000,
+        clock,
+        retentionMs: RETENTION_MS,
         cacheBytesMax: 1e6,
         logger: silentLogger,
         path,
@@ -28,7 +37,17 @@ function setUp(beforeOpening: () => Promise<void> = async () => undefined) {
     },
   });
   onTestFinished(() => log.close());
-  return { log, counts };
+  return { log, counts, path };
+}
+
+/** The part of the log's file that the system counts as memory of this process (kB). */
+function residentKilobytes(path: string): number {
+  const file = join(path, 'data.mdb');
+  const mappings = readFileSync('/proc/self/smaps', 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+  const resident = mappings
+    .filter((mapping) => mapping.split('\n', 1)[0]!.endsWith(file))
+    .map((mapping) => Number(/^Rss:\s+(\d+) kB/m.exec(mapping)![1]));
+  return resident.reduce((sum, one) => sum + one, 0);
 }
 
 const read = { from: 0n, limit: 100, bytesMax: 1e6, oneAtLeast: true };
@@ -129,4 +148,75 @@ test('a closed log refuses its callers, and is not opened again', async () => {
   await expect(log.append(telemetryBatch(1))).rejects.toThrow();
   await log.closeIfIdle(0);
   await until('it has not been opened again', () => counts.openings === 1);
+});
+
+test.runIf(process.platform === 'linux')(
+  'what a trim has read of the file is memory of the process only until the log is opened again',
+  async () => {
+    for (const fileBytesReadMax of [Number.POSITIVE_INFINITY, undefined]) {
+      const clock = createTestClock();
+      const { log, counts, path } = setUp(undefined, {
+        clock,
+        ...(fileBytesReadMax !== undefined && { fileBytesReadMax }),
+      });
+      for (let part = 0; part < 100; part++) await log.append(telemetryBatch(400));
+      await clock.advance(RETENTION_MS + 1);
+      const { lastOffset } = await log.append(telemetryBatch(3));
+      await log.trim();
+      expect(await log.read({ ...read, from: lastOffset })).toMatchObject({ kind: 'batch', count: 1 });
+      if (fileBytesReadMax === undefined) {
+        expect(counts.openings).toBe(2);
+        expect(residentKilobytes(path)).toBeLessThan(1_000);
+      } else {
+        expect(counts.openings).toBe(1);
+        expect(residentKilobytes(path)).toBeGreaterThan(5_000);
+      }
+      await log.close();
+    }
+  },
+);
+
+test('a log that is opened again after a trim loses no message, and wakes who waits', async () => {
+  const clock = createTestClock();
+  const { log, counts } = setUp(undefined, { clock, fileBytesReadMax: 1 });
+  const signal = new AbortController().signal;
+  const appended: Array<Promise<{ count: number }>> = [];
+  for (let round = 1; round <= 20; round++) {
+    const { lastOffset } = await log.append(telemetryBatch(3));
+    await clock.advance(RETENTION_MS + 1);
+    const { next } = await log.bounds();
+    const waited = log.waitFor(next, signal);
+    for (let part = 0; part < 3; part++) appended.push(log.append(telemetryBatch(2)));
+    const trimmed = log.trim();
+    for (let part = 0; part < 3; part++) appended.push(log.append(telemetryBatch(2)));
+    await Promise.all([trimmed, waited, ...appended]);
+    expect(await log.countFrom(0n)).toBe(12);
+    expect((await log.bounds()).earliest).toBeGreaterThan(lastOffset);
+    expect(counts.openings).toBeGreaterThan(round);
+  }
+  expect(log.messagesAppended).toBe(20 * 15);
+
+  // Nothing new comes, so only the closing of the log ends this wait.
+  await log.trim();
+  const { next } = await log.bounds();
+  await clock.advance(RETENTION_MS + 1);
+  const waited = log.waitFor(next, signal);
+  await log.trim();
+  await waited;
+});
+
+test('an append at any moment of such a closing is stored', async () => {
+  const { log, counts } = setUp(undefined, { fileBytesReadMax: 1 });
+  await log.append(telemetryBatch(1));
+  await log.closeIfIdle(0);
+  expect(await log.read(read)).toMatchObject({ count: 1 });
+  const appended: Array<Promise<unknown>> = [];
+  const trimmed = log.trim();
+  for (let moment = 0; moment < 50; moment++) {
+    appended.push(log.append(telemetryBatch(1)));
+    await undefined;
+  }
+  await Promise.all([trimmed, ...appended]);
+  expect(counts.openings).toBe(3);
+  expect(await log.countFrom(0n)).toBe(51);
 });
