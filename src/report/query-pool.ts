@@ -40,6 +40,8 @@ export async function openQueryPool(options: QueryPoolOptions): Promise<QueryPoo
     memory_limit: `${options.memoryMegabytes}MiB`,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
+    // See `settings` of database.ts. A process that only reports opens no warehouse.
+    allocator_background_threads: 'true',
   });
   const free: DuckDBConnection[] = [];
   for (let index = 0; index <= options.queriesMax; index++) free.push(await instance.connect());

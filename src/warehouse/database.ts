@@ -141,6 +141,8 @@ function settings(
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
     allow_persistent_secrets: 'false',
+    // A thread of the allocator gives freed memory back after a second. Without it this happens only while statements run.
+    allocator_background_threads: 'true',
     // A file of the lake is read once, when it is merged. The cache would keep all of them, up to the limit of memory.
     enable_external_file_cache: 'false',
   };

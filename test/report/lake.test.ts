@@ -231,6 +231,12 @@ const pool = async (options: { queriesMax?: number; waitingMax?: number; queryMs
   return opened;
 };
 
+test('a thread of the allocator gives the memory back that queries have freed', async () => {
+  const { run } = await pool({});
+  const setting = "SELECT current_setting('allocator_background_threads')";
+  expect(await run((connection) => rows(connection, setting))).toEqual([[true]]);
+});
+
 test('a query that takes too long is stopped, and its connection serves the next', async () => {
   const { run } = await pool({ queriesMax: 1, queryMsMax: 100 });
   await expect(run((connection) => connection.run(slowQuery))).rejects.toMatchObject({

@@ -18,6 +18,7 @@ import { loadMigrations } from '../../src/warehouse/load-sql.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import { batchOf, NOW_MS } from './batches.ts';
 import { landedOffsets, openTestShard, rowsOf } from './support.ts';
 
@@ -231,6 +232,21 @@ describe('statements', () => {
     );
     expect(row).toEqual({ zone: 'UTC', autoload: false, autoinstall: false });
   });
+});
+
+test.runIf(process.platform === 'linux')('memory that DuckDB has freed goes back to the system', async () => {
+  const shard = await openTestShard();
+  const beforeBytes = process.memoryUsage.rss();
+  const connection = await shard.connect();
+  await connection.run('CREATE TEMP TABLE large AS SELECT hash(range) AS value FROM range(8000000)');
+  const takenBytes = process.memoryUsage.rss() - beforeBytes;
+  await connection.run('DROP TABLE large');
+  // Nobody uses the warehouse, so no later statement gives it back.
+  await until(
+    'most of the memory has gone back',
+    () => process.memoryUsage.rss() < beforeBytes + takenBytes / 2,
+  );
+  connection.closeSync();
 });
 
 test.runIf(isSoak)('spilled files of a killed process are deleted', async () => {
