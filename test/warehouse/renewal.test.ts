@@ -56,6 +56,17 @@ test('a warehouse that was opened again has the same rows, limits and access, an
   expect(await expectExactlyOnce(shard)).toBe(300);
 });
 
+test('without a setting the file is opened again after 200 transactions', async () => {
+  const { counted, logger } = renewals();
+  const shard = await openTestShard({ logger });
+  for (let count = 1; count < 200; count++) await shard.transaction(async () => undefined);
+  await shard.renewIfDue();
+  expect(counted.renewed).toBe(0);
+  await shard.transaction(async () => undefined);
+  await shard.renewIfDue();
+  expect(counted).toEqual({ renewed: 1, failed: 0 });
+});
+
 /** The checkpoint before the renewal moves bytes from the write-ahead log into the file. */
 function ignoringSizes(found: object): object {
   return 'fileBytes' in found
