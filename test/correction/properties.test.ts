@@ -8,6 +8,7 @@ import { type CaseCorrection, correct, NOW_MS, stateOf } from './support.ts';
 
 const START_MS = Date.UTC(2026, 2, 27, 20);
 const SPAN_MS = 4 * DAY_MS;
+const BATCHES = rounds(2, 3);
 /** Limits are learnt of all but the net register, so that what is excluded teaches nothing. */
 const site: EnergySite = {
   timezone: 'Europe/Paris',
@@ -27,7 +28,7 @@ const anyReadings = fc
       powerW: fc.integer({ min: 0, max: 5_000 }),
       fault: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1, 1e6, -1),
       has: fc.integer({ min: 1, max: 7 }),
-      batch: fc.integer({ min: 0, max: 2 }),
+      batch: fc.integer({ min: 0, max: BATCHES - 1 }),
       again: fc.boolean(),
     }),
     { minLength: 40, maxLength: 90 },
@@ -81,7 +82,7 @@ test('the order of corrections and data does not matter, and an undone correctio
   await fc.assert(
     fc.asyncProperty(
       anyReadings,
-      fc.array(fc.oneof(anyExclusion, anySet, anyDay), { minLength: 1, maxLength: 4 }),
+      fc.array(fc.oneof(anyExclusion, anySet, anyDay), { minLength: 1, maxLength: rounds(2, 4) }),
       async (steps, corrections) => {
         // The first reading of each field names the source, without which nothing can be corrected.
         const first: CaseReading = {
@@ -104,7 +105,7 @@ test('the order of corrections and data does not matter, and an undone correctio
         const mixed = await openTestShard();
         await landReadings(mixed, [first]);
         await rollUpSite(mixed, site, NOW_MS);
-        for (let batch = 0; batch < 3; batch += 1) {
+        for (let batch = 0; batch < BATCHES; batch += 1) {
           const part = steps.filter((one) => one.batch === batch || (one.again && one.batch < batch));
           if (part.length > 0)
             await landReadings(
@@ -112,7 +113,7 @@ test('the order of corrections and data does not matter, and an undone correctio
               part.map(({ reading }) => reading),
             );
           await rollUpSite(mixed, site, NOW_MS);
-          const some = corrections.slice(batch * 2, batch === 2 ? undefined : batch * 2 + 2);
+          const some = corrections.slice(batch * 2, batch === BATCHES - 1 ? undefined : batch * 2 + 2);
           for (const correction of some) await tryCorrect(mixed, correction);
         }
         await rollUpSite(mixed, site, NOW_MS);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { correct, daysOf, NOW_MS, stateOf, toldIntervalsOf } from './support.ts';
 
@@ -54,7 +55,8 @@ test('a closed day is restated by a correction, and by its undo, each with its c
   ]);
 });
 
-test('a day that is not closed keeps its status', async () => {
+// The tests around it have closed days, and days that are closed later.
+test.runIf(isSoak)('a day that is not closed keeps its status', async () => {
   const shard = await openTestShard();
   const nowMs = Date.UTC(2024, 5, 2, 12);
   await read(shard, ['01T00:00', 0], ['02T00:00', 2_400], ['02T06:00', 3_000]);
@@ -91,23 +93,27 @@ test('late data change the shape of a set day but never its sum, and count after
   expect((await daysOf(shard)).wh).toMatchObject({ '2024-06-01': 2_400 });
 });
 
-test('readings that land later in an excluded time are excluded too, and count after an undo', async () => {
-  const shard = await openPlant();
-  await correct(shard, { kind: 'exclude', ...noon });
-  const days = (await daysOf(shard)).wh;
-  // The same again, another value of a higher message id, and one beside it.
-  await read(shard, ['01T12:00', 40_000]);
-  expect(await rollUpSite(shard, site, NOW_MS)).toMatchObject({ readings: 0, days: 0 });
-  await read(shard, ['01T12:00', 1_300, 7]);
-  expect(await rollUpSite(shard, site, NOW_MS)).toMatchObject({ readings: 0, days: 0 });
-  expect((await daysOf(shard)).wh).toEqual(days);
-  const { excluded } = await stateOf(shard);
-  expect(excluded).toEqual([{ at_ms: Date.UTC(2024, 5, 1, 12), value: 1_300 }]);
-  await correct(shard, { kind: 'undo', correctionId: 1 });
-  expect((await stateOf(shard)).excluded).toEqual([]);
-  expect((await daysOf(shard)).wh).toEqual(days);
-  expect((await toldIntervalsOf(shard))['2024-06-01T11:45:00Z']).toBe(27);
-});
+// properties.test.ts has data that come after their corrections.
+test.runIf(isSoak)(
+  'readings that land later in an excluded time are excluded too, and count after an undo',
+  async () => {
+    const shard = await openPlant();
+    await correct(shard, { kind: 'exclude', ...noon });
+    const days = (await daysOf(shard)).wh;
+    // The same again, another value of a higher message id, and one beside it.
+    await read(shard, ['01T12:00', 40_000]);
+    expect(await rollUpSite(shard, site, NOW_MS)).toMatchObject({ readings: 0, days: 0 });
+    await read(shard, ['01T12:00', 1_300, 7]);
+    expect(await rollUpSite(shard, site, NOW_MS)).toMatchObject({ readings: 0, days: 0 });
+    expect((await daysOf(shard)).wh).toEqual(days);
+    const { excluded } = await stateOf(shard);
+    expect(excluded).toEqual([{ at_ms: Date.UTC(2024, 5, 1, 12), value: 1_300 }]);
+    await correct(shard, { kind: 'undo', correctionId: 1 });
+    expect((await stateOf(shard)).excluded).toEqual([]);
+    expect((await daysOf(shard)).wh).toEqual(days);
+    expect((await toldIntervalsOf(shard))['2024-06-01T11:45:00Z']).toBe(27);
+  },
+);
 
 test('a day whose readings are all excluded is withdrawn, and returns after an undo', async () => {
   const shard = await openTestShard();
@@ -181,16 +187,20 @@ test('days that are closed later keep their corrections', async () => {
   expect(await daysOf(shard)).toEqual(days);
 });
 
-test('corrections disappear with the days of a removed stream, and return with the stream', async () => {
-  const shard = await openPlant();
-  await correct(shard, { kind: 'set_day', day: '2024-06-02', energyWh: 9_600 });
-  const before = await stateOf(shard);
-  const streams: EnergySite['streams'] = [{ table: 't', field: 'other', method: 'power_curve', unit: 'W' }];
-  await rollUpSite(shard, { ...site, streams }, NOW_MS);
-  expect(await stateOf(shard)).toMatchObject({ days: [], told: [] });
-  await rollUpSite(shard, site, NOW_MS);
-  expect(await stateOf(shard)).toEqual(before);
-});
+// rollup/versions.test.ts has a stream that is removed and restored.
+test.runIf(isSoak)(
+  'corrections disappear with the days of a removed stream, and return with the stream',
+  async () => {
+    const shard = await openPlant();
+    await correct(shard, { kind: 'set_day', day: '2024-06-02', energyWh: 9_600 });
+    const before = await stateOf(shard);
+    const streams: EnergySite['streams'] = [{ table: 't', field: 'other', method: 'power_curve', unit: 'W' }];
+    await rollUpSite(shard, { ...site, streams }, NOW_MS);
+    expect(await stateOf(shard)).toMatchObject({ days: [], told: [] });
+    await rollUpSite(shard, site, NOW_MS);
+    expect(await stateOf(shard)).toEqual(before);
+  },
+);
 
 test('a correction stays in force if the day is read from another method later', async () => {
   const shard = await openTestShard();

@@ -17,7 +17,7 @@ import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support
 import { findImports } from '../support/find-imports.ts';
 import { npmFile } from '../support/npm-file.ts';
 import { blocksOf, repositoryRoot } from '../support/readme.ts';
-import { sampled } from '../support/rounds.ts';
+import { isSoak, sampled } from '../support/rounds.ts';
 
 const modules = join(repositoryRoot, 'node_modules');
 const typescript = join(modules, 'typescript', 'bin', 'tsc');
@@ -57,7 +57,8 @@ beforeAll(() => {
   writeFileSync(join(project, 'example.ts'), blocksOf('docs/client.md', 'ts')[0]!);
 });
 
-test('the example of the page runs with the packed client against a service', async () => {
+// report-client/report-client.test.ts runs the client against a service.
+test.runIf(isSoak)('the example of the page runs with the packed client against a service', async () => {
   const at = await openService({ workgroups: [homeWorkgroup] });
   await at.send([...readings(GARAGE, ['2026-05-01T22:00:00Z', 1_000], ['2026-05-02T22:00:00Z', 2_500])]);
   await at.untilAnswer<Record<string, object>>(
@@ -79,7 +80,8 @@ test('the example of the page runs with the packed client against a service', as
   ]);
 });
 
-test.each(sampled(['nodenext', 'bundler'], 2))(
+// report-client/client-answers.test.ts compares the types with the schemas of the service.
+test.runIf(isSoak).each(sampled(['nodenext', 'bundler'], 2))(
   'the types of the package are right for %s, with strict and without skipLibCheck',
   (resolution) => {
     const folder = join(project, resolution);

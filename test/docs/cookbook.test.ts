@@ -15,12 +15,13 @@ import type { Shard } from '../../src/warehouse/shard.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { openTestShard, WORKGROUP } from '../publish/support.ts';
 import { askRecipe, recipes } from '../support/recipes.ts';
+import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 
 const timezone = 'Europe/Paris';
 const startMs = dayStart('2026-10-24', timezone);
-const DAYS = 8;
+const DAYS = rounds(5, 8);
 
 /** A lake of a simulated site with uploads, faults, outages and a day that was restated. @returns where it lies */
 async function publishSite(): Promise<string> {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { blocksOf, pages } from '../support/readme.ts';
+import { rounds } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -27,9 +28,10 @@ test('the worked example prints what the page shows, in this order', async () =>
   // A second thread costs a fifth more of the processor with few rows.
   writeFileSync(join(cwd, 'wattline.yaml'), `${blocksOf(page, 'yaml')[0]!}pipeline: { threads: 1 }\n`);
   writeFileSync(join(cwd, 'garage.csv'), blocksOf(page, 'csv')[0]!);
-  const session = sessionOf();
-  expect(session.length).toBeGreaterThan(8);
-  for (const { command, shown } of session) {
+  const all = sessionOf();
+  expect(all.length).toBeGreaterThan(8);
+  // To the first correction, in the soak all.
+  for (const { command, shown } of all.slice(0, rounds(4, all.length))) {
     const { code, stdout, stderr } = await runCommand(wordsOf(command), { cwd });
     expect([command, code, stderr]).toEqual([command, 0, expect.anything()]);
     let from = 0;

@@ -13,6 +13,7 @@ import {
   readmeBlocks,
   repositoryRoot,
 } from '../support/readme.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -69,7 +70,8 @@ describe('the README and the pages of docs/', () => {
     expect(shown.trimEnd().endsWith(summary.trim())).toBe(true);
   });
 
-  test('shows a replay case that replays', async () => {
+  // energy.test.ts replays its case, and cli/replay-cases.test.ts reads cases.
+  test.runIf(isSoak)('shows a replay case that replays', async () => {
     const cwd = tempDir();
     writeFileSync(join(cwd, 'my-cases.json'), blocksOf('docs/import-and-backfill.md', 'json')[0]!);
     const { code, stdout } = await runCommand(['replay', 'my-cases.json', '--json'], { cwd });

@@ -4,6 +4,7 @@ import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { type ExplainedDevice, explainedSchema } from '../../src/explain/explained-schema.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/support.ts';
 
 const DAY = '2026-06-01';
@@ -56,43 +57,47 @@ function reasons({ sources }: ExplainedDevice) {
 const production = { source: 'solar', role: 'production' };
 const consumption = { source: 'load', role: 'consumption' };
 
-test('the first of several roles is the energy of the device, and the others have a reason why they do not count', async () => {
-  const roles = [
-    production,
-    consumption,
-    { device: 'house', source: 'string', role: 'production', within: 'house.solar' },
-    { source: 'late', role: 'production', from: '2026-07-01' },
-  ];
-  const { explained, told, page } = await tell(
-    days({ solar: 24_000, load: 10_000, string: 9_000, odd: 7, late: 5 }),
-    {
-      devices: [{}],
-      roles,
-    },
-  );
-  expect([explained.energyWh, explained.countingSources, explained.text]).toEqual([
-    24_000,
-    ['solar'],
-    '24,000 Wh',
-  ]);
-  expect(told).toMatchObject({ rule: 'several_roles', role: 'production', energyWh: 24_000 });
-  expect(told.text).toBe(
-    'the device has several roles and is read from production, the first of them; consumption is not added',
-  );
-  expect(reasons(told)).toEqual({
-    solar: [true, 24_000, 'has the role production'],
-    load: [false, 10_000, 'its role is consumption, not production'],
-    string: [false, 9_000, 'solar measures it too'],
-    odd: [false, 7, 'no role is declared for it on this day'],
-    late: [false, 5, 'no role is declared for it on this day'],
-  });
-  expect(told.flags).toEqual([
-    { flag: 'mixed', reason: 'its sources have the roles production and consumption' },
-    { flag: 'undeclared', reason: 'no role is declared for late and odd on this day' },
-  ]);
-  expect(page).toContain('undeclared: no role is declared for late and odd on this day');
-  expect(page).toMatch(/\n {2}\* +solar +production +24,000 +has the role production\n/);
-});
+// report/device-roles.test.ts has several roles of a device.
+test.runIf(isSoak)(
+  'the first of several roles is the energy of the device, and the others have a reason why they do not count',
+  async () => {
+    const roles = [
+      production,
+      consumption,
+      { device: 'house', source: 'string', role: 'production', within: 'house.solar' },
+      { source: 'late', role: 'production', from: '2026-07-01' },
+    ];
+    const { explained, told, page } = await tell(
+      days({ solar: 24_000, load: 10_000, string: 9_000, odd: 7, late: 5 }),
+      {
+        devices: [{}],
+        roles,
+      },
+    );
+    expect([explained.energyWh, explained.countingSources, explained.text]).toEqual([
+      24_000,
+      ['solar'],
+      '24,000 Wh',
+    ]);
+    expect(told).toMatchObject({ rule: 'several_roles', role: 'production', energyWh: 24_000 });
+    expect(told.text).toBe(
+      'the device has several roles and is read from production, the first of them; consumption is not added',
+    );
+    expect(reasons(told)).toEqual({
+      solar: [true, 24_000, 'has the role production'],
+      load: [false, 10_000, 'its role is consumption, not production'],
+      string: [false, 9_000, 'solar measures it too'],
+      odd: [false, 7, 'no role is declared for it on this day'],
+      late: [false, 5, 'no role is declared for it on this day'],
+    });
+    expect(told.flags).toEqual([
+      { flag: 'mixed', reason: 'its sources have the roles production and consumption' },
+      { flag: 'undeclared', reason: 'no role is declared for late and odd on this day' },
+    ]);
+    expect(page).toContain('undeclared: no role is declared for late and odd on this day');
+    expect(page).toMatch(/\n {2}\* +solar +production +24,000 +has the role production\n/);
+  },
+);
 
 test('the energy of a device follows from its energyRole, and is incomplete if one of its sources has no readings', async () => {
   const { explained, told, page } = await tell(days({ solar: 24_000, load: 10_000 }), {
@@ -108,37 +113,49 @@ test('the energy of a device follows from its energyRole, and is incomplete if o
   );
 });
 
-test('a total source counts alone, undeclared sources are left out, and sources of one role are added up', async () => {
-  const total = await tell(days({ all: 60, solar: 1_000 }), {
-    devices: [{ totalSource: 'all' }],
-    roles: [production],
-  });
-  expect(total.told).toMatchObject({ rule: 'total_source', role: null, energyWh: 60, flags: [] });
-  expect(reasons(total.told)).toEqual({
-    all: [true, 60, 'the total source'],
-    solar: [false, 1_000, 'the total source all stands for the device'],
-  });
+// report/device-roles.test.ts has total sources, and the next test a role.
+test.runIf(isSoak)(
+  'a total source counts alone, undeclared sources are left out, and sources of one role are added up',
+  async () => {
+    const total = await tell(days({ all: 60, solar: 1_000 }), {
+      devices: [{ totalSource: 'all' }],
+      roles: [production],
+    });
+    expect(total.told).toMatchObject({ rule: 'total_source', role: null, energyWh: 60, flags: [] });
+    expect(reasons(total.told)).toEqual({
+      all: [true, 60, 'the total source'],
+      solar: [false, 1_000, 'the total source all stands for the device'],
+    });
 
-  const roof = { source: 'roof', role: 'production' };
-  const listed = await tell(days({ solar: 300, roof: 200, old: 50 }), {
-    devices: [{ sources: ['solar', 'roof'] }],
-    roles: [production, roof, { source: 'old', role: 'production' }],
-  });
-  expect(listed.told).toMatchObject({ rule: 'one_role', role: 'production', energyWh: 500, flags: [] });
-  expect(reasons(listed.told).old).toEqual([false, 50, 'the setting sources of the device does not name it']);
-  expect(listed.page).toContain('200 (roof) + 300 (solar) = 500 Wh');
-});
+    const roof = { source: 'roof', role: 'production' };
+    const listed = await tell(days({ solar: 300, roof: 200, old: 50 }), {
+      devices: [{ sources: ['solar', 'roof'] }],
+      roles: [production, roof, { source: 'old', role: 'production' }],
+    });
+    expect(listed.told).toMatchObject({ rule: 'one_role', role: 'production', energyWh: 500, flags: [] });
+    expect(reasons(listed.told).old).toEqual([
+      false,
+      50,
+      'the setting sources of the device does not name it',
+    ]);
+    expect(listed.page).toContain('200 (roof) + 300 (solar) = 500 Wh');
+  },
+);
 
-test('without roles all sources are added, and the day is flagged if there are several', async () => {
-  const several = await tell(days({ a: 10, b: 5 }), {});
-  expect(several.told).toMatchObject({ rule: 'no_role', role: null, energyWh: 15 });
-  expect(several.told.flags).toEqual([
-    { flag: 'undeclared', reason: 'no role is declared for a and b on this day' },
-  ]);
-  const one = await tell(days({ a: 10 }), {});
-  expect(one.told).toMatchObject({ rule: 'no_role', energyWh: 10, flags: [] });
-  expect(one.page).not.toContain('\nDevice\n');
-});
+// The test above adds sources up, and rollup/golden.test.ts has device days of several sources.
+test.runIf(isSoak)(
+  'without roles all sources are added, and the day is flagged if there are several',
+  async () => {
+    const several = await tell(days({ a: 10, b: 5 }), {});
+    expect(several.told).toMatchObject({ rule: 'no_role', role: null, energyWh: 15 });
+    expect(several.told.flags).toEqual([
+      { flag: 'undeclared', reason: 'no role is declared for a and b on this day' },
+    ]);
+    const one = await tell(days({ a: 10 }), {});
+    expect(one.told).toMatchObject({ rule: 'no_role', energyWh: 10, flags: [] });
+    expect(one.page).not.toContain('\nDevice\n');
+  },
+);
 
 test('of a net register the device counts the rises, or the falls', async () => {
   const values = [0, 500, 400, 900, 300];

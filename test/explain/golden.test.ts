@@ -22,7 +22,7 @@ const sites = [...Map.groupBy(goldenCases(), ({ timezone }) => timezone)].flatMa
 );
 const methods = new Set<string>();
 
-describe.each(sampled(sites, 3))('the golden cases of %s from %s on', (timezone, _first, cases) => {
+describe.each(sampled(sites, 10))('the golden cases of %s from %s on', (timezone, _first, cases) => {
   test('can be computed again by hand from the explanation of their days', async () => {
     const shard = await openTestShard();
     await landReadings(shard, cases.flatMap(ownReadings));

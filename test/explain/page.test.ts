@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openTestShard } from '../warehouse/support.ts';
 import { DAY, explain, linesOf, series, streams } from './explained-page.ts';
 
@@ -27,7 +28,8 @@ test('a day on which nothing happened is short', async () => {
   for (const line of page.split('\n')) expect(line).toBe(line.trimEnd());
 });
 
-test('a day far from all readings is answered at once', async () => {
+// report/explain.test.ts has a day without data.
+test.runIf(isSoak)('a day far from all readings is answered at once', async () => {
   const shard = await openTestShard();
   await landReadings(
     shard,
@@ -46,31 +48,35 @@ test('a day far from all readings is answered at once', async () => {
   }
 });
 
-test('sources that do not count for the device are listed last, with the command that shows them', async () => {
-  const shard = await openTestShard();
-  const values = (factor: number): Array<[number, number]> => [
-    [0, 0],
-    [24, factor * 1_000],
-  ];
-  await landReadings(shard, [
-    ...series('cellar', 'total', values(1)),
-    ...series('the roof', 'total', values(2)),
-    ...series('total', 'total', values(4)),
-  ]);
-  const devices = [{ id: DEVICE, name: 'house', totalSource: 'total' }];
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
-  const { told, page } = await explain(shard, {}, devices);
-  expect(page).toMatch(
-    /^house \(00000000-0000-4000-8000-000000000001\), 2026-07-01, Etc\/UTC, 24 h\n4,000 Wh\n/,
-  );
-  expect(page.match(/^Source .*?: \S+ Wh/gm)).toEqual([
-    'Source total: 4,000 Wh',
-    'Source cellar: 1,000 Wh',
-    'Source the roof: 2,000 Wh',
-  ]);
-  expect(page.match(/--source .*/g)).toEqual([
-    '--source cellar explains it',
-    "--source 'the roof' explains it",
-  ]);
-  expect(told.sources).toHaveLength(3);
-});
+// device.test.ts has the sources that do not count, with their reasons.
+test.runIf(isSoak)(
+  'sources that do not count for the device are listed last, with the command that shows them',
+  async () => {
+    const shard = await openTestShard();
+    const values = (factor: number): Array<[number, number]> => [
+      [0, 0],
+      [24, factor * 1_000],
+    ];
+    await landReadings(shard, [
+      ...series('cellar', 'total', values(1)),
+      ...series('the roof', 'total', values(2)),
+      ...series('total', 'total', values(4)),
+    ]);
+    const devices = [{ id: DEVICE, name: 'house', totalSource: 'total' }];
+    await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
+    const { told, page } = await explain(shard, {}, devices);
+    expect(page).toMatch(
+      /^house \(00000000-0000-4000-8000-000000000001\), 2026-07-01, Etc\/UTC, 24 h\n4,000 Wh\n/,
+    );
+    expect(page.match(/^Source .*?: \S+ Wh/gm)).toEqual([
+      'Source total: 4,000 Wh',
+      'Source cellar: 1,000 Wh',
+      'Source the roof: 2,000 Wh',
+    ]);
+    expect(page.match(/--source .*/g)).toEqual([
+      '--source cellar explains it',
+      "--source 'the roof' explains it",
+    ]);
+    expect(told.sources).toHaveLength(3);
+  },
+);

@@ -11,11 +11,13 @@ import { rollUp } from '../../src/rollup/roll-up.ts';
 import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support.ts';
 import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openReport, workgroupConfig } from './support.ts';
 
-test('a report with the offset of a message has its energy', async () => {
+// The next test has the same without a service.
+test.runIf(isSoak)('a report with the offset of a message has its energy', async () => {
   const at = await openService({ workgroups: [homeWorkgroup] });
   const send = async (wh: number, time: string) => {
     const response = await fetch(`${at.service.url}/api/v1/tables/home/solar/messages`, {

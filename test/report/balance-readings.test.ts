@@ -4,6 +4,7 @@ import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { isSoak } from '../support/rounds.ts';
 import type { Balances } from './balance-support.ts';
 import { openReport } from './support.ts';
 
@@ -143,86 +144,95 @@ test('values of whole days have no shape, so netted energy is unknown but has bo
   });
 });
 
-test('a register has no shape during hours without readings, unless little energy flowed', async () => {
-  const load = steady(meter, 'load', () => 100);
-  const silent = (wh: number) =>
-    read(roof, 'pv', 'total', { '2026-06-01T23:45:00Z': 0, '00:00': 0, '05:00': wh, ...even(wh) });
-  const even = (wh: number) =>
-    Object.fromEntries(
-      Array.from({ length: 77 }, (_, index) => [
-        new Date(Date.UTC(2026, 5, 2, 5, 15 * index)).toISOString(),
-        wh,
-      ]),
-    );
-  const at = await openReadings([register], [...load, ...silent(2_000)]);
-  expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
-    productionWh: 2_000,
-    gridNetWh: 7_600,
-    gridImportWh: null,
-    flags: ['estimated', 'netted', 'shape_unknown'],
-  });
-  const little = await openReadings([register], [...load, ...silent(15)]);
-  expect((await little.ask('2026-06-02'))['2026-06-02']).toMatchObject({
-    gridImportWh: 9_585,
-    flags: ['estimated', 'netted'],
-  });
-});
-
-test('readings up to an hour apart have a shape, and readings of a register up to two hours apart', async () => {
-  const hourly: EnergyStreamInput = { ...byDay, field: 'hour', interval: '1h' };
-  const longer: EnergyStreamInput = { ...byDay, field: 'longer', interval: '61m' };
-  const power: EnergyStreamInput = {
-    table: 't',
-    field: 'power',
-    method: 'power_curve',
-    maxPower: '1 MW',
-    maxGap: '2h',
-  };
-  const every = (device: string, field: string, minutes: number, value: number): CaseReading[] =>
-    Array.from({ length: Math.ceil(1_440 / minutes) + 1 }, (_, index) => ({
-      event_time: new Date(Date.UTC(2026, 5, 2) + index * minutes * 60_000).toISOString(),
-      device,
-      source: 'pv',
-      data: { [field]: value },
-    }));
-  /** Silent from 10:00 on, until it goes on each quarter of an hour. */
-  const silent = (device: string, goesOn: string): CaseReading[] =>
-    steady(device, 'pv', () => 100).filter(({ event_time }) => {
-      const time = event_time.slice(11, 16);
-      return event_time.startsWith('2026-06-03') || time <= '10:00' || time >= goesOn;
+// balance/golden.test.ts has the cases of shapes.
+test.runIf(isSoak)(
+  'a register has no shape during hours without readings, unless little energy flowed',
+  async () => {
+    const load = steady(meter, 'load', () => 100);
+    const silent = (wh: number) =>
+      read(roof, 'pv', 'total', { '2026-06-01T23:45:00Z': 0, '00:00': 0, '05:00': wh, ...even(wh) });
+    const even = (wh: number) =>
+      Object.fromEntries(
+        Array.from({ length: 77 }, (_, index) => [
+          new Date(Date.UTC(2026, 5, 2, 5, 15 * index)).toISOString(),
+          wh,
+        ]),
+      );
+    const at = await openReadings([register], [...load, ...silent(2_000)]);
+    expect((await at.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+      productionWh: 2_000,
+      gridNetWh: 7_600,
+      gridImportWh: null,
+      flags: ['estimated', 'netted', 'shape_unknown'],
     });
-  const pv: Record<string, CaseReading[]> = {
-    'values of an hour': every(deviceId(1), 'hour', 60, 400),
-    'values of 61 minutes': every(deviceId(2), 'longer', 61, 400),
-    'power each hour': every(deviceId(3), 'power', 60, 400),
-    'power each 61 minutes': every(deviceId(4), 'power', 61, 400),
-    'a register after two hours': silent(deviceId(5), '12:00'),
-    'a register after more than two hours': silent(deviceId(6), '12:15'),
-  };
-  const readings = Object.values(pv).flatMap((some, index) => [
-    ...some,
-    ...steady(deviceId(index + 1), 'load', () => 50),
-  ]);
-  const at = await openReadings([register, hourly, longer, power], readings);
-  const shapes = Object.fromEntries(
-    await Promise.all(
-      Object.keys(pv).map(async (name, index) => {
-        const { '2026-06-02': told } = await at.ask('2026-06-02', `&device=${deviceId(index + 1)}`);
-        return [name, !(told!.flags as string[]).includes('shape_unknown')];
-      }),
-    ),
-  );
-  expect(shapes).toEqual({
-    'values of an hour': true,
-    'values of 61 minutes': false,
-    'power each hour': true,
-    'power each 61 minutes': false,
-    'a register after two hours': true,
-    'a register after more than two hours': false,
-  });
-});
+    const little = await openReadings([register], [...load, ...silent(15)]);
+    expect((await little.ask('2026-06-02'))['2026-06-02']).toMatchObject({
+      gridImportWh: 9_585,
+      flags: ['estimated', 'netted'],
+    });
+  },
+);
 
-test('registers that count in large steps are off by their steps, and no more', async () => {
+// balance/golden.test.ts has the cases of shapes.
+test.runIf(isSoak)(
+  'readings up to an hour apart have a shape, and readings of a register up to two hours apart',
+  async () => {
+    const hourly: EnergyStreamInput = { ...byDay, field: 'hour', interval: '1h' };
+    const longer: EnergyStreamInput = { ...byDay, field: 'longer', interval: '61m' };
+    const power: EnergyStreamInput = {
+      table: 't',
+      field: 'power',
+      method: 'power_curve',
+      maxPower: '1 MW',
+      maxGap: '2h',
+    };
+    const every = (device: string, field: string, minutes: number, value: number): CaseReading[] =>
+      Array.from({ length: Math.ceil(1_440 / minutes) + 1 }, (_, index) => ({
+        event_time: new Date(Date.UTC(2026, 5, 2) + index * minutes * 60_000).toISOString(),
+        device,
+        source: 'pv',
+        data: { [field]: value },
+      }));
+    /** Silent from 10:00 on, until it goes on each quarter of an hour. */
+    const silent = (device: string, goesOn: string): CaseReading[] =>
+      steady(device, 'pv', () => 100).filter(({ event_time }) => {
+        const time = event_time.slice(11, 16);
+        return event_time.startsWith('2026-06-03') || time <= '10:00' || time >= goesOn;
+      });
+    const pv: Record<string, CaseReading[]> = {
+      'values of an hour': every(deviceId(1), 'hour', 60, 400),
+      'values of 61 minutes': every(deviceId(2), 'longer', 61, 400),
+      'power each hour': every(deviceId(3), 'power', 60, 400),
+      'power each 61 minutes': every(deviceId(4), 'power', 61, 400),
+      'a register after two hours': silent(deviceId(5), '12:00'),
+      'a register after more than two hours': silent(deviceId(6), '12:15'),
+    };
+    const readings = Object.values(pv).flatMap((some, index) => [
+      ...some,
+      ...steady(deviceId(index + 1), 'load', () => 50),
+    ]);
+    const at = await openReadings([register, hourly, longer, power], readings);
+    const shapes = Object.fromEntries(
+      await Promise.all(
+        Object.keys(pv).map(async (name, index) => {
+          const { '2026-06-02': told } = await at.ask('2026-06-02', `&device=${deviceId(index + 1)}`);
+          return [name, !(told!.flags as string[]).includes('shape_unknown')];
+        }),
+      ),
+    );
+    expect(shapes).toEqual({
+      'values of an hour': true,
+      'values of 61 minutes': false,
+      'power each hour': true,
+      'power each 61 minutes': false,
+      'a register after two hours': true,
+      'a register after more than two hours': false,
+    });
+  },
+);
+
+// balance/golden.test.ts has such registers.
+test.runIf(isSoak)('registers that count in large steps are off by their steps, and no more', async () => {
   const coarse = (device: string, source: string, wh: number) =>
     steady(device, source, (index) => (index % 10 === 0 ? wh : 0));
   const readings = [

@@ -4,6 +4,7 @@ import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openReport } from './support.ts';
 
 const DAY = '2026-06-01';
@@ -63,25 +64,29 @@ test('two registers of one message are two sources, each with its role, in days,
   expect(await at.analyse('SELECT DISTINCT source FROM messages')).toEqual([['main']]);
 });
 
-test('explain shows the booked source of a field and its rejections, although messages name another source', async () => {
-  const at = await openMeter();
-  const connection = await at.shard.connect();
-  const explained = await explainDay(
-    connection,
-    { device: DEVICE, day: DAY, source: 'export' },
-    { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
-  ).finally(() => connection.closeSync());
-  const [source] = explained.sources;
-  expect([explained.energyWh, source!.source, source!.result?.field]).toEqual([2_400, 'export', 'out_wh']);
-  expect(source!.streams.map(({ as, chosen, reason }) => [as, chosen, reason])).toEqual([
-    ['import', false, 'its energy is booked as source import'],
-    ['export', true, 'the first in the order, covers 100 % of the day'],
-    ['import', false, 'its energy is booked as source import'],
-  ]);
-  expect(source!.readings.filter(({ fate }) => fate === 'rejected')).toMatchObject([
-    { time: `${DAY}T05:00:00.000Z`, reason: 'not_a_number', text: 'broken' },
-  ]);
-  const page = describeExplained(explained, { all: false });
-  expect(page).toContain('grid.out_wh, as export');
-  expect(page).toContain('without readings of this source: grid.in_wh, as import; grid.w, as import');
-});
+// The test above has booked sources in reports, and problems/find-problems.test.ts what is wrong with them.
+test.runIf(isSoak)(
+  'explain shows the booked source of a field and its rejections, although messages name another source',
+  async () => {
+    const at = await openMeter();
+    const connection = await at.shard.connect();
+    const explained = await explainDay(
+      connection,
+      { device: DEVICE, day: DAY, source: 'export' },
+      { workgroup: at.workgroup, nowMs: Date.UTC(2030, 0, 1) },
+    ).finally(() => connection.closeSync());
+    const [source] = explained.sources;
+    expect([explained.energyWh, source!.source, source!.result?.field]).toEqual([2_400, 'export', 'out_wh']);
+    expect(source!.streams.map(({ as, chosen, reason }) => [as, chosen, reason])).toEqual([
+      ['import', false, 'its energy is booked as source import'],
+      ['export', true, 'the first in the order, covers 100 % of the day'],
+      ['import', false, 'its energy is booked as source import'],
+    ]);
+    expect(source!.readings.filter(({ fate }) => fate === 'rejected')).toMatchObject([
+      { time: `${DAY}T05:00:00.000Z`, reason: 'not_a_number', text: 'broken' },
+    ]);
+    const page = describeExplained(explained, { all: false });
+    expect(page).toContain('grid.out_wh, as export');
+    expect(page).toContain('without readings of this source: grid.in_wh, as import; grid.w, as import');
+  },
+);

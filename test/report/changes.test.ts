@@ -7,6 +7,7 @@ import { dayChangesSchema } from '../../src/report/day-changes.ts';
 import { WORKGROUP } from '../publish/support.ts';
 import { type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { shared } from '../support/shared.ts';
@@ -189,33 +190,39 @@ test.each([
   expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'InvalidRequest' }]);
 });
 
-test('the command lists the same as a table, by the names of devices, and sums it up', async () => {
-  const { dataDir: cwd } = changed();
-  const configuration = {
-    dataDir: cwd,
-    workgroups: [{ id: WORKGROUP, devices: [{ id: deviceId(1), name: 'garage' }] }],
-  };
-  writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify(configuration));
-  const table = await runCli(['changes', '--since', '2026-11-03'], { cwd });
-  expect(table.stdout).toContain('garage');
-  expect(table.stdout).toContain('3 days: 4900 Wh before, 5100 Wh after, +200 Wh');
-  expect(table.stdout.split('\n')[1]).toMatch(
-    /2026-11-01 +garage +roof +2400 +2500 +\+100 +restated +1 -> 2 .*late readings/,
-  );
-  const one = await runCommand(['changes', '--since', '2026-11-03', '--device', 'garage', '--json'], { cwd });
-  expect(JSON.parse(one.stdout)).toMatchObject({
-    workgroupId: WORKGROUP,
-    totals: { days: 2 },
-    changes: [first, second],
-  });
-  const wrong = await runCommand(['changes', '--since', 'someday'], { cwd });
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"someday" is neither a day') });
-  const turned = await runCommand(['changes', '--since', '2026-11-03', '--until', '2026-11-01'], { cwd });
-  expect(turned).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('--until: must be after --since'),
-  });
-});
+// The tests above have the same over HTTP.
+test.runIf(isSoak)(
+  'the command lists the same as a table, by the names of devices, and sums it up',
+  async () => {
+    const { dataDir: cwd } = changed();
+    const configuration = {
+      dataDir: cwd,
+      workgroups: [{ id: WORKGROUP, devices: [{ id: deviceId(1), name: 'garage' }] }],
+    };
+    writeFileSync(join(cwd, 'wattline.yaml'), JSON.stringify(configuration));
+    const table = await runCli(['changes', '--since', '2026-11-03'], { cwd });
+    expect(table.stdout).toContain('garage');
+    expect(table.stdout).toContain('3 days: 4900 Wh before, 5100 Wh after, +200 Wh');
+    expect(table.stdout.split('\n')[1]).toMatch(
+      /2026-11-01 +garage +roof +2400 +2500 +\+100 +restated +1 -> 2 .*late readings/,
+    );
+    const one = await runCommand(['changes', '--since', '2026-11-03', '--device', 'garage', '--json'], {
+      cwd,
+    });
+    expect(JSON.parse(one.stdout)).toMatchObject({
+      workgroupId: WORKGROUP,
+      totals: { days: 2 },
+      changes: [first, second],
+    });
+    const wrong = await runCommand(['changes', '--since', 'someday'], { cwd });
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"someday" is neither a day') });
+    const turned = await runCommand(['changes', '--since', '2026-11-03', '--until', '2026-11-01'], { cwd });
+    expect(turned).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--until: must be after --since'),
+    });
+  },
+);
 
 // This test comes last, because it changes a day.
 test('a token sees the changes of its devices, and the tag of an answer changes with it', async () => {

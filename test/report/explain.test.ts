@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
@@ -8,6 +8,7 @@ import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
+import { atEnd, shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 import { openReport, type ReportFixture, workgroupConfig } from './support.ts';
 
@@ -53,15 +54,17 @@ async function answering(
 ) {
   const run = ((_id: string, _operation: string, args: never) => explain(args)) as Pipeline['run'];
   const control = createControlServer({ dataDir, pipeline: { run }, logger: silentLogger });
-  onTestFinished(() => control.end());
+  atEnd(() => control.end());
   await control.open('acme');
 }
 
 const bodyOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
 
 describe('a day is explained over HTTP', () => {
+  const owner = shared(openWithOwner);
+
   test('with everything that it follows from, in the form that is described', async () => {
-    const at = await openWithOwner();
+    const at = owner();
     const response = await at.get(path(asked));
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
@@ -80,7 +83,7 @@ describe('a day is explained over HTTP', () => {
   });
 
   test('to a token of device groups only for their devices; another device is like one that does not exist', async () => {
-    const at = await openWithOwner();
+    const at = owner();
     const token = await at.issue({ permissions: ['search:read'], deviceGroups: ['tenants'] });
     expect((await at.get(path(asked), { token })).status).toBe(200);
     const answers = [];
@@ -103,7 +106,7 @@ describe('a day is explained over HTTP', () => {
   });
 
   test('only to who may read the energy of the workgroup', async () => {
-    const at = await openWithOwner();
+    const at = owner();
     expect((await at.get(path(asked), { token: undefined })).status).toBe(401);
     expect((await at.get(path(asked), { token: 'x' })).status).toBe(401);
     const writer = await at.issue({ permissions: ['data:write'] });
@@ -133,7 +136,7 @@ describe('a day is explained over HTTP', () => {
   });
 
   test('not for a day without data, and the error names the nearest days with data', async () => {
-    const at = await openWithOwner();
+    const at = owner();
     const ask = async (query: string) => {
       const response = await at.get(path(query));
       return [response.status, await bodyOf(response)];

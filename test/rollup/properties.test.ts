@@ -49,11 +49,15 @@ test('any order of arrival, repetition, split into batches and number of threads
     const whole = await rolledUp(site, [messages], [], 1);
     const split = await rolledUp(site, parts);
     const problems = [await differences(streams, whole, split)];
-    // Registers are computed by pairs of readings where they only grow, and judged only until they are as before. Statements without work are left out.
-    const every = await rolledUp({ ...site, indexAll: true, runAll: true }, parts);
-    problems.push(await differences(streams, every, split, { ...JUDGED, mark: MARKS }));
     problems.push(await changesOfAgain(streams, whole));
-    await closeAll(whole, split, every);
+    await closeAll(whole);
+    if (isSoak) {
+      // Registers are computed by pairs of readings where they only grow, and judged only until they are as before. Statements without work are left out.
+      const every = await rolledUp({ ...site, indexAll: true, runAll: true }, parts);
+      problems.push(await differences(streams, every, split, { ...JUDGED, mark: MARKS }));
+      await closeAll(every);
+    }
+    await closeAll(split);
     return joined(problems);
   };
   const stream = fc.oneof(
@@ -61,7 +65,7 @@ test('any order of arrival, repetition, split into batches and number of threads
     { weight: 3, arbitrary: nightlyStream(START_MS) },
     { weight: 2, arbitrary: standingStream(START_MS) },
   );
-  await expectAll(site, stream, check, rounds(64, 1_000));
+  await expectAll(site, stream, check, rounds(24, 1_000));
 });
 
 /** What rolling up again, and computing everything again by the same rules, changes of rows and versions. */
@@ -85,8 +89,8 @@ test('readings that arrive hours or days late give the same rows as readings in 
   timeout: 600_000,
 }, async () => {
   const rolledUpAtMs = (days: readonly number[]) => days.map((day) => START_MS + day * DAY_MS + HOUR_MS);
-  const daily = rolledUpAtMs([...Array.from({ length: rounds(4, 13) }, (_, day) => day + 1), 30]);
-  const seldom = rolledUpAtMs([...sampled([1, 3, 4], 2), 30]);
+  const daily = rolledUpAtMs([...Array.from({ length: rounds(3, 13) }, (_, day) => day + 1), 30]);
+  const seldom = rolledUpAtMs([...(isSoak ? [1, 3, 4] : [3]), 30]);
   const came = (
     messages: ReturnType<typeof messagesOf>,
     nowsMs: readonly UtcMs[],
@@ -111,7 +115,7 @@ test('readings that arrive hours or days late give the same rows as readings in 
     await closeAll(inTime, late);
     return joined(problems);
   };
-  await expectAll(site, anyStream(START_MS), check);
+  await expectAll(site, anyStream(START_MS), check, rounds(20, 1_000));
 });
 
 /** The closed days of each stream that were computed again because limits were learnt. */

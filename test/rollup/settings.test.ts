@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, energyByDay, energyRows, landReadings, rollUpSite } from './support.ts';
 
@@ -36,23 +37,27 @@ test('another zone cuts every day again', async () => {
   expect(await energyByDay(shard)).toEqual({ '2024-05-31': 1000, '2024-06-01': 3400 });
 });
 
-test('another zone gives daily registers and rounded power as if it had always been configured', async () => {
-  const streams: EnergyStreamInput[] = [
-    daily,
-    { table: 't', field: 'power', method: 'power_curve', unit: 'W', sampling: 'on_change' },
-  ];
-  const more = Array.from({ length: 60 }, (_, hour) => ({
-    event_time: new Date(Date.UTC(2024, 5, 1, hour)).toISOString(),
-    data: { today: (hour % 24) * 100, power: 1.3 * hour },
-  }));
-  const [moved, always] = [await openTestShard(), await openTestShard()];
-  await landReadings(moved, more);
-  await rollUpSite(moved, { timezone: 'Asia/Tokyo', streams });
-  await rollUpSite(moved, { timezone: 'America/New_York', streams });
-  await landReadings(always, more);
-  await rollUpSite(always, { timezone: 'America/New_York', streams });
-  expect((await energyRows(moved)).days).toEqual((await energyRows(always)).days);
-});
+// The test above has registers, and properties.test.ts computes everything again.
+test.runIf(isSoak)(
+  'another zone gives daily registers and rounded power as if it had always been configured',
+  async () => {
+    const streams: EnergyStreamInput[] = [
+      daily,
+      { table: 't', field: 'power', method: 'power_curve', unit: 'W', sampling: 'on_change' },
+    ];
+    const more = Array.from({ length: 60 }, (_, hour) => ({
+      event_time: new Date(Date.UTC(2024, 5, 1, hour)).toISOString(),
+      data: { today: (hour % 24) * 100, power: 1.3 * hour },
+    }));
+    const [moved, always] = [await openTestShard(), await openTestShard()];
+    await landReadings(moved, more);
+    await rollUpSite(moved, { timezone: 'Asia/Tokyo', streams });
+    await rollUpSite(moved, { timezone: 'America/New_York', streams });
+    await landReadings(always, more);
+    await rollUpSite(always, { timezone: 'America/New_York', streams });
+    expect((await energyRows(moved)).days).toEqual((await energyRows(always)).days);
+  },
+);
 
 test('a stream that is added later reads the kept messages, and another order takes another method', async () => {
   const shard = await openTestShard();
@@ -65,17 +70,21 @@ test('a stream that is added later reads the kept messages, and another order ta
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2100 });
 });
 
-test('the days of a removed stream are read from the next one, and a restored stream continues at its last batch', async () => {
-  const shard = await openTestShard();
-  await landReadings(shard, readings);
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2100 });
-  await landReadings(shard, [{ event_time: '2024-06-03T00:00:00Z', data: { energy: 6800 } }]);
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4400, '2024-06-02': 2400 });
-});
+// The test above has another order of streams, and versions.test.ts a stream that is removed and restored.
+test.runIf(isSoak)(
+  'the days of a removed stream are read from the next one, and a restored stream continues at its last batch',
+  async () => {
+    const shard = await openTestShard();
+    await landReadings(shard, readings);
+    await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
+    await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });
+    expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2100 });
+    await landReadings(shard, [{ event_time: '2024-06-03T00:00:00Z', data: { energy: 6800 } }]);
+    await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [daily] });
+    await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total, daily] });
+    expect(await energyByDay(shard)).toEqual({ '2024-06-01': 4400, '2024-06-02': 2400 });
+  },
+);
 
 test('a raised limit books energy that was refused', async () => {
   const shard = await openTestShard();
@@ -141,30 +150,38 @@ test('a stream that is removed no longer shapes the silence of the register besi
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 1200, '2024-06-02': 1200 });
 });
 
-test('a limit that is removed is learnt from all readings, and limits that other rules have learnt are learnt again', async () => {
-  const { maxPower: _none, ...open } = total;
-  const site = { timezone: 'Etc/UTC', streams: [open] };
-  const quarters = Array.from({ length: 3 * 96 }, (_, quarter) => ({
-    event_time: new Date(Date.UTC(2024, 5, 1) + quarter * 900_000).toISOString(),
-    // Half a million more on the second day, and it stays.
-    data: { energy: 100 * quarter + (quarter < 150 ? 0 : 500_000) },
-  }));
-  const [changed, always] = [await openTestShard(), await openTestShard()];
-  await landReadings(changed, quarters);
-  await rollUpSite(changed, { timezone: 'Etc/UTC', streams: [total] });
-  await rollUpSite(changed, site);
-  await landReadings(always, quarters);
-  await rollUpSite(always, site);
-  const { days } = await energyRows(always);
-  expect((await energyRows(changed)).days).toEqual(days);
-  expect(await energyByDay(changed)).toEqual({ '2024-06-01': 9600, '2024-06-02': 9500, '2024-06-03': 9500 });
+// unknown-limit.test.ts learns limits, and first-minutes.test.ts computes anew what other rules have left.
+test.runIf(isSoak)(
+  'a limit that is removed is learnt from all readings, and limits that other rules have learnt are learnt again',
+  async () => {
+    const { maxPower: _none, ...open } = total;
+    const site = { timezone: 'Etc/UTC', streams: [open] };
+    const quarters = Array.from({ length: 3 * 96 }, (_, quarter) => ({
+      event_time: new Date(Date.UTC(2024, 5, 1) + quarter * 900_000).toISOString(),
+      // Half a million more on the second day, and it stays.
+      data: { energy: 100 * quarter + (quarter < 150 ? 0 : 500_000) },
+    }));
+    const [changed, always] = [await openTestShard(), await openTestShard()];
+    await landReadings(changed, quarters);
+    await rollUpSite(changed, { timezone: 'Etc/UTC', streams: [total] });
+    await rollUpSite(changed, site);
+    await landReadings(always, quarters);
+    await rollUpSite(always, site);
+    const { days } = await energyRows(always);
+    expect((await energyRows(changed)).days).toEqual(days);
+    expect(await energyByDay(changed)).toEqual({
+      '2024-06-01': 9600,
+      '2024-06-02': 9500,
+      '2024-06-03': 9500,
+    });
 
-  const limits = 'SELECT utc_day, learnt_power_w FROM series_day ORDER BY ALL';
-  const learnt = await rowsOf(always, limits);
-  // As other rules might have left it.
-  await rowsOf(always, `UPDATE energy_stream SET settings = json_merge_patch(settings, '{"rules":1}')`);
-  await rowsOf(always, 'UPDATE series_day SET power_w = 1e9, learnt_power_w = 1e9');
-  await rollUpSite(always, site);
-  expect(await rowsOf(always, limits)).toEqual(learnt);
-  expect((await energyRows(always)).days).toEqual(days);
-});
+    const limits = 'SELECT utc_day, learnt_power_w FROM series_day ORDER BY ALL';
+    const learnt = await rowsOf(always, limits);
+    // As other rules might have left it.
+    await rowsOf(always, `UPDATE energy_stream SET settings = json_merge_patch(settings, '{"rules":1}')`);
+    await rowsOf(always, 'UPDATE series_day SET power_w = 1e9, learnt_power_w = 1e9');
+    await rollUpSite(always, site);
+    expect(await rowsOf(always, limits)).toEqual(learnt);
+    expect((await energyRows(always)).days).toEqual(days);
+  },
+);

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { rounds } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type CaseReading, energyByDay, landReadings, rollUpSite } from './support.ts';
 
-const MINUTE_MS = 60_000;
 /** Other work of this machine can slow it down tenfold. What explodes takes hours. */
 const LONGEST_MS = 120_000;
 const START_MS = Date.UTC(2024, 0, 1);
@@ -26,7 +26,7 @@ function sumOf(days: Record<string, number>): number {
 }
 
 /** A register that shows 0 every other minute: almost as many breaks as readings, which in the soak are 20,160. */
-const MINUTES = rounds(4, 14) * 1440;
+const MINUTES = rounds(2, 14) * 1440;
 const glitching = Array.from({ length: MINUTES }, (_, minute) =>
   reading(START_MS + minute * MINUTE_MS, minute % 2 === 0 ? 1_000_000 + minute : 0),
 );
@@ -46,7 +46,7 @@ test('a register that glitches every other minute for days keeps its energy, in 
 
 test('a register that restarts every hour for weeks is summed up restart by restart', async () => {
   const shard = await openTestShard();
-  const DAYS = rounds(20, 60);
+  const DAYS = rounds(12, 60);
   // 0, 10, 20, ... within each hour, shown every ten minutes, and 50 again at the next hour's restart to 5.
   const restarting = Array.from({ length: DAYS * 24 * 6 }, (_, step) =>
     reading(START_MS + step * 10 * MINUTE_MS, 5 + (step % 6) * 10),
@@ -62,9 +62,11 @@ test('a register that restarts every hour for weeks is summed up restart by rest
   expect(performance.now() - startedMs).toBeLessThan(LONGEST_MS);
 });
 
-test('one reading a month for twenty years gives every day its share', async () => {
+test('one reading a month for years gives every day its share', async () => {
   const shard = await openTestShard();
-  const months = Array.from({ length: 241 }, (_, month) => Date.UTC(2004, month, 1));
+  const YEARS = rounds(3, 20);
+  const DAYS = (Date.UTC(2004 + YEARS, 0, 1) - Date.UTC(2004, 0, 1)) / DAY_MS;
+  const months = Array.from({ length: 12 * YEARS + 1 }, (_, month) => Date.UTC(2004, month, 1));
   await landReadings(
     shard,
     months.map((ms) => reading(ms, (ms - months[0]!) / 3_600_000)),
@@ -73,14 +75,14 @@ test('one reading a month for twenty years gives every day its share', async () 
   await rollUpSite(shard, site);
   // 1 W all the time.
   const days = await energyByDay(shard);
-  expect(Object.keys(days)).toHaveLength(7_305);
+  expect(Object.keys(days)).toHaveLength(DAYS);
   expect(new Set(Object.values(days))).toEqual(new Set([24]));
   await landReadings(shard, [
-    reading(Date.UTC(2010, 6, 15), (Date.UTC(2010, 6, 15) - months[0]!) / 3_600_000 + 10),
+    reading(Date.UTC(2005, 6, 15), (Date.UTC(2005, 6, 15) - months[0]!) / 3_600_000 + 10),
   ]);
   const late = await rollUpSite(shard, site);
   expect(late.days).toBeLessThan(32);
-  expect(sumOf(await energyByDay(shard))).toBe(7_305 * 24);
+  expect(sumOf(await energyByDay(shard))).toBe(DAYS * 24);
   const [flags] = await rowsOf(
     shard,
     'SELECT count(*)::INTEGER AS days FROM daily_energy WHERE flags & 1 = 0',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { isSoak } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/support.ts';
 import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';
 
@@ -51,7 +52,8 @@ test('rolling up again, and repeated readings, make no new version', async () =>
   ]);
 });
 
-test('a late reading that equals the interpolated value makes no new version', async () => {
+// The test above has readings that change nothing.
+test.runIf(isSoak)('a late reading that equals the interpolated value makes no new version', async () => {
   const shard = await openTestShard();
   await read(shard, ['01T00:00', 0], ['02T00:00', 2400]);
   await rollUpSite(shard, site, at('05T00:00'));
@@ -122,19 +124,23 @@ test('a day is provisional until closeAfter has passed, then final, and restated
   expect(await daysOf(shard)).toEqual([[1, 3, 'restated', 2600]]);
 });
 
-test('late data repair a fault: a reset becomes a glitch when later readings continue the series', async () => {
-  const shard = await openTestShard();
-  await read(shard, ['01T00:00', 100_000], ['01T12:00', 101_200], ['01T12:10', 40], ['02T00:00', 90]);
-  await rollUpSite(shard, site, at('10T00:00'));
-  expect(await energyByDay(shard)).toEqual({ '2024-06-01': 1_290 });
-  await read(shard, ['02T01:00', 102_500], ['03T00:00', 104_800]);
-  await rollUpSite(shard, site, at('10T01:00'));
-  // From 101200 at 12:00 to 102500 at 01:00: 1200 of the 1300 Wh until midnight.
-  expect(await daysOf(shard)).toEqual([
-    [1, 2, 'restated', 2400],
-    [2, 1, 'final', 2400],
-  ]);
-});
+// Golden cases have the reset and the glitch, and properties.test.ts compares parts with the whole.
+test.runIf(isSoak)(
+  'late data repair a fault: a reset becomes a glitch when later readings continue the series',
+  async () => {
+    const shard = await openTestShard();
+    await read(shard, ['01T00:00', 100_000], ['01T12:00', 101_200], ['01T12:10', 40], ['02T00:00', 90]);
+    await rollUpSite(shard, site, at('10T00:00'));
+    expect(await energyByDay(shard)).toEqual({ '2024-06-01': 1_290 });
+    await read(shard, ['02T01:00', 102_500], ['03T00:00', 104_800]);
+    await rollUpSite(shard, site, at('10T01:00'));
+    // From 101200 at 12:00 to 102500 at 01:00: 1200 of the 1300 Wh until midnight.
+    expect(await daysOf(shard)).toEqual([
+      [1, 2, 'restated', 2400],
+      [2, 1, 'final', 2400],
+    ]);
+  },
+);
 
 test('a day that loses its energy is withdrawn, and its versions continue when the energy returns', async () => {
   const shard = await openTestShard();
@@ -237,36 +243,40 @@ test('a version names the origins of the readings that changed the day', async (
   ]);
 });
 
-test('a version names the nearest new readings: of its day, else of its source, else of other sources', async () => {
-  const shard = await openTestShard();
-  const readBy = (origin: string, source: string, ...values: Array<[time: string, energy: number]>) =>
-    landReadings(
+// The test above has origins of one source.
+test.runIf(isSoak)(
+  'a version names the nearest new readings: of its day, else of its source, else of other sources',
+  async () => {
+    const shard = await openTestShard();
+    const readBy = (origin: string, source: string, ...values: Array<[time: string, energy: number]>) =>
+      landReadings(
+        shard,
+        values.map(([time, energy]) => ({ event_time: `2024-06-${time}:00Z`, source, data: { energy } })),
+        't',
+        origin,
+      );
+    await readBy('stream', 'a', ['01T00:00', 0], ['02T12:00', 3600], ['04T12:00', 8400]);
+    await readBy('stream', 'b', ['04T00:00', 0]);
+    await rollUpSite(shard, site, at('09T00:00'));
+    // Day 2 of a is changed by the reading of day 3, which is as near as that of day 6; day 3 by its own.
+    await readBy('backfill:1:0', 'a', ['03T00:00', 4900]);
+    await readBy('stream', 'a', ['06T00:00', 12_000]);
+    await readBy('import:0a1b:7', 'b', ['05T00:00', 2400]);
+    await rollUpSite(shard, site, at('09T01:00'));
+    const rows = await rowsOf(
       shard,
-      values.map(([time, energy]) => ({ event_time: `2024-06-${time}:00Z`, source, data: { energy } })),
-      't',
-      origin,
-    );
-  await readBy('stream', 'a', ['01T00:00', 0], ['02T12:00', 3600], ['04T12:00', 8400]);
-  await readBy('stream', 'b', ['04T00:00', 0]);
-  await rollUpSite(shard, site, at('09T00:00'));
-  // Day 2 of a is changed by the reading of day 3, which is as near as that of day 6; day 3 by its own.
-  await readBy('backfill:1:0', 'a', ['03T00:00', 4900]);
-  await readBy('stream', 'a', ['06T00:00', 12_000]);
-  await readBy('import:0a1b:7', 'b', ['05T00:00', 2400]);
-  await rollUpSite(shard, site, at('09T01:00'));
-  const rows = await rowsOf(
-    shard,
-    `SELECT source, day(day)::INTEGER AS day, array_to_string(causes, ' ') AS causes
+      `SELECT source, day(day)::INTEGER AS day, array_to_string(causes, ' ') AS causes
      FROM daily_energy_history WHERE batch_id > (SELECT min(batch_id) FROM daily_energy_history) ORDER BY source, day`,
-  );
-  expect(rows.map(({ source, day, causes }) => [source, day, causes])).toEqual([
-    ['a', 2, 'backfill stream'],
-    ['a', 3, 'backfill'],
-    ['a', 4, 'backfill stream'],
-    ['a', 5, 'backfill stream'],
-    ['b', 4, 'import'],
-  ]);
-});
+    );
+    expect(rows.map(({ source, day, causes }) => [source, day, causes])).toEqual([
+      ['a', 2, 'backfill stream'],
+      ['a', 3, 'backfill'],
+      ['a', 4, 'backfill stream'],
+      ['a', 5, 'backfill stream'],
+      ['b', 4, 'import'],
+    ]);
+  },
+);
 
 const learning: EnergySite = { ...site, streams: [{ table: 't', field: 'energy', method: 'total_energy' }] };
 /** A reading every five minutes of a day. 8 kWh in 5 minutes are 96 kW: impossible beside 300 W, and possible beside 12 kW. */
@@ -276,7 +286,8 @@ const dayOf = (day: number, first: number, watts: number, jump = 0): Array<[stri
     first + (place * watts) / 12 + (place >= 144 ? jump : 0),
   ]);
 
-test('a closed day keeps its limits, also if later days have others', async () => {
+// close-after.test.ts has the same over two more days.
+test.runIf(isSoak)('a closed day keeps its limits, also if later days have others', async () => {
   const shard = await openTestShard();
   await read(shard, ...dayOf(1, 600_000, 300, 8_000), ...dayOf(2, 615_200, 300));
   await rollUpSite(shard, learning, at('05T00:00'));
@@ -286,16 +297,20 @@ test('a closed day keeps its limits, also if later days have others', async () =
   expect((await causesOf(shard)).filter(([day]) => day === 1)).toEqual([[1, 1, 'final', 'stream']]);
 });
 
-test('a closed day whose limits change because the next day arrives late has the cause learnt', async () => {
-  const shard = await openTestShard();
-  await read(shard, ...dayOf(1, 600_000, 300, 8_000));
-  await rollUpSite(shard, learning, at('05T00:00'));
-  expect(await energyByDay(shard)).toMatchObject({ '2024-06-01': 7_150 });
-  await read(shard, ...dayOf(2, 615_200, 12_000));
-  await rollUpSite(shard, learning, at('09T00:00'));
-  expect(await energyByDay(shard)).toMatchObject({ '2024-06-01': 15_200 });
-  expect((await causesOf(shard)).filter(([day]) => day === 1)).toEqual([
-    [1, 1, 'final', 'stream'],
-    [1, 2, 'restated', 'learnt stream'],
-  ]);
-});
+// close-after.test.ts has a day whose limits change, with its causes.
+test.runIf(isSoak)(
+  'a closed day whose limits change because the next day arrives late has the cause learnt',
+  async () => {
+    const shard = await openTestShard();
+    await read(shard, ...dayOf(1, 600_000, 300, 8_000));
+    await rollUpSite(shard, learning, at('05T00:00'));
+    expect(await energyByDay(shard)).toMatchObject({ '2024-06-01': 7_150 });
+    await read(shard, ...dayOf(2, 615_200, 12_000));
+    await rollUpSite(shard, learning, at('09T00:00'));
+    expect(await energyByDay(shard)).toMatchObject({ '2024-06-01': 15_200 });
+    expect((await causesOf(shard)).filter(([day]) => day === 1)).toEqual([
+      [1, 1, 'final', 'stream'],
+      [1, 2, 'restated', 'learnt stream'],
+    ]);
+  },
+);

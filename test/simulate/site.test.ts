@@ -6,6 +6,7 @@ import { addDays, DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../.
 import type { Arrival } from '../../src/simulate/arrivals.ts';
 import { createSite, type Site, type SiteOptions } from '../../src/simulate/create-site.ts';
 import { arrivalDelayMsMax } from '../../src/simulate/outage.ts';
+import { rounds } from '../support/rounds.ts';
 
 const zone = 'Europe/Paris';
 const startMs = dayStart('2026-03-20', zone);
@@ -121,7 +122,7 @@ describe('the truth', () => {
           expect(truthOf(site, day)).toEqual(truthByMessages(site, day));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: rounds(20, 60) },
     );
   });
 
@@ -133,7 +134,7 @@ describe('the truth', () => {
         const day = localDateOf(untilMs, zone);
         expect(truthOf(site, day, untilMs)).toEqual(truthByMessages(site, day, untilMs));
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(20, 60) },
     );
   });
 
