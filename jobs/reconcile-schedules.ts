@@ -31,7 +31,7 @@ export async function reconcileSchedules(
     else if (found.pattern !== row.pattern || found.timeZone !== row.timeZone) changes.changed.push(key);
     else if (!isOnTime(found, row, nowMs)) {
       changes.repaired.push(key);
-      // The job of the future would stay beside the new one.
+      // A next job at a wrong time would run beside the new one, so it is removed first.
       if (found.nextAtMs !== undefined && found.nextAtMs > nowMs) await queue.unschedule(key);
     } else continue;
     await queue.schedule(row);
@@ -43,7 +43,7 @@ export async function reconcileSchedules(
   return changes;
 }
 
-/** A job that is due may still wait for a worker. A job of the future must not be later than the pattern says. */
+/** A job that is due may still wait for a worker. The next job must not be later than the pattern says. */
 function isOnTime({ nextAtMs }: StoredSchedule, { pattern, timeZone }: JobSchedule, nowMs: UtcMs): boolean {
   if (nextAtMs === undefined || nextAtMs < nowMs - MINUTE_MS) return false;
   const cron = parseCron(pattern);

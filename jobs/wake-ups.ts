@@ -53,7 +53,7 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
     );
     for (const [workgroupId, state] of await assessShards(closed, options)) {
       if (state === 'behind') demand.want(workgroupId);
-      // The old data of a new day is deleted.
+      // A new day has begun, so the stage `maintain` deletes data that is too old now.
       if (state === 'due') noteDue(workgroupId, 'maintain');
     }
   }

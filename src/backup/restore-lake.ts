@@ -86,7 +86,7 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
     const base = await usePrepared(options.prepared, draftRoot);
     const restored = await restoreBeside(options, draftRoot, draftWarehouse, base).catch(
       async (error: unknown) => {
-        // Only what the store has counts.
+        // The prepared file may be damaged. The store has everything, so it is tried without this file.
         if (base === undefined || !isDamage(error)) throw error;
         await removeDrafts();
         return restoreBeside(options, draftRoot, draftWarehouse);

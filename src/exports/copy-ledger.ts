@@ -11,7 +11,7 @@ export async function copyLedger(
   to: ExportLedger,
   signal?: AbortSignal,
 ): Promise<{ copied: number; kept: number }> {
-  // It is read first and written last. So no run can be missing that it counts as known.
+  // Read before the runs and stored after them, so that it never counts a run that was not copied.
   const progress = await from.progress();
   const existing = new Set((await to.runs()).map(runName));
   let copied = 0;

@@ -77,7 +77,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code of a failed file operation, such as ENOENT. Undefined for other errors. */
+/** The text in `code` of an error of the system, of a library or our own, such as ENOENT. Undefined if it has none. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -109,7 +109,7 @@ export function dayBounds(from: LocalDate, to: LocalDate, zone: string): DayBoun
   return bounds;
 }
 
-/** The offsets of a zone from UTC in these years, each with its first instant. The first one also applies to all times before. */
+/** The offsets of a zone from UTC from `fromMs` to `toMs`, each with its first instant. The first one also applies to all times before. */
 export function zoneOffsets(
   zone: string,
   fromMs: UtcMs,

@@ -102,7 +102,7 @@ async function handle(request: ThreadRequest): Promise<unknown> {
       const result = await handler(open, args as never, abort.signal).finally(() =>
         aborts.delete(request.id),
       );
-      // Nothing is acknowledged that only a deleted file has.
+      // Checked again: if the file was deleted meanwhile, the result must not be acknowledged.
       checkFile?.();
       return result;
     }

@@ -201,7 +201,7 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
         await entry.writing;
         const { workgroupId, isHibernated } = entry.status;
         if (readStatus(options.dataDir, workgroupId)?.processId !== process.pid) continue;
-        // One that hibernates, of perhaps thousands, is current only while a worker lives.
+        // Hibernating workgroups are left out: there can be thousands, and their status counts only while a worker lives.
         if (!isHibernated) change(workgroupId, { hasStopped: true });
         await entry.writing;
         if (entry.dirty) await write(entry);

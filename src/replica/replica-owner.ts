@@ -247,7 +247,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     unbundle,
     look: (signal) =>
       inTurn(async () => {
-        // A commit that was sent can be the later one. The next `mirror` finds out.
+        // The later commit may be our own pending one. The next `mirror` finds out.
         if (!pending) await refuseLaterCommit(head, signal);
       }),
     isCollectionDue() {

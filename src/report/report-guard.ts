@@ -8,7 +8,7 @@ import { authenticationOf } from '../http/http-server.ts';
 import type { LakeReader } from './lake-reader.ts';
 import { requireCaller, waitForOffset } from './wait-for-offset.ts';
 
-/** Checks the token of a request before its parameters, so an unauthorized caller gets no details. */
+/** Checks the permissions of a request before its parameters, so an unauthorized caller gets no details. */
 export type Guard = (
   request: FastifyRequest,
 ) => Promise<{ workgroup: WorkgroupConfig; authorization: Authorization }>;

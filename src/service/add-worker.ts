@@ -192,7 +192,7 @@ export async function addWorker(
     logger,
   });
   alerting.resolve(alerts);
-  // A worker of several waits for workgroups of others.
+  // One of several workers may take over a workgroup at any time, so its thread starts now.
   if (config.queue.backend === 'redis') pipeline.warmUp();
   news?.onAppended((workgroupId) => {
     if (workgroups.get(workgroupId) && hasNews(workgroupId)) worker.noteNews(workgroupId);

@@ -57,7 +57,7 @@ export function answerForShards(
         return result;
       } finally {
         if (CHANGING.has(operation)) noteChange(workgroupId);
-        // A shard that is closed has no job.
+        // If the shard closes meanwhile, following fails, and nothing is left to follow.
         if (operation in JOBS)
           void follow(workgroupId, JOBS[operation as keyof typeof JOBS]).catch(() => undefined);
       }

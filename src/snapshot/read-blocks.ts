@@ -40,7 +40,7 @@ export async function* readBlocks(
       const blocks = await next;
       if (from + BATCH < count) {
         next = readFrom(from + BATCH);
-        // It fails when it is waited for.
+        // The error is thrown where this is awaited. This line only prevents an unhandled rejection.
         next.catch(() => undefined);
       }
       yield blocks;

@@ -50,7 +50,7 @@ export async function* readPieces(
     const range = ranges.shift();
     if (!range) return;
     const piece = read(range);
-    // It fails when it is waited for.
+    // The error is thrown where this is awaited. This line only prevents an unhandled rejection.
     piece.catch(() => undefined);
     reading.push(piece);
   };

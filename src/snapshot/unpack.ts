@@ -94,7 +94,7 @@ async function unpackAll(
   }
   const { keepIn, pack, signal } = options;
   if (keepIn === undefined) return;
-  // The SHA-256 of the pack was checked of what was kept, and its map was read before.
+  // The kept bytes have the right SHA-256. Their map must still be the one that was read before.
   const kept = await readPackMap(createFolderStore(keepIn), pack, { fileBytes: map.fileBytes, signal });
   if (!isDeepStrictEqual(kept, map)) throw damagedObject(store.address, pack.key, 'its map has changed');
 }
@@ -161,7 +161,7 @@ async function unpackOne(
     for await (const piece of readPieces(store, pack, wanted, { signal })) {
       signal?.throwIfAborted();
       const writing = writeBlocks(piece);
-      // It fails when it is waited for.
+      // The error is thrown where this is awaited. This line only prevents an unhandled rejection.
       writing.catch(() => undefined);
       try {
         yield piece.bytes;

@@ -58,7 +58,7 @@ export function createFolderStore(folder: string): ObjectStore {
         if (isMissing(error)) return [];
         throw failure(error, join(root, below));
       });
-      // A folder comes where its keys come, which have a slash after its name.
+      // A folder is sorted by its name with a slash, as its keys are sorted in a bucket.
       const names = entries
         .filter((entry) => entry.isFile() || entry.isDirectory())
         .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
@@ -102,7 +102,7 @@ export function createFolderStore(folder: string): ObjectStore {
     },
     async getRange(key, start, length) {
       return withFile(pathOf(key), async (file) => {
-        // The length can be that of a damaged commit.
+        // A damaged commit can name any length, so the size of the file bounds it.
         const { size } = await file.stat();
         const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - start)));
         let filled = 0;

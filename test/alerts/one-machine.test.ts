@@ -50,7 +50,7 @@ async function setUp() {
     onTestFinished(stop);
     return stop;
   };
-  /** Lets each workgroup that this worker has look so often. */
+  /** Waits until each workgroup of this worker has looked `times` times. */
   async function look(times: number): Promise<void> {
     const before = new Map(rounds);
     await until('all have looked', async () => {

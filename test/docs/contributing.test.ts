@@ -25,12 +25,13 @@ test('scripts, tests, cases and folders that CONTRIBUTING.md names exist', () =>
 
 test('each recipe names its files in order, and the files exist', () => {
   const recipes = page.split('\n## Recipes')[1]!.split('\n## ')[0]!;
-  const rows = [...recipes.matchAll(/^\| (?!to add|---)(.+?) \| (.+) \|$/gm)];
-  expect(rows.length).toBeGreaterThanOrEqual(7);
-  for (const [, what, steps] of rows) {
-    const numbers = [...steps!.matchAll(/(?:^|[.)] )(\d)\. /g)].map(([, number]) => Number(number));
+  const [, ...all] = recipes.split('\n### ');
+  expect(all.length).toBeGreaterThanOrEqual(15);
+  for (const recipe of all) {
+    const [what, ...steps] = recipe.trimEnd().split(/\n+(?! )/);
+    const numbers = steps.map((step) => Number(/^(\d+)\. /.exec(step)?.[1]));
     expect(numbers, what).toEqual(numbers.map((_, index) => index + 1));
-    expect([...steps!.matchAll(/\]\(/g)].length, what).toBeGreaterThanOrEqual(3);
+    expect([...recipe.matchAll(/\]\(/g)].length, what).toBeGreaterThanOrEqual(3);
   }
   const missing = linksOf('CONTRIBUTING.md').filter((path) => !existsSync(join(repositoryRoot, path)));
   expect(missing).toEqual([]);

@@ -54,7 +54,7 @@ export function addInputsCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', tryHelp)
     .action((options: TryOptions, tryCommand: Command) => {
       const config = readConfig(tryCommand, terminal);
-      // Both commands have this option, and the first one takes it.
+      // Both commands have this option. Commander gives its value to the parent command.
       const { workgroup: id } = tryCommand.optsWithGlobals<TryOptions>();
       const workgroup = chooseWorkgroup(config, id);
       const tried = options.line === undefined ? tryMessage(workgroup, options) : tryLine(workgroup, options);
