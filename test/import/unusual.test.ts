@@ -56,25 +56,25 @@ test('the format of a link follows from its own name, or else from the name of i
   expect(await read(join(folder, 'latest'))).toMatchObject({ values: both });
 });
 
-describe('found out of the file is', () => {
+describe('what a file has is found without settings', () => {
   test.each<[string, Uint8Array, string]>([
     ['UTF-8 with a mark', Buffer.from(`\ufeff${table}`), 'utf-8'],
     ['UTF-16', Buffer.from(`\ufeff${table}`, 'utf16le'), 'utf-16'],
     ['UTF-16 without a mark', Buffer.from(table, 'utf16le'), 'utf-16'],
     ['Latin-1', Buffer.from(table.replaceAll('time', 'Zeitpunkt dér Messung'), 'latin1'), 'latin-1'],
-  ])('that it is %s', async (_, content, encoding) => {
+  ])('%s is recognized', async (_, content, encoding) => {
     const { mapping, values } = await read(fileOf('a.csv', content));
     expect([mapping.csv.encoding, values]).toEqual([encoding, both]);
   });
 
-  test('if its table begins below other lines', async () => {
+  test('a table below other lines is found', async () => {
     const path = fileOf('a.csv', `Plant of somebody\nSerial: 7\n\n${table}`);
     const { mapping, values, counts } = await read(path);
     expect(mapping.csv).toMatchObject({ skipLines: 3, header: true });
     expect([values, counts.rowsRejected]).toEqual([both, 0]);
   });
 
-  test('if its table begins below title lines with as many columns as the table', async () => {
+  test('a table below title lines with as many columns is found', async () => {
     const rows = ['28.03.2026 00:00;1234,5;OK;', '28.03.2026 00:15;1234,6;OK;'];
     const path = fileOf(
       'a.csv',
@@ -87,7 +87,7 @@ describe('found out of the file is', () => {
     expect(counts.rowsRejected).toBe(0);
   });
 
-  test('that its objects are one array', async () => {
+  test('objects in one array are read like lines of objects', async () => {
     const rows = [
       { time: '2024-07-01T00:00:00Z', data: { total: 1 } },
       { time: '2024-07-01T01:00:00Z', data: { total: 2.5 } },
@@ -98,7 +98,7 @@ describe('found out of the file is', () => {
     });
   });
 
-  test('which member is the time, if objects differ', async () => {
+  test('if objects differ, the member that most of them have is the time', async () => {
     const lines = [
       '{"ts":"2024-07-01T00:00:00Z","total":1}',
       '{"time":"2024-07-01T01:00:00Z","total":2}',

@@ -277,7 +277,7 @@ const queries: Readonly<Record<string, string>> = {
   'sites/{site}/variance': `?startDate=${DAY}&endDate=${DAY}`,
 };
 
-test('every address below /orgs has an ETag and answers HEAD and 304', async () => {
+test('every address below /orgs has an ETag, answers HEAD as GET without the body, and 304', async () => {
   const at = shared.of('rows');
   await at.untilAnswer<Record<string, object>>(
     `daily-energy?startDate=${DAY}&endDate=${DAY}`,
@@ -300,7 +300,14 @@ test('every address below /orgs has an ETag and answers HEAD and 304', async () 
           const got = await at.get(path);
           const head = await at.ask('HEAD', path);
           const again = await at.get(path, { headers: { 'If-None-Match': got.etag ?? '' } });
-          return [name, got.status, head.status, head.etag === got.etag, head.body, again.status];
+          return [
+            name,
+            got.status,
+            head.status,
+            head.etag === got.etag && head.type === got.type,
+            head.body,
+            again.status,
+          ];
         },
         { timeout: 120_000 },
       )

@@ -74,6 +74,7 @@ function requestsOf(id: string, service: ServiceProcess, issueFor: IssueFor) {
     return {
       status: response.status,
       etag: response.headers.get('etag'),
+      type: response.headers.get('content-type'),
       body: (text === '' ? null : JSON.parse(text)) as never,
     };
   }
