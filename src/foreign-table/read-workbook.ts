@@ -1,4 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { InputError } from '../lib/errors.ts';
 import { openWorkbook, type WorkbookSheet } from './open-workbook.ts';
 import { openZip, ZipError } from './read-zip.ts';
 
@@ -15,12 +17,17 @@ export function isWorkbook(path: string): boolean {
   return WORKBOOK.test(path);
 }
 
+/** @throws InputError if no file is a workbook, so that an option for sheets would do nothing */
+export function requireWorkbook(paths: readonly string[]): void {
+  if (!paths.some(isWorkbook)) throw new InputError('--sheet', [{ path: '', message: 'is for XLSX files' }]);
+}
+
 export interface ReadWorkbook {
   chosen: WorkbookSheet;
   /** The number of its columns. */
   width: number;
-  /** The names of all sheets. */
-  names: string[];
+  /** Says which sheet is read. Undefined if there is only one. */
+  note: string | undefined;
 }
 
 /**
@@ -33,16 +40,17 @@ export async function readWorkbook(path: string, sheet: string | undefined): Pro
     cells: WORKBOOK_CELLS_MAX,
     characters: WORKBOOK_UNPACKED_BYTES_MAX,
   });
-  return { ...chooseSheet(sheets, sheet), names: sheets.map(({ name }) => name) };
+  const read = chooseSheet(sheets, sheet);
+  const note =
+    sheets.length > 1
+      ? `${basename(path)}: sheet "${read.chosen.name}" is read; the sheets are ${sheetNames(sheets)}, and --sheet chooses another one`
+      : undefined;
+  return { ...read, note };
 }
 
 /** A row of a sheet as a line of CSV, without its end. */
 export function csvLine(cells: readonly string[], width: number): string {
   return Array.from({ length: width }, (_, index) => csvCell(cells[index] ?? '')).join(',');
-}
-
-export function sheetNames(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ');
 }
 
 async function readBytes(path: string): Promise<Buffer> {
@@ -57,6 +65,10 @@ async function readBytes(path: string): Promise<Buffer> {
   return bytes;
 }
 
+function sheetNames(sheets: readonly WorkbookSheet[]): string {
+  return sheets.map(({ name }) => `"${name}"`).join(', ');
+}
+
 /** The sheet, and its number of columns. */
 function chooseSheet(
   sheets: readonly WorkbookSheet[],
@@ -64,10 +76,7 @@ function chooseSheet(
 ): { chosen: WorkbookSheet; width: number } {
   if (name !== undefined) {
     const chosen = sheets.find((one) => one.name === name);
-    if (!chosen)
-      throw new ZipError(
-        `has no sheet "${name}"; its sheets are ${sheetNames(sheets.map((one) => one.name))}`,
-      );
+    if (!chosen) throw new ZipError(`has no sheet "${name}"; its sheets are ${sheetNames(sheets)}`);
     const width = widthOf(chosen);
     if (width === 0) throw new ZipError(`has no rows in sheet "${name}"`);
     return { chosen, width };

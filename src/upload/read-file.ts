@@ -22,14 +22,25 @@ import type { Upload } from './upload-rows.ts';
 /** Unpacked. */
 const BYTES_MAX = 128 * 1024 * 1024;
 
+export interface WorkbookOptions {
+  /** The sheet of a workbook. Default: the first visible one with rows. */
+  sheet: string | undefined;
+  /** Called with the sheet that is read if a workbook has several. */
+  onNote(note: string): void;
+}
+
 /**
- * Reads a whole file: CSV, NDJSON or JSON, also packed, Parquet, or the first visible sheet with rows of an XLSX workbook.
+ * Reads a whole file: CSV, NDJSON or JSON, also packed, Parquet, or one sheet of an XLSX workbook.
  * @throws RefusedFile with all problems of the file, InputError if it cannot be read
  */
-export async function readUploadFile(path: string, request: Omit<UploadRequest, 'name'>): Promise<Upload> {
+export async function readUploadFile(
+  path: string,
+  request: Omit<UploadRequest, 'name'>,
+  workbook: WorkbookOptions,
+): Promise<Upload> {
   const { format, compression } = fileKind(path);
   const named = { ...request, name: basename(path) };
-  if (isWorkbook(path)) return readText(await workbookCsv(path), 'csv', csvRequest(named));
+  if (isWorkbook(path)) return readText(await workbookCsv(path, workbook), 'csv', csvRequest(named));
   switch (format) {
     case 'parquet':
       return readSheet(await parquetSheet(path), named);
@@ -67,9 +78,10 @@ function textBytes(path: string, compression: Compression): Buffer {
 }
 
 /** A sheet as CSV with a line for each row, so that messages name its rows. */
-async function workbookCsv(path: string): Promise<Buffer> {
+async function workbookCsv(path: string, { sheet, onNote }: WorkbookOptions): Promise<Buffer> {
   try {
-    const { chosen, width } = await readWorkbook(path, undefined);
+    const { chosen, width, note } = await readWorkbook(path, sheet);
+    if (note !== undefined) onNote(note);
     const lines: string[] = [];
     for (const cells of chosen.rows()) lines.push(cells.length === 0 ? '' : csvLine(cells, width));
     return Buffer.from(`${lines.join('\n')}\n`);

@@ -13,8 +13,10 @@ const csv =
   'meter_code,interval_start,interval_end,energy_kwh\nGRID-1,2026-05-17T11:00Z,2026-05-17T11:15Z,1.25\n';
 const start = Date.UTC(2026, 4, 17, 11);
 
+const firstSheet = { sheet: undefined, onNote: () => {} };
+
 function read(path: string, options: UploadOptions = {}) {
-  return readUploadFile(path, { topic: 'meter-data', meters, options });
+  return readUploadFile(path, { topic: 'meter-data', meters, options }, firstSheet);
 }
 
 function fileOf(name: string, content: string | Uint8Array): string {
@@ -102,11 +104,11 @@ test('a workbook is read below its title, with local times, and wrong rows are n
     Plan: `<row r="1">${['meter_code', 'period', 'energy_kwh'].map(text).join('')}</row><row r="2">${text('GRID-1')}${text('2026-05')}<c><v>310</v></c></row>`,
   });
   expect(
-    await readUploadFile(fileOf('plan.xlsx', budget), {
-      topic: 'budget',
-      meters,
-      options: { scenario: 'P50' },
-    }),
+    await readUploadFile(
+      fileOf('plan.xlsx', budget),
+      { topic: 'budget', meters, options: { scenario: 'P50' } },
+      firstSheet,
+    ),
   ).toMatchObject({ rows: [{ meter: 'GRID-1', energyWh: 310_000 }] });
 });
 

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WorkbookSheet } from '../../foreign-table/open-workbook.ts';
-import { csvLine, isWorkbook, readWorkbook, sheetNames } from '../../foreign-table/read-workbook.ts';
+import { csvLine, isWorkbook, readWorkbook, requireWorkbook } from '../../foreign-table/read-workbook.ts';
 import { ZipError } from '../../foreign-table/read-zip.ts';
 import { InputError } from '../../lib/errors.ts';
 import type { Service } from '../../service/service.ts';
@@ -31,10 +31,8 @@ export async function withoutWorkbooks<Result>(
   { service, sheet, onNote }: ConvertOptions,
   work: (files: string[]) => Promise<Result>,
 ): Promise<Result> {
-  if (!paths.some((path) => isWorkbook(path))) {
-    if (sheet !== undefined) throw new InputError('--sheet', [{ path: '', message: 'is for XLSX files' }]);
-    return work([...paths]);
-  }
+  if (sheet !== undefined) requireWorkbook(paths);
+  if (!paths.some((path) => isWorkbook(path))) return work([...paths]);
   return inTempFolder('import', service, async (folder) => {
     const files: string[] = [];
     for (const [index, path] of paths.entries()) {
@@ -57,11 +55,8 @@ async function convertWorkbook(
   { sheet, onNote, signal }: Pick<ConvertOptions, 'sheet' | 'onNote'> & { signal: AbortSignal },
 ): Promise<void> {
   try {
-    const { chosen, width, names } = await readWorkbook(path, sheet);
-    if (names.length > 1)
-      onNote(
-        `${basename(path)}: sheet "${chosen.name}" is read; the sheets are ${sheetNames(names)}, and --sheet chooses another one`,
-      );
+    const { chosen, width, note } = await readWorkbook(path, sheet);
+    if (note !== undefined) onNote(note);
     await writeCsv(chosen, { target, width, signal });
   } catch (error) {
     if (error instanceof ZipError) throw new InputError(path, [{ path: '', message: error.message }]);

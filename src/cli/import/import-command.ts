@@ -30,7 +30,7 @@ export function addImportCommand(program: Command, terminal: Terminal): void {
       '-m, --mapping <file>',
       'a YAML file with the meaning of the columns (default: guessed and printed)',
     )
-    .option('--sheet <name>', 'the sheet of XLSX files (default: the first one with rows)')
+    .option('--sheet <name>', 'the sheet of XLSX files (default: the first visible one with rows)')
     .option('--dry-run', 'show what would be imported, and import nothing')
     .addHelpText('after', help)
     .action((files: string[], options: ImportCommandOptions) =>

@@ -27,6 +27,7 @@ interface PutOptions {
   year?: string;
   delimiter?: string;
   decimal?: string;
+  sheet?: string;
 }
 
 export function addMeterDataCommand(program: Command, terminal: Terminal): void {
@@ -70,7 +71,8 @@ function addPutOptions(command: Command): Command {
     .option('--unit <unit>', 'the unit of the energy, if neither a column nor its name has it: kWh')
     .option('--column <role=name...>', 'a column with another name, such as energy="E-Total"')
     .option('--delimiter <character>', 'the character between the cells of CSV (default: detected)')
-    .option('--decimal <character>', '"." or ",", the character before fractions (default: detected)');
+    .option('--decimal <character>', '"." or ",", the character before fractions (default: detected)')
+    .option('--sheet <name>', 'the sheet of XLSX files (default: the first visible one with rows)');
 }
 
 function addPutAction(command: Command, terminal: Terminal, topic: UploadTopic): void {
@@ -90,18 +92,20 @@ async function put(
   const { terminal } = service;
   const { findFiles } = await import('../import/mapping-files.ts');
   const { readUploadFile } = await import('../../upload/read-file.ts');
+  const { requireWorkbook } = await import('../../foreign-table/read-workbook.ts');
   const { describeChecked, describePut } = await import('./upload-view.ts');
   const workgroup = chooseWorkgroup(config, options.workgroup);
   const said = await saidOf(options);
   const files: Array<{ path: string; upload: Upload }> = [];
   const problems: Problem[] = [];
-  for (const path of findFiles(named, terminal.cwd)) {
+  const paths = findFiles(named, terminal.cwd);
+  const { sheet } = options;
+  if (sheet !== undefined) requireWorkbook(paths);
+  const workbook = { sheet, onNote: (note: string) => printNote(command, terminal, note) };
+  for (const path of paths) {
     try {
-      const upload = await readUploadFile(resolve(terminal.cwd, path), {
-        topic,
-        meters: workgroup.meters,
-        options: said,
-      });
+      const request = { topic, meters: workgroup.meters, options: said };
+      const upload = await readUploadFile(resolve(terminal.cwd, path), request, workbook);
       files.push({ path, upload });
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
