@@ -213,7 +213,7 @@ function positiveNumber(text: string, max: number): number {
 
 const help = `
 Simulates inverters, a battery and a meter. Two past days, with restarts, outages and late deliveries, are simulated within seconds. Then the
-site continues in real time. The stream, the queue, the warehouse, the lake and the report are the real ones. Nothing is kept.
+site continues in real time. The stream, the warehouse, the lake and the report are the real ones. Nothing is kept.
 
 Examples:
   wattline demo
