@@ -52,7 +52,7 @@ test('the page names the limits as they are', async () => {
   const text = pages.get(page)!;
   const days = (ms: number) => `${ms / 86_400_000}`;
   expect(text).toContain(
-    `at most ${days(correctionLimits.excludeMs)} days, at most ${days(correctionLimits.aheadMs)} of them ahead`,
+    `at most ${days(correctionLimits.excludeMs)} days, at most ${days(correctionLimits.aheadMs)} of them in the future`,
   );
   expect(text).toContain(`at most ${days(correctionLimits.setMs)} days`);
   expect(text).toContain(`at most ${correctionLimits.countMax.toLocaleString('en')} corrections`);
