@@ -46,7 +46,7 @@ export function addAlertsCommand(program: Command, terminal: Terminal): void {
     );
   command
     .command('snooze')
-    .description('send nothing of a condition for a while')
+    .description('send no messages about a condition for a while')
     .argument('<condition>', 'a condition, or "all"')
     .option(...WORKGROUP_OPTION)
     .option('--for <duration>', 'for this long, such as 2h; 0 ends a snooze', '1d')
@@ -160,5 +160,5 @@ Examples:
   wattline alerts test ops`;
 
 const snoozeHelp = `
-What still holds at the end of the snooze is sent then. Recoveries of alerts that were sent before are sent also during the snooze.
+At the end of the snooze, conditions that still hold are sent. If the message about an alert was sent before the snooze, the message about its end is sent during the snooze, too.
 Conditions: ${conditionNames.join(', ')}.`;

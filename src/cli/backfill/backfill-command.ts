@@ -40,12 +40,7 @@ export function addBackfillCommand(program: Command, terminal: Terminal): void {
         .default('stream'),
     )
     .option('--gaps', 'instead of a time: all gaps that the upstream can still fill')
-    .option(
-      '--messages-per-second <n>',
-      'how fast to read while the live reader runs',
-      positive,
-      RATE_DEFAULT,
-    )
+    .option('--messages-per-second <n>', 'the speed while the live reader runs', positive, RATE_DEFAULT)
     .option('--dry-run', 'show what would be read, and read nothing')
     .addHelpText('after', help)
     .action((options: BackfillCommandOptions) =>
@@ -175,8 +170,8 @@ const help = `
 Sources:
   stream   messages that the upstream still has, by the time at which it stored them. Messages that have already landed change nothing.
            The live reader continues. "gaps" lists its gaps, and --gaps fills them.
-  archive  messages in the lake, by the time at which they were measured. Use it for a field that was configured later and whose messages
-           the warehouse no longer has. Quarantined messages that can be decoded now leave the quarantine. The upstream is not asked.
+  archive  messages in the lake, by the time at which they were measured. Use it for a field that was configured later and whose messages the
+           warehouse no longer has. It also reads quarantined messages that can be decoded now. It does not ask the upstream.
   files    use "wattline import <files>", because files need a mapping of their columns
 
 After Ctrl-C, a crash or a power cut, run the same command again to continue. "wattline backfill cancel <id>" cancels it. If "wattline up"

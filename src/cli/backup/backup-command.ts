@@ -33,7 +33,7 @@ export const ALL_WORKGROUPS_OPTION = [
 export function addBackupCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('backup')
-    .description('copy warehouses and lakes to a folder or a bucket, also while the service runs')
+    .description('copy warehouses and lakes to a folder or a bucket; the service can run meanwhile')
     .argument('[place]', 'a folder, or s3://bucket/prefix (default: backup.s3 of the configuration)')
     .option(...ALL_WORKGROUPS_OPTION)
     .option('--with-secrets', 'copy the signing keys and the list of tokens too')
@@ -196,9 +196,9 @@ async function copyOfLake(
 const SNAPSHOT_MS_MAX = 60 * MINUTE_MS;
 
 const help = `
-Copies what the place lacks, and at the end a small document that names everything: the commit. If the command is interrupted, the place has its
-earlier commits, and the next backup copies the rest. A running service continues; it waits only while a checkpoint is made, less than a second
-usually. Without a service the command opens the warehouses itself. With storage.s3 it copies the newest commit of the bucket, on any machine.
+Copies all files that the place does not have yet, and at the end a small document that names all files: the commit. If the command is interrupted, the place has its
+earlier commits, and the next backup copies the rest. A running service continues. It waits only during a checkpoint, usually for less than a
+second. Without a service the command opens the warehouses itself. With storage.s3 it copies the newest commit of the bucket, on any machine.
 
 In the backup: measured data, energy, corrections, uploads, imports and the lake of each workgroup, the state of exports, and audit entries that
 are not in the log yet. Not in the backup: the messages of the last hour in the stream that have not landed, the configuration, and, without

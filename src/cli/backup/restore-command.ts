@@ -32,7 +32,7 @@ interface Restored extends RestoredLake {
 export function addRestoreCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('restore')
-    .description('bring warehouses and lakes back from a backup')
+    .description('restore warehouses and lakes from a backup')
     .argument(
       '[place]',
       'a folder, or s3://bucket/prefix (default: backup.s3, else the lake of this machine)',
@@ -205,17 +205,17 @@ function ownLake(config: Config): string | undefined {
 
 const help = `
 Restores warehouse and lake of one commit together. Every file is checked by its SHA-256 beside the old data, and moved into place at the end, so an
-interrupted or refused restore changes nothing. The service must not run. It continues afterwards from where the restored data ends: the stream
-still has the messages of the last hour (stream.retention), and what it no longer has is reported as a gap.
+interrupted or refused restore changes nothing. The service must not run. After its start it continues at the end of the restored data. The
+stream has the messages of the last hour (stream.retention); older messages that are missing are reported as a gap.
 
 --at restores the newest commit with a snapshot that is not later. The state of exports and of the audit log is restored if it does not exist.
 
 Without a place and without backup.s3, the warehouse is restored from the last snapshot in the lake of this machine, for example after its file was
 damaged. The service adds one every pipeline.snapshotEvery.
 
-With storage.s3 the state of all workgroups is in a bucket, and the service continues from there by itself. --at then adds a commit with the content of
-an earlier one: the service can run, and continues from it. The bucket keeps earlier commits for a day. With a place, the backup is copied into the
-bucket, with the runs of exports that the bucket lacks. Files of audit and access are restored on this machine.
+With storage.s3 the state of all workgroups is in a bucket, and the service continues from there by itself. --at then adds a commit with the
+content of an earlier one. The service can run meanwhile, and continues from the new commit. The bucket keeps earlier commits for a day. With a
+place, the backup is copied into the bucket, with the runs of exports that the bucket does not have yet. Files of audit and access are restored on this machine.
 
 Examples:
   wattline restore --force

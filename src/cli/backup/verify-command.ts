@@ -26,7 +26,7 @@ interface Options {
 export function addVerifyCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('verify')
-    .description('read every file of a backup or of the lake, and report what is damaged')
+    .description('read every file of a backup or of the lake, and report the damaged ones')
     .argument(
       '[place]',
       'a folder, or s3://bucket/prefix (default: the bucket of storage.s3, else the lake of this machine)',
@@ -129,9 +129,9 @@ async function verifyAll(
 const READING_MS = HOUR_MS;
 
 const help = `
-Reads everything: each commit, each Parquet file (SHA-256, rows and energy as noted in the commit) and each snapshot (SHA-256 of each pack and each
-block). The newest snapshot is opened as a warehouse. The command exits with 1 if something is damaged or missing, and lists what. It counts what is
-sound. With storage.s3 and without a place, the commits of the last 23 hours in the bucket are read.
+Reads each commit, each Parquet file and each snapshot. It compares SHA-256, rows and energy of a file with its commit, and the SHA-256 of each
+pack and block of a snapshot. The newest snapshot is opened as a warehouse. It lists damaged and missing files, and then the exit code is 1. It
+counts the undamaged ones. With storage.s3 and without a place, the commits of the last 23 hours in the bucket are read.
 
 Examples:
   wattline verify

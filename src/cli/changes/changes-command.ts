@@ -25,7 +25,7 @@ const ROWS_MAX = 500;
 export function addChangesCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('changes')
-    .description('show which days of closed periods have changed, how, and why')
+    .description('show the days of closed periods that have changed, with both values and the causes')
     .requiredOption(
       '--since <time>',
       'changes since this day (also today, yesterday), or since an instant such as 2026-11-20T13:05:00Z',

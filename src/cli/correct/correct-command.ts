@@ -244,7 +244,7 @@ Examples:
   wattline correct exclude garage --day 2026-05-17 --field total_wh --reason "another meter's register" --dry-run`;
 
 const setHelp = `
-The energy keeps the measured shape, scaled. Without measurements it is spread evenly. The intervals add up to it exactly.
+The energy keeps the measured shape, scaled. Without measurements it is spread evenly. The intervals add up to the given energy exactly.
 ${whole}
 
 Examples:
@@ -253,8 +253,8 @@ Examples:
 
 const fillHelp = `
 Without --like each quarter of an hour is the median of the same quarter on the 10 nearest comparable days: Monday to Friday, or Saturday and
-Sunday, at most 28 days away, at least 3. With --like it is the measurement of the other source, multiplied by the median ratio of the days that
-both have. The values are computed once. The days get the flag "estimated".
+Sunday, at most 28 days away, at least 3. With --like it is the measurement of the other source, multiplied by a ratio: the median of the ratios
+of days that both sources have. The values are computed once. The days get the flag "estimated".
 ${whole}
 
 Examples:

@@ -26,7 +26,7 @@ export function addExportsCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', help);
   command
     .command('list')
-    .description('list the exports with their next run, their state, and later changes of the data')
+    .description('list the exports with their next run, their state, and files that are outdated')
     .addHelpText('after', listHelp)
     .action((_options: object, list: Command) =>
       runTask(list, terminal, (config, service) =>
@@ -117,11 +117,11 @@ async function periodOf(text: string | undefined): Promise<ExportPeriod | undefi
 }
 
 const help = `
-An export writes a report to a file by a schedule, and delivers it to a folder, to S3 or to a webhook, once for each period. Files that cannot
+An export writes a report to a file by a schedule, and delivers it to a folder, S3, a webhook, e-mail or Home Assistant, once for each period. Files that cannot
 be delivered wait in the data folder, below exports/<id>/outbox, or in the bucket of storage.s3, and are tried again.`;
 
 const listHelp = `
-Outdated counts the files whose data have changed after delivery, and the difference. "wattline exports show <id>" lists them.
+"Outdated" counts the files whose data has changed since their delivery, and shows the difference in energy. "wattline exports show <id>" lists them.
 
 Examples:
   wattline exports list

@@ -126,8 +126,8 @@ function readText(option: string, path: string): string {
 const help = `
 Also: --workgroup, --table (default: home_assistant) and --dry-run, as for files.
 
-Energy is read as a register in Wh (field energy_wh), power as means of an hour in W (field power_w). Home Assistant keeps hours for ever.
-Months are imported one after another. After an interruption run the same command again. What was imported is recognized.
+Energy is read as a register in Wh (field energy_wh), power as means of an hour in W (field power_w). Home Assistant keeps hours for ever. The
+command imports one month after another. After an interruption run it again: it skips imported months.
 
 A map file:
   sensor.pv_energy: { device: roof, source: pv }

@@ -26,7 +26,7 @@ interface TryOptions {
 export function addInputsCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('inputs')
-    .description('show the MQTT brokers and the line protocol: connection, rate, what was refused')
+    .description('show the MQTT brokers and the line protocol: connection, rate and refused messages')
     .option('-w, --workgroup <id>', 'only this workgroup')
     .addHelpText('after', help)
     .action(async ({ workgroup }: { workgroup?: string }) => {
@@ -112,12 +112,13 @@ function none(input: string, reason: string): TriedRule {
 }
 
 const help = `
-The state of each input of the running service on this machine. Counts are since its start. Again: delivered again by the broker, and already
-stored. Retained: kept by the broker, so no new reading. Ignored: no rule is about it, or it has no reading. Refused: a bad payload, which is in the
-quarantine, or a bad line, of which the sender was told. Below the table are problems, and what was refused and ignored last.
+The state of each input of the running service on this machine. Counts are since its start. Again: messages that the broker delivered again, and
+that were already stored. Retained: messages that the broker keeps, so they are no new readings. Ignored: messages without a rule or without a
+reading. Refused: bad payloads, which are in the quarantine, and bad lines, about which the sender got an error. Below the table are problems,
+and the last refused and ignored messages.
 
-The exit code is 4 if an input is not connected, cannot store its messages, loses its connection again and again, or is not known to the running
-service.
+The exit code is 4 if an input is not connected, cannot store its messages or loses its connection again and again, or if the running service
+does not know it.
 
 Examples:
   wattline inputs

@@ -20,7 +20,7 @@ export function addMcpCommand(program: Command, terminal: Terminal): void {
     .requiredOption('--token-file <file>', 'a file with a token that has search:read')
     .option(
       '-w, --workgroup <id>',
-      'the workgroup of questions that name none (default: the only one of the token)',
+      'the workgroup of questions without a workgroup (default: the only one of the token)',
     )
     .addHelpText('after', help)
     .action(({ url, tokenFile, workgroup }: McpOptions) =>

@@ -55,9 +55,9 @@ function listOf(names: readonly string[]): string {
 }
 
 const help = `
-Every process of the service on this machine that works on dataDir reads its configuration again. Workgroups, exports and alerts are applied: added,
-changed and removed. Other workgroups continue without interruption. The data of a removed workgroup are kept. Other settings need a restart;
-the changed ones are listed. If the configuration has problems, all are printed with their paths, nothing changes, and the exit code is 2.
+Every process of the service on this machine that works on dataDir reads its configuration again. It adds, changes and removes workgroups,
+exports and alerts. Other workgroups continue without interruption. The data of a removed workgroup is kept. Other settings need a restart;
+changed ones are listed. If the configuration has problems, nothing changes, all problems are printed with their paths, and the exit code is 2.
 SIGHUP does the same in one process, and the log has the result.
 
 Examples:

@@ -16,7 +16,7 @@ import type { BalanceResult } from './run-balance-case.ts';
 export function addReplayCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command('replay')
-    .description('run readings of your own through the whole pipeline, and print the energy')
+    .description('run your own readings through the whole pipeline, and print the energy')
     .argument('<path>', 'a folder with case.json and readings.csv.gz, or a JSON file with cases')
     .addHelpText('after', help)
     .action((path: string) =>

@@ -36,8 +36,8 @@ function describe(series: number): string {
 
 const help = `
 A series is a field of a device and source. If the roll-up fails for a series, it sets the series aside and continues with the others. The
-readings are kept, the days get the flag "unavailable", and "wattline status" shows the error. A new version of Wattline or changed settings
-of the stream compute the series again. This command does it at once, for example after a repair of the data.
+readings are kept, the days get the flag "unavailable", and "wattline status" shows the error. After a change of the version of Wattline or of
+the settings of the stream, the series is computed again. This command does that at once, for example after a repair of the data.
 
 Examples:
   wattline retry

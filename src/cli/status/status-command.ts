@@ -183,18 +183,18 @@ function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
 
 const help = `
 Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
-stage fails, it is the time since its last success. If no worker reports the lag, the stream is asked; "-" is unknown. State is "stopped" if its worker
+stage fails, it is the time since its last success. If no worker reports the lag, the command asks the stream; "-" means unknown. State is "stopped" if its worker
 has ended, or has not written for half a minute, and "hibernated" if its warehouse is closed because there is nothing to do: a message, a request or a
-schedule opens it. By is how the stream was last read: over REST, or over a socket (upstream.transport).
+schedule opens it. "By" says how the stream was last read: over REST, or over a socket (upstream.transport).
 
-A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage fails if it has failed for minutes, is due
-without success, or is not called. Data that cannot be opened are listed too, and MQTT brokers that have not been connected for half a minute, or that
-the running service does not know. The exit code is then 4. A line that begins with "problem" names a
+A line that begins with "failing" names a workgroup, a stage, the problem, and what to do. A stage is listed if it fails for minutes, if it is
+due without success, or if it is not called. Data that cannot be opened is listed too, and an MQTT broker that is not connected for half a
+minute, or that the running service does not know. The exit code is then 4. A line that begins with "problem" names a
 setting, the problem, and what to change. The worker looks for problems in the data every pipeline.maintainEvery. The command works with and
 without a running worker.
 
-With storage.s3, Machine is where the workgroup was last opened, and "In bucket" says when the bucket last had everything of that machine. A
-machine that does not have the workgroup asks its worker. A line that begins with "copying" shows that a machine has taken a workgroup over, and still
+With storage.s3, "Machine" is the machine that opened the workgroup last, and "In bucket" is the time at which the bucket last had all data of
+that machine. On another machine, the command asks the worker of the workgroup. A line that begins with "copying" shows that a machine has taken a workgroup over, and still
 copies the files of its lake in the background.
 
 A note that begins with "input" names an MQTT broker that cannot be used at this moment, and why. "wattline inputs" lists all inputs.
@@ -202,8 +202,8 @@ A note that begins with "input" names an MQTT broker that cannot be used at this
 Unfinished imports are listed with what to do. The three newest imports of the last week are listed with their readings and their energy, or
 with a warning if they gave no energy.
 
-Online and Offline count devices by their last reported state. With stream.deviceTimeout, silent devices are offline. Asleep counts those that went
-to sleep less than a day ago; they are not offline.
+Online and Offline count devices by their last reported state. With stream.deviceTimeout, silent devices are offline. "Asleep" counts devices
+that went to sleep less than a day ago; they are not offline.
 
 Examples:
   wattline status

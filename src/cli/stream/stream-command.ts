@@ -24,7 +24,7 @@ export async function runStream(config: Config, service: Service): Promise<void>
 }
 
 const help = `
-With stream.log: redis several processes can serve one stream, each with all messages. Otherwise only one process can.
+With stream.log: redis, several processes can serve one stream, and each serves all messages. Otherwise only one process can.
 
 Examples:
   wattline stream

@@ -181,7 +181,7 @@ function addListCommand(group: Command, terminal: Terminal, topic: UploadTopic, 
 
 const whole = `
 A file is stored as a whole or not at all. If it is refused, all wrong lines are listed. Uploading the same rows again changes nothing. If a
-later file has other values, they count from then on, with the next revision. Earlier rows are kept. If "wattline up" runs, the service stores
+later file has other values, the new values count, with the next revision. Earlier rows are kept. If "wattline up" runs, the service stores
 the file. Otherwise this command does it, and publishes. The meters are configured:
   workgroups:
     - id: home
@@ -206,7 +206,7 @@ A period is a year (2026), a month (2026-05), a day (2026-05-17), or from period
   meter_code,period,energy_kwh,scenario
   PV,2026-05,1250,P50
 
-Monthly and hourly output of PVWatts, and tables of months with a target, are read as they are. Use --meter, --year and --scenario for what
+Monthly and hourly output of PVWatts, and tables of months with a target, are read as they are. Use --meter, --year and --scenario for facts that
 the file does not contain.
 ${whole}
 Examples:
