@@ -15,7 +15,7 @@ export async function assessShards(
     try {
       states.set(workgroupId, hasNews(workgroupId) ? await assess(workgroupId) : 'behind');
     } catch (error) {
-      // Opening it tells the reason.
+      // The error of opening it has the reason.
       logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'shard.not-assessed');
       states.set(workgroupId, 'behind');
     }

@@ -2,7 +2,7 @@ import type { PlainError } from '../src/lib/plain-error.ts';
 import type { JobOutcome, StoredSchedule } from './job-queue.ts';
 import type { Job, JobSchedule } from './stages.ts';
 
-/** What the process of the embedded queue is asked to do. */
+/** The requests to the process of the embedded queue. */
 export type QueueRequest =
   | { kind: 'schedules' }
   | { kind: 'schedule'; row: JobSchedule }

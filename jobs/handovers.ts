@@ -9,7 +9,7 @@ import type { GiveUpReason, OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 /**
- * Handing a workgroup over while its owner still works: the owner tells that it is leaving, one other worker fetches the warehouse beside its own
+ * Handing a workgroup over while its owner still works: the owner announces that it is leaving, one other worker fetches the warehouse beside its own
  * data, and gets the lease when the owner releases it. It saves time only. Every message can be lost, and the claim in the bucket decides as always.
  */
 export interface Handovers {
@@ -30,7 +30,7 @@ export interface HandoversOptions {
   channel: Pick<QueueBackend['channel'], 'tell' | 'tellOthers'>;
   /** Fetches the warehouse. Undefined if there is nothing to fetch. Then this worker gives its shards up without a successor. */
   prepare: ((workgroupId: string) => Promise<void>) | undefined;
-  /** Removes what was fetched, unless it is used. */
+  /** Removes the fetched files, unless they are used. */
   discard: ((workgroupId: string) => Promise<void>) | undefined;
   ownedShards: Pick<OwnedShards, 'take' | 'mayTake' | 'kept' | 'giveUp'>;
   /** The most open shards of this worker. */
@@ -45,9 +45,9 @@ export interface HandoversOptions {
 export interface HandoverTimes {
   /** An owner without an answer goes on alone. */
   answerMs: number;
-  /** A successor tells this often that it is still preparing. */
+  /** A successor reports this often that it is still preparing. */
   tellEveryMs: number;
-  /** A successor that tells nothing for this time has ended, or Redis does not answer. */
+  /** A successor without a report for this time has ended, or Redis does not answer. */
   silenceMs: number;
   /** The longest wait for a successor. A worker that stops needs the rest of its time to commit and to close. */
   waitMs: number;
@@ -59,13 +59,13 @@ const TIMES: HandoverTimes = {
   silenceMs: 5 * SECOND_MS,
   waitMs: 8 * SECOND_MS,
 };
-/** What was prepared and is not used is kept for this time. */
+/** Prepared files that are not used are kept for this time. */
 const KEPT_MS = MINUTE_MS;
 
 export function createHandovers(options: HandoversOptions): Handovers {
   const { workerId, leases, channel, prepare, discard, ownedShards, openMax, mayOpen, logger } = options;
   const { answerMs, tellEveryMs, silenceMs, waitMs } = options.times ?? TIMES;
-  /** As the owner: whom to tell what the successor has told. */
+  /** As the owner: the callbacks for the reports of the successor. */
   const waits = new Map<string, { told: () => void; prepared: () => void }>();
   /** As the successor: workgroups that are noted for this worker. */
   const expected = new Set<string>();
@@ -167,7 +167,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
           waits.get(workgroupId)?.prepared();
           return;
         case 'handed-over':
-          // What was prepared is used now.
+          // The prepared files are used now.
           expected.delete(workgroupId);
           accept(workgroupId).catch((error: unknown) =>
             // The lease ends by itself.

@@ -22,7 +22,7 @@ const CLOSE_MS = 3 * SECOND_MS;
 
 /**
  * Starts the process of the embedded queue. Its schedules and jobs are in memory and end with it.
- * @throws TransientError `QueueProcessEnded` if the process cannot be started or ends; its other errors are those of the queue
+ * @throws TransientError `QueueProcessEnded` if the process cannot be started or ends; its other errors are errors of the queue
  */
 export async function openEmbeddedQueue(options: {
   cacheDir: string;

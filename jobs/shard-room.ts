@@ -22,7 +22,7 @@ export interface ShardRoomOptions {
   onRoom(): void;
 }
 
-/** Hibernating a shard publishes what is left, so only a few do it at the same time. */
+/** A shard publishes its remaining changes before it hibernates, so only a few do it at the same time. */
 const HIBERNATING_MAX = 4;
 /** A busy shard stays open for this long before it makes room for another one. */
 const TURN_MS = 15 * SECOND_MS;
@@ -34,7 +34,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
   const openSinceMs = new Map<string, number>();
   let isStopped = false;
 
-  /** Shards that can hibernate. The one that was idle for longest comes first, then those that are busy, the oldest first. */
+  /** Shards that can hibernate. The shard that was idle for longest comes first. Busy shards come after the idle ones, the oldest first. */
   const candidates = () =>
     ownedShards
       .owned()

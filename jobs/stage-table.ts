@@ -39,7 +39,7 @@ export const stageTable = {
     everyMs: (pipeline) => pipeline.maintainEvery,
     timeLimitMs: 10 * MINUTE_MS,
   },
-  /** Commits what has changed to the bucket. Only with a bucket; then its pace is `storage.commitEvery`. */
+  /** Commits changed data to the bucket. Only with a bucket; then its pace is `storage.commitEvery`. */
   commit: {
     stage: 'commit',
     // A bucket that hangs must not delay publications.
@@ -58,7 +58,7 @@ export const stageTable = {
   },
 } as const satisfies Readonly<Record<StageName, StageDefinition>>;
 
-/** What the stages of a workgroup depend on. */
+/** The settings of a workgroup on which its stages depend. */
 export interface StageNeeds {
   hasExports: boolean;
   /** True if news of the stream asks for `poll`. Otherwise it runs every `pollEvery`. */

@@ -4,13 +4,13 @@ import type { Config } from '../src/config/config.ts';
 export const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'commit', 'export'] as const;
 export type StageName = (typeof stageNames)[number];
 
-/** What a run of a stage returns. Other results mean that the stage has done everything. */
+/** The result of a run of a stage. Other results mean that the stage has done everything. */
 export interface StageResult {
   /** There is more to do. The stage runs again as soon as its least distance allows. */
   more?: boolean;
   /** The stage must run again after this time. */
   againInMs?: number | undefined;
-  /** What the run has done, for the log. */
+  /** Counts of the work of the run, for the log. */
   counts?: Readonly<Record<string, number>>;
   /** The position in the stream after the run, for the log. */
   nextOffset?: bigint | undefined;

@@ -6,7 +6,7 @@ import type { StageRun, Stages } from './stages.ts';
  */
 export type ClosedShardState = 'behind' | 'due' | 'idle' | 'new';
 
-/** What the stages work on. */
+/** The objects that the stages work on. */
 export interface WorkerDependencies {
   /**
    * A stage that throws the code `StaleOwner` has lost its shard to another worker. With `ShardNotOpen` or `PipelineEnded` the shard is opened again.
@@ -14,7 +14,7 @@ export interface WorkerDependencies {
   stages: Stages;
   /** Fetches the warehouse of a shard that another worker is about to release. Claims nothing. Undefined if there is nothing to fetch. */
   prepare?: (workgroupId: string) => Promise<void>;
-  /** Removes what was fetched, unless it is used. */
+  /** Removes the fetched files, unless they are used. */
   discard?: (workgroupId: string) => Promise<void>;
   /** Opens the shard and takes it over. Called before any stage of the workgroup. */
   openShard(workgroupId: string): Promise<void>;

@@ -146,7 +146,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         expiresAtMs: expiresAtSeconds * 1_000,
       };
       if (!unlisted) {
-        // The audit entry comes first, so that no listed token lacks one.
+        // The audit entry comes first, so that every listed token has one.
         if (audit) noteIssued(audit, record);
         files.addIssued(record);
       }

@@ -10,7 +10,7 @@ export interface Authorization {
 }
 
 /**
- * Decides what a grant allows in a workgroup. A group that is not configured has no devices.
+ * Decides which actions a grant allows in a workgroup. A group that is not configured has no devices.
  * @throws StreamError WorkgroupForbidden, the same whether or not the workgroup exists
  * @throws StreamError InsufficientScope with the required permissions
  */

@@ -19,7 +19,7 @@ export interface SharedRevocationsOptions {
 /** The revocations, and when the last one was added. After Redis has lost its data, the version is another one. */
 const KEYS = ['wattline:revoked', 'wattline:revoked:version'];
 const CHANNEL = 'wattline:revoked:news';
-/** Commands of this machine revoke tokens by writing to the file, which tells nobody. */
+/** Commands of this machine revoke tokens by writing to the file, and send no message. */
 const LOOK_EVERY_MS = 400;
 /** Redis is asked this often without news, because news can be lost. */
 const PULL_EVERY_MS = 5 * SECOND_MS;

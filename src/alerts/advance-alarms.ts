@@ -8,7 +8,7 @@ import type { Alarm, AlertState } from './alert-state.ts';
 export const ALARMS_MAX = 10_000;
 const TEXT_CHARACTERS_MAX = 300;
 
-/** What the conditions have found. A condition whose facts are not known is left out. */
+/** The findings of the conditions. A condition whose facts are not known is left out. */
 export type Findings = ReadonlyMap<ConditionName, readonly AlertFinding[]>;
 
 /**
@@ -38,7 +38,7 @@ export function advanceAlarms(
       message?.kind === 'raised' ? message.subjects.map((subject) => `${message.condition} ${subject}`) : [],
     ),
   );
-  // A message without an answer may have arrived, so its recovery is told, too.
+  // A message without an answer may have arrived, so its recovery is sent, too.
   const isUnderWay = ({ condition, subject }: Alarm) => underWay.has(`${condition} ${subject}`);
   const kept = state.alarms.flatMap((alarm): Alarm[] => {
     if (!(active as readonly string[]).includes(alarm.condition)) return [];
@@ -78,7 +78,7 @@ export function advanceAlarms(
   return isSame ? state : { ...state, alarms, judged };
 }
 
-/** True if nobody has to be told that it has ended. */
+/** True if no channel needs a message about its end. */
 function endsInSilence({ condition, lastsUntilMs, channels }: Alarm, nowMs: UtcMs): boolean {
   const { endsQuietly }: AlertCondition<ConditionName> = alertConditions[condition as ConditionName];
   const isOutOfSight = lastsUntilMs !== undefined && nowMs >= lastsUntilMs;

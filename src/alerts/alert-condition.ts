@@ -14,17 +14,17 @@ export interface AlertFinding {
   isUnclear?: true;
 }
 
-/** A condition of the table: when it holds, and how it is told. */
+/** A condition of the table: when it holds, and the words for it. */
 export interface AlertCondition<Name extends ConditionName> {
   /** The begin of a message, such as "Device silent". */
   title: string;
   /** It needs a person soon. */
   isUrgent?: true;
-  /** What is there when the condition is judged for the first time is not told. */
+  /** Subjects that are there when the condition is judged for the first time are not sent. */
   isNews?: true;
   /** Its alarms end without a message. */
   endsQuietly?: true;
-  /** It is about the machine. Each channel is told with one of the workgroups of a worker, and the title names none. */
+  /** It is about the machine. Each channel gets it from one workgroup of a worker only, and the title names no workgroup. */
   isOfMachine?: true;
   /** Messages are at least this far apart. */
   digestMs?: number;

@@ -3,18 +3,18 @@ import { z } from 'zod';
 /** A condition that holds for one subject, or held and has ended. */
 export const alarmSchema = z.object({
   condition: z.string(),
-  /** What it is about: a device, a day of a device, a stage. Stable, so that the same problem is one alarm. */
+  /** Its subject: a device, a day of a device, a stage. Stable, so that the same problem is one alarm. */
   subject: z.string(),
   /** One sentence for people. */
   text: z.string(),
   openedAtMs: z.number(),
-  /** Null while the condition holds. An ended alarm stays until its recovery was told. */
+  /** Null while the condition holds. An ended alarm stays until its recovery was sent. */
   endedAtMs: z.number().nullable(),
-  /** It was there when the alerts of the workgroup began, so nobody is told. */
+  /** It was there when the alerts of the workgroup began, so no message is sent. */
   isKnown: z.literal(true).optional(),
   /** After this time it ends without a message, because it is out of sight. */
   lastsUntilMs: z.number().optional(),
-  /** By channel: told, or refused by the receiver. Channels that are not told are left out. */
+  /** By channel: sent, or refused by the receiver. Channels without a message are left out. */
   channels: z.record(z.string(), z.enum(['told', 'refused'])),
   seen: z.object({ by: z.string(), atMs: z.number() }).optional(),
 });
@@ -25,7 +25,7 @@ export const alertMessageSchema = z.object({
   id: z.string(),
   kind: z.enum(['raised', 'recovered', 'test']),
   condition: z.string(),
-  /** The alarms that it tells. */
+  /** The alarms in it. */
   subjects: z.array(z.string()),
   title: z.string(),
   text: z.string(),

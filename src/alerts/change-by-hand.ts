@@ -5,7 +5,7 @@ import type { AlertState } from './alert-state.ts';
 const SNOOZES_MAX = 50;
 export const SNOOZE_MS_MAX = 30 * DAY_MS;
 
-/** What a person does with alerts. `condition`: the name of a condition, or `all`. */
+/** The actions of people on alerts. `condition`: the name of a condition, or `all`. */
 export const alertRequestSchema = z.discriminatedUnion('do', [
   z.strictObject({
     do: z.literal('snooze'),

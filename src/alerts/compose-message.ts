@@ -10,7 +10,8 @@ import { type Alarm, type AlertMessage, type AlertState, isSnoozed } from './ale
 export const LINES_MAX = 20;
 
 /**
- * The next message of a channel: all alarms of one condition that it was not told, or all recoveries of one. Undefined if everything is told.
+ * The next message of a channel: all alarms of one condition that were not sent to it yet, or all recoveries of one condition. Undefined if
+ * everything was sent.
  */
 export function composeMessage(
   state: AlertState,
@@ -23,7 +24,7 @@ export function composeMessage(
     channelId: string;
     workgroupId: string;
     nowMs: UtcMs;
-    /** False if another workgroup tells this channel an alarm of a condition that is about the machine. */
+    /** False if another workgroup sends the alarm to this channel, because its condition is about the machine. */
     speaksForMachine: (alarm: Alarm) => boolean;
   },
 ): AlertMessage | undefined {
@@ -81,7 +82,7 @@ export function afterMessage(state: AlertState, channelId: string, outcome: 'tol
   const subjects = new Set(message.subjects);
   const alarms = state.alarms.flatMap((alarm): Alarm[] => {
     if (alarm.condition !== message.condition || !subjects.has(alarm.subject)) return [alarm];
-    // One that has begun again meanwhile is told again.
+    // An alarm that has begun again meanwhile is sent again.
     const { [channelId]: _, ...others } = alarm.channels;
     const channels = message.kind === 'raised' ? { ...others, [channelId]: outcome } : others;
     const isOver = alarm.endedAtMs !== null && !Object.values(channels).includes('told');

@@ -3,7 +3,7 @@ import type { Findings } from './advance-alarms.ts';
 
 /** Since when findings last, by the time that has passed. */
 export interface LastingFindings {
-  /** Notes what was found now. Findings of conditions that were not judged stay. */
+  /** Notes the findings of this look. Findings of conditions that were not judged stay. */
   note(findings: Findings): void;
   /** True if a subject was found for this long. */
   hasLasted(condition: string, subject: string, forMs: number): boolean;

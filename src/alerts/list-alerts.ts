@@ -19,7 +19,7 @@ export interface ListedAlert {
   subject: string;
   text: string;
   since: string;
-  /** It was there when the alerts began, so no channel was told. */
+  /** It was there when the alerts began, so no channel got a message. */
   known: boolean;
   snoozed: boolean;
   seenBy: string | null;
@@ -32,7 +32,7 @@ export interface AlertList {
   alerts: ListedAlert[];
   /** All open alerts. */
   total: number;
-  /** Without those that were seen, are snoozed, or were there before. */
+  /** Without alerts that were seen, are snoozed, or were there before. */
   unseen: number;
   snoozes: Array<{ condition: string; until: string; by: string }>;
   channels: Array<{

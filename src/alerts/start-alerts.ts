@@ -9,7 +9,7 @@ import { createWorkgroupWatch, type WorkgroupWatch, type WorkgroupWatchOptions }
 
 export interface AlertsOptions extends Pick<WorkgroupWatchOptions, 'send' | 'clock' | 'logger'> {
   workgroups: Pick<Workgroups, 'list' | 'alerts' | 'onChange'>;
-  /** What is particular to a workgroup. */
+  /** The parts that each workgroup has for itself. */
   open(workgroupId: string): Pick<WorkgroupWatchOptions, 'book' | 'readFacts' | 'isOwner'>;
   /** True if another worker of this machine has a workgroup of the same data folder. */
   hasBeside(workgroupId: string): boolean;
@@ -39,7 +39,7 @@ export function startAlerts(options: AlertsOptions): Alerts {
   const watches = new Map<string, { watch: WorkgroupWatch; isOwner: () => boolean; rounds: Repeating }>();
   const ownChannels = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId);
   const covers = (workgroupId: string) => ownChannels(workgroupId).length > 0;
-  /** The workgroup with which a channel is told what is about the machine: the first that a worker of the data folder has. */
+  /** The workgroup that sends alerts about the machine to a channel: the first one that a worker of the data folder has. */
   const speakerOf = (channelId: string) =>
     workgroups
       .list()

@@ -23,7 +23,7 @@ export interface WorkgroupWatchOptions {
   readFacts(): Promise<AlertFacts>;
   /** False once another worker may have the workgroup. Nothing is stored or sent then. */
   isOwner(): boolean;
-  /** True if this workgroup, of all that workers of the data folder have, tells a channel what is about the machine. */
+  /** True if this workgroup sends alerts about the machine to a channel. One of all workgroups that workers of the data folder have does. */
   speaksForMachine(channelId: string): boolean;
   send: SendAlert;
   /** Counts a finished attempt. */
@@ -32,16 +32,16 @@ export interface WorkgroupWatchOptions {
   logger: Logger;
 }
 
-/** Judges the conditions of a workgroup, and tells its channels. */
+/** Judges the conditions of a workgroup, and sends messages to its channels. */
 export interface WorkgroupWatch {
-  /** Looks once at the conditions, and starts what is to be sent. Does not wait for the channels. Never throws. */
+  /** Looks once at the conditions, and starts to send the messages. Does not wait for the channels. Never throws. */
   round(): Promise<void>;
   /** Changes the state by hand, durably. @throws TransientError if this worker cannot store it */
   change(by: (state: AlertState) => AlertState): Promise<AlertState>;
   state(): Promise<AlertState>;
   /** Waits until no message is under way. */
   settled(): Promise<void>;
-  /** Ends what is under way, within some seconds, before another worker gets the workgroup. A later round begins again if it comes back. */
+  /** Ends all work within some seconds, before another worker gets the workgroup. A later round begins again if it comes back. */
   leave(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export interface Availability {
 }
 
 /**
- * Asks an upstream with one read of one message what it still has from `fromMs` on. A server of the contract reports if it moved the time to its
+ * Reads one message, to find out which messages an upstream still has from `fromMs` on. A server of the contract reports if it moved the time to its
  * oldest message. With other servers only a message from before `fromMs` proves that nothing is missing.
  * @throws TransientError, TerminalError if it cannot be read
  */

@@ -31,7 +31,7 @@ export interface BackedUpLake {
   sequence: number;
   /** The time of the data. */
   createdAtMs: number;
-  /** What was copied, of what the commit needs. */
+  /** The copied objects, and all objects that the commit needs. */
   copied: number;
   copiedBytes: number;
   objects: number;
@@ -52,7 +52,7 @@ export async function objectsOf(
   ];
 }
 
-/** Copies the objects that the target lacks. @returns them */
+/** Copies the objects that the target does not have yet. @returns them */
 export async function copyObjects(
   objects: readonly PackObject[],
   options: Omit<BackupLakeOptions, 'sequence'>,
@@ -85,7 +85,8 @@ export async function copyObjects(
 }
 
 /**
- * Copies a commit and its snapshot into a store: only what the store lacks, and the commit at the end. If it is interrupted, the store has its old
+ * Copies a commit and its snapshot into a store. Objects that the store has are not copied, and the commit comes last. If it is interrupted, the
+ * store has its old
  * commits, and the next backup copies the rest.
  * @throws TerminalError `ForeignBackup` if the store has the backup of another warehouse; TransientError if the same call can succeed later
  */

@@ -127,7 +127,7 @@ export async function restoreState({
   return { restored, kept };
 }
 
-/** Checks every file of every stored state. @returns the number of sound files, and what is broken */
+/** Checks every file of every stored state. @returns the number of undamaged files, and the damaged ones */
 export async function verifyState(
   store: ObjectStore,
   signal?: AbortSignal,

@@ -1,7 +1,7 @@
 import { commitKey, parseAnalyticsKey, parseCommitKey } from '../publish/lake-layout.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
-/** A list of so many keys costs one request. */
+/** A list of this many keys costs one request. */
 const PAGE = 1_000;
 
 /**

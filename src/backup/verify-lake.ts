@@ -30,7 +30,7 @@ export interface VerifyLakeOptions {
 }
 
 export interface VerifiedLake {
-  /** What is sound. */
+  /** The undamaged objects. */
   commits: number;
   files: number;
   packs: number;
@@ -62,7 +62,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLa
     restorable: undefined,
     broken: [],
   };
-  /** True if `work` has found the object sound. `commits` name it. */
+  /** True if `work` has found no damage. `commits` name it. */
   const check = async (key: string, work: () => Promise<void>, commits?: number[]): Promise<boolean> => {
     signal?.throwIfAborted();
     const damage = await findDamage(work);

@@ -28,8 +28,8 @@ export interface ScopeMember {
 }
 
 /**
- * The scope of a workgroup as a whole. The rest of one site is not balanced against the rest of another. It lacks the roles that all of
- * its sites lack.
+ * The scope of a workgroup as a whole. The rest of one site is not balanced against the rest of another. A role is missing if it is missing in all
+ * of its sites.
  */
 export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): BalanceScope {
   const nets = sites.filter(({ devices }) => devices.length > 0).length < 2;

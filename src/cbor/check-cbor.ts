@@ -58,7 +58,7 @@ export function firstItemOf(cbor: CborBytes, start: number): number {
   return first;
 }
 
-/** What is checked of an item, for `strict`. */
+/** The checks of an item, for `strict`. */
 const EVERYTHING = true;
 const STRUCTURE_ALONE = false;
 

@@ -5,7 +5,7 @@ import type { UtcMs } from '../lib/time.ts';
 /** The part of a batch that its positions depend on. */
 export type Positions = Pick<MessageColumns, 'count' | 'offset' | 'storeTime' | 'rejected'>;
 
-/** The new messages of a batch, after what was delivered before. */
+/** The messages of a batch that were not delivered before. */
 export interface LocatedMessages {
   /** The rows to deliver, by offset; `all` if the batch can be delivered as it is. */
   rows: 'all' | Uint32Array;

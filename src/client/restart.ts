@@ -8,7 +8,7 @@ import type { BatchOutcome, ErrorOutcome, Gap } from './read-outcome.ts';
 /** A restart reads again from this long before the last message, because store times may be equal. */
 const RESTART_OVERLAP_MS = SECOND_MS;
 
-/** The reason for a restart, and what is still valid. */
+/** The reason for a restart, and the facts that are still valid. */
 export interface Break {
   reason: Gap['reason'];
   epoch?: string | undefined;

@@ -34,7 +34,7 @@ const backoff: Backoff = {
   attemptsMax: Number.POSITIVE_INFINITY,
   retryAfterMsMax: MINUTE_MS,
 };
-/** After this time without an error, earlier failures count no more. */
+/** After this time without an error, earlier failures do not count any more. */
 const STEADY_MS = 2 * MINUTE_MS;
 /** Subscriptions in a row that may be renewed at once without having brought a frame. */
 const RENEWALS_MAX = 3;

@@ -47,7 +47,7 @@ export function readSecrets({ environment, ...options }: LoadOptions): string[] 
 }
 
 /**
- * The files of the configuration that contain secrets: those with a secret in their text, and those that a setting names with `file:`.
+ * The files of the configuration that contain secrets: files with a secret in their text, and files that a setting names with `file:`.
  * Files that cannot be read are left out.
  */
 export function findSecretFiles(options: Pick<LoadOptions, 'path' | 'cwd'>): string[] {

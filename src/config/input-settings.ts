@@ -142,7 +142,7 @@ const mqttInputSchema = z
     url: brokerUrl,
     username: brokerText.optional(),
     password: brokerText.optional(),
-    /** PEM of the authorities that may have signed the broker's certificate. Default: those that the system trusts. */
+    /** PEM of the authorities that may have signed the broker's certificate. Default: the authorities that the system trusts. */
     ca: z.string().min(1).optional(),
     /** PEM of the certificate and the key of this client. */
     clientCertificate: z.string().min(1).optional(),
@@ -150,7 +150,7 @@ const mqttInputSchema = z
     /** The name of the session at the broker. Default: `wattline-<workgroup>-<id>`. */
     clientId: z.string().min(1).max(256).optional(),
     version: z.union([z.literal(5), z.literal('3.1.1')], { error: 'must be 5 or "3.1.1"' }).default(5),
-    /** A message that is sent regularly, because some devices only report to those who ask. */
+    /** A message that is sent regularly, because some devices only report after a request. */
     request: z
       .strictObject({
         topic: z.string().regex(/^[^+#\0]{1,1000}$/, 'must be a topic without wildcards'),
@@ -172,7 +172,7 @@ const mqttInputSchema = z
     error: 'is needed with a password',
   });
 
-/** What a workgroup takes from others, without a program between. */
+/** The inputs of a workgroup: other systems that it reads without a program between. */
 export const inputsSchema = z.strictObject({
   /** Brokers of MQTT. */
   mqtt: z

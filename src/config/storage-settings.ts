@@ -31,7 +31,7 @@ export const storageSchema = z
   .strictObject({
     /** The bucket that has the state of all workgroups. Any worker can then take a workgroup over. Default: the data folder has it. */
     s3: storageS3Schema.optional(),
-    /** What has changed is committed to the bucket this often. At most a quarter of the retention of the stream. */
+    /** Changed data is committed to the bucket this often. At most a quarter of the retention of the stream. */
     commitEvery: duration({ minMs: SECOND_MS, maxMs: HOUR_MS }).default(MINUTE_MS),
     /** The most disk space for copies of files of the bucket that reports read. */
     cacheMegabytes: z.number().int().min(64).max(16_777_216).default(4_096),
@@ -59,7 +59,7 @@ const keyVariables: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Adds what the standard variables of AWS say and the settings of a bucket leave out. Keys are added together or not at all, because a key of one
+ * Adds values of the standard variables of AWS that the settings of a bucket leave out. Keys are added together or not at all, because a key of one
  * source does not fit the secret of another.
  */
 export function withAwsVariables(

@@ -1,6 +1,6 @@
 import type { Sent } from './sent.ts';
 
-/** A server breaks a rule: what it did instead, and the request that shows it. */
+/** A server breaks a rule: its behaviour, and the request that shows it. */
 export class Breach extends Error {
   readonly sent: Sent | undefined;
 

@@ -3,7 +3,7 @@ import { cborInitial, cborMajor, floatAt, headBigint, headLength, majorOf } from
 
 /**
  * A CBOR item (RFC 8949) with its encoding. `decodeCbor` refuses items that are not plain data. This reader reads every
- * well-formed item, so that a rule can report what a server sent instead.
+ * well-formed item, so that a rule can report the item that a server sent.
  */
 export type Item =
   | { type: 'integer'; value: bigint }

@@ -64,7 +64,7 @@ export const errorRules: readonly Rule[] = [
 ];
 
 async function everyError(probe: Probe, problemOf: (answer: Answer) => string | undefined): Promise<void> {
-  // Provokes at least one error, whichever rules were chosen.
+  // Provokes at least one error, for every choice of rules.
   await probe.read('limit=0');
   for (const answer of probe.errors) {
     const problem = problemOf(answer);

@@ -1,4 +1,4 @@
-/** The server to check, and what the check may do. */
+/** The server to check, and the allowed kinds of requests. */
 export interface Target {
   /** The URL before `/api/v1/...`; it may have a path. */
   url: string;

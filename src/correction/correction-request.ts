@@ -77,9 +77,9 @@ export const correctionQuerySchema = z.strictObject({
   /** Only these devices; undefined: all. */
   devices: z.array(deviceIdSchema).max(10_000).optional(),
   source: nameSchema.optional(),
-  /** Only those of this local day. */
+  /** Only corrections of this local day. */
   day: day.optional(),
-  /** Only those in force. */
+  /** Only corrections in force. */
   inForce: z.boolean().optional(),
   /** Only corrections older than this one. */
   before: z.int().min(1).optional(),

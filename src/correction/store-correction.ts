@@ -164,7 +164,7 @@ async function findByKey(
   return found?.correction_id;
 }
 
-/** Device, source and time of a correction. An undo has those of the correction that it undoes. */
+/** Device, source and time of a correction. An undo has the fields of the correction that it undoes. */
 async function placeOf(
   connection: DuckDBConnection,
   request: CorrectionRequest,

@@ -6,7 +6,7 @@ import type { MessageColumns, NameTable } from './message-columns.ts';
 import { appendMessage, type ColumnsOptions } from './messages-to-columns.ts';
 import { isMap, readOffset } from './parse-values.ts';
 
-/** The members of an answer beside its messages; undefined if the answer lacks them. */
+/** The members of an answer beside its messages; undefined if they are missing in the answer. */
 export interface BodyFacts {
   nextOffset: bigint | undefined;
   earliestOffset: bigint | undefined;
@@ -45,7 +45,7 @@ export const readMembers: ReadonlySet<string> = new Set([
   'parameter',
 ]);
 
-/** The members of an answer's map. Only those in `readMembers` have a value. */
+/** The members of an answer's map. Only members in `readMembers` have a value. */
 export type BodyMembers = ReadonlyMap<string, unknown>;
 
 /** Tells if a map at the root is an answer, one message of a sequence, or neither. */

@@ -94,7 +94,7 @@ export function scanName(scan: Scan, at: number, names: ScannedNames, expected: 
   return slot < 0 ? NONE : end;
 }
 
-/** Names of one kind: those that were read before, which names are valid, and the ids of new ones. */
+/** Names of one kind: the names that were read before, the check of a name, and the ids of new ones. */
 export interface ScannedNames {
   cache: NameCache;
   isValid: (name: string) => boolean;

@@ -75,7 +75,7 @@ function serverAt(url: string | undefined, own: TlsServer['own'] = {}): TlsServe
   return usual === undefined ? [] : [{ host, hostname, port: Number(port || usual), own }];
 }
 
-/** Reads the certificate without trusting it. A certificate that is not trusted is found by those who use the server. */
+/** Reads the certificate without trusting it. The checks that use a server find a certificate that is not trusted. */
 async function certificateFact({ host, hostname, port, own }: TlsServer, nowMs: number): Promise<Fact> {
   const name = hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve) => {

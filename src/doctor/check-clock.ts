@@ -2,7 +2,7 @@ import { errorMessage } from '../lib/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
-/** A server that says what time it is, by the header `Date`. */
+/** A server that sends its time in the header `Date`. */
 export interface TimeServer {
   name: string;
   url: string;

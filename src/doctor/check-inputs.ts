@@ -47,7 +47,7 @@ function nameOf({ workgroup, settings }: Broker): string {
   return `the broker ${new URL(settings.url).host} of input "${settings.id}" of workgroup "${workgroup.id}"`;
 }
 
-/** The certificates of the configuration. That of the broker is looked at with those of other servers. */
+/** The certificates of the configuration. The certificate of the broker is checked with the certificates of other servers. */
 function certificateFacts({ workgroup, settings }: Broker, nowMs: number): Fact[] {
   const named = [
     ['clientCertificate', settings.clientCertificate, 'ask the operator of the broker for a new one'],

@@ -61,7 +61,7 @@ interface Readiness {
   checks: Record<string, { ok: boolean; detail?: unknown }>;
 }
 
-/** The troubles that `wattline status` shows, and what a worker has found in the data. */
+/** The troubles that `wattline status` shows, and the problems that a worker has found in the data. */
 export function checkWorkgroups(states: () => Promise<WorkgroupState[]>): Check {
   return {
     name: 'workgroups',

@@ -2,7 +2,7 @@ import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 
-/** What a check has found, and what to do about it. */
+/** The finding of a check, and what to do about it. */
 export interface Fact {
   state: 'ok' | 'warning' | 'problem';
   found: string;

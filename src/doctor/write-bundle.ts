@@ -18,7 +18,7 @@ export const COUNTED_FILES_MAX = 100_000;
 const SECRET_CHARACTERS_MIN = 4;
 const HIDDEN = '[secret]';
 
-/** What a helper needs. It has names, and neither readings nor energy. */
+/** The facts that somebody needs who helps. It has names, and neither readings nor energy. */
 export interface DoctorBundle {
   createdAt: string;
   versions: Versions;

@@ -6,7 +6,7 @@ const ATTENTION_LINES_MAX = 10;
 /** Flags of a day that a person should look at. The others say how a fault of the meter was handled. */
 export const morningFlags = ['unavailable', 'incomplete', 'partial', 'gap', 'contradicted', 'substituted'];
 
-/** What a person should look at, the most important first, in at most ten lines. */
+/** The facts that a person should look at, the most important first, in at most ten lines. */
 export function attentionLines(facts: MorningFacts): string[] {
   const lines = [...gapLines(facts), ...refusalLines(facts), ...deviceLines(facts)];
   if (lines.length <= ATTENTION_LINES_MAX) return lines;

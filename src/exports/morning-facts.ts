@@ -20,7 +20,7 @@ interface Balance {
   [flowWh: `${string}Wh`]: number | null;
 }
 
-/** What is known on the morning after a day. Energy is in Wh; null is unknown. */
+/** The known facts on the morning after a day. Energy is in Wh; null is unknown. */
 export interface MorningFacts {
   day: LocalDate;
   workgroup: WorkgroupConfig;
@@ -34,7 +34,7 @@ export interface MorningFacts {
 
 export interface DeviceWeeks {
   device: string;
-  /** By day, the day of the mail and those that say what is usual. */
+  /** By day: the day of the mail, and the days from which the usual energy follows. */
   energies: Record<LocalDate, number | null>;
   flags: string[];
   /** Share of the day, 0 to 1; null: nothing of the day. */
@@ -49,7 +49,7 @@ interface At {
   signal: AbortSignal;
 }
 
-/** Reads what a mail says about a day that is over, from one generation of the lake. */
+/** Reads the facts of a mail about a day that is over, from one generation of the lake. */
 export async function readMorningFacts(
   workgroup: WorkgroupConfig,
   day: LocalDate,

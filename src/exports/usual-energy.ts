@@ -1,13 +1,13 @@
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
 
-/** Days before a day that say what is usual. */
+/** The days before a day from which its usual energy follows. */
 export const USUAL_DAYS = 28;
 const WEEKDAYS_MIN = 3;
 const DAYS_MIN = 7;
 
 /**
- * What is usual for a day: the mean of the same weekday in the four weeks before, if three of them are known, else the mean of all known days
- * of these weeks, if these are seven.
+ * The usual energy of a day: the mean of the same weekday in the four weeks before, if three of them are known. Otherwise the mean of all known days
+ * of these weeks, if there are seven.
  * @param energies Wh by day; null or absent: unknown
  * @returns Wh; null if too few days are known
  */

@@ -19,7 +19,7 @@ export interface HeadingOptions {
 }
 
 const LINES_MAX = 80;
-/** The heading and its titles lie within so many characters. */
+/** The heading and its titles lie within this number of characters. */
 const CHARACTERS_MAX = 1024 * 1024;
 /** Rows with more cells are no headings. Looking at their cells would take seconds. */
 const HEADING_CELLS_MAX = 5_000;

@@ -11,7 +11,7 @@ export type InstantReader = (time: TimeCell) => ReadInstant;
 /** A cell of a column of times. */
 export interface TimeCell {
   text: string;
-  /** What the time belongs to, such as a meter. Its times are in their order. */
+  /** The subject of the time, such as a meter. Its times are in their order. */
   series: string;
 }
 
@@ -22,8 +22,8 @@ const SAMPLE_CELLS = 20_000;
  * Creates a reader of the times of a column. It reads ISO 8601 with seconds and an offset if they are there, `17.05.2026 13:15`, and the
  * formats of `guessTimeFormat` if day and month cannot be exchanged.
  *
- * A local time that clocks never showed is a problem. A local time that clocks showed twice is one too, unless the order of its series
- * tells the two hours apart.
+ * A local time that clocks never showed is a problem. A local time that clocks showed twice is one too, unless the order of its series shows which
+ * of the two hours it is.
  * @param zone of times without an offset; without a zone they are a problem
  * @param cells all cells of the column, in their order
  */

@@ -23,7 +23,7 @@ const STATISTICS_A_REQUEST = 20;
 
 /**
  * Writes the hours of statistics to files of CSV: one for each month that is over, and one for each day of the last month. The same statistics
- * always give the same files, so an import recognizes those that it has. Months without values have no file.
+ * always give the same files, so an import recognizes files that it has imported. Months without values have no file.
  * @returns the paths, in the order of time
  */
 export async function fetchStatistics(

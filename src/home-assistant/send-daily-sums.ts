@@ -12,7 +12,7 @@ export interface DailySeries {
   days: Readonly<Record<LocalDate, number>>;
 }
 
-/** What a statistic says about an hour, Wh. */
+/** The values of a statistic for an hour, in Wh. */
 interface SumRow {
   stateWh: number;
   sumWh: number;

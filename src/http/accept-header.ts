@@ -1,5 +1,5 @@
 /**
- * Finds what a caller accepts best (RFC 9110, section 12.5.1): the highest `q`; of equal ones, the first.
+ * Finds the type that a caller prefers (RFC 9110, section 12.5.1): the highest `q`; of equal ones, the first.
  * @param known media types in lower case
  * @returns undefined if none of them is accepted
  */
@@ -14,7 +14,7 @@ export function bestAccepted<Kind>(accept: string, known: Readonly<Record<string
   return best.kind;
 }
 
-/** True if a caller of the stream names JSON as what it accepts best. Without `Accept`, the stream answers in CBOR. */
+/** True if a caller of the stream prefers JSON. Without `Accept`, the stream answers in CBOR. */
 export function prefersJson(accept: string | undefined): boolean {
   return bestAccepted(accept ?? '', { 'application/json': 'json', 'application/cbor': 'cbor' }) === 'json';
 }

@@ -28,7 +28,7 @@ export interface Inputs {
   /** How a workgroup reads lines. Undefined if it has no rules for them. */
   linesOf(workgroupId: string): { read: LineReader; meter: InputMeter } | undefined;
   states(): InputState[];
-  /** Stores what was taken, and disconnects. */
+  /** Stores all received messages, and disconnects. */
   stop(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import type { TelemetryItem } from '../contract/messages.ts';
 
-/** What a message or a line comes to, by one rule. */
+/** The outcome of a message or a line, by one rule. */
 export type Outcome =
   | {
       kind: 'reading';

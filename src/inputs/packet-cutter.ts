@@ -1,7 +1,7 @@
 /**
  * Cuts large packets of an MQTT connection to a size. The library gathers a packet as a whole before anybody sees its size, and a packet can have 256 MiB.
  * A cut packet is a packet again: its head has the new length.
- * @returns takes the bytes of the connection in their order, and gives those that are left
+ * @returns takes the bytes of the connection in their order, and returns the bytes that are left
  */
 export function createPacketCutter(bytesMax: number): (chunk: Uint8Array) => Uint8Array[] {
   /** The head of a packet as far as it has come: its kind, and digits of its length. */

@@ -24,7 +24,7 @@ export class TransientError extends WattlineError {
   readonly retryable = true;
 }
 
-/** The same call fails again until somebody changes what the message names. */
+/** The same call fails again until somebody changes the thing that the message names. */
 export class TerminalError extends WattlineError {
   readonly retryable = false;
 }

@@ -63,7 +63,7 @@ export function registerMcpRoutes(
 
 type Handler = ReturnType<typeof createMcpHandler>;
 
-/** Loads the library, which a service without such requests does not need. */
+/** Loads the library, which a service without requests to `/mcp` does not need. */
 async function createHandler(app: FastifyInstance, logger: Logger): Promise<Handler> {
   const { createMcpHandler } = await import('@modelcontextprotocol/server');
   const { createMcpServer } = await import('./create-mcp-server.ts');

@@ -180,7 +180,7 @@ async function rowsOf(
   return rows;
 }
 
-/** The names of the devices that were asked for, also of those without energy. */
+/** The names of the devices in the question, also of devices without energy. */
 async function namesOf(
   reports: ReportClient,
   asked: readonly string[] | undefined,
@@ -192,7 +192,7 @@ async function namesOf(
   return names;
 }
 
-/** What an assistant is told. Errors that are not ours have no details. */
+/** The texts for an assistant. Errors that are not ours have no details. */
 function refusalText(error: unknown): string {
   const isOurs = error instanceof TerminalError || error instanceof TransientError;
   return isOurs ? errorMessage(error) : 'this could not be answered; ask again in a moment';

@@ -1,4 +1,4 @@
-/** What reports a metric. A process has those of its roles. */
+/** What reports a metric. A process has the metrics of its roles. */
 export type MetricPart = 'process' | 'http' | 'stream' | 'worker';
 
 export interface MetricDefinition {

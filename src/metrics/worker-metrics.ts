@@ -9,7 +9,7 @@ import type { MetricsContext } from './metrics-context.ts';
 import { label, type MetricLabels, type PutSample } from './metrics-registry.ts';
 import { labelsOf, type WorkgroupLabels } from './workgroup-labels.ts';
 
-/** What a worker has in memory. */
+/** The values that a worker has in memory. */
 export interface WorkerView {
   /** Each configured workgroup, with its open stages. */
   shards(): readonly ShardView[];

@@ -39,7 +39,7 @@ const seenSchema = z.strictObject({
   subject: z.string().max(1_024).optional().meta({ description: 'Default: all of the condition' }),
 });
 
-/** Open alerts, and what people do with them. */
+/** Open alerts, and the actions of people on them. */
 export function registerAlertRoutes(
   app: FastifyInstance,
   deps: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },

@@ -84,7 +84,7 @@ export async function readNewestImports(
   }
 }
 
-/** What a worker has written last. */
+/** The last status that a worker has written. */
 export function heldBySomebody(written: readonly UnfinishedImport[]): KnownImport[] {
   return written.map((one) => ({ ...one, isUnderWay: one.state === 'landing' }));
 }

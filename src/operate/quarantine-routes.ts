@@ -36,7 +36,7 @@ const bodySchema = z
   .nullish()
   .meta({ example: {} });
 
-/** What was received and not used, by reason, and a request to try again. */
+/** Messages and readings that were received and not used, by reason, and a request to try them again. */
 export function registerQuarantineRoutes(
   app: FastifyInstance,
   deps: { guard: OperatorGuard; askOwner: AskOwner; audit: Audit; lake: LakeReader },

@@ -254,7 +254,7 @@ export async function openWorkgroupBucket(
         uploading = uploadAnalytics(owner.head(), { isFinal: true, signal: closing.signal });
       } catch (error) {
         closing.abort(error);
-        // What the bucket does not have is on this disk and in the stream.
+        // Data that is not in the bucket is on this disk and in the stream.
         logger.warn({ workgroup: shard.workgroupId, error: errorMessage(error) }, 'bucket.not-committed');
       } finally {
         await uploading;

@@ -59,9 +59,9 @@ export interface Operations extends OwnerOperations {
   rollUp: { args: undefined; result: RollUpResult };
   publish: { args: undefined; result: PublishedNow };
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
-  /** Publishes what is new, and adds a generation with a snapshot of the warehouse. */
+  /** Publishes new data, and adds a generation with a snapshot of the warehouse. */
   snapshot: { args: undefined; result: { sequence: number } };
-  /** Commits what has changed to the bucket, see `WorkgroupBucket.commit`. Undefined if no bucket is configured. */
+  /** Commits changed data to the bucket, see `WorkgroupBucket.commit`. Undefined if no bucket is configured. */
   commit: { args: { isComplete: boolean }; result: BucketState | undefined };
   /** Looks for a commit of another owner, see `WorkgroupBucket.look`. */
   lookAtBucket: { args: { sequence: number }; result: undefined };
@@ -88,7 +88,7 @@ export interface Operations extends OwnerOperations {
   importsNewest: { args: undefined; result: LandedImport[] };
   /** Imports, newest first, with ids below `beforeId`. */
   importList: { args: { beforeId?: number | undefined; limit: number }; result: ListedImport[] };
-  /** What was received and not used, by reason, with samples. */
+  /** Messages and readings that were received and not used, by reason, with samples. */
   quarantineList: { args: QuarantineQuery; result: Quarantine };
   /** Stores uploaded meter data or budgets. */
   upload: { args: TakeRequest; result: StoreOutcome };

@@ -23,7 +23,7 @@ export interface StagesOptions {
   status: StatusBook;
   clock: Clock;
   logger: Logger;
-  /** True if reads of the stream of a workgroup return at once. Otherwise the server holds them at the end, because nothing else tells of news. */
+  /** True if reads of the stream of a workgroup return at once. Otherwise the server holds them at the end, because there is no other news. */
   hasNews?: (workgroupId: string) => boolean;
   /** Called when the bucket has a new commit of a workgroup. */
   onCommitted?: (workgroupId: string, sequence: number) => void;
@@ -42,7 +42,7 @@ export interface StagesOptions {
   };
 }
 
-/** What a run has done, for the log. */
+/** Counts of the work of a run, for the log. */
 interface Counted {
   counts: Record<string, number>;
 }

@@ -14,7 +14,7 @@ export interface Pipeline {
   warmUp(): void;
   /** Fetches the warehouse of a workgroup that another worker is about to hand over. Claims nothing. */
   prepare(assignment: Assignment): Promise<void>;
-  /** Removes what was prepared. Does nothing without it. */
+  /** Removes the prepared files. Does nothing without it. */
   discard(workgroupId: string): Promise<void>;
   /** Opens a workgroup's shard and takes it over from its last owner. */
   open(assignment: Assignment): Promise<ShardOwnership>;
@@ -36,7 +36,7 @@ export interface Pipeline {
   close(): Promise<void>;
 }
 
-/** As what a shard was opened. `bucket` is undefined if no bucket is configured. */
+/** How a shard was opened. `bucket` is undefined if no bucket is configured. */
 export interface ShardOwnership {
   epoch: bigint;
   bucket?: BucketState;

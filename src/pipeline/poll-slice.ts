@@ -47,7 +47,7 @@ const BATCH_FAILURES_MAX = 20;
 
 /**
  * Reads the stream from the checkpoint to its head and lands the messages. The next answer is fetched while this one is landed. With a push
- * source the slice stays at the head, so that a message does not wait for the next tick.
+ * source the slice stays at the head, so that a message does not wait for the next run.
  * @throws TransientError if the upstream cannot be read now, TerminalError if a person has to change something
  */
 export async function pollSlice(options: PollOptions): Promise<PollResult> {
@@ -108,7 +108,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
   } finally {
     const landed = (await Promise.allSettled(inFlight)).filter((reply) => reply.status === 'fulfilled');
     for (const { value } of landed) note(options, result, value);
-    // What has landed is rolled up, also if the read after it has failed.
+    // Landed messages are rolled up, also if the read after them has failed.
     if (landed.length > 0) onProgress?.(result);
   }
 }

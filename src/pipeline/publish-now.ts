@@ -20,7 +20,7 @@ export type PublishedNow = PublishResult & {
   head: { createdAtMs: UtcMs; bytes: number } | undefined;
 };
 
-/** Publishes what is new in an open shard. To be called `inLake`. */
+/** Publishes the new data of an open shard. To be called `inLake`. */
 export async function publishNow(
   { shard, assignment, bucket, clock, logger }: OpenShard,
   signal?: AbortSignal,

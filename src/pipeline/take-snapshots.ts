@@ -15,7 +15,7 @@ export async function takeSnapshotNow(
   isForced = false,
   signal?: AbortSignal,
 ): Promise<RestorableCommit> {
-  // What comes while the snapshot is taken is not in it, and asks for another one.
+  // Changes during a snapshot are not in it, and ask for another one.
   const wasWanted = snapshots.isWanted;
   // Of a running import it has only a part. The state of a failed import is an error.
   snapshots.isWanted = await imports.state().then(

@@ -19,9 +19,9 @@ export interface WorkgroupBucket {
   /** Set when another worker has claimed the workgroup. Nothing may be done with the shard then. */
   lost(): StaleOwnerError | undefined;
   /**
-   * Commits what has changed since the last commit: the newest generation, with a snapshot of the warehouse. Uploads nothing without a change.
+   * Commits all changes since the last commit: the newest generation, with a snapshot of the warehouse. Uploads nothing without a change.
    * Concurrent calls share one commit, which begins after their calls.
-   * @param how `isComplete`: what is new is published first
+   * @param how `isComplete`: new data is published first
    * @throws StaleOwnerError if another worker has claimed the workgroup
    * @throws TransientError if the bucket does not answer; then the next call commits the rest
    */
@@ -37,6 +37,6 @@ export interface WorkgroupBucket {
    * @throws as `commit` does
    */
   noteHibernation(idle: IdleNote): Promise<BucketState>;
-  /** Commits what is left, for at most 4 s, and stops. A failure is logged. */
+  /** Commits the remaining changes, for at most 4 s, and stops. A failure is logged. */
   close(): Promise<void>;
 }

@@ -42,7 +42,7 @@ const ORDER: Partial<Record<DatasetName, string>> = {
 
 /**
  * The files of a generation to merge now, smallest work first.
- * @param newFilesMin so many files that were never merged become one
+ * @param newFilesMin this number of files that were never merged become one
  */
 export function planMerges(commit: Commit, nowMs: UtcMs, newFilesMin = FAN_IN): Merge[] {
   const merges = [

@@ -12,7 +12,7 @@ import {
   table,
 } from './view-columns.ts';
 
-/** Views of energy by interval and day, of corrections, and of what is needed to read them. */
+/** Views of energy by interval and day, of corrections, and of the tables that are needed to read them. */
 export const energyViews: readonly View[] = [
   {
     name: 'interval_energy',

@@ -77,7 +77,7 @@ export async function settleFile(paths: LakePaths, { staged, file }: StagedFile)
   return { ...file, sha256 };
 }
 
-/** Makes the names of moved files durable, and those of their folders, which can be new. */
+/** Makes the names of moved files durable, and the names of their folders, which can be new. */
 export async function syncFolders(paths: LakePaths, files: readonly LakeFile[]): Promise<void> {
   const folders = new Set<string>();
   for (const file of files) {

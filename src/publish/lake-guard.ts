@@ -10,7 +10,7 @@ import type { PublishShard } from './publish-shard.ts';
 /** The file in the folder of a lake that allows a warehouse to start a new lake although it has published before. */
 export const NEW_LAKE_FILE = 'new-lake';
 
-/** What a warehouse knows about its lake. */
+/** The facts of a warehouse about its lake. */
 export interface Publication {
   /** When the warehouse was created. */
   created_at_ms: number;

@@ -1,7 +1,7 @@
 import type { View } from './view.ts';
 import { batchId, device, eventTime, field, source, storeTime, streamOffset, table } from './view-columns.ts';
 
-/** Views of what was received: messages, device states, and what could not be read. */
+/** Views of received data: messages, device states, and messages that could not be read. */
 export const messageViews: readonly View[] = [
   {
     name: 'messages',

@@ -27,7 +27,7 @@ export interface OpenLake {
   readonly retained: Retained;
   /** The folders for people. */
   readonly trees: Trees;
-  /** What the declared datasets of the newest generation depend on, see `declaredInputs`. Undefined if this process has not published. */
+  /** The inputs of the declared datasets of the newest generation, see `declaredInputs`. Undefined if this process has not published. */
   publishedInputs: string | undefined;
   /** When retention has last searched the folders for files of crashes. */
   searchedAtMs: UtcMs | undefined;
@@ -64,7 +64,7 @@ export async function openLake(
   return opening;
 }
 
-/** Forgets what is in memory, after a failure that can have created a commit. The next `openLake` reads the lake again. */
+/** Forgets the commit in memory, after a failure that can have created a commit. The next `openLake` reads the lake again. */
 export function forgetLake(shard: PublishShard, { paths }: OpenLake): void {
   opened.get(shard)?.delete(paths.root);
 }

@@ -21,7 +21,8 @@ export interface Lifetime {
 }
 
 /**
- * What the owner of a lake remembers about old generations, so that retention does not read every commit again. Commits never change, and a file that has left
+ * The facts about old generations that the owner of a lake remembers, so that retention does not read every commit again. Commits never change, and
+ * a file that has left
  * never comes back: so the first and the last generation of a file say which generations need it.
  */
 export interface Retained {

@@ -19,7 +19,7 @@ import {
   uniqueName,
 } from './lake-layout.ts';
 
-/** What the owner of a lake remembers about its trees. */
+/** The facts about its trees that the owner of a lake remembers. */
 export interface Trees {
   /** The last renewal of `current` by this process. */
   renewedAtMs: UtcMs | undefined;
@@ -133,7 +133,7 @@ async function filesOf(tree: string): Promise<Set<string>> {
   );
 }
 
-/** Removes a folder and those above it, up to the tree, if they are empty. */
+/** Removes a folder and the folders above it, up to the tree, if they are empty. */
 async function removeEmpty(tree: string, folder: string): Promise<void> {
   for (let empty = folder; empty !== tree; empty = dirname(empty)) {
     try {

@@ -83,7 +83,7 @@ export interface RedisConnectionOptions {
   sentinels?: readonly string[] | undefined;
   /** Replicas that must have stored messages before they are acknowledged. Default: 0. */
   replicasMin?: number;
-  /** What the connection is used for. Default: `stream`, whose messages must not be lost. */
+  /** The purpose of the connection. Default: `stream`, whose messages must not be lost. */
   use?: 'stream' | 'queue';
   logger: Logger;
 }
@@ -150,7 +150,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     );
   let settingsWarned = '';
   const lookAtSettings = async () => {
-    // What the queue loses is written again.
+    // Schedules that the queue loses are written again.
     if (use === 'queue') return;
     settingsWarned = await warnOfRedisSettings(commands, settingsWarned, logger);
   };
@@ -278,7 +278,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   };
 }
 
-/** The settings to reach the sentinels. All use those of the first address. */
+/** The settings to reach the sentinels. All use the settings of the first address. */
 function sentinelOptions(addresses: readonly string[]): Partial<RedisOptions> {
   const urls = addresses.map((address) => new URL(address));
   const [first] = urls;

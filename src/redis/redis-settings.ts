@@ -5,7 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 /** The first version with exclusive ranges of streams and trimming by id. */
 const VERSION_MIN = [6, 2] as const;
 
-/** What a server says of itself. */
+/** The facts that a server reports about itself. */
 export interface RedisSettings {
   /** Undefined if the user may not run INFO. */
   version: string | undefined;

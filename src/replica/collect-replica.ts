@@ -94,7 +94,7 @@ export function createCollector(store: ObjectStore) {
         'ReplicaChanged',
         `${store.address}/${commitKey(head.sequence)}, the newest commit, is missing; nothing was deleted`,
       );
-    // While the replica has no generation, every worker can use what it has uploaded before.
+    // While the replica has no generation, every worker can use the objects that it has uploaded before.
     if (!head.generation) return collected;
     const ageOf = ({ modifiedAtMs }: { modifiedAtMs: number }) => own.modifiedAtMs - modifiedAtMs;
     // A commit was the newest one until the next commit was created.

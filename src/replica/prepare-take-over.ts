@@ -9,7 +9,7 @@ import { generationOf, readReplicaHead } from './replica-commit.ts';
 
 /*
  * The successor of a worker that is about to leave fetches the warehouse before it claims the workgroup. Nothing is claimed and nothing is visible:
- * the files stand beside those of the workgroup, and only the restore after the claim uses them. It checks each block, so they decide nothing.
+ * the files are beside the files of the workgroup, and only the restore after the claim uses them. It checks each block, so they decide nothing.
  */
 
 export interface PrepareTakeOverOptions {
@@ -68,7 +68,7 @@ export async function removePrepared({ root, warehouse }: PreparedRestore): Prom
     await rm(path, { recursive: true, force: true });
 }
 
-/** Removes what a process that was killed has left in the folders of the warehouses and of the lakes. */
+/** Removes files that a killed process has left in the folders of the warehouses and of the lakes. */
 export async function removeAllPrepared(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     const names = await readdir(folder).catch(ifMissing([]));

@@ -7,7 +7,7 @@ import { refuseOtherWarehouse } from '../publish/lake-guard.ts';
 import { lakePaths } from '../publish/lake-layout.ts';
 import { type ReplicationState, readReplicationState } from './replication-state.ts';
 
-/** What a machine has of a workgroup, before it opens the warehouse. */
+/** The data of a workgroup on this machine, before it opens the warehouse. */
 export interface LocalReplica {
   /** Undefined without a warehouse, and if it is damaged. */
   state: ReplicationState | undefined;

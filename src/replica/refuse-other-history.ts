@@ -5,7 +5,7 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import type { ReplicaCommit } from './replica-commit.ts';
 import type { ReplicationState } from './replication-state.ts';
 
-/** What a machine has of a workgroup. */
+/** The data of a workgroup on this machine. */
 export interface LocalData {
   warehousePath: string;
   /** The folder of the workgroup's local lake. */

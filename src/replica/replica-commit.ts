@@ -31,7 +31,7 @@ export const replicaCommitSchema = commitSchema.extend({
       ),
     })
     .nullable(),
-  /** When an owner has last begun to delete what is not needed. Undefined before the first generation. */
+  /** When an owner last began to delete objects that are not needed. Undefined before the first generation. */
   collectedAtMs: z.number().optional(),
   /** Set if the owner closed the warehouse with nothing to do. No later commit repeats it. */
   idle: idleNoteSchema.optional(),

@@ -10,7 +10,7 @@ import { onConnection } from '../warehouse/recovering-database.ts';
 import { warehouseFailure } from '../warehouse/warehouse-failures.ts';
 import type { ReplicaCommit } from './replica-commit.ts';
 
-/** What a warehouse knows about its replica. */
+/** The facts of a warehouse about its replica. */
 export interface ReplicationState {
   /** The owner of the file. */
   ownerEpoch: bigint;
@@ -20,7 +20,7 @@ export interface ReplicationState {
   plannedNonce: string | null;
   /** Claims for this state of the warehouse that were sent before the warehouse was opened. */
   claimNonces: string[];
-  /** What it knows about its lake. */
+  /** Its facts about its lake. */
   publication: Publication;
 }
 

@@ -18,7 +18,7 @@ export interface RestoreBackupOptions {
   signal?: AbortSignal;
 }
 
-/** An owner can delete an object that nothing has named for a day, before the new commit names it. What was copied again is young. */
+/** An owner can delete an object that nothing has named for a day, before the new commit names it. Objects that were copied again are young. */
 const COPIES_MAX = 3;
 
 /**

@@ -10,16 +10,17 @@ export interface RestoredReplica<Result> {
   /** The own claim. If an earlier commit was restored, it is a new claim with the content of that commit. */
   claim: ReplicaCommit;
   result: Result;
-  /** Why an earlier commit was restored. Undefined if the newest one is sound. */
+  /** Why an earlier commit was restored. Undefined if the newest one is undamaged. */
   rolledBack: { to: number; reason: string } | undefined;
 }
 
 /**
- * Restores the content of a claim. If it is damaged, restores the newest earlier commit that is sound, and adds it to the replica as the newest one.
+ * Restores the content of a claim. If it is damaged, restores the newest undamaged commit before it, and adds it to the replica as the newest one.
  * Messages after it are read from the stream again.
  * @param restore restores a generation. It changes nothing if it fails
- * @throws TerminalError `RestoredDamaged` if the objects are sound and the restored warehouse is not. An earlier commit does not help if the disk is faulty
- * @throws the damage of the newest commit if no earlier one is sound; and every error that is not damage
+ * @throws TerminalError `RestoredDamaged` if the objects are undamaged and the restored warehouse is not. An earlier commit does not help if the
+ * disk is faulty
+ * @throws the damage of the newest commit if all earlier ones are damaged, too; and every error that is not damage
  */
 export async function restoreNewestSound<Result>(
   store: ObjectStore,

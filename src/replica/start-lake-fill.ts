@@ -42,8 +42,9 @@ export interface LakeFillState {
 const AT_A_TIME = 2;
 
 /**
- * Copies the files that the lake lacks after a takeover, newest periods first. Then deletes the file `incomplete`. Asks the bucket for nothing if the
- * lake is complete. A file appears on the disk only when it is complete, so a fill that was stopped or killed continues with the files that are missing.
+ * Copies the files that are missing in the lake after a takeover, newest periods first. Then deletes the file `incomplete`. Sends no request to the
+ * bucket if the lake is complete. A file appears on the disk only when it is complete, so a fill that was stopped or killed continues with the files
+ * that are missing.
  *
  * A failure is logged, and the fill tries again until it is stopped. Files that later generations do not need any more are left out.
  */
@@ -69,7 +70,7 @@ export function startLakeFill(options: LakeFillOptions): LakeFill {
           state.missingFiles! -= 1;
         } catch (error) {
           failures.push(error);
-          // A damaged file says nothing about the others. A store that does not answer does.
+          // The other files can be undamaged. A store that does not answer does.
           if (isRetryable(error)) return;
         }
       }

@@ -89,7 +89,7 @@ export interface GapList {
     from: string | null;
     to: string | null;
     detectedAt: string;
-    /** What the upstream still has of it. */
+    /** The part of it that the upstream still has. */
     available: 'all' | 'part' | 'nothing' | 'unknown';
     note: string | null;
   }>;

@@ -48,7 +48,7 @@ function typedCell(column: ColumnName): string {
 /** Local times have no Z. */
 const localTime = (column: ColumnName) => `strftime(${column}, '%Y-%m-%dT%H:%M:%S')`;
 
-/** What a spreadsheet reads as the beginning of a formula. The wide characters are those of Japanese keyboards. */
+/** Characters that a spreadsheet reads as the beginning of a formula. The wide characters are characters of Japanese keyboards. */
 const FORMULA = '=+@＝＋＠－-';
 /** Where a spreadsheet begins a new cell, also inside of quotes: many take semicolons and not commas between cells. */
 const cellEnds = [';', '\t', '\r', '\n'];

@@ -9,7 +9,7 @@ import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
-/** The requested energy, limited to what the caller can see. */
+/** The requested energy, limited to the devices that the caller can see. */
 export interface DayQuery {
   startDay: LocalDate;
   /** Included. */
@@ -19,7 +19,7 @@ export interface DayQuery {
   /** The days of the answer, if they are days of another zone. They lie in the days above. */
   shown?: ShownDays;
   bySource: boolean;
-  /** Only so many series with most energy, and the sum of the others; undefined: all. */
+  /** Only this number of series with most energy, and the sum of the others; undefined: all. */
   top?: number;
   /** True if net registers have two roles, so a device can count one part of them. */
   splits: boolean;
@@ -147,7 +147,7 @@ export interface Chosen {
 }
 
 /**
- * Makes the tables that the following statements read: "chosen" has the days of the range, "counted" those that count in the requested answer, and, if
+ * Makes the tables that the following statements read: "chosen" has the days of the range, "counted" the days that count in the requested answer, and, if
  * sources are added up, "device_day" has the energy by device.
  */
 export function chooseDays(query: DayQuery, generation: Generation): Chosen {

@@ -101,7 +101,7 @@ export type DayParameters = z.output<ReturnType<typeof dayQuerySchema>> & {
 };
 
 /**
- * The request with defaults, limited to what the caller can see.
+ * The request with defaults, limited to the devices that the caller can see.
  * @throws StreamError InvalidRequest that names the parameter
  */
 export function dayQuery(

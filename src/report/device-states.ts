@@ -19,7 +19,7 @@ export interface DeviceState {
   lastSeenMs: UtcMs | null;
 }
 
-/** The devices of a workgroup by id: those with messages, and the configured ones. */
+/** The devices of a workgroup by id: devices with messages, and configured devices. */
 export async function readDeviceStates(
   lake: LakeReader,
   generation: Generation | undefined,

@@ -8,10 +8,10 @@ const LISTED_MAX = 20;
 /** A look at a lake counts for this time, multiplied by the number of workgroups. So there are at most 200 looks a second. */
 const LOOK_KEPT_MS_EACH = 5;
 const LOOKS_AT_ONCE = 16;
-/** A check answers after this time with what is known. */
+/** A check answers after this time with the known facts. */
 const ANSWER_MS = SECOND_MS;
 
-/** What was found in the lake of a workgroup. */
+/** The findings about the lake of a workgroup. */
 interface Look {
   /** Monotonic, ms. */
   atMs: number;
@@ -30,7 +30,7 @@ export type LakeReadiness = (
   asker?: HealthAsker,
 ) => Promise<HealthState>;
 
-/** Remembers what it has found, because a look at a thousand lakes takes some seconds while the process is busy. */
+/** Remembers its findings, because a look at a thousand lakes takes some seconds while the process is busy. */
 export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>): LakeReadiness {
   const looks = new Map<string, Look>();
   let looking: Promise<unknown> | undefined;

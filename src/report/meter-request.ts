@@ -49,7 +49,7 @@ export const budgetQuerySchema = meterQuerySchema.extend({
 });
 export type MeterParameters = z.output<typeof budgetQuerySchema>;
 
-/** A request for meters, limited to what the caller can see. */
+/** A request for meters, limited to the meters that the caller can see. */
 export interface MeterQuery {
   startDay: string;
   /** Included. */

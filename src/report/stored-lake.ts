@@ -61,7 +61,7 @@ const LOOKS_MAX = 3;
  * Reads generations from an object store. It looks for a newer commit when a request comes, at most every `lookEveryMs`, and after news.
  *
  * If the store does not answer, the known commit is still the answer for `staleMsMax` after the last look. So a short failure of the store stops no
- * report, and an answer is never older than that time and the usual delay. After it the reader throws, because nobody knows what is missing. An empty
+ * report, and an answer is never older than that time and the usual delay. After it the reader throws, because newer commits may be missing. An empty
  * lake is never assumed: without an answer of the store, a workgroup without a known commit is an error. So is a store without any commit of the
  * workgroup, because its owner creates one before anything else. A restart forgets the known commits.
  */

@@ -3,7 +3,7 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import { bindStreams, type Restatement } from './bind-streams.ts';
 import { type RollUpContext, readRow } from './rollup-context.ts';
 
-/** The next batches, and what is stored of the settings. The row of statement `next_batches`. */
+/** The next batches, and the stored settings. The row of statement `next_batches`. */
 export type NextBatches = {
   batch_id: bigint | null;
   newest_id: bigint | null;
@@ -19,7 +19,7 @@ export type NextBatches = {
   sources: string;
 };
 
-/** The settings that a kept connection holds: the configuration, and the fingerprints of what was stored when they were bound. */
+/** The settings that a kept connection holds: the configuration, and the fingerprints of the stored settings when they were bound. */
 interface Bound extends Pick<NextBatches, 'streams' | 'sources'> {
   settings: string;
 }

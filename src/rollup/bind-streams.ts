@@ -84,7 +84,7 @@ function hasOtherRules(before: string | null): boolean {
   return before !== null && (JSON.parse(before) as StreamSettings).rules !== RULES_VERSION;
 }
 
-/** What has changed between the stored settings of a stream (null: none) and the new ones. */
+/** The changes between the stored settings of a stream (null: none) and the new ones. */
 function changeOf(before: string | null, now: string): Restatement {
   if (before === null) return 'configuration';
   const [stored, wanted]: [StreamSettings, StreamSettings] = [JSON.parse(before), JSON.parse(now)];

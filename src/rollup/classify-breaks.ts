@@ -22,7 +22,7 @@ import {
 import { ruleConstants } from './rule-constants.ts';
 import { type Runs, runsBetween } from './runs-between.ts';
 
-/** What has been judged up to the believed run. */
+/** The judgement up to the believed run. */
 interface Progress {
   runs: Runs;
   rule: RegisterRule;
@@ -35,7 +35,7 @@ interface Progress {
   rise: { from: Run; to: Run } | undefined;
 }
 
-/** What a break means. */
+/** The meaning of a break. */
 type BreakVerdict =
   /** The run at `index` is believed. `isRise`: although it is beyond the learnt limit. */
   | { kind: 'believe'; index: number; event?: EnergyEvent | undefined; isRise?: boolean }

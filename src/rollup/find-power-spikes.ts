@@ -1,7 +1,7 @@
 import type { EnergyEvent, SeriesBreak } from './register-rule.ts';
 import { ruleConstants } from './rule-constants.ts';
 
-/** What is possible for power and for interval readings. */
+/** The limits of power and of interval readings. */
 export interface PowerRule {
   /** True if the limit is learnt, not configured. Then only a single reading is a spike. */
   learnt: boolean;

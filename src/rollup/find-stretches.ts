@@ -16,7 +16,7 @@ const APART_MS_MIN = 2 * DAY_MS;
  */
 const STRETCHES_MAX = 8;
 
-/** The touched time, in stretches, and what is known about its series. */
+/** The touched time, in stretches, and the known facts about its series. */
 export interface Touched {
   stretches: Stretch[];
   /** First reading of any touched series; `lastMs`: the last one. */

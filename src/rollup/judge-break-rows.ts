@@ -49,7 +49,7 @@ export interface SeriesVerdict {
   isOpen: boolean;
 }
 
-/** Judges breaks, those of each series together. */
+/** Judges breaks, series by series. */
 export function judgeBreakRows(rows: readonly BreakRow[], changes: readonly ChangeRow[]): SeriesVerdict[] {
   const judgedTogether = Map.groupBy(rows, (row) => `${row.series_id} ${row.day_ms}`).values();
   return [...judgedTogether].map((breaks) => {

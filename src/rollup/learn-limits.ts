@@ -3,7 +3,7 @@ import type { Scope } from './find-scope.ts';
 import { type RollUpContext, readRow, run } from './rollup-context.ts';
 
 /**
- * Learns from the new readings in scope what is usual on each day (power, resolution, time between readings), for limits that are not configured.
+ * Learns the usual values of each day from the new readings in scope (power, resolution, time between readings), for limits that are not configured.
  * The limits of a day follow from that day, the days before it and the days that end before it is closed.
  * @returns whether limits have changed, and on which days
  */

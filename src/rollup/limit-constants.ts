@@ -1,6 +1,6 @@
 import type { RuleConstant } from './rule-constant.ts';
 
-/** What is possible or usual on a day, and how it is learnt (chapter 45). */
+/** How the possible and the usual values of a day are learnt (chapter 45). */
 export const limitConstants = {
   learnt_power_min_w: {
     value: 50_000,

@@ -132,7 +132,7 @@ function hasClimbedBack(low: Run, from: Run): boolean {
 
 /** True if the run that seems to come back is itself the outlier: it is shorter than the low runs, and these continue after it. */
 function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
-  // Zeros say nothing of what the register would go on from.
+  // Zeros do not show the value from which the register would go on.
   const lows = all.filter(({ lastValue }) => lastValue > 0);
   if (lows.length === 0) return false;
   const candidate = runs.at(back)!;

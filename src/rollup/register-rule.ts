@@ -11,7 +11,7 @@ export interface SeriesBreak extends RegisterLimits {
   standstillSinceMs: UtcMs | undefined;
 }
 
-/** What is possible on a day. */
+/** The limits of a day. */
 export interface RegisterLimits {
   /** The limit (W), configured or learnt. Undefined for a net register, which has none: then every rise is possible. */
   maxPowerW: number | undefined;
@@ -62,7 +62,7 @@ export type EnergyEvent = {
   energyWh: number;
 } & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' | 'standstill' };
 
-/** The readings between two breaks. They grow plausibly. The limits are those of the day on which the run begins. */
+/** The readings between two breaks. They grow plausibly. The limits of a run are the limits of the day on which it begins. */
 export interface Run extends RegisterLimits {
   firstMs: UtcMs;
   firstValue: number;

@@ -64,7 +64,7 @@ export async function rollUpCorrection(
   return effects;
 }
 
-/** Moves the readings that are newly excluded, and those that no longer are. @returns true if there are any */
+/** Moves readings that are newly excluded, and readings that are no longer excluded. @returns true if there are any */
 async function moveReadings(context: RollUpContext, correctionId: number): Promise<boolean> {
   const moved = await run(context, 'find_moved_readings', { correction_id: BigInt(correctionId) });
   if (moved === 0) {

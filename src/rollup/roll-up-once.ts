@@ -117,7 +117,7 @@ interface Work {
   batches: number;
   /** True if the batches have messages. */
   hasNew: boolean;
-  /** True if devices wait for new limits; isPendingOnly: this call computes only such devices, and reads no batch. */
+  /** True if devices wait for new limits; isPendingOnly: this call computes only waiting devices, and reads no batch. */
   hasPending: boolean;
   isPendingOnly: boolean;
   /** True if messages of the lake are read again. */
@@ -155,7 +155,7 @@ function planWork(next: NextBatches, restatement: Restatement | undefined): Omit
   };
 }
 
-/** What a call has changed. */
+/** The changes of a call. */
 interface Changes extends NewReadingsCount {
   /** Number of changed days of a device and source. */
   days: number;

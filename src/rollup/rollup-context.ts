@@ -5,7 +5,7 @@ import { loadSql } from '../warehouse/load-sql.ts';
 import { queryLiterally, type SqlParameters } from '../warehouse/query.ts';
 import { withConstants } from './rule-macros.ts';
 
-/** What the chapters of one roll-up share: the connection with their temporary tables, and the time zone of the days. */
+/** The objects that the chapters of one roll-up share: the connection with their temporary tables, and the time zone of the days. */
 export interface RollUpContext {
   connection: DuckDBConnection;
   timezone: string;
@@ -37,14 +37,17 @@ export async function createTemporaryTables({ connection }: RollUpContext): Prom
 /** Tables that later chapters read even if no earlier chapter has filled them in this roll-up. */
 const LEFT_TABLES = ['noted_limit_change', 'changed_limit'];
 
-/** Like `createTemporaryTables`, but keeps the tables of an earlier roll-up on the connection, and empties those that would be mixed up. */
+/**
+ * Like `createTemporaryTables`, but keeps the tables of an earlier roll-up on the connection, and empties tables whose old rows would be mixed with
+ * the new ones.
+ */
 export async function prepareTemporaryTables(context: RollUpContext): Promise<void> {
   const { rows } = temporaryOf(context.connection);
   if (!rows.has('scope')) return createTemporaryTables(context);
   for (const table of LEFT_TABLES) await emptyTable(context, table);
 }
 
-/** What is known about the temporary tables of a connection. */
+/** The known facts about the temporary tables of a connection. */
 interface Temporary {
   /** Number of rows that statements have put into each table. A table that does not exist is missing here. */
   rows: Map<string, number>;

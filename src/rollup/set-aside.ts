@@ -36,7 +36,7 @@ export async function setAside(
   await query(connection, 'rollup/set_aside', { ...parameters, now_ms: nowMs });
 }
 
-/** Lets the next roll-up try series again: those of a device, or all that are set aside. @returns their number */
+/** Lets the next roll-up try series again: the series of a device, or all series that are set aside. @returns their number */
 export async function requestRetry(
   connection: DuckDBConnection,
   device: string | undefined,
@@ -47,7 +47,7 @@ export async function requestRetry(
   return { series: Number(row!.Count) };
 }
 
-/** Omits series from this roll-up: those that are set aside, and those of a trial. */
+/** Omits series from this roll-up: series that are set aside, and series of a trial. */
 export async function omitSeries(context: RollUpContext, trial: readonly SeriesKey[]): Promise<void> {
   await run(context, 'find_omitted_series');
   if (trial.length > 0) {

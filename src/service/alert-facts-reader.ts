@@ -38,7 +38,7 @@ const FACTS_MS_MAX = 20 * SECOND_MS;
 const BUDGETS_REST_FACTOR = 100;
 const BUDGETS_REST_MS_MAX = 15 * MINUTE_MS;
 
-/** Reads what the conditions of a workgroup are judged by. A part that cannot be known now is undefined. */
+/** Reads the facts by which the conditions of a workgroup are judged. A part that cannot be known now is undefined. */
 export function createFactsReader(sources: AlertSources, workgroupId: string): () => Promise<AlertFacts> {
   const { config, workgroups, clock, pipeline } = sources;
   const silences = createSilenceWatch(clock);

@@ -110,7 +110,7 @@ export function auditReload(options: {
   writeStart(path, before.salt, settings);
 }
 
-/** The paths of settings that differ, without those that a reload applies. */
+/** The paths of settings that differ, without settings that a reload applies. */
 export function differentSettings(before: Config, after: Config): string[] {
   const fixed = ({ workgroups, exports, alerts, workgroupsDir, ...rest }: Config) => describe(rest, '');
   return changesBetween(fixed(before), fixed(after)).map(([path]) => path);

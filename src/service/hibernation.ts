@@ -20,7 +20,7 @@ export interface HibernationOptions {
   pipeline: Pick<Pipeline, 'run'>;
   stages: Pick<PipelineStages, 'commit'>;
   status: StatusBook;
-  /** Undefined if nothing tells of the stream's messages. Then no workgroup hibernates. */
+  /** Undefined if there is no news of the stream's messages. Then no workgroup hibernates. */
   news: StreamNews | undefined;
   idleNotes: IdleNotes;
   /** True while an export of the workgroup is due or runs. */
@@ -33,7 +33,7 @@ export interface HibernationOptions {
 export interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate' | 'onHibernated'> {
   /** To be called before the warehouse is opened. @throws as `IdleNotes.remove` does */
   beforeOpen(workgroupId: string): Promise<void>;
-  /** To be called when a roll-up begins. A day that begins later is not in what it computes. */
+  /** To be called when a roll-up begins. A day that begins later is not computed. */
   noteRollUp(workgroupId: string): void;
   /** The status of a workgroup that hibernates, also of one that did so before this process started. */
   statusOf(workgroupId: string): WorkgroupStatus | undefined;
@@ -42,7 +42,7 @@ export interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHib
 export function createHibernation(options: HibernationOptions): Hibernation {
   const { config, workgroups, assignmentOf, pipeline, stages, status, news, idleNotes, clock, logger } =
     options;
-  /** What the workgroups that are about to be closed have of their streams. */
+  /** The positions in their streams up to which workgroups have landed that are about to be closed. */
   const ends = new Map<string, StreamEnd>();
   /** When the last roll-ups of the open workgroups began. */
   const rolledUpAtMs = new Map<string, UtcMs>();
@@ -54,7 +54,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
   const computedAtMs = (workgroupId: string) => rolledUpAtMs.get(workgroupId) ?? clock.now();
 
   async function isDone(workgroupId: string): Promise<boolean> {
-    // A workgroup that hibernates is not judged, and a silent one is what people want to learn.
+    // A workgroup that hibernates is not judged, and people want to learn about a silent device.
     if (isCovered(workgroupId)) return false;
     const imports = await pipeline.run(workgroupId, 'importState', undefined);
     const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);
@@ -70,7 +70,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     return true;
   }
 
-  /** The stream forgets what a workgroup has read long before it wakes, so its snapshot must have everything. */
+  /** The stream deletes its messages long before the workgroup wakes, so its snapshot must have all of them. */
   async function storeAll(workgroupId: string): Promise<boolean> {
     try {
       if (config.storage.s3) {

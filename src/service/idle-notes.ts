@@ -19,13 +19,13 @@ import type { ObjectStore } from '../storage/object-store.ts';
 
 export type IdleState = ReturnType<typeof assessWarehouse>;
 
-/** Notes that workgroups hibernate, so that nobody opens one for nothing. */
+/** Notes that workgroups hibernate, so that nobody opens one without need. */
 export interface IdleNotes {
   /** The state of a closed workgroup, see `assessWarehouse`. @throws if the place of the notes cannot be read */
   assess(assignment: Assignment, end: (StreamEnd & { isEmpty: boolean }) | undefined): Promise<IdleState>;
   /** To be called before the warehouse is opened. @throws TransientError if the note may still be there */
   remove(assignment: Assignment): Promise<void>;
-  /** To be called after the warehouse was closed. `end` is what it has of the stream, `computedAtMs` as in `idleNoteOf`. */
+  /** To be called after the warehouse was closed. `end` is the end of its stream, which it has landed, `computedAtMs` as in `idleNoteOf`. */
   write(assignment: Assignment, end: StreamEnd, computedAtMs: UtcMs): Promise<void>;
 }
 
@@ -132,7 +132,7 @@ export function createSharedIdleNotes(options: SharedIdleNotesOptions): IdleNote
   };
 }
 
-/** Without the note the workgroup is opened once for nothing. */
+/** Without the note the workgroup is opened once without need. */
 function notWritten(logger: Logger, { workgroup }: Assignment, error: unknown): void {
   logger.warn({ workgroup: workgroup.id, error: errorMessage(error) }, 'idle-note.not-written');
 }

@@ -20,7 +20,7 @@ export interface StreamLogs {
   redis?: RedisConnection;
   /** Checks that messages can be stored. */
   readiness?: HealthCheck;
-  /** Frees what the logs share, after they are closed. */
+  /** Frees the shared objects of the logs, after they are closed. */
   close(): void;
 }
 

@@ -19,7 +19,7 @@ export function requireSharedStorage(config: SharedSettings, roles: readonly Rol
   if (problems.length > 0) throw new InputError('the configuration', problems);
 }
 
-/** What the processes of a service must share and do not, with what to change. Empty with the embedded queue. */
+/** Missing settings by which the processes of a service share their data, with what to change. Empty with the embedded queue. */
 export function sharingProblems(config: SharedSettings, roles: readonly Role[]): Problem[] {
   const { queue, storage, dataDir } = config;
   const isWorker = roles.includes('worker');

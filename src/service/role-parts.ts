@@ -6,7 +6,7 @@ import type { BucketLake } from './open-bucket-lake.ts';
 import type { OpenControl } from './open-control.ts';
 import type { Service } from './service.ts';
 
-/** What the roles of a process share. */
+/** The objects that the roles of a process share. */
 export type RoleParts = Pick<Service, 'logger' | 'clock'> & {
   access: Access;
   accessAudit: AccessAudit;

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/time.ts';
 import type { ConfigSource } from './reload-config.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a role needs from its process. */
+/** The objects that a role needs from its process. */
 export interface Service {
   logger: Logger;
   clock: Clock;

@@ -56,7 +56,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 
 /**
  * Runs a site and posts the messages of its devices.
- * @returns what was sent, when `untilMs` is reached or the signal aborts
+ * @returns the sent messages, when `untilMs` is reached or the signal aborts
  * @throws TransientError if the server refused too often; TerminalError if it does not accept the messages
  */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {

@@ -32,7 +32,7 @@ export interface TakeSnapshotOptions {
 }
 
 export interface TakenSnapshot extends SnapshotRef {
-  /** Blocks of the file, and those that were stored this time. */
+  /** The number of blocks of the file, and of the blocks that were stored this time. */
   blocks: number;
   blocksWritten: number;
 }
@@ -119,7 +119,7 @@ async function reusableMap(
     return isWorthReferring(map) ? map : undefined;
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;
-    // A full pack does not need what is damaged.
+    // A full pack does not need the damaged packs.
     logger.warn({ pack: previous.pack, error: errorMessage(error) }, 'snapshot.previous-unreadable');
     return undefined;
   }

@@ -27,7 +27,7 @@ export interface FileCache {
    * @throws TransientError `CacheBusy` if files of other callers fill the cache, `DiskFull`, `ObjectMissing`, errors of the store
    */
   hold(objects: readonly CachedObject[], signal?: AbortSignal): Promise<Disposable>;
-  /** What the cache has and is fetching, and what callers hold of it. */
+  /** The files that the cache has or is fetching, and the files that callers hold. */
   usage(): { files: number; bytes: number; heldBytes: number };
   /** Stops fetches and waits for them. The files stay for the next process. */
   close(): Promise<void>;

@@ -25,7 +25,7 @@ export function readListAnswer(text: string, address: string): ListPage {
   if (body === undefined) throw refuse('no ListBucketResult');
   const isEncoded = elementOf(body, 'EncodingType') === 'url';
   const objects: ListedObject[] = [];
-  // What is outside of <Contents> describes the page.
+  // Elements outside of <Contents> describe the page.
   const page = body.replaceAll(/<Contents>([\s\S]*?)<\/Contents>/g, (_, content: string) => {
     const key = elementOf(content, 'Key');
     const bytes = elementOf(content, 'Size');

@@ -6,7 +6,7 @@ export interface S3Refusal {
   text: string;
 }
 
-/** What was asked: for messages and for the needed permission. */
+/** The request: for messages and for the needed permission. */
 export type S3Action = 'create' | 'put' | 'get' | 'list' | 'delete';
 
 const permissions: Readonly<Record<S3Action, string>> = {
@@ -22,7 +22,7 @@ export function s3Code(text: string): string | undefined {
   return /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1];
 }
 
-/** An error that says what is wrong, by the code of S3, and what to do. */
+/** An error for a code of S3, which says what is wrong and what to do. */
 export function s3Failure(address: string, action: S3Action, { status, text }: S3Refusal): Error {
   const code = s3Code(text);
   const said = code === undefined ? `HTTP ${status}` : `HTTP ${status}, ${code}`;
@@ -91,7 +91,7 @@ export function s3Failure(address: string, action: S3Action, { status, text }: S
   return terminal('StorageRefused', 'check endpoint, bucket and prefix; the log of the store may say more');
 }
 
-/** The error of a request without a complete answer. The store may have done what was asked. */
+/** The error of a request without a complete answer. The store may have carried out the request. */
 export function unreachable(address: string, endpoint: string, error: unknown): TransientError {
   const cause =
     error instanceof Error && error.cause !== undefined && !errorCode(error) ? error.cause : error;

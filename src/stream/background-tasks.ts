@@ -69,7 +69,7 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
     await followConfiguration();
     await Promise.all([...jobs.values()].map(({ run }) => run(held)));
   };
-  /** Ends the tasks of removed and changed workgroups, and creates those of new ones. */
+  /** Ends the tasks of removed and changed workgroups, and creates the tasks of new ones. */
   const followConfiguration = async () => {
     const wanted = new Map(options.workgroups().map((one) => [one.id, one]));
     for (const [id, job] of jobs) {

@@ -27,7 +27,7 @@ const ODD_ROWS_MAX = 10_000;
 
 const EMPTY = 'is empty; its first line must name the columns';
 
-/** Reads CSV with a heading. If no row names the expected columns, the errors say what the nearest heading lacks. */
+/** Reads CSV with a heading. If no row names the expected columns, the errors name the columns that are missing in the nearest heading. */
 export function readSheetCsv(text: string, options: CsvOptions): ReadSheet {
   if (text.trim() === '') return refusedSheet(0, EMPTY);
   const longLine = findLongLine(text);

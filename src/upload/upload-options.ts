@@ -4,7 +4,7 @@ import { parseQuantity, parseUnit, unitTable } from '../lib/units.ts';
 import { type ColumnRole, columnRoles } from './find-columns.ts';
 import { scenarioSchema } from './upload-rows.ts';
 
-/** What the user adds to a file. All values are text, from a command line or an address. */
+/** The facts that the user adds to a file. All values are text, from a command line or an address. */
 export const uploadOptionsSchema = z.object({
   timezone: z
     .string()

@@ -196,7 +196,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           reply.header('Cache-Control', 'no-store');
           if (path === undefined) return { outcome: 'checked', accepted: rows };
           try {
-            // A body waits for those before it, and meanwhile its token can be revoked.
+            // A body waits for earlier bodies, and meanwhile its token can be revoked.
             options.recheck(grant);
             const actor = `token:${grant.tokenId} ${grant.subject}`;
             const taken = { path, name, actor, again, requestId: request.id };

@@ -88,7 +88,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
       for (const { settle, result } of group) settle.resolve(result);
     } catch (error) {
       if (group.length > 1 && isHeld && !(error instanceof StaleOwnerError)) {
-        // One of them can be impossible to write. The others are tried alone.
+        // One of the batches can be impossible to write. The others are tried alone.
         logger.warn({ batches: group.length, error: failure(error).message }, 'land.group-failed');
         isHeld = false;
         for (const entry of group) await settleGroup([entry]);

@@ -43,7 +43,7 @@ export interface Quarantine {
 }
 
 const GROUPS_MAX = 200;
-/** Enough to see what a message is. */
+/** Enough to recognize a message. */
 const SAMPLE_BYTES_MAX = 512;
 const SERIES_LISTED_MAX = 200;
 

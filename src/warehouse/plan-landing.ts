@@ -86,7 +86,7 @@ export interface Write {
 export type Plan = { kind: 'write'; write: Write; result: LandResult } | { kind: 'none'; result: LandResult };
 
 /**
- * Decides what a batch does to a file with the checkpoint `before`. Pure.
+ * Decides how a batch changes a file with the checkpoint `before`. Pure.
  * The position never moves back in a log, a message never lands twice, and no message is skipped without a gap.
  */
 export function planLanding(

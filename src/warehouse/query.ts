@@ -41,7 +41,7 @@ export async function queryLiterally<Row extends Record<string, DuckDBValue>>(
   return readRows(connection, sql, withLiterals(sql, parameters));
 }
 
-/** Like `queryLiterally`, for a statement of `sql/`. For those that every publication runs. */
+/** Like `queryLiterally`, for a statement of `sql/`. For statements that every publication runs. */
 export function queryNamedLiterally<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,
   name: string,

@@ -16,7 +16,7 @@ export async function readShard<Result>(
   work: (connection: DuckDBConnection) => Promise<Result>,
 ): Promise<Result> {
   const { path, workgroupId } = options;
-  // A file that this user has no right to see is reported as such, and not as missing.
+  // A file that this user must not read is reported as unreadable, and not as missing.
   if (!statSync(path, { throwIfNoEntry: false })) {
     throw new TransientError(
       'NoWarehouse',

@@ -46,7 +46,7 @@ export interface DeviceCounts {
   offline: number;
   /** Went to sleep less than a day ago, which is no fault. Undefined in files of an older version. */
   asleep?: number;
-  /** Nobody has told their state. */
+  /** Their state is not known. */
   unknown: number;
 }
 

@@ -49,7 +49,7 @@ export interface TransactionOptions {
   /** The transaction writes nothing that a roll-up reads, so `changes` stays the same. */
   isQuiet?: boolean;
   /**
-   * If this returns true after the commit, the connection is kept for the next such transaction, with its temporary tables and macros. They
+   * If this returns true after the commit, the connection is kept for the next transaction of this kind, with its temporary tables and macros. They
    * use memory until then. After a failure the connection is closed.
    */
   keep?: (connection: DuckDBConnection) => boolean;

@@ -13,7 +13,7 @@ export interface ProcessOperations {
   inputs: InputState[];
 }
 
-/** What a reload has changed, as ids of workgroups. */
+/** The workgroups that a reload has changed, by id. */
 export interface ConfigReloaded {
   added: string[];
   changed: string[];

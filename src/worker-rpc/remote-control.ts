@@ -19,7 +19,7 @@ export interface RemoteControlOptions {
   takeoverMs?: number;
 }
 
-/** A worker that has a workgroup, or can open it, and what it knows of the workgroup. */
+/** A worker that has a workgroup, or can open it, and its facts about the workgroup. */
 export interface LocatedWork {
   /** The name of its machine. */
   machine: string;

@@ -7,7 +7,7 @@ import { SECOND_MS } from '../lib/time.ts';
 import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
-/** More than requests can be answered or wait, so that one too many is told so. */
+/** More connections than requests that are answered or wait, so that a request beyond the limit gets an answer that says so. */
 const CONNECTIONS_MAX = 256;
 
 /** Starts a server that only this machine can reach, on a free port. */

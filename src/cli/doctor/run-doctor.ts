@@ -41,7 +41,7 @@ export interface DoctorOptions {
   log?: string;
 }
 
-/** Examines the service that the command line names, prints what was found, and bundles it if asked to. */
+/** Examines the service that the command line names, prints the findings, and writes the bundle that `--bundle` names. */
 export async function runDoctor(
   command: Command,
   terminal: Terminal,
@@ -75,7 +75,7 @@ export async function runDoctor(
     throw new TransientError(FAILING_CODE, `${problems} problem${problems === 1 ? '' : 's'}, above`);
 }
 
-/** What was found, and what it was found with. */
+/** The findings, and the parts that were examined. */
 interface Examined {
   findings: DoctorFinding[];
   /** Undefined if the configuration cannot be used. */

@@ -203,7 +203,7 @@ function describeSum({ sum, result }: ExplainedSource): string {
   return `${sum.text}\n${sum.agrees ? '' : `This does not agree with what is stored: ${stored}. Please report it.\n`}`;
 }
 
-/** What is known of the device if the day has nothing. */
+/** The known facts of the device if the day has no energy. */
 function describeKnown({ known, nearestDays, outcome }: Explained, at: At): string {
   const table = formatTable(
     [

@@ -51,7 +51,7 @@ export async function dryRunFiles(
   for (const warning of news.warnings) printNote(command, terminal, `WARNING: ${warning}`);
 }
 
-/** Imports files, and prints what has become of them. @throws TerminalError if no row of a file can be used */
+/** Imports files, and prints the outcome of each. @throws TerminalError if no row of a file can be used */
 export async function importAll(
   command: Command,
   config: Config,

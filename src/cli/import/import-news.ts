@@ -8,7 +8,7 @@ import { nearest } from '../../lib/input-words.ts';
 import { formatCount, formatKwh } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 
-/** What a user has to know of an import besides its rows, as data and as text. */
+/** The facts of an import that a user has to know besides its rows, as data and as text. */
 export interface ImportNews extends Partial<Omit<ImportSummary, 'table' | 'fields'>> {
   table: string;
   fields: ReadonlyArray<

@@ -15,13 +15,13 @@ export function askInputs(dataDir: string) {
   return askProcesses(dataDir, 'inputs', WITHIN_MS);
 }
 
-/** The inputs of those processes that answer. */
+/** The inputs of all processes that answer. */
 export async function askInputStates(dataDir: string): Promise<InputState[]> {
   const answers = await askInputs(dataDir);
   return answers.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.answer : []));
 }
 
-/** A table of the inputs, their problems, and what was refused and ignored last. */
+/** A table of the inputs, their problems, and the last refused and ignored messages. */
 export function describeInputs(
   inputs: readonly InputState[],
   troubles: readonly Trouble[],
@@ -75,7 +75,7 @@ function nameOf({ workgroupId, input }: InputState): string {
   return `${workgroupId}, ${input}`;
 }
 
-/** What a message or a line comes to by one rule. */
+/** The outcome of a message or a line by one rule. */
 export interface TriedRule {
   input: string;
   outcome: Outcome;

@@ -7,7 +7,7 @@ import { readWorkgroupStates, type WorkgroupState } from '../../operate/workgrou
 import type { OpenControl } from '../../service/open-control.ts';
 import type { createUpstreams } from '../../service/upstreams.ts';
 
-/** Who is asked for what the files of this machine do not say. */
+/** The processes that are asked for facts that the files of this machine do not have. */
 export interface Asking {
   control: OpenControl;
   /** The address of the own stream. Undefined if it does not run on this machine. */

@@ -12,7 +12,7 @@ export interface ChunkStore {
 
   /**
    * Stores a chunk after all others.
-   * @returns once it is durable; if it rejects, `tail` tells if the chunk was stored nevertheless
+   * @returns once it is durable; if it rejects, `tail` shows if the chunk was stored nevertheless
    */
   append(chunk: Chunk): Promise<void>;
 

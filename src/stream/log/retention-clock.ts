@@ -16,7 +16,7 @@ const JUMP_MS = 5 * SECOND_MS;
 /** A time in which the clock was not set: it showed `elapsed + aheadMs`. */
 interface Span {
   fromElapsedMs: number;
-  /** What the clock showed at the beginning. */
+  /** The time of the clock at the beginning. */
   startMs: UtcMs;
   /** Follows small adjustments. */
   aheadMs: number;

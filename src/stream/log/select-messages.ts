@@ -8,7 +8,7 @@ export interface VisibleNames {
   devices?: Names | undefined;
 }
 
-/** The state of a read: what it has selected, and its limits. */
+/** The state of a read: the selected messages, and its limits. */
 export interface MessageSelection {
   parts: Uint8Array[];
   count: number;

@@ -76,7 +76,7 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
     for (let from = 0; from < items.length; from += ITEMS_MAX) {
       const batch = encodeMessages(items.slice(from, from + ITEMS_MAX), DEVICE_STATUS_TABLE);
       const announced = await streamLog.announce(batch, readTo);
-      // Another process announced something first. The next look finds what is still due.
+      // Another process announced something first. The next look finds the transitions that are still due.
       if (announced === 'outdated') return;
       readTo = announced.lastOffset + 1n;
     }

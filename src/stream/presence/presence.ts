@@ -23,8 +23,8 @@ export interface DevicePresence {
 }
 
 /**
- * The presence of devices, derived from the log. Data shows that a device is alive. Device status messages set its
- * state, also those of other senders. The same log always gives the same presence.
+ * The presence of devices, derived from the log. Data shows that a device is alive. Device status messages set its state, also messages of other
+ * senders. The same log always gives the same presence.
  */
 export interface Presence {
   /**

@@ -14,7 +14,7 @@ export interface StoredPresence {
 export interface PresenceStore {
   /** Undefined if nothing is stored. What cannot be read counts as nothing, because the log has the last hour. */
   read(): Promise<StoredPresence | undefined>;
-  /** Replaces what is stored. The devices must not change meanwhile. */
+  /** Replaces the stored presence. The devices must not change meanwhile. */
   write(stored: StoredPresence): Promise<void>;
 }
 

@@ -40,7 +40,7 @@ export interface Subscription {
   begin(start: ReadStart): Promise<SubscribeAnswer>;
   /** Sends frames until the subscription ends. */
   run(): Promise<void>;
-  /** Ends the subscription, and tells the client the reason and the position. */
+  /** Ends the subscription, and sends the client the reason and the position. */
   stop(reason: StopReason, error?: StreamError): Promise<void>;
   /** Ends the subscription and sends nothing, because the client has disconnected. */
   cancel(): void;

@@ -7,7 +7,7 @@ import type { RetentionClock } from '../retention-clock.ts';
 import type { LogBounds } from '../stream-log.ts';
 import type { RedisStore } from './redis-store.ts';
 
-/** What can be read of a log in Redis, as one process knows it. */
+/** The offsets of a log in Redis that can be read, as one process knows them. */
 export interface RedisBounds {
   /** One past the newest message. */
   next(): Offset;

@@ -5,7 +5,7 @@ import type { ChunkSpan } from '../chunk.ts';
 /** The end of a log in the last answer of Redis. */
 export interface KnownTail {
   epoch: string;
-  /** A number that grows with each epoch, so that old and new epochs can be told apart. */
+  /** A number that grows with each epoch, so that old and new epochs can be distinguished. */
   generation: number;
   /** The newest offset that was ever assigned; undefined in a new log. */
   lastOffset: Offset | undefined;

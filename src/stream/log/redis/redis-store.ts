@@ -225,7 +225,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
         const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
         const value = found[index];
         if (value == null) {
-          // Another process has trimmed the chunk, or Redis has dropped it. Readers must be told of the gap.
+          // Another process has trimmed the chunk, or Redis has dropped it. Readers must learn of the gap.
           await trimBefore(lastOffset + 1n);
           return { kind: 'changed' };
         }
