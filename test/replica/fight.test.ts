@@ -23,7 +23,7 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const OWNERS = 4;
 /** Owners that are killed or stopped. Lost and late answers of the bucket come on top. */
-const FAULTS = rounds(30, 1_500);
+const FAULTS = rounds(30, 900);
 /** Most PUTs pass. */
 const FATES: Fate[] = ['lose', 'drop-answer', 'late', 'status-after', 'hang'];
 
