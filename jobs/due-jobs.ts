@@ -29,7 +29,7 @@ export interface DueJobsOptions {
   logger: Logger;
 }
 
-/** A queue that is opened late is opened this long before a job, and closed if none was or is due for so long. */
+/** A queue that is opened late is opened this long before a job, and closed if no job is due in this time before and after. */
 const AHEAD_MS = 2 * MINUTE_MS;
 
 export function createDueJobs(options: DueJobsOptions): DueJobs {

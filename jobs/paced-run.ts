@@ -11,7 +11,7 @@ export interface PacedRun {
   stop(): void;
 }
 
-/** What follows a run: nothing, another run as if it were asked for, or another run after a wait. */
+/** What follows a run: nothing, another run as after a request, or another run after a wait. */
 export type AfterRun = 'done' | 'again' | { waitMs: number };
 
 export interface PacedRunOptions {

@@ -26,7 +26,7 @@ export interface StageHealth {
   lastDurationMs: number | null;
   /** Failed runs since the last success. */
   failures: number;
-  /** When the first of them failed. */
+  /** When the first of these runs failed. */
   failingSinceMs: UtcMs | null;
   lastError: { atMs: UtcMs; code: string; message: string; retryable: boolean } | null;
   retryAtMs: UtcMs | null;

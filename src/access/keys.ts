@@ -29,7 +29,7 @@ const keySetSchema = z
     error: 'must each have their own "kid" if there are several',
   });
 
-/** The key file: the configured one, or the one that the first start creates in the data folder. */
+/** The key file: the configured file, or the file that the first start creates in the data folder. */
 export function keyFileOf({ dataDir, jwksFile }: { dataDir: string; jwksFile?: string | undefined }): string {
   return jwksFile ?? join(dataDir, 'access', 'keys.json');
 }

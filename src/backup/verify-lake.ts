@@ -22,7 +22,7 @@ export interface VerifyLakeOptions {
   contentMs?: number;
   /** For one file and one warehouse at a time. It is deleted at the end. */
   stagingDir: string;
-  /** The schema; default: that of this program. */
+  /** The schema; default: the version of this program. */
   migrations?: Migration[];
   clock: Clock;
   onProgress?: (what: string) => void;

@@ -142,7 +142,7 @@ function surveyRows(
   };
 }
 
-/** True if each offset is above the one before, and the first above `floor`. */
+/** True if the offsets rise, and the first one is above `floor`. */
 function isRising({ count, offset }: Positions, floor: Offset | undefined): boolean {
   let high = floor === undefined ? -1 : Number(floor >> 32n);
   let low = floor === undefined ? -1 : Number(floor & 0xffff_ffffn);

@@ -1,6 +1,6 @@
 import { escapeExpression } from '../lib/wildcard-pattern.ts';
 
-/** The topics that a rule is about. */
+/** The topics of a rule. */
 export interface TopicPattern {
   /** The topic filter that a broker understands. */
   filter: string;
@@ -26,7 +26,7 @@ export function parseTopicPattern(text: string): TopicPattern | { problem: strin
     `^${levels
       .map((level, index) => {
         const slash = index === 0 ? '' : '/';
-        // In MQTT `a/#` is also about `a`.
+        // In MQTT `a/#` matches `a`, too.
         if (level === '#') return `(?:${slash}.*)?`;
         return slash + (level === '+' ? '[^/]*' : partsOf(level));
       })

@@ -27,7 +27,7 @@ export const limits = {
   /** Instants are within the years 1970 to 9999. */
   instantMsMax: 253_402_300_799_999,
   ...cborLimits,
-  /** Messages that a client accepts in one answer. Other servers may send more than was asked for. */
+  /** Messages that a client accepts in one answer. Other servers may send more than the requested number. */
   messagesPerBodyMax: 100_000,
   /** One frame of a socket. A message that is larger by itself is still sent. */
   frameMessagesMax: 1_000,

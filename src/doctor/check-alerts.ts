@@ -28,7 +28,7 @@ async function ask(channel: AlertChannel, signal: AbortSignal): Promise<Fact[]> 
   return channel.webhook ? askReceiver(channel.webhook, { about, tryIt }, signal) : [];
 }
 
-/** ntfy says whether a token may read a topic. A token that may only write is refused there, and can be right. */
+/** ntfy says whether a token may read a topic. ntfy refuses a token that may only write, although it can send. */
 async function askNtfy(
   { url, token }: NonNullable<AlertChannel['ntfy']>,
   { about, tryIt }: { about: string; tryIt: string },

@@ -79,7 +79,7 @@ async function folderFact(folder: string, about: string): Promise<Fact> {
   }
 }
 
-/** Reads an object that is not there. A key that may only write is refused that, and can be right. */
+/** Reads an object that is not there. A key that may only write is refused, although it can deliver. */
 async function bucketFact(
   s3: NonNullable<ExportConfig['destination']['s3']>,
   { about, tryIt }: { about: string; tryIt: string },

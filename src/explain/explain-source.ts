@@ -197,7 +197,7 @@ function annotate(readings: readonly ExplainedReading[], lines: readonly Line[])
     const atMs = Date.parse(reading.time);
     const line = ending.get(atMs);
     if (!line) {
-      // The first one has no line that ends at it.
+      // No line ends at the first reading.
       const first = beginning.get(atMs);
       const held = first?.covered && first.begin_wh > reading.value;
       return held ? { ...reading, reason: 'jitter', indexWh: first.begin_wh } : reading;

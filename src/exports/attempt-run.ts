@@ -86,7 +86,7 @@ export async function attemptRun(
       summary: () => ({ rows: current.file?.rows, bytes: current.file?.bytes, to: current.delivered?.to }),
     });
   } catch (error) {
-    // An abort is not a failure. If another process has the export, this one must not change it.
+    // An abort is not a failure. If another process has the export, this process must not change it.
     if (!signal.aborted && !isElsewhere(error) && current.state !== 'delivered')
       await keep(failureOf(run, error, clock.now()), { isWorking: false });
     throw error;

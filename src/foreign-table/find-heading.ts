@@ -12,7 +12,7 @@ export interface Heading {
 }
 
 export interface HeadingOptions {
-  /** The character between cells. Default: the one that fits. */
+  /** The character between cells. Default: the delimiter that fits. */
   delimiter?: string | undefined;
   /** True for a row that names the expected columns. The first row for which it is true is the heading. */
   isHeading?: (cells: readonly string[]) => boolean;

@@ -17,7 +17,7 @@ const ROWS_MAX = 1_048_576;
 /**
  * The sheets of an XLSX workbook (ECMA-376). Numbers keep the digits of the file, with a point. Cells with the format of a date become
  * `2026-11-20 13:05:00`, without a zone. Formulas have the value that was stored last.
- * @param max the most cells of a sheet, with those that are empty, and the most characters of all of them. A small file can have very many, and its
+ * @param max the largest number of cells of a sheet, empty cells included, and of characters in all cells. A small file can have very many, and its
  *   cells can share one long text
  * @throws ZipError if the archive has no workbook
  */
@@ -50,7 +50,7 @@ export function openWorkbook(
       const context = { ...shared, is1904, left: { ...max } };
       let row = 0;
       for (const { tag: rowTag, inner } of elementsOf(xml, 'row')) {
-        // Empty rows are not in the file. The number of a row is that of its line in messages.
+        // Empty rows are not in the file. Messages name a row by its number.
         const number = Math.min(ROWS_MAX, Number(attributeOf(rowTag, 'r') ?? row + 1));
         for (; row + 1 < number; row++) yield [];
         row += 1;

@@ -9,10 +9,10 @@ const WORKBOOK = /\.xls[xm]?$/i;
 const WORKBOOK_BYTES_MAX = 128 * 1024 * 1024;
 /** A small file can unpack to a very large one. */
 const WORKBOOK_UNPACKED_BYTES_MAX = 400 * 1024 * 1024;
-/** Cells of a sheet with those that are empty. A sheet with one cell far to the right in each row would fill the disk. */
+/** Cells of a sheet, empty cells included. A sheet with one cell far to the right in each row would fill the disk. */
 const WORKBOOK_CELLS_MAX = 20_000_000;
 
-/** True if the name of a file is that of a workbook. */
+/** True if a file has the name of a workbook. */
 export function isWorkbook(path: string): boolean {
   return WORKBOOK.test(path);
 }
@@ -104,9 +104,9 @@ function widthOf(sheet: WorkbookSheet): number {
   return width;
 }
 
-/** A cell in one line. Headings of sheets often have several. */
+/** A cell in one line. Headings of sheets often have several lines. */
 function csvCell(text: string): string {
-  // A pattern of spaces around the line ends would square the time.
+  // A pattern with spaces around the line ends would take time that grows with the square of the length.
   const flat = /[\r\n]/.test(text)
     ? text
         .split(/[\r\n]+/)

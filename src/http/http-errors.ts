@@ -12,7 +12,7 @@ export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** Faults of the storage that an operator has to mend. The request was right, so the answer is 503 with the words of the error. */
+/** Faults of the storage that an operator has to repair. The request was right, so the answer is 503 with the words of the error. */
 const STORAGE_CODES: ReadonlySet<string> = new Set([
   'DamagedLog',
   'ForeignLake',

@@ -176,7 +176,7 @@ function bearerOf({ headers }: FastifyRequest): string | undefined {
   return bearerToken(headers.authorization);
 }
 
-/** The id of a request: that of the caller if it is short and plain text, or else a new one. The answer and the events of the log have it. */
+/** The id of a request: the id of the caller if it is short and plain text, otherwise a new one. The answer and the events of the log have it. */
 function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   const isPlain =

@@ -23,7 +23,7 @@ const totalNames = /total|gesamt|lifetime|cumul|stand$/i;
 const countNames = /^(id|index|row|no|nr)$|time|uptime|count$|seconds/i;
 /** Nearly all steps of a register rise. Power falls as much as it rises. */
 const NET_GROWTH_MIN = 0.5;
-/** A daily register restarts once a day. Averages and drop-outs add some. */
+/** A daily register restarts once a day. Averages and drop-outs look like further restarts. */
 const RESTARTS_PER_DAY_MAX = 2;
 /** A lifetime register may drop out on one day in ten. */
 const RESTARTS_PER_DAY_MIN = 0.3;

@@ -6,7 +6,7 @@ export type Outcome =
       kind: 'reading';
       table: string;
       item: TelemetryItem;
-      /** False if the time of the reading is that of its arrival. */
+      /** False if the time of the reading is its arrival. */
       hasOwnTime: boolean;
     }
   /** It has no reading, which is no fault. */

@@ -1,4 +1,4 @@
-/** Places for work of several owners, of which none can keep the others waiting with a burst of work. */
+/** Places for work of several owners. No owner can make the others wait with a burst of work. */
 export interface FairSlots {
   /**
    * Takes a place, or waits for one.
@@ -37,7 +37,7 @@ export function createFairSlots({ ownMax, waitingMax, refused }: FairSlotsOption
     };
   }
 
-  /** Of the owners that may begin, the one with the least running work is next; of equal ones, the one that was served earliest. */
+  /** Of the owners that may begin, the one with the least running work is next; of equal owners, the owner that was served earliest. */
   function next(): void {
     const [owner] = [...waiting.keys()]
       .filter(mayBegin)

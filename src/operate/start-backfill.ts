@@ -56,7 +56,7 @@ function idOf(state: BackfillJobState): number | undefined {
 
 type RunningBackfill = Extract<BackfillJobState, { kind: 'running' }>;
 
-/** All backfills, and the one that a worker works on. */
+/** All backfills, and the backfill that a worker works on. */
 export async function listWithProgress(
   askOwner: AskOwner,
   workgroupId: string,

@@ -94,7 +94,7 @@ async function readState(
   const isHere = isWrittenByLiving && isOfLivingWorker(written, workers, clock.now());
   const elsewhere = isHere ? undefined : await source.control.locate(workgroupId);
   const status = elsewhere?.status ?? written;
-  // The warehouse of this machine is older than that of the other worker.
+  // The warehouse of this machine is older than the warehouse of the other worker.
   const found = elsewhere?.status?.isHibernated
     ? { imports: heldBySomebody(elsewhere.status.imports ?? []), newestImports: [] }
     : await readImports(source, workgroup, status, withEffects);

@@ -12,6 +12,6 @@ export function isLakeHere(dataDir: string, workgroupId: string, nowMs: UtcMs): 
   const status = readStatus(dataDir, workgroupId);
   if (!status || status.isHibernated || !isFresh(status, nowMs)) return false;
   if (status.bucket?.isLakeComplete !== true) return false;
-  // The status can be that of an earlier owner on this machine, from before a takeover.
+  // The status can be from an earlier owner on this machine, before a takeover.
   return isLakeComplete({ root: join(lakeFolder({ dataDir }), workgroupId) });
 }

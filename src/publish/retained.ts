@@ -26,7 +26,7 @@ export interface Lifetime {
  * never comes back: so the first and the last generation of a file say which generations need it.
  */
 export interface Retained {
-  /** Notes a new head. Its cost is that of comparing two lists of files in memory. */
+  /** Notes a new head. It costs the comparison of two lists of files in memory. */
   add(before: Commit | undefined, head: Commit): void;
   /** The generations, ascending. Reads the commits that are not known yet. */
   generations(paths: LakePaths, head: Commit): Promise<RetainedGeneration[]>;

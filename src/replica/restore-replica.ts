@@ -25,7 +25,7 @@ export interface RestoredCommit {
 const ATTEMPTS_MAX = 20;
 
 /**
- * Finds the commit to restore: the newest one with a generation that is not after the asked one. The time of a commit is that of the store.
+ * Finds the commit to restore: the newest one with a generation that is not after the asked one. The time of a commit is the time of the store.
  * @throws TerminalError `NothingToRestore`
  */
 export async function findReplicaCommit(

@@ -28,8 +28,8 @@ const nextParameters: Readonly<Partial<Record<RowReport, string>>> = {
 };
 
 /**
- * The rows of a report. A page is asked for again if it cannot be begun. A failure after its first row is an error, because rows that were given out
- * cannot be taken back.
+ * The rows of a report. A page whose first row does not arrive is requested again. A failure after its first row is an error, because the caller has
+ * these rows already.
  * @throws TransientError, TerminalError, or the signal's reason
  */
 export async function* readReportRows(

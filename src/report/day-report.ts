@@ -14,7 +14,7 @@ export interface DayQuery {
   startDay: LocalDate;
   /** Included. */
   endDay: LocalDate;
-  /** The time zone of the days, which is that of the workgroup. */
+  /** The time zone of the days: the zone of the workgroup. */
   zone: string;
   /** The days of the answer, if they are days of another zone. They lie in the days above. */
   shown?: ShownDays;

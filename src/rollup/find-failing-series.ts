@@ -13,7 +13,7 @@ export type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
 /**
  * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing series, also if two fail only together.
  * That one is removed, and the rest is tried again, until it succeeds. Each of n failing series takes about log2(list length) trials.
- * @param series they have failed together just now, and nothing fails without any of them
+ * @param series series that have just failed together; without all of them nothing fails
  * @returns the series, each of which failed twice; empty if nothing fails any more
  */
 export async function findFailingSeries(

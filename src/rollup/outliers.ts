@@ -208,7 +208,7 @@ function hasCountedBetween(runs: Runs, from: number, back: number, isOf: (run: R
   return false;
 }
 
-/** Joins a run with the one before, if it continues that one. */
+/** Joins a run with the run before, if it continues that run. */
 export function joinRuns(before: Run | undefined, run: Run): Run {
   if (!before || !continues(before, run)) return run;
   return { ...run, firstMs: before.firstMs, firstValue: before.firstValue };

@@ -100,7 +100,7 @@ function isGrowth(from: Run, to: Run, mostWh: number): boolean {
   return grownWh >= -to.jitterWh && grownWh <= mostWh;
 }
 
-/** True if a run still shows the value of the day before. Such readings say nothing about the day. */
+/** True if a run still shows the value of the day before. These readings show nothing about the day. */
 export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
   return (
     run.firstMs === Number.NEGATIVE_INFINITY &&

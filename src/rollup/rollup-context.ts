@@ -17,7 +17,7 @@ export interface RollUpContext {
   hasDeferred?: boolean;
   /** True if this roll-up has filled table `touched_day`. If not, the table can have the days of the roll-up before. */
   hasTouched?: boolean;
-  /** True if only one energy stream is configured, so no series has another one beside it. */
+  /** True if only one energy stream is configured, so no series has another series beside it. */
   isAlone?: boolean;
   /** True if series are omitted (table `omitted_series`), because they are set aside or for a trial. */
   omitsSeries?: boolean;

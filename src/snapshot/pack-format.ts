@@ -12,7 +12,7 @@ import { errorCode } from '../lib/errors.ts';
  *   map                     compressed by zstd: one line of JSON, then 46 bytes for each block
  *   trailer                 52 bytes: offset and length of the map, SHA-256 of the map, magic
  *
- * The map says for each block in which pack it is. The SHA-256 of each block is that of its bytes in the warehouse file. A part of a pack has the
+ * The map says for each block in which pack it is. The SHA-256 of a block is computed from its bytes in the warehouse file. A part of a pack has the
  * magic and blocks only.
  */
 
@@ -90,7 +90,7 @@ export function blockCount(fileBytes: number): number {
   return 1 + Math.ceil((fileBytes - HEAD_BYTES) / BLOCK_BYTES);
 }
 
-/** Map and trailer as they stand at the end of a pack. The first pack of the map is the one that is written. */
+/** Map and trailer as they stand at the end of a pack. The first pack of the map is the pack that is written. */
 export async function encodeMap({ fileBytes, packs, blocks }: PackMap, mapOffset: number): Promise<Buffer> {
   const [own, ...others] = packs;
   const head: z.input<typeof headSchema> = {

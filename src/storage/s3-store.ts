@@ -36,7 +36,7 @@ export interface S3Timeouts {
 
 const TIMEOUTS: S3Timeouts = { silenceMs: 30 * SECOND_MS, requestMs: MINUTE_MS, mebibyteMs: 10 * SECOND_MS };
 const MEBIBYTE = 1024 * 1024;
-/** A timer of Node with more ends at once. The noted size of an object can be wrong. */
+/** A timer of Node with a longer time ends at once, and the noted size of an object can be wrong. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** S3 takes no more with one PUT. */
 const PUT_BYTES_MAX = 5 * 1024 * MEBIBYTE;

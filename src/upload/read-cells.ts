@@ -25,7 +25,7 @@ const MILLI = 1e3;
 
 /**
  * Reads an amount of energy, Wh, with three decimals. The unit comes from the column's name, from another column or from the options.
- * @param meanHours if the unit may be one of power: the hours of which a value is the mean
+ * @param meanHours if the unit may be a unit of power: a value is the mean of this number of hours
  */
 export function energyReader(
   { sheet, columns, options, refusals }: SheetContext,

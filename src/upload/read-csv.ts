@@ -14,7 +14,7 @@ import {
 export type ReadSheet = { kind: 'sheet'; sheet: Sheet } | { kind: 'refused'; problems: LineProblem[] };
 
 export interface CsvOptions {
-  /** The character between cells. Default: the one that fits. */
+  /** The character between cells. Default: the delimiter that fits. */
   delimiter?: string | undefined;
   /** True for a row that names the expected columns. Rows above it are ignored. */
   isHeading(cells: readonly string[]): boolean;

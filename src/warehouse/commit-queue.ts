@@ -160,7 +160,7 @@ export function createCommitQueue(options: CommitQueueOptions): CommitQueue {
   };
 }
 
-/** Takes the first waiting batches, each of which continues the one before. */
+/** Takes the first waiting batches, as long as each continues the batch before it. */
 function takeGroup(waiting: Entry[]): Entry[] {
   let size = 1;
   while (size < Math.min(GROUP_MAX, waiting.length)) {

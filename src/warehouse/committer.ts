@@ -11,7 +11,7 @@ import { query } from './query.ts';
 
 export type CommitOutcome =
   | { kind: 'committed' }
-  /** The checkpoint of the file is not the one that the writes assumed; nothing was written. */
+  /** The checkpoint of the file is not the checkpoint that the writes assumed; nothing was written. */
   | { kind: 'out-of-step'; checkpoint: Checkpoint | undefined };
 
 /** Writes everything that landing writes. It uses one connection, with its appender and prepared statements. */

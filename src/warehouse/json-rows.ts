@@ -1,4 +1,4 @@
-/** DuckDB types by column; a type in a list is that of a list's items. */
+/** DuckDB types by column; a type in a list is the type of the list's items. */
 export type RowColumns = Readonly<Record<string, string | readonly [string]>>;
 
 /** SQL that reads a parameter (a JSON array of objects) as a table. */

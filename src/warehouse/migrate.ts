@@ -53,7 +53,7 @@ export async function migrate(connection: DuckDBConnection, options: MigrateOpti
 
 /**
  * Checks the schema of a file that is only read.
- * @throws TerminalError if it is not exactly that of this program
+ * @throws TerminalError if it is not exactly the version of this program
  */
 export async function checkSchema(connection: DuckDBConnection, path: string): Promise<void> {
   const migrations = loadMigrations();

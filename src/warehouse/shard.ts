@@ -39,7 +39,7 @@ export interface ShardOptions {
   renewAfterTransactions?: number;
   /** The epoch of the lease. Without one, the epoch of the file is raised by one. */
   epoch?: bigint;
-  /** The schema; default: that of this program. */
+  /** The schema; default: the version of this program. */
   migrations?: Migration[];
   clock: Clock;
   logger: Logger;

@@ -41,7 +41,7 @@ export function forgetEndedWorkers(dataDir: string): void {
   for (const file of readWorkerFiles(dataDir)) if (stateOf(file) === 'ended') removeWorkerFile(dataDir, file);
 }
 
-/** Process ids of another machine, with a shared data folder, say nothing here. A worker removes its file when it stops in order. */
+/** Process ids of another machine, with a shared data folder, have no meaning here. A worker removes its file when it stops in order. */
 function stateOf(file: WorkerFile): 'living' | 'stopped' | 'ended' | 'unknown' {
   const { pid, machine } = file;
   const own = machineName();

@@ -61,7 +61,7 @@ export function createOwnerDirectory(redis: Pick<RedisConnection, 'run'>): Owner
 }
 
 /**
- * Writes the address of this worker to Redis, and keeps it there. It is written again after Redis has lost it.
+ * Writes the address of this worker to Redis, and keeps it there: it is written again after Redis has lost it.
  * @param options.leaseMs the address of a killed worker is deleted after this time
  * @returns removes it
  */

@@ -17,7 +17,7 @@ export interface IdleClosingLog extends StreamLog {
   readonly oldest: Offset | undefined;
   /** Opens the log. @throws errors of the opening */
   open(): Promise<void>;
-  /** Closes the log if nobody has used it for so long. */
+  /** Closes the log if nobody has used it for this long. */
   closeIfIdle(idleMs: number): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
   let closing: Promise<void> | undefined;
   let isClosed = false;
   let users = 0;
-  /** What its users do, without those who wait for messages. */
+  /** The calls of its users, without calls that wait for messages. */
   const works = new Set<Promise<unknown>>();
   let usedAtMs = performance.now();
   let lastHead: LogHead | undefined;

@@ -31,7 +31,7 @@ let openLogs = 0;
  * an environment has one writer. So no workgroup waits for another one's sync, and a log can be moved or deleted as a
  * folder.
  *
- * If a second process opens the same log, the first process can append no more.
+ * If a second process opens the same log, the first process cannot append any more.
  * @throws TerminalError if a later version has written the log, or if the file is damaged or cannot be written
  * @throws TransientError `DiskFull`, because opening writes; `TooManyFiles` and `TooManyLogs` if the process has too many open
  */

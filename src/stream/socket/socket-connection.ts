@@ -32,7 +32,8 @@ export interface SocketConnection {
   /** True if all sent data has been handed to the operating system. */
   isClear(): boolean;
   /**
-   * Runs calls one after another. Subscriptions read and send in it, because a frame that is read while the connection is full would be thrown away.
+   * Runs calls one after another. Subscriptions read and send in their turn, because a frame that is read while the connection is full would be
+   * thrown away.
    */
   inTurn: InTurn;
   /** Calls the listener whenever the connection has become clear. Returns a function that removes the listener. */
