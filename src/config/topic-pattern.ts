@@ -1,4 +1,4 @@
-import { escapeExpression } from '../lib/wildcard-pattern.ts';
+import { escapeExpression } from '../lib/escape-expression.ts';
 
 /** The topics of a rule. */
 export interface TopicPattern {

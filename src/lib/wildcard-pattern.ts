@@ -1,12 +1,33 @@
-/** The expression of a text in which `*` is any text and `?` any character. */
-export function wildcardPattern(text: string): RegExp {
-  const expression = text
-    .split(/([*?])/)
-    .map((part) => (part === '*' ? '.*' : part === '?' ? '.' : escapeExpression(part)));
-  return new RegExp(`^${expression.join('')}$`, 's');
+/** A text in which `*` is any text and `?` any character. */
+export interface WildcardPattern {
+  /** True if the whole text fits. */
+  test(text: string): boolean;
 }
 
-/** A text as an expression that is exactly this text. */
-export function escapeExpression(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+/** This is no regular expression, because one with several `*` takes a time that grows with the square of the text, and texts come from strangers. */
+export function wildcardPattern(pattern: string): WildcardPattern {
+  return {
+    test(text) {
+      let at = 0;
+      let place = 0;
+      /** The last `*` that was passed, and where its text ends. */
+      let star = -1;
+      let end = 0;
+      while (at < text.length) {
+        if (pattern[place] === '*') {
+          star = place++;
+          end = at;
+        } else if (place < pattern.length && (pattern[place] === '?' || pattern[place] === text[at])) {
+          place++;
+          at++;
+        } else if (star >= 0) {
+          // Only the last `*` needs a longer text. What stands before it fits already.
+          place = star + 1;
+          at = ++end;
+        } else return false;
+      }
+      while (pattern[place] === '*') place++;
+      return place === pattern.length;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { findDevice } from '../config/find-device.ts';
-import { wildcardPattern } from '../lib/wildcard-pattern.ts';
+import { type WildcardPattern, wildcardPattern } from '../lib/wildcard-pattern.ts';
 import { type RoleEntry, type SourceRole, WITHIN_SITE } from './role.ts';
 import { anyDayOf, type DateSpan, includesDay, splitIntoSpans } from './role-dates.ts';
 
@@ -50,7 +50,7 @@ export interface RoleResolver {
 
 interface Matcher extends DateSpan {
   device: string | undefined;
-  source: RegExp | undefined;
+  source: WildcardPattern | undefined;
   exactSource: string | undefined;
   resolved: Resolved;
   /** 1 is an exact match, 4 the weakest. */
