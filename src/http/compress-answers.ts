@@ -10,13 +10,12 @@ const settings = {
 };
 
 /**
- * Compresses the answers of reports and the API description with zstd or gzip if the caller accepts it. The stream is not compressed, because its
+ * Compresses the answers of reports with zstd or gzip if the caller accepts it. The stream is not compressed, because its
  * readers want messages at once. Bodies of requests are not decompressed. To be called before routes are added.
  */
 export async function compressAnswers(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', (route) => {
-    if (route.url.startsWith(REPORT_ROUTES_PREFIX) || route.url === '/openapi.json')
-      route.compress = settings;
+    if (route.url.startsWith(REPORT_ROUTES_PREFIX)) route.compress = settings;
   });
   await app.register(compress, { global: false });
 }

@@ -5,6 +5,7 @@ import Fastify, {
   type RouteOptions,
 } from 'fastify';
 import { jsonSchemaTransform } from 'fastify-type-provider-zod';
+import { type KeptFile, keepFile, sendKeptFile } from '../http/kept-file.ts';
 import { openOnce } from '../lib/open-once.ts';
 
 /** Swagger's default policy upgrades requests to HTTPS, which breaks the page on plain HTTP from another host. */
@@ -27,32 +28,35 @@ export function registerOpenApi(app: FastifyInstance, options: { version: string
   });
   const pages = openOnce(() => createPages(routes, options.version));
   app.addHook('onClose', async () => (await pages.ifOpened())?.close());
-  const answer = async ({ url, headers }: FastifyRequest, reply: FastifyReply) => {
-    const found = await (await pages.get()).inject({ method: 'GET', url, headers: conditionsOf(headers) });
-    if (found.statusCode === 404) return reply.callNotFound();
-    for (const name of KEPT_HEADERS)
-      if (found.headers[name] !== undefined) reply.header(name, found.headers[name]);
-    return reply.code(found.statusCode).send(found.rawPayload);
+  const kept = new Map<string, Promise<KeptFile | undefined>>();
+  /** @returns undefined if there is no such file */
+  const fileAt = (path: string) => {
+    const known = kept.get(path);
+    if (known !== undefined) return known;
+    const file = pages.get().then((of) => readPage(of, path));
+    kept.set(path, file);
+    // Only files stay, so that other addresses take no memory.
+    const forget = () => kept.delete(path);
+    file.then((found) => found ?? forget(), forget);
+    return file;
+  };
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+    const [path = ''] = request.url.split('?');
+    const file = PLAIN_PATH.test(path) ? await fileAt(path) : undefined;
+    return file === undefined ? reply.callNotFound() : sendKeptFile(request, reply, file);
   };
   for (const url of ['/openapi.json', '/docs', '/docs/*']) app.get(url, { schema: { hide: true } }, answer);
 }
 
-/** The headers of an answer of the pages that do not belong to its connection. */
-const KEPT_HEADERS = [
-  'cache-control',
-  'content-security-policy',
-  'content-type',
-  'etag',
-  'last-modified',
-  'location',
-];
+/** Each file has one address only. Others, such as `/docs/./static/x`, could name one file in countless ways, and each would be kept. */
+const PLAIN_PATH = /^(?:\/\w[\w.-]*)+\/?$/;
+const KEPT_HEADERS = ['cache-control', 'content-security-policy', 'content-type'];
 
-function conditionsOf(headers: FastifyRequest['headers']): Record<string, string> {
-  const { 'if-none-match': tag, 'if-modified-since': date } = headers;
-  return {
-    ...(tag !== undefined && { 'if-none-match': tag }),
-    ...(date !== undefined && { 'if-modified-since': date }),
-  };
+async function readPage(pages: FastifyInstance, path: string): Promise<KeptFile | undefined> {
+  const { statusCode, headers, rawPayload } = await pages.inject(path);
+  if (statusCode !== 200) return undefined;
+  const given = KEPT_HEADERS.filter((name) => headers[name] !== undefined);
+  return keepFile(rawPayload, Object.fromEntries(given.map((name) => [name, String(headers[name])])));
 }
 
 function isHidden({ schema }: RouteOptions): boolean {

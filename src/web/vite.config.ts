@@ -1,19 +1,5 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
-import { defineConfig, type Plugin } from 'vite';
-
-/** Writes a compressed copy beside each file, so that the service does not compress them for each request. */
-const compressed: Plugin = {
-  name: 'compressed',
-  writeBundle({ dir }) {
-    for (const file of readdirSync(dir!, { recursive: true, encoding: 'utf8' })) {
-      if (!/\.(?:html|js|css|svg)$/.test(file)) continue;
-      const path = join(dir!, file);
-      writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
-    }
-  },
-};
+import { defineConfig } from 'vite';
 
 /** Builds the page into files that the report serves. Their names contain a hash, so browsers may keep them. */
 export default defineConfig({
@@ -21,7 +7,6 @@ export default defineConfig({
   // Addresses are relative, so the page also works below a path of a proxy.
   base: './',
   publicDir: false,
-  plugins: [compressed],
   // For work on the page: `vite src/web` beside a running service.
   server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
   build: {

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -20,7 +19,6 @@ async function serve(pageOf: (folder: string) => string | undefined = (folder) =
   writeFileSync(join(folder, '.sources'), 'secret');
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>page</title>');
   writeFileSync(join(folder, 'assets', 'index-1a2b.js'), script);
-  writeFileSync(join(folder, 'assets', 'index-1a2b.js.gz'), gzipSync(script));
   const access = await createAccess({ dataDir, issuer: 'wattline', clock: systemClock });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 2 });
   await registerPage(app, pageOf(folder));

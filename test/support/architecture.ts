@@ -285,7 +285,6 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     'fastify-type-provider-zod': { homes: httpHomes },
     '@fastify/compress': { homes: ['src/http/compress-answers.ts'] },
     '@fastify/cors': { homes: ['src/http/allow-origins.ts'] },
-    '@fastify/static': { homes: ['src/report/page-routes.ts'] },
     '@fastify/swagger': { homes: ['src/report/'] },
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },

@@ -1,0 +1,38 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { bestAccepted } from './accept-header.ts';
+import { matchesEtag } from './etag.ts';
+
+/**
+ * A file of the service itself, in memory. Everyone may read such files without a token, so an answer must cost little: all answers share these bytes,
+ * also those that a caller does not read, and the file is compressed once.
+ */
+export interface KeptFile {
+  plain: Buffer;
+  packed: Buffer;
+  etag: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+const pack = promisify(gzip);
+
+/** @param headers what every answer with this file has, with its `Content-Type` */
+export async function keepFile(plain: Buffer, headers: KeptFile['headers']): Promise<KeptFile> {
+  const etag = `W/"${hash('sha256', plain, 'base64url').slice(0, 27)}"`;
+  return { plain, packed: await pack(plain), etag, headers };
+}
+
+/** Sends a file as the caller can read it, or 304 if the caller has it already. */
+export function sendKeptFile(
+  { headers: asked }: FastifyRequest,
+  reply: FastifyReply,
+  { plain, packed, etag, headers }: KeptFile,
+): FastifyReply {
+  reply.headers({ ...headers, ETag: etag, Vary: 'Accept-Encoding' });
+  if (matchesEtag(asked['if-none-match'], etag)) return reply.code(304).send();
+  const accepts = bestAccepted(String(asked['accept-encoding'] ?? ''), { gzip: true }) ?? false;
+  if (!accepts || packed.length >= plain.length) return reply.send(plain);
+  return reply.header('Content-Encoding', 'gzip').send(packed);
+}
