@@ -38,6 +38,8 @@ type Answer = (payload: object) => void;
 
 /** A client that sends this many requests although it was told to wait is disconnected. */
 const REFUSALS_MAX = 100;
+/** Answers wait in memory while a client reads nothing. Frames do not, because they wait in the log. */
+const ANSWERS_UNREAD_MAX = 500;
 const REQUEST_ID_CHARACTERS_MAX = 64;
 
 export function createSession(
@@ -48,7 +50,12 @@ export function createSession(
   const { rateLimit, logger, subscriptionsMax } = options;
   const subscriptions = new Map<string, Subscription>();
   let refusals = 0;
+  /** Answers since all sent data was handed to the operating system. */
+  let unread = 0;
   let closed = false;
+  const stopListening = connection.onClear(() => {
+    unread = 0;
+  });
 
   const subscribe = async (payload: unknown, answer: Answer) => {
     const { requestId, start, limit, table } = parseSubscribe(payload);
@@ -106,10 +113,12 @@ export function createSession(
   return {
     receive(event, args) {
       if (closed) return;
+      if (unread > ANSWERS_UNREAD_MAX) return connection.disconnect();
       const callback = args.at(-1);
       const acknowledge: Answer = typeof callback === 'function' ? (payload) => callback(payload) : () => {};
       const payload = typeof args[0] === 'function' ? undefined : args[0];
       const answer: Answer = (content) => {
+        unread++;
         acknowledge(content);
         if (event === socketEvents.subscribe) connection.emit(socketEvents.answer, content);
       };
@@ -130,6 +139,7 @@ export function createSession(
     },
     close() {
       closed = true;
+      stopListening();
       for (const subscription of [...subscriptions.values()]) subscription.cancel();
     },
     get size() {

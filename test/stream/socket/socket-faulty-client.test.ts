@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { SOCKET_PATH, socketEvents } from '../../../src/contract/socket-events.ts';
 import { telemetryBatch } from '../../support/messages.ts';
 import { openRaw, openRawWith } from '../../support/raw-socket.ts';
@@ -175,6 +175,34 @@ describe('a faulty client', () => {
     });
     expect(large.status).toBe(413);
     expect((await call('/nothing')).status).toBe(404);
+  });
+
+  test('is disconnected if it asks again and again, and reads no answer', async () => {
+    const { baseUrl, tokenText, socket } = await setUp();
+    const raw = await openRawWith(baseUrl, tokenText);
+    await until('it is there', () => socket.counts().sockets === 1);
+    raw.pause();
+    const wrong = JSON.stringify([socketEvents.subscribe, { requestId: 'x'.repeat(60) }]);
+    let sent = 0;
+    // The system takes some megabytes of answers before they wait in the service. More requests at once would end the connection, too.
+    const asking = setInterval(() => {
+      for (let count = 0; count < 50 && sent < 50_000; count++) raw.send(`42${sent++}${wrong}`);
+    });
+    onTestFinished(() => clearInterval(asking));
+    await until('it is gone', () => socket.counts().sockets === 0);
+    expect(sent).toBeLessThan(50_000);
+  });
+
+  test('may ask without an end if it reads the answers', async () => {
+    const { baseUrl, tokenText, socket } = await setUp();
+    const raw = await openRawWith(baseUrl, tokenText);
+    let answers = 0;
+    raw.on('message', () => answers++);
+    for (let round = 1; round <= 10; round++) {
+      for (let count = 0; count < 400; count++) raw.send(`42["${socketEvents.subscribe}",{}]`);
+      await until('all are answered', () => answers >= round * 400);
+    }
+    expect(socket.counts().sockets).toBe(1);
   });
 
   test('cannot open more subscriptions than the limit, however fast it asks', async () => {
