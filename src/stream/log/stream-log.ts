@@ -53,7 +53,7 @@ export interface StreamLog {
 
   /**
    * How many bytes of the log's file were read or trimmed since the log was opened. The system counts them as memory of this process until the log is closed.
-   * Undefined if the log is no file.
+   * 0 or undefined if the log is no file.
    */
   readonly fileBytesRead?: number;
 
