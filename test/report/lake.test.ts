@@ -1,6 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAccess } from '../../src/access/access.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -17,6 +16,7 @@ import { rows, storeDays, WORKGROUP } from '../publish/support.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 import { openReport } from './support.ts';
 
 test('reports that are asked for while generations come see each of them whole', async () => {
@@ -217,7 +217,24 @@ test('the reader can read the lake and nothing else', async () => {
 });
 
 const slowQuery = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 1';
-const pool = async (options: { queriesMax?: number; waitingMax?: number; queryMsMax?: number }) => {
+/** A query that would take minutes. `runs` waits until DuckDB executes it: then the file exists that it writes. */
+function slowCopy() {
+  const folder = tempDir();
+  const file = join(folder, 'slow.csv');
+  const rowsOfPairs =
+    'SELECT a.range FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 8';
+  return {
+    folder,
+    sql: `COPY (${rowsOfPairs}) TO '${file}' (FORMAT csv, USE_TMP_FILE false)`,
+    runs: () => until('the query runs', () => existsSync(file)),
+  };
+}
+const pool = async (options: {
+  folders?: string[];
+  queriesMax?: number;
+  waitingMax?: number;
+  queryMsMax?: number;
+}) => {
   const opened = await openQueryPool({
     folders: [],
     threads: 1,
@@ -247,10 +264,12 @@ test('a query that takes too long is stopped, and its connection serves the next
 });
 
 test('a query that nobody waits for any more is stopped', async () => {
-  const { run } = await pool({});
+  const { folder, sql, runs } = slowCopy();
+  const { run } = await pool({ folders: [folder], queryMsMax: 120_000 });
   const gone = new AbortController();
-  const query = run((connection) => connection.run(slowQuery), gone.signal);
-  await sleep(50);
+  const query = run((connection) => connection.run(sql), gone.signal);
+  query.catch(() => undefined);
+  await runs();
   gone.abort();
   await expect(query).rejects.toThrow(/interrupt/i);
 });
@@ -295,12 +314,13 @@ test('the query of a client that disconnects is cancelled', async () => {
   const access = await createAccess({ dataDir: tempDir(), issuer: 'wattline', clock: systemClock });
   const app = createHttpServer({ logger: silentLogger, access, requestsPerMinuteMax: 100 });
   onTestFinished(() => app.close());
-  const { run } = await pool({});
+  const { folder, sql, runs } = slowCopy();
+  const { run } = await pool({ folders: [folder], queryMsMax: 120_000 });
   const ended = Promise.withResolvers<string>();
   app.get('/slow', async (_request, reply) => {
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
-    await run((connection) => connection.run(slowQuery), gone.signal).catch((error: Error) =>
+    await run((connection) => connection.run(sql), gone.signal).catch((error: Error) =>
       ended.resolve(error.message),
     );
     return reply.send();
@@ -308,7 +328,7 @@ test('the query of a client that disconnects is cancelled', async () => {
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
   const client = new AbortController();
   const request = fetch(`${base}/slow`, { signal: client.signal }).catch(() => {});
-  await sleep(100);
+  await runs();
   client.abort();
   expect(await ended.promise).toMatch(/interrupt/i);
   await request;
