@@ -22,8 +22,7 @@ export interface Leases {
   succeed(workgroupId: string): Promise<boolean>;
   /**
    * Releases an own lease. If the workgroup stays awake, the worker that is noted as its successor gets the lease at once, and a message about it.
-   * Without one the
-   * other workers get news.
+   * Without one the other workers get news.
    */
   release(workgroupId: string, state: 'awake' | 'hibernated'): Promise<void>;
   /** The id of the worker that has the lease. */

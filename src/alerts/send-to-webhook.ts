@@ -7,7 +7,7 @@ import { requireTaken } from './require-taken.ts';
 
 /**
  * POSTs a message as JSON. Slack, Teams and Mattermost read `text`; Apprise reads `title`, `body` and `type`.
- * The receiver knows a repeated message by its key, and ours by the signature.
+ * The receiver recognizes a repeated message by its key, and our messages by the signature.
  */
 export async function sendToWebhook(
   { url, headers, secret }: NonNullable<AlertChannel['webhook']>,

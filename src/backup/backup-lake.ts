@@ -20,7 +20,10 @@ export interface BackupLakeOptions {
   /** The sequence of a commit with a snapshot. */
   sequence: number;
   target: ObjectStore;
-  /** A folder on the disk of the lake. Files are linked there, so that retention cannot delete them meanwhile. Of a store it has one object at a time. */
+  /**
+   * A folder on the disk of the lake. Files are linked there, so that retention cannot delete them meanwhile. If the lake is in a store, it has one
+   * object at a time.
+   */
   stagingDir: string;
   onProgress?: (progress: { doneBytes: number; allBytes: number }) => void;
   signal?: AbortSignal;
@@ -86,8 +89,7 @@ export async function copyObjects(
 
 /**
  * Copies a commit and its snapshot into a store. Objects that the store has are not copied, and the commit comes last. If it is interrupted, the
- * store has its old
- * commits, and the next backup copies the rest.
+ * store has its old commits, and the next backup copies the rest.
  * @throws TerminalError `ForeignBackup` if the store has the backup of another warehouse; TransientError if the same call can succeed later
  */
 export async function backupLake(options: BackupLakeOptions): Promise<BackedUpLake> {

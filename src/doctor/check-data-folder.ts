@@ -7,7 +7,7 @@ import { appendBytesMin, diskFullWords } from '../stream/log/log-disk.ts';
 import { type Check, type Fact, ok, problem, warning } from './run-checks.ts';
 
 const GIB = 1024 ** 3;
-/** Less than this is always too little for long. */
+/** Less free space than this is always too little. */
 const FREE_BYTES_WARN = GIB;
 /** A tenth of the disk is too little if it is also less than this. */
 const FREE_BYTES_ENOUGH = 10 * GIB;

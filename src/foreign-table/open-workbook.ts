@@ -158,7 +158,7 @@ function cellText(tag: string, inner: string, { texts, dates, is1904 }: CellCont
   }
 }
 
-/** Day 0. Day 60 is 1900-02-29, which has never been, so days before it are one day late. They are of no interest here. */
+/** Day 0. Day 60 is 1900-02-29, which never existed, so days before it are one day late. Nobody needs these days here. */
 const EPOCH_1900_MS = Date.UTC(1899, 11, 30);
 const EPOCH_1904_MS = Date.UTC(1904, 0, 1);
 /** Fractions of a day are not exact. */

@@ -60,8 +60,8 @@ export function watchTokens(app: FastifyInstance, { recheck }: Pick<Access, 'rec
 }
 
 /**
- * Also throws away bytes that the system has not sent yet. A request of this process itself has no connection; its answer goes to another one, which
- * is watched.
+ * Also throws away bytes that the system has not sent yet. A request of this process itself has no connection. Its answer goes to another
+ * connection, which is watched.
  */
 function cutOff(socket: unknown): void {
   if (socket instanceof Socket) socket.resetAndDestroy();

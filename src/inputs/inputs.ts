@@ -74,7 +74,7 @@ export function createInputs(options: InputsOptions): Inputs {
       if (mayRun)
         for (const [key, input] of wanted) if (!running.has(key)) running.set(key, await start(input));
     } catch (error) {
-      // Inputs that run continue if nobody knows who has the claim.
+      // Running inputs continue if it is unknown which process has the claim.
       logger.warn({ error: errorMessage(error) }, 'input.not-followed');
     }
   }

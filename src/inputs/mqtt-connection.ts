@@ -45,8 +45,7 @@ const SESSION_MS = 7 * DAY_MS;
 const PACKET_BYTES_MAX = 2 * 1024 * 1024;
 /**
  * A packet can have 256 MiB, and the library gathers it as a whole. Bytes beyond this size are cut off. The rest is still larger than a message may
- * be, so
- * it is refused and acknowledged like every large message, and the next ones are read. A broker of MQTT 5 gets a smaller size as its limit.
+ * be, so it is refused and acknowledged like every large message, and the next ones are read. A broker of MQTT 5 gets a smaller size as its limit.
  */
 const GATHERED_BYTES_MAX = 16 * 1024 * 1024;
 const RETRY_MS_MIN = SECOND_MS;

@@ -26,7 +26,7 @@ export interface MqttInputOptions {
   logger: Logger;
 }
 
-/** Messages of one input that wait for the log. Beyond it nothing more is read from the broker. */
+/** Messages of one input that wait for the log. Beyond this number nothing is read from the broker. */
 const WAITING_MESSAGES_MAX = 10_000;
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 /** Refused payloads of one input that are kept in a minute. The others are only counted. */

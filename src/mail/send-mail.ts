@@ -70,7 +70,7 @@ export async function sendMail(settings: MailSettings, mail: Mail, signal: Abort
   }
 }
 
-/** The Message-ID of a mail. The error has nothing of the content. */
+/** The Message-ID of a mail. It has nothing of the content. */
 function messageIdOf(from: string, key: string): string {
   const address = addressOf(from);
   const digest = createHash('sha256').update(`${address}\n${key}`).digest('hex').slice(0, 40);

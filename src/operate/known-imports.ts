@@ -13,7 +13,7 @@ export interface KnownImport extends AsJson<UnfinishedImport> {
   isUnderWay: boolean;
 }
 
-/** Where the facts of a workgroup are found. */
+/** The places where the facts of a workgroup are found. */
 export interface ShardSource {
   config: Pick<Config, 'dataDir' | 'pipeline' | 'limits'>;
   control: Pick<Control, 'ask'>;

@@ -7,7 +7,7 @@ import { type Operator, type OperatorGuard, operatorErrors } from './operator-gu
 
 const BODY_BYTES_MAX = 4_096;
 
-/** What an action gets of its request. */
+/** The parts of its request that an action gets. */
 export interface ActionRequest<Body> extends Pick<Operator, 'workgroup' | 'actor'> {
   body: Body;
   params: FastifyRequest['params'];
@@ -16,7 +16,7 @@ export interface ActionRequest<Body> extends Pick<Operator, 'workgroup' | 'actor
   record(action: AuditEntry['action'], about?: Pick<AuditEntry, 'target' | 'data'>): void;
 }
 
-/** Something that an operator does: a POST, or a DELETE without a body. */
+/** An action of an operator: a POST, or a DELETE without a body. */
 export interface OperatorAction<Body extends z.ZodType> {
   method?: 'POST' | 'DELETE';
   url: string;

@@ -14,7 +14,7 @@ export interface Pipeline {
   warmUp(): void;
   /** Fetches the warehouse of a workgroup that another worker is about to hand over. Claims nothing. */
   prepare(assignment: Assignment): Promise<void>;
-  /** Removes the prepared files. Does nothing without it. */
+  /** Removes the prepared files. Does nothing if there are none. */
   discard(workgroupId: string): Promise<void>;
   /** Opens a workgroup's shard and takes it over from its last owner. */
   open(assignment: Assignment): Promise<ShardOwnership>;

@@ -17,7 +17,7 @@ export async function takeSnapshotNow(
 ): Promise<RestorableCommit> {
   // Changes during a snapshot are not in it, and ask for another one.
   const wasWanted = snapshots.isWanted;
-  // Of a running import it has only a part. The state of a failed import is an error.
+  // It has only a part of a running import. The state of a failed import is an error.
   snapshots.isWanted = await imports.state().then(
     ({ kind }) => kind === 'running',
     () => false,

@@ -22,8 +22,7 @@ export interface Lifetime {
 
 /**
  * The facts about old generations that the owner of a lake remembers, so that retention does not read every commit again. Commits never change, and
- * a file that has left
- * never comes back: so the first and the last generation of a file say which generations need it.
+ * a file that has left never comes back. So the first and the last generation of a file show which generations need it.
  */
 export interface Retained {
   /** Notes a new head. It costs the comparison of two lists of files in memory. */

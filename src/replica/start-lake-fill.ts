@@ -70,7 +70,7 @@ export function startLakeFill(options: LakeFillOptions): LakeFill {
           state.missingFiles! -= 1;
         } catch (error) {
           failures.push(error);
-          // The other files can be undamaged. A store that does not answer does.
+          // The other files can be undamaged, so they are tried. If the store does not answer, they are not.
           if (isRetryable(error)) return;
         }
       }

@@ -49,10 +49,10 @@ export interface TakenOver {
 }
 
 /**
- * Claims a workgroup, and restores its warehouse if the local one does not belong to the newest commit, or if local data is damaged. The files of
- * its lake are left to
- * `startLakeFill`, so the time does not depend on the size of the lake. If the snapshot is damaged, an earlier commit becomes the newest. Local data is moved away, not deleted. If it fails after the claim, the same call uses the claim again,
- * unless another worker has claimed meanwhile.
+ * Claims a workgroup, and restores its warehouse if the local one does not belong to the newest commit, or if local data is damaged. The files of its
+ * lake are left to `startLakeFill`, so the time does not depend on the size of the lake. If the snapshot is damaged, an earlier commit becomes the
+ * newest. Local data is moved away, not deleted. If it fails after the claim, the same call uses the claim again, unless another worker has claimed
+ * meanwhile.
  * @throws TransientError `StorageBusy` if the store does not answer in time
  * @throws TransientError `WarehouseLocked` if a process has the local warehouse open; then nothing was claimed
  * @throws TerminalError as `refuseOtherHistory` does; then nothing was claimed. And as `claimReplica` and `restoreLake` do

@@ -42,7 +42,7 @@ export interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHib
 export function createHibernation(options: HibernationOptions): Hibernation {
   const { config, workgroups, assignmentOf, pipeline, stages, status, news, idleNotes, clock, logger } =
     options;
-  /** The positions in their streams up to which workgroups have landed that are about to be closed. */
+  /** For each workgroup that is about to be closed, the position up to which its stream has landed. */
   const ends = new Map<string, StreamEnd>();
   /** When the last roll-ups of the open workgroups began. */
   const rolledUpAtMs = new Map<string, UtcMs>();
@@ -54,7 +54,7 @@ export function createHibernation(options: HibernationOptions): Hibernation {
   const computedAtMs = (workgroupId: string) => rolledUpAtMs.get(workgroupId) ?? clock.now();
 
   async function isDone(workgroupId: string): Promise<boolean> {
-    // A workgroup that hibernates is not judged, and people want to learn about a silent device.
+    // Alerts are not judged while a workgroup hibernates, and people want to learn about a silent device.
     if (isCovered(workgroupId)) return false;
     const imports = await pipeline.run(workgroupId, 'importState', undefined);
     const backfills = await pipeline.run(workgroupId, 'backfillState', undefined);

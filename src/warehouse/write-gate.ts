@@ -7,7 +7,7 @@ export interface WriteGate {
   enter(): Promise<void>;
   leave(): void;
   /**
-   * Runs `work` in a moment without writers. It first waits for a moment without writers. After `politeMs` it holds new writers back.
+   * Runs `work` in a moment without writers. It first waits for this moment. After `politeMs` it holds new writers back.
    * @throws TransientError `WarehouseBusy` if a writer takes longer than `waitMs` in all; then `work` has not run
    */
   alone<Result>(

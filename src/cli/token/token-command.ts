@@ -168,7 +168,7 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
   printData(command, terminal, { tokenId, known, alreadyRevoked }, () => `token ${tokenId} ${said}\n`);
 }
 
-/** Tells the other machines at once, through Redis and through the bucket. @returns why they are not known now */
+/** Informs the other machines at once, through Redis and through the bucket. @returns the reason if they cannot be informed now */
 async function tellOthers(config: Config, tokenId: string): Promise<string | undefined> {
   const revokedAtMs = systemClock.now();
   const told = await Promise.allSettled([
