@@ -3,8 +3,8 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CryptoKey, createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
-import { syncFolder, writeNewFile } from '../lib/durable-files.ts';
-import { InputError } from '../lib/errors.ts';
+import { syncFolder, writePrivateFile } from '../lib/durable-files.ts';
+import { cannotBeRead, errorCode, InputError } from '../lib/errors.ts';
 
 /** The two registered names of Ed25519. Other algorithms are never accepted. */
 export const algorithms = ['EdDSA', 'Ed25519'];
@@ -45,8 +45,8 @@ export async function readKeys(path: string): Promise<Keys> {
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw fail([{ path: '', message: code === undefined ? 'is not JSON' : `cannot be read (${code})` }]);
+    const code = errorCode(error);
+    throw fail([{ path: '', message: code === undefined ? 'is not JSON' : cannotBeRead(error) }]);
   }
   const parsed = keySetSchema.safeParse(value);
   if (!parsed.success)
@@ -74,12 +74,12 @@ export async function ensureKeys(path: string): Promise<void> {
   const { privateKey } = await generateKeyPair('EdDSA', { extractable: true });
   const key = { ...(await exportJWK(privateKey)), kid: randomUUID(), alg: 'EdDSA', use: 'sig' };
   const draft = `${path}.${randomUUID()}.draft`;
-  writeNewFile(draft, `${JSON.stringify({ keys: [key] }, undefined, 2)}\n`);
+  writePrivateFile(draft, `${JSON.stringify({ keys: [key] }, undefined, 2)}\n`);
   try {
     linkSync(draft, path);
     syncFolder(dirname(path));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(draft);
   }

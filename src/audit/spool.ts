@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fieldValueSchema, nameSchema } from '../contract/messages.ts';
-import { syncFolder, writeNewFile } from '../lib/durable-files.ts';
+import { syncFolder, writePrivateFile } from '../lib/durable-files.ts';
 import { tryParseJson } from '../lib/json-text.ts';
 
 /** An entry on disk that waits to be moved into the log. */
@@ -47,7 +47,7 @@ export function openAuditSpool(dataDir: string, workgroupId: string): AuditSpool
       const entryId = randomUUID();
       const order = `${String(entry.event_time).padStart(15, '0')}-${String(added++).padStart(9, '0')}`;
       const draft = join(folder, `${entryId}.draft`);
-      writeNewFile(draft, JSON.stringify({ entryId, ...entry }));
+      writePrivateFile(draft, JSON.stringify({ entryId, ...entry }));
       renameSync(draft, join(folder, `${order}-${entryId}${ENTRY}`));
       syncFolder(folder);
     },

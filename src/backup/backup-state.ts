@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmod, copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { hashFile } from '../lib/durable-files.ts';
+import { hashFile, sha256Hex } from '../lib/durable-files.ts';
 import { errorMessage, ifMissing, isMissing, TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
@@ -143,7 +143,7 @@ export async function verifyState(
           ...(signal && { signal }),
         });
         if (bytes === undefined) throw damagedObject(store.address, objectKey(sha256), 'it does not exist');
-        if (createHash('sha256').update(bytes).digest('hex') !== sha256)
+        if (sha256Hex(bytes) !== sha256)
           throw damagedObject(store.address, objectKey(sha256), 'its SHA-256 is not its name');
         sound.add(sha256);
       }

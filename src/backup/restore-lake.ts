@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncPath, writeDurably } from '../lib/durable-files.ts';
+import { syncPath, writeSharedFile } from '../lib/durable-files.ts';
 import { TerminalError } from '../lib/errors.ts';
 import type { Clock } from '../lib/time.ts';
 import { INCOMPLETE_FILE } from '../publish/is-lake-complete.ts';
@@ -166,7 +166,7 @@ async function restoreBeside(
   else await unpack(source, { ...unpacking, keepIn: draftRoot, onProgress: noteDone });
   await checkWarehouse(draftWarehouse, commit, options);
   await local.createKey(commitKey(commit.sequence), Buffer.from(commitText(commit)));
-  if (!hasFiles) await writeDurably(join(draftRoot, INCOMPLETE_FILE), '');
+  if (!hasFiles) await writeSharedFile(join(draftRoot, INCOMPLETE_FILE), '');
   return { files: files.length, bytes: allBytes };
 }
 

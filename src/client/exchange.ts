@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { TerminalError, TransientError } from '../lib/errors.ts';
+import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
 
 /** The time limits of one request, in milliseconds. */
 export interface ExchangeTimeouts {
@@ -158,7 +158,7 @@ function timedOut(where: string, what: string): TransientError {
 
 function asFailure(where: string, error: Error): Error {
   if (error instanceof TransientError || error instanceof TerminalError) return error;
-  const code = (error as NodeJS.ErrnoException).code;
+  const code = errorCode(error);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
     return new TransientError('AnswerTimeout', `${where}: ${error.message}`, { cause: error });
   }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { InputError, type Problem } from '../lib/errors.ts';
+import { cannotBeRead, InputError, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import { type Config, exportsCheck, mainSchema } from './config.ts';
 import { parseYaml } from './parse-yaml.ts';
@@ -134,7 +134,7 @@ function readMain(path: string, problems: Problem[]): unknown {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    const message = `cannot be read (${(error as NodeJS.ErrnoException).code}); name another with --config`;
+    const message = `${cannotBeRead(error)}; name another with --config`;
     throw new InputError(`the configuration ${path}`, [{ path: '', message }]);
   }
   const parsed = parseYaml(text);

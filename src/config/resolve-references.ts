@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Problem } from '../lib/errors.ts';
+import { cannotBeRead } from '../lib/errors.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -37,7 +38,7 @@ export function resolveReferences(value: unknown, path: string, context: Referen
     } catch (error) {
       context.problems.push({
         path,
-        message: `the file ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+        message: `the file ${file} ${cannotBeRead(error)}`,
       });
       return '';
     }

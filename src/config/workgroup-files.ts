@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode, isMissing, type Problem } from '../lib/errors.ts';
+import { cannotBeRead, isMissing, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import type { WorkgroupConfig } from './config.ts';
 import { parseYaml } from './parse-yaml.ts';
@@ -52,7 +52,7 @@ export function createWorkgroupFiles(): WorkgroupFiles {
         try {
           text = readFileSync(path, 'utf8');
         } catch (error) {
-          const problem = { path: shown, message: `cannot be read (${errorCode(error)})` };
+          const problem = { path: shown, message: cannotBeRead(error) };
           files.push({ name: shown, raw: [], workgroups: [], problems: [problem] });
           continue;
         }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { socketEvents } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { formatInstant, SECOND_MS } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { batchOfItem, type Message, shorten } from './answer.ts';
 import { must } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
@@ -147,7 +148,7 @@ export const socketDataRules: readonly Rule[] = [
   },
   {
     id: 'socket.frame-size',
-    says: `No frame has more than ${limits.frameMessagesMax.toLocaleString('en')} messages or ${limits.frameBytesMax / 2 ** 20} MiB`,
+    says: `No frame has more than ${limits.frameMessagesMax.toLocaleString('en')} messages or ${limits.frameBytesMax / MEBIBYTE} MiB`,
     source: contractSections.sockets,
     needs: ['socket', 'write', 'slow'],
     async check(probe) {

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile } from '../lib/durable-files.ts';
-import { errorCode, InputError } from '../lib/errors.ts';
+import { cannotBeRead, errorCode, InputError } from '../lib/errors.ts';
 import { bigintAsText } from '../lib/json-text.ts';
 import type { WorkgroupState } from '../operate/workgroup-state.ts';
 import type { Versions } from './check-versions.ts';
@@ -95,9 +95,7 @@ export function readLogEnd(path: string): string[] {
   try {
     file = openSync(path, 'r');
   } catch (error) {
-    throw new InputError('the command line', [
-      { path: '--log', message: `${path} cannot be read (${errorCode(error)})` },
-    ]);
+    throw new InputError('the command line', [{ path: '--log', message: `${path} ${cannotBeRead(error)}` }]);
   }
   try {
     const { size } = fstatSync(file);

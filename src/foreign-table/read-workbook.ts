@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { InputError } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { openWorkbook, type WorkbookSheet } from './open-workbook.ts';
 import { openZip, ZipError } from './read-zip.ts';
 
@@ -56,7 +57,7 @@ export function csvLine(cells: readonly string[], width: number): string {
 async function readBytes(path: string): Promise<Buffer> {
   const { size } = await stat(path);
   if (size > WORKBOOK_BYTES_MAX)
-    throw new ZipError(`is larger than ${WORKBOOK_BYTES_MAX / 1024 / 1024} MiB; save the sheet as CSV`);
+    throw new ZipError(`is larger than ${WORKBOOK_BYTES_MAX / MEBIBYTE} MiB; save the sheet as CSV`);
   const bytes = await readFile(path);
   if (bytes.length >= 4 && bytes.readUInt32BE(0) === 0xd0_cf_11_e0)
     throw new ZipError(

@@ -1,4 +1,5 @@
 import { inflateRawSync } from 'node:zlib';
+import { errorCode } from '../lib/errors.ts';
 
 /** The files of a ZIP archive. */
 export interface ZipArchive {
@@ -89,7 +90,7 @@ function unpack(archive: Buffer, { method, packedBytes, headAt }: Entry, bytesMa
     if (method === STORED) throw new RangeError('too large');
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, bytesMax) });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     throw new ZipError(
       error instanceof RangeError || code === 'ERR_BUFFER_TOO_LARGE'
         ? 'unpacks to more bytes than are allowed'

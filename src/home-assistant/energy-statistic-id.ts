@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../lib/durable-files.ts';
 
 /** Home Assistant stores 255 characters of an id. A device has 36, and the fixed parts have 20. */
 const ID_PART_CHARACTERS_MAX = 64;
@@ -27,6 +27,6 @@ function idPart(text: string): string {
     .slice(0, ID_PART_CHARACTERS_MAX)
     .replaceAll(/^_|_$/g, '');
   if (kept === text) return kept;
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
+  const hash = sha256Hex(text).slice(0, 8);
   return kept === '' ? hash : `${kept}_${hash}`;
 }

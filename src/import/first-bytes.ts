@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { detectEncoding } from '../foreign-table/text-encoding.ts';
+import { cannotBeRead } from '../lib/errors.ts';
 import type { Compression } from './file-kind.ts';
 import type { FileFormat, Mapping } from './import-mapping.ts';
 import { fileProblem } from './open-reader.ts';
@@ -89,8 +90,7 @@ export async function firstBytes(path: string, compression: Compression): Promis
       if (length >= BYTES_MAX) break;
     }
   } catch (error) {
-    if (compression === 'none')
-      throw fileProblem(path, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    if (compression === 'none') throw fileProblem(path, cannotBeRead(error));
   } finally {
     file.destroy();
   }

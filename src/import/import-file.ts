@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { errorMessage, InputError, isRetryable, TerminalError } from '../lib/errors.ts';
+import { sha256Hex } from '../lib/durable-files.ts';
+import { cannotBeRead, errorMessage, InputError, isRetryable, TerminalError } from '../lib/errors.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { contentHash } from './content-hash.ts';
 import { beginFile, type FileCounts, finishFile, giveUpFile, type ImportEntry } from './import-ledger.ts';
@@ -126,7 +126,7 @@ function fileState(path: string): { bytes: number; changedAtMs: number } {
     return { bytes: stat.size, changedAtMs: stat.mtimeMs };
   } catch (error) {
     if (error instanceof InputError) throw error;
-    throw fileProblem(path, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    throw fileProblem(path, cannotBeRead(error));
   }
 }
 
@@ -137,5 +137,5 @@ function mappingHash(
 ): string {
   const names = devices.flatMap(({ id: device, name }) => (name === undefined ? [] : [[name, device]]));
   const zone = mapping.time.zone ?? timezone;
-  return createHash('sha256').update(JSON.stringify({ id, table, mapping, zone, names })).digest('hex');
+  return sha256Hex(JSON.stringify({ id, table, mapping, zone, names }));
 }

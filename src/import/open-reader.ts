@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { errorMessage, InputError } from '../lib/errors.ts';
+import { cannotBeRead, errorMessage, InputError } from '../lib/errors.ts';
 import { sqlString } from '../lib/sql-text.ts';
 import { type FileKind, fileKind } from './file-kind.ts';
 
@@ -27,7 +27,7 @@ export async function openReader(file: string, options: { threads: number }): Pr
     path = realpathSync(file);
     isFolder = statSync(path).isDirectory();
   } catch (error) {
-    throw fileProblem(file, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    throw fileProblem(file, cannotBeRead(error));
   }
   if (isFolder) throw fileProblem(file, `is a folder: name its files, such as "${file}/*.csv"`);
   const instance = await DuckDBInstance.create(':memory:', {

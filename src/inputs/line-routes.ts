@@ -9,6 +9,7 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { sendError, toStreamError } from '../http/http-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
+import { errorCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
@@ -150,7 +151,7 @@ async function unzipped(body: Buffer): Promise<Buffer> {
   try {
     return await unzip(body, { maxOutputLength: limits.ingestBytesMax });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE')
       throw new StreamError(
         'PayloadTooLarge',
         `the body is too large; at most ${limits.ingestBytesMax.toLocaleString('en')} bytes can be sent at once, unpacked`,

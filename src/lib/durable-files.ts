@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, hash, randomUUID } from 'node:crypto';
 import { closeSync, createReadStream, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -9,8 +9,8 @@ import { errorCode } from './errors.ts';
  * event loop.
  */
 
-/** Writes a new private file. Its name is durable after `syncFolder`. @throws EEXIST if it exists */
-export function writeNewFile(path: string, text: string): void {
+/** Writes a new file that only this user can read and write. Its name is durable after `syncFolder`. @throws EEXIST if it exists */
+export function writePrivateFile(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
     // On a full disk the first write is partial and the next one fails.
@@ -25,7 +25,7 @@ export function writeNewFile(path: string, text: string): void {
 export function replaceFile(path: string, text: string): void {
   const draft = `${path}.${randomUUID()}.draft`;
   try {
-    writeNewFile(draft, text);
+    writePrivateFile(draft, text);
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
@@ -50,12 +50,7 @@ export async function replaceFileInPieces(path: string, pieces: Iterable<string>
     await rm(draft, { force: true });
     throw error;
   }
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await syncPath(dirname(path));
 }
 
 /** Makes the names in a folder durable. Syncing a file does not do that. */
@@ -74,18 +69,23 @@ export async function syncPath(path: string): Promise<void> {
   await file.sync();
 }
 
-/** Writes a new file and makes it durable, without blocking the event loop. @throws EEXIST if it exists */
-export async function writeDurably(path: string, text: string): Promise<void> {
+/** Writes a new file that others can read if the umask lets them, and makes it durable without blocking the event loop. @throws EEXIST if it exists */
+export async function writeSharedFile(path: string, text: string): Promise<void> {
   await using file = await open(path, 'wx');
   await file.writeFile(text);
   await file.sync();
 }
 
+/** SHA-256 of bytes, or of a text in UTF-8, hexadecimal. */
+export function sha256Hex(bytes: Uint8Array | string): string {
+  return hash('sha256', bytes, 'hex');
+}
+
 /** SHA-256 of a file, hexadecimal. */
 export async function hashFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(chunk);
-  return hash.digest('hex');
+  const sum = createHash('sha256');
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) sum.update(chunk);
+  return sum.digest('hex');
 }
 
 /** Errors of file systems without hard links, or with too many links. */

@@ -82,6 +82,11 @@ export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** What is wrong with a file that cannot be read: `cannot be read (ENOENT)`. */
+export function cannotBeRead(error: unknown): string {
+  return `cannot be read (${errorCode(error)})`;
+}
+
 /** True if a file operation failed because there is no such file or folder. */
 export function isMissing(error: unknown): boolean {
   return errorCode(error) === 'ENOENT';

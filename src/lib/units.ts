@@ -4,6 +4,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
  * Quantities with units: `10 kW`, `100 Wh`, `15m`. SI prefixes are case-sensitive: 1 mWh is a billionth of 1 MWh.
  */
 
+/** The bytes of a MiB. */
+export const MEBIBYTE = 1024 * 1024;
+
 const ENERGY_WH: Readonly<Record<string, number>> = {
   mWh: 1e-3,
   Wh: 1,

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { addressOf, type MailSettings, mailRecipients } from '../config/mail-settings.ts';
+import { sha256Hex } from '../lib/durable-files.ts';
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { visibleLine } from '../lib/visible-text.ts';
@@ -73,7 +73,7 @@ export async function sendMail(settings: MailSettings, mail: Mail, signal: Abort
 /** The Message-ID of a mail. It has nothing of the content. */
 function messageIdOf(from: string, key: string): string {
   const address = addressOf(from);
-  const digest = createHash('sha256').update(`${address}\n${key}`).digest('hex').slice(0, 40);
+  const digest = sha256Hex(`${address}\n${key}`).slice(0, 40);
   return `<${digest}@${address.slice(address.lastIndexOf('@') + 1)}>`;
 }
 

@@ -1,5 +1,5 @@
 import { shortenText } from '../lib/clip-text.ts';
-import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import { errorCode, errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { visibleText } from '../lib/visible-text.ts';
 import { knownFailure } from '../warehouse/warehouse-failures.ts';
 
@@ -19,7 +19,7 @@ const UNEXPECTED_NEXT =
 
 /** Describes any error of a stage. Our errors keep their text. Other errors are described by their kind. */
 export function failureWords(error: unknown): FailureDescription {
-  const code = codeOf(error);
+  const code = errorCode(error) ?? 'Unexpected';
   const isOurs = error instanceof TransientError || error instanceof TerminalError;
   if (isOurs && !FOREIGN.has(code)) return { code, message: oneLine(withCulprit(error)) };
   const system = systemWords(error);
@@ -28,10 +28,6 @@ export function failureWords(error: unknown): FailureDescription {
   const known = knownFailure(isOurs ? new Error(error.message) : error, path);
   if (known) return { code: known.code, message: oneLine(known.message) };
   return { code, message: oneLine(`${kindWords(errorMessage(error))}. ${UNEXPECTED_NEXT}`) };
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'Unexpected';
 }
 
 /** Adds the names in the details that the message does not contain. */

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile, syncFolder } from '../lib/durable-files.ts';
+import { replaceFile, sha256Hex, syncFolder } from '../lib/durable-files.ts';
 import { programVersion } from '../lib/program-version.ts';
+import { readJsonFile } from '../lib/read-json-file.ts';
 import { localDateOf, type UtcMs } from '../lib/time.ts';
 import { type IdleNote, idleNoteSchema } from '../replica/idle-note.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
@@ -102,11 +102,7 @@ function hasNothing(assignment: Assignment, end: (StreamEnd & { isEmpty: boolean
 }
 
 function readMarker(assignment: Assignment): IdleMarker | undefined {
-  try {
-    return markerSchema.parse(JSON.parse(readFileSync(markerPath(assignment), 'utf8')));
-  } catch {
-    return undefined;
-  }
+  return readJsonFile(markerPath(assignment), markerSchema);
 }
 
 function markerPath(assignment: Assignment): string {
@@ -120,7 +116,5 @@ function bytesOf(assignment: Assignment): number | undefined {
 function settingsHash({ workgroup, pipeline, limits, storage }: Assignment): string {
   const { hibernateAfter, openShardsMax, warehouseMemoryMegabytes, threads, ...computing } = pipeline;
   const { endpoint, bucket, prefix } = storage?.s3 ?? {};
-  return createHash('sha256')
-    .update(JSON.stringify([programVersion, workgroup, computing, limits, endpoint, bucket, prefix]))
-    .digest('hex');
+  return sha256Hex(JSON.stringify([programVersion, workgroup, computing, limits, endpoint, bucket, prefix]));
 }

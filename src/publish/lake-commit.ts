@@ -1,7 +1,7 @@
 import { link, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { cannotLink, syncPath, writeDurably } from '../lib/durable-files.ts';
+import { cannotLink, syncPath, writeSharedFile } from '../lib/durable-files.ts';
 import { errorCode, ifMissing, TerminalError, TransientError } from '../lib/errors.ts';
 import {
   type Commit,
@@ -97,10 +97,10 @@ export async function createCommit(paths: LakePaths, commit: Commit): Promise<vo
   const staged = join(paths.staging, `${uniqueName(commit.sequence)}.json`);
   const text = commitText(commit);
   try {
-    await writeDurably(staged, text);
+    await writeSharedFile(staged, text);
     await link(staged, target).catch((error: unknown) => {
       if (!cannotLink(error)) throw error;
-      return writeDurably(target, text);
+      return writeSharedFile(target, text);
     });
     await syncPath(paths.commits);
   } catch (cause) {

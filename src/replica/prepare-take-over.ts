@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { PreparedRestore } from '../backup/restore-lake.ts';
 import { ifMissing, TransientError } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { packObject, packsOf } from '../snapshot/take-snapshot.ts';
 import { unpack } from '../snapshot/unpack.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -23,9 +24,9 @@ export interface PrepareTakeOverOptions {
 }
 
 const SUFFIX = '.prepared';
-const FILE_BYTES_MIN = 32 * 2 ** 20;
+const FILE_BYTES_MIN = 32 * MEBIBYTE;
 /** Storing messages is more important, so the disk is not filled. */
-const FREE_BYTES_MIN = 256 * 2 ** 20;
+const FREE_BYTES_MIN = 256 * MEBIBYTE;
 
 /** Where the prepared files of a workgroup are, if there are any. */
 export function preparedAt(warehousePath: string, root: string): PreparedRestore {
@@ -83,7 +84,7 @@ async function refuseSmallDisk(folder: string, bytes: number): Promise<void> {
   await mkdir(folder, { recursive: true });
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize >= bytes + FREE_BYTES_MIN) return;
-  const needed = Math.ceil((bytes + FREE_BYTES_MIN) / 2 ** 20);
+  const needed = Math.ceil((bytes + FREE_BYTES_MIN) / MEBIBYTE);
   throw new TransientError(
     'DiskFull',
     `${folder}: preparing to take ${basename(folder)} over needs ${needed} MiB, which the disk does not have; free some space`,

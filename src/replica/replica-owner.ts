@@ -1,5 +1,6 @@
 import { bundledFiles, bundledStore } from '../backup/bundled-store.ts';
 import type { RestorableCommit } from '../backup/stored-commits.ts';
+import { sha256Hex } from '../lib/durable-files.ts';
 import { StaleOwnerError } from '../lib/errors.ts';
 import { createInTurn } from '../lib/in-turn.ts';
 import { type Clock, DAY_MS, elapsedOf, HOUR_MS } from '../lib/time.ts';
@@ -23,7 +24,7 @@ import {
   readReplicaCommit,
 } from './replica-commit.ts';
 import type { RecordReplication } from './replication-state.ts';
-import { planBundles, sha256Of, uploadBundle } from './upload-bundle.ts';
+import { planBundles, uploadBundle } from './upload-bundle.ts';
 import { type LocalObject, runAtATime, uploadObjects } from './upload-objects.ts';
 
 export interface ReplicaOwnerOptions {
@@ -216,7 +217,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     const source = bundledStore(store, commit);
     await runAtATime(bundled, async (key) => {
       const bytes = (await source.get(key, { ...(signal && { signal }) })) ?? missing(store, key);
-      if (sha256Of(bytes) !== files.get(key)!.sha256)
+      if (sha256Hex(bytes) !== files.get(key)!.sha256)
         throw damagedObject(store.address, key, 'its SHA-256 is not the noted one');
       await store.put(key, { bytes }, signal);
       stored.add(key);

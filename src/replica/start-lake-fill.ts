@@ -5,6 +5,7 @@ import { syncPath } from '../lib/durable-files.ts';
 import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import type { LakeFile } from '../publish/commit-schema.ts';
 import { INCOMPLETE_FILE, isLakeComplete, missingFiles } from '../publish/is-lake-complete.ts';
 import { fileKey, filePath, type LakePaths } from '../publish/lake-layout.ts';
@@ -130,14 +131,14 @@ export function startLakeFill(options: LakeFillOptions): LakeFill {
 }
 
 /** Storing messages is more important than a local copy, so the disk is not filled. */
-const FREE_BYTES_MIN = 256 * 1024 * 1024;
+const FREE_BYTES_MIN = 256 * MEBIBYTE;
 
 /** @throws TransientError `DiskFull` if the files would fill the disk */
 async function refuseSmallDisk({ root }: LakePaths, files: readonly LakeFile[]): Promise<void> {
   const neededBytes = files.reduce((sum, { bytes }) => sum + bytes, FREE_BYTES_MIN);
   const { bavail, bsize } = await statfs(root);
   if (bavail * bsize >= neededBytes) return;
-  const [needed, free] = [neededBytes, bavail * bsize].map((bytes) => Math.ceil(bytes / 2 ** 20));
+  const [needed, free] = [neededBytes, bavail * bsize].map((bytes) => Math.ceil(bytes / MEBIBYTE));
   throw new TransientError(
     'DiskFull',
     `${root}: the files of the lake need ${needed} MiB, and the disk has ${free} MiB free; free some space. Until then reports read the bucket`,

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import { hashFile } from '../lib/durable-files.ts';
+import { hashFile, sha256Hex } from '../lib/durable-files.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, DAY_MS, elapsedOf, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
@@ -109,5 +108,5 @@ async function findNewestViews(store: ObjectStore, signal?: AbortSignal): Promis
 
 /** Equal if the files of two commits are the same. */
 function fingerprintOf({ files }: ReplicaCommit): string {
-  return createHash('sha256').update(files.map(fileKey).sort().join('\n')).digest('hex');
+  return sha256Hex(files.map(fileKey).sort().join('\n'));
 }

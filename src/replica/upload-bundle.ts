@@ -1,14 +1,14 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sha256Hex } from '../lib/durable-files.ts';
 import { isMissing } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { BUNDLE_BYTES_MAX, type Bundle, type LakeFile } from '../publish/commit-schema.ts';
 import { fileKey, newBundleKey } from '../publish/lake-layout.ts';
 import { changedFile } from '../storage/folder-store.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { lakeChanged } from './upload-objects.ts';
 
-const MEBIBYTE = 1024 * 1024;
 /** Larger files are objects of their own. */
 const FILE_BYTES_MAX = 4 * MEBIBYTE;
 
@@ -51,7 +51,7 @@ export async function uploadBundle(
     const bytes = await readFile(path).catch((error: unknown) => {
       throw isMissing(error) ? lakeChanged(path, error) : error;
     });
-    if (sha256Of(bytes) !== file.sha256) throw changedFile(path);
+    if (sha256Hex(bytes) !== file.sha256) throw changedFile(path);
     parts.push(bytes);
     places.push({ name: file.name, offset });
     offset += bytes.length;
@@ -59,9 +59,5 @@ export async function uploadBundle(
   const bytes = Buffer.concat(parts);
   const key = newBundleKey(sequence);
   await store.put(key, { bytes }, signal);
-  return { key, bytes: bytes.length, sha256: sha256Of(bytes), places };
-}
-
-export function sha256Of(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  return { key, bytes: bytes.length, sha256: sha256Hex(bytes), places };
 }

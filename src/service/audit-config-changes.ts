@@ -1,12 +1,13 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import { hideSecrets } from '../config/hide-secrets.ts';
 import type { Workgroups, WorkgroupsChange } from '../config/workgroups.ts';
-import { replaceFile } from '../lib/durable-files.ts';
+import { replaceFile, sha256Hex } from '../lib/durable-files.ts';
+import { readJsonFile } from '../lib/read-json-file.ts';
 
 /**
  * The settings of the last start of a process, by path: each value as it may be shown, and a salted hash of each secret.
@@ -154,11 +155,7 @@ function workgroupOf(path: string): string[] {
 }
 
 function readStart(path: string): z.output<typeof startSchema> | undefined {
-  try {
-    return startSchema.safeParse(JSON.parse(readFileSync(path, 'utf8'))).data;
-  } catch {
-    return undefined;
-  }
+  return readJsonFile(path, startSchema);
 }
 
 function changesBetween(before: Settings, after: Settings): Array<[string, string]> {
@@ -177,7 +174,10 @@ function describe(config: object, salt: string): Settings {
       .filter(([path]) => !PER_PROCESS.has(path))
       .map(([path, value]) => {
         const visible = shown.get(path) ?? '';
-        return [path, visible === value ? [comparable(value)] : [comparable(visible), hashOf(salt + value)]];
+        return [
+          path,
+          visible === value ? [comparable(value)] : [comparable(visible), sha256Hex(salt + value)],
+        ];
       }),
   );
 }
@@ -194,9 +194,5 @@ function leavesOf(value: unknown, path = ''): Array<[path: string, value: string
 /** A value that is too long is compared by its hash. */
 function comparable(value: string): string {
   if (value.length <= VALUE_CHARACTERS_MAX) return value;
-  return `${value.slice(0, VALUE_CHARACTERS_MAX)}… (${hashOf(value).slice(0, 8)})`;
-}
-
-function hashOf(value: string): string {
-  return createHash('sha256').update(value).digest('hex');
+  return `${value.slice(0, VALUE_CHARACTERS_MAX)}… (${sha256Hex(value).slice(0, 8)})`;
 }

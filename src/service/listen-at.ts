@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
+import { errorCode, errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { localUrl } from './upstreams.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function listenAt(
   try {
     await app.listen({ host, port });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code !== 'EADDRINUSE')
       throw new TerminalError(
         'CannotListen',

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { HealthAsker, HealthState } from '../http/health-routes.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { lakeFolder } from '../pipeline/assignment.ts';
 import { hasPublished } from '../pipeline/has-published.ts';
 import { isLakeHere } from '../pipeline/is-lake-here.ts';
@@ -32,7 +33,6 @@ export interface BucketLake {
 const LOOK_KEPT_MS = 10 * SECOND_MS;
 /** A look that takes longer has failed. A health check must answer sooner. */
 const LOOK_MS_MAX = 2 * SECOND_MS;
-const MEBIBYTE = 1024 * 1024;
 
 /**
  * Opens the cache for files of the bucket. Sends no request.

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { HealthCheck } from '../http/health-routes.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { openRedisConnection, type RedisConnection } from '../redis/redis-connection.ts';
 import { openLmdbLog, readLmdbHead } from '../stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../stream/log/memory-log.ts';
@@ -29,7 +30,7 @@ export async function openStreamLogs(
   { dataDir, stream, queue }: Pick<Config, 'dataDir' | 'stream' | 'queue'>,
   { logger, clock }: Pick<Service, 'logger' | 'clock'>,
 ): Promise<StreamLogs> {
-  const cacheBytesMax = stream.cacheMegabytes * 1024 * 1024;
+  const cacheBytesMax = stream.cacheMegabytes * MEBIBYTE;
   const options = { retentionMs: stream.retention, cacheBytesMax, clock, logger };
   switch (stream.log) {
     case 'memory':

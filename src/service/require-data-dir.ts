@@ -1,5 +1,6 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
-import { InputError, TransientError } from '../lib/errors.ts';
+import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
+import { errorCode, InputError } from '../lib/errors.ts';
 import { folderMode, type Readers } from '../lib/private-files.ts';
 
 /** @throws InputError if the folder cannot be written */
@@ -8,13 +9,11 @@ export function requireDataDir(dataDir: string, readers: Readers = 'owner'): voi
     mkdirSync(dataDir, { recursive: true, mode: folderMode(readers) });
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOSPC')
-      throw new TransientError('DiskFull', `the disk of ${dataDir} is full`, { cause: error });
+    if (isDiskFull(error)) throw diskFullError(dataDir, error);
     throw new InputError('the configuration', [
       {
         path: 'dataDir',
-        message: `${dataDir} is not a writable folder (${code}); choose another folder, or give this user the permissions`,
+        message: `${dataDir} is not a writable folder (${errorCode(error)}); choose another folder, or give this user the permissions`,
       },
     ]);
   }

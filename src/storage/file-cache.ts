@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import PQueue from 'p-queue';
-import { isDiskFull } from '../lib/disk-full.ts';
+import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { hashFile } from '../lib/durable-files.ts';
 import { ifMissing, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import { createSharing } from '../lib/sharing.ts';
@@ -255,10 +255,7 @@ function isWorthwhile(error: unknown): boolean {
 }
 
 function diskError(error: unknown, folder: string): unknown {
-  if (!isDiskFull(error)) return error;
-  return new TransientError('DiskFull', `the disk of the cache ${folder} is full; free some space`, {
-    cause: error,
-  });
+  return isDiskFull(error) ? diskFullError(`the cache ${folder}`, error) : error;
 }
 
 function missing({ store, key }: CachedObject): TransientError {

@@ -2,7 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { cannotLink, hashFile, syncPath } from '../lib/durable-files.ts';
+import { diskFullError } from '../lib/disk-full.ts';
+import { cannotLink, hashFile, sha256Hex, syncPath } from '../lib/durable-files.ts';
 import { errorCode, isMissing, TerminalError } from '../lib/errors.ts';
 import {
   checkKey,
@@ -15,7 +16,7 @@ import {
   type ObjectStore,
   objectTooLarge,
 } from './object-store.ts';
-import { diskFull, receiveFile } from './receive-file.ts';
+import { receiveFile } from './receive-file.ts';
 
 /** Objects that are not complete yet. They are no objects, so no list contains them. */
 const STAGING = 'staging';
@@ -190,7 +191,7 @@ export function changedFile(path: string): TerminalError {
 }
 
 function sha256Of(content: ObjectContent): string {
-  return 'path' in content ? content.sha256 : createHash('sha256').update(content.bytes).digest('hex');
+  return 'path' in content ? content.sha256 : sha256Hex(content.bytes);
 }
 
 async function withFile<Result>(
@@ -216,7 +217,7 @@ function failure(error: unknown, path: string): unknown {
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return diskFull(path, error);
+      return diskFullError(path, error);
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':

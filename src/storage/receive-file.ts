@@ -1,9 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { isDiskFull } from '../lib/disk-full.ts';
+import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { syncPath } from '../lib/durable-files.ts';
-import { TransientError } from '../lib/errors.ts';
 import type { ExpectedObject } from './object-store.ts';
 
 export interface ReceiveOptions {
@@ -47,14 +46,10 @@ export async function receiveFile(
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    if (isDiskFull(error)) throw diskFull(path, error);
+    if (isDiskFull(error)) throw diskFullError(path, error);
     throw error;
   }
   await syncPath(dirname(path));
-}
-
-export function diskFull(path: string, cause: unknown): TransientError {
-  return new TransientError('DiskFull', `${path}: the disk is full; free some space`, { cause });
 }
 
 function bytesInWords(bytes: number): string {

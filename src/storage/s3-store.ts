@@ -3,6 +3,7 @@ import { createReadStream, ReadStream } from 'node:fs';
 import type { Dispatcher } from 'undici';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { readListAnswer } from './list-answer.ts';
 import {
   checkKey,
@@ -35,7 +36,6 @@ export interface S3Timeouts {
 }
 
 const TIMEOUTS: S3Timeouts = { silenceMs: 30 * SECOND_MS, requestMs: MINUTE_MS, mebibyteMs: 10 * SECOND_MS };
-const MEBIBYTE = 1024 * 1024;
 /** A timer of Node with a longer time ends at once, and the noted size of an object can be wrong. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** S3 takes no more with one PUT. */

@@ -6,6 +6,8 @@ import { ZipError } from '../foreign-table/read-zip.ts';
 import { type Compression, fileKind } from '../import/file-kind.ts';
 import { openReader, type Reader, unreadable } from '../import/open-reader.ts';
 import { openSource } from '../import/source-file.ts';
+import { cannotBeRead, errorCode, errorMessage } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { readSheet, readText, type UploadRequest } from './read-upload.ts';
 import { RefusedFile } from './refusals.ts';
 import {
@@ -67,12 +69,13 @@ function textBytes(path: string, compression: Compression): Buffer {
     const unpack = compression === 'gzip' ? gunzipSync : zstdDecompressSync;
     return unpack(bytes, { maxOutputLength: BYTES_MAX });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
     if (error instanceof RangeError)
-      throw fileProblem(path, `is larger than ${BYTES_MAX / 1024 / 1024} MiB; split it`);
+      throw fileProblem(path, `is larger than ${BYTES_MAX / MEBIBYTE} MiB; split it`);
     throw fileProblem(
       path,
-      /^(Z_|ZSTD_)/.test(code ?? '') ? `is damaged or cut off: ${message}` : `cannot be read (${code})`,
+      /^(Z_|ZSTD_)/.test(errorCode(error) ?? '')
+        ? `is damaged or cut off: ${errorMessage(error)}`
+        : cannotBeRead(error),
     );
   }
 }
@@ -87,8 +90,8 @@ async function workbookCsv(path: string, { sheet, onNote }: WorkbookOptions): Pr
     return Buffer.from(`${lines.join('\n')}\n`);
   } catch (error) {
     if (error instanceof ZipError) throw fileProblem(path, error.message);
-    const { code } = error as NodeJS.ErrnoException;
-    throw code === undefined ? error : fileProblem(path, `cannot be read (${code})`);
+    const code = errorCode(error);
+    throw code === undefined ? error : fileProblem(path, cannotBeRead(error));
   }
 }
 

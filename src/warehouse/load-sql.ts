@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sha256Hex } from '../lib/durable-files.ts';
 import { TerminalError } from '../lib/errors.ts';
 
 /** One numbered step of the schema, `sql/schema/NNN_name.sql`. Released steps are never edited. */
@@ -92,7 +92,7 @@ function readMigration(folder: string, file: string): Migration {
     );
   }
   const sql = readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n');
-  return { number: Number(match[1]), file, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+  return { number: Number(match[1]), file, sql, checksum: sha256Hex(sql) };
 }
 
 let folder: string | undefined;

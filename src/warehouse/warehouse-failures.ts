@@ -1,4 +1,4 @@
-import { isDiskFull } from '../lib/disk-full.ts';
+import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { describeProcess } from '../lib/process-facts.ts';
 
@@ -31,11 +31,8 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
     );
   }
   if (isDiskFull(error) || /max_temp_directory_size/.test(text)) {
-    return new TransientError(
-      'DiskFull',
-      `${path} cannot grow: the disk (or its quota) is full; nothing was written. Free some space; the work then continues`,
-      { cause: error, details },
-    );
+    const next = 'nothing was written. Free some space, then the work continues';
+    return diskFullError(path, error, next);
   }
   if (/not a valid DuckDB database file/.test(text)) {
     return new TerminalError(

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../lib/durable-files.ts';
+import { readJsonFile } from '../lib/read-json-file.ts';
 import { isAlive } from './worker-rpc.ts';
 
 const processFileSchema = z.object({
@@ -49,11 +50,8 @@ export function listProcessFiles(dataDir: string): Array<{ path: string; file: P
   }
   return names.flatMap((name) => {
     const path = join(processFolder(dataDir), name);
-    try {
-      return [{ path, file: processFileSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) }];
-    } catch {
-      return [];
-    }
+    const file = readJsonFile(path, processFileSchema);
+    return file ? [{ path, file }] : [];
   });
 }
 

@@ -4,9 +4,12 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { ProcessCall } from '../access/process-token.ts';
 import { isDiskFull } from '../lib/disk-full.ts';
+import { sha256Hex } from '../lib/durable-files.ts';
 import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
 import { type Clock, HOUR_MS } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { ARGUMENTS_BYTES_MAX, ARGUMENTS_HEADER, SENT_FILE_BYTES_MAX } from './remote-wire.ts';
+import { parseRpcBody } from './rpc-http.ts';
 
 const RECEIVED = '.received';
 
@@ -31,8 +34,8 @@ export async function receiveBody(
   if ((call.file?.bytes ?? 0) > SENT_FILE_BYTES_MAX) throw fileTooLarge();
   const parts = splitAt(request, argumentBytes);
   const head = await parts.head;
-  if (sha256Of(head) !== call.argumentsSha256) throw damaged('the arguments');
-  const args = parseArguments(head);
+  if (sha256Hex(head) !== call.argumentsSha256) throw damaged('the arguments');
+  const { args } = parseRpcBody(head);
   if (!call.file) {
     for await (const chunk of parts.rest) if (chunk.length > 0) throw damaged('the body');
     return { args };
@@ -53,7 +56,7 @@ export async function removeOldFiles(folder: string, clock: Clock): Promise<void
 export function fileTooLarge(): TerminalError {
   return new TerminalError(
     'TooLarge',
-    `the file is larger than ${SENT_FILE_BYTES_MAX / 1024 / 1024} MiB; split it`,
+    `the file is larger than ${SENT_FILE_BYTES_MAX / MEBIBYTE} MiB; split it`,
   );
 }
 
@@ -114,16 +117,4 @@ async function receiveTo(
 
 function damaged(what: string): TerminalError {
   return new TerminalError('DamagedCall', `${what} of a call are not what its token says; nothing was done`);
-}
-
-function parseArguments(bytes: Buffer): unknown {
-  try {
-    return Object(JSON.parse(bytes.toString())).args;
-  } catch {
-    throw new TerminalError('InvalidArguments', 'the arguments are not JSON');
-  }
-}
-
-function sha256Of(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../lib/durable-files.ts';
+import { readJsonFile } from '../lib/read-json-file.ts';
 import type { UtcMs } from '../lib/time.ts';
 
 const controlFileSchema = z.object({
@@ -22,7 +23,7 @@ export function writeControlFile(dataDir: string, workgroupId: string, file: Con
 
 /** @returns undefined if the file does not exist or is invalid */
 export function readControlFile(dataDir: string, workgroupId: string): ControlFile | undefined {
-  return readFile(controlPath(dataDir, workgroupId));
+  return readJsonFile(controlPath(dataDir, workgroupId), controlFileSchema);
 }
 
 /** Removes the file, unless another owner has written it. */
@@ -50,7 +51,7 @@ export function readWorkerFiles(dataDir: string): WorkerFile[] {
   }
   return names.flatMap((name) => {
     const path = join(workersFolder(dataDir), name);
-    const file = readFile(path);
+    const file = readJsonFile(path, controlFileSchema);
     const written = statSync(path, { throwIfNoEntry: false });
     return file && written ? { ...file, writtenAtMs: written.mtimeMs } : [];
   });
@@ -62,14 +63,6 @@ export function removeWorkerFile(dataDir: string, file: ControlFile): void {
     rmdirSync(workersFolder(dataDir));
   } catch {
     // There are other workers.
-  }
-}
-
-function readFile(path: string): ControlFile | undefined {
-  try {
-    return controlFileSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return undefined;
   }
 }
 

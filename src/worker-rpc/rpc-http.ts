@@ -3,10 +3,12 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { bearerToken } from '../access/bearer.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { createServer } from '../lib/node-http.ts';
+import type { PlainError } from '../lib/plain-error.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** More connections than requests that are answered or wait, so that a request beyond the limit gets an answer that says so. */
 const CONNECTIONS_MAX = 256;
 
@@ -35,18 +37,36 @@ export function hasSecret({ headers }: IncomingMessage, secret: string): boolean
 }
 
 export async function readRpcBody(request: IncomingMessage): Promise<{ args?: unknown }> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) throw new TerminalError('TooLarge', 'the arguments are larger than 1 MiB');
-    chunks.push(chunk);
-  }
+  const tooLarge = () => new TerminalError('TooLarge', 'the arguments are larger than 1 MiB');
+  return parseRpcBody(await readBytes(request, BODY_BYTES_MAX, tooLarge));
+}
+
+/** @throws TerminalError `InvalidArguments` */
+export function parseRpcBody(bytes: Buffer): { args?: unknown } {
   try {
-    return Object(JSON.parse(Buffer.concat(chunks).toString()));
+    return Object(JSON.parse(bytes.toString()));
   } catch {
     throw new TerminalError('InvalidArguments', 'the arguments are not JSON');
   }
+}
+
+/** Reads an answer, which was made by `sendRpc`. */
+export async function readRpcReply(
+  response: IncomingMessage,
+): Promise<{ result?: unknown; error?: PlainError }> {
+  const tooLarge = () => new RangeError('the answer is too large');
+  return JSON.parse((await readBytes(response, ANSWER_BYTES_MAX, tooLarge)).toString());
+}
+
+async function readBytes(message: IncomingMessage, bytesMax: number, tooLarge: () => Error): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 export function sendRpc(response: ServerResponse, status: number, body: object): void {

@@ -1,15 +1,16 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { ProcessTokens } from '../access/process-token.ts';
+import { hashFile, sha256Hex } from '../lib/durable-files.ts';
 import { request } from '../lib/node-http.ts';
-import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
+import { fromPlainError } from '../lib/plain-error.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { WorkerAddress } from './owner-directory.ts';
 import { fileTooLarge } from './receive-body.ts';
 import { ARGUMENTS_HEADER, NOTHING_DONE, SENT_FILE_BYTES_MAX } from './remote-wire.ts';
+import { readRpcReply } from './rpc-http.ts';
 import { CONTROL_HEADER, HIBERNATED, WAKE_HEADER } from './rpc-wire.ts';
 
 export interface RemoteCall {
@@ -34,7 +35,6 @@ export type CallReply =
 
 /** A machine that is switched off answers nothing, also not that it is closed. */
 const CONNECT_MS = 2 * SECOND_MS;
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Sends a call to a worker once.
@@ -52,7 +52,7 @@ export async function sendCall(
     receiver: to.workerId,
     workgroupId,
     operation,
-    argumentsSha256: createHash('sha256').update(body).digest('hex'),
+    argumentsSha256: sha256Hex(body),
     file,
   });
   signal.throwIfAborted();
@@ -109,14 +109,7 @@ async function readReply(response: IncomingMessage): Promise<CallReply> {
     response.destroy();
     return { kind: 'not-here' };
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new RangeError('the answer is too large');
-    chunks.push(chunk);
-  }
-  const reply: { result?: unknown; error?: PlainError } = JSON.parse(Buffer.concat(chunks).toString());
+  const reply = await readRpcReply(response);
   if (!reply.error) return { kind: 'answer', answer: reply.result };
   if (reply.error.code === HIBERNATED.code) return { kind: 'hibernates' };
   if (NOTHING_DONE.has(reply.error.code)) return { kind: 'not-here' };
@@ -127,7 +120,5 @@ async function readReply(response: IncomingMessage): Promise<CallReply> {
 async function describeFile(path: string): Promise<{ bytes: number; sha256: string }> {
   const { size } = await stat(path);
   if (size > SENT_FILE_BYTES_MAX) throw fileTooLarge();
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk);
-  return { bytes: size, sha256: hash.digest('hex') };
+  return { bytes: size, sha256: await hashFile(path) };
 }

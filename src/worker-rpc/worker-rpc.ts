@@ -1,12 +1,13 @@
-import { TerminalError, TransientError } from '../lib/errors.ts';
+import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
 import { request } from '../lib/node-http.ts';
-import { fromPlainError, type PlainError } from '../lib/plain-error.ts';
+import { fromPlainError } from '../lib/plain-error.ts';
 import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import { NOTHING_DONE } from './remote-wire.ts';
 import { type ControlFile, readControlFile, readWorkerFiles } from './rpc-file.ts';
+import { readRpcReply } from './rpc-http.ts';
 import {
   type AsJson,
   answerText,
@@ -45,7 +46,6 @@ export type AskOutcome<Answer> =
 /** In the details of an error: the operation was not sent to the process, so another one can be asked. */
 const NOT_SENT = { isNotSent: true } as const;
 const REACH_MS = 2 * SECOND_MS;
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /** @param dataDir the folder of the owner */
 export function createControl(dataDir: string): Control {
@@ -106,7 +106,7 @@ export async function postRpc(owner: ControlFile, path: string, question: Questi
     return await exchange(owner, path, question, signal ? AbortSignal.any([signal, late]) : late);
   } catch (error) {
     signal?.throwIfAborted();
-    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return { kind: 'nobody' };
+    if (errorCode(error) === 'ECONNREFUSED') return { kind: 'nobody' };
     const message = late.aborted
       ? `process ${owner.pid}, which has the warehouse open, has not answered within ${withinMs / 1000} s`
       : `process ${owner.pid}, which had the warehouse open, ended before it answered`;
@@ -135,14 +135,7 @@ function exchange(
         response.destroy();
         return resolve({ kind: 'nobody' });
       }
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      for await (const chunk of response as AsyncIterable<Buffer>) {
-        bytes += chunk.length;
-        if (bytes > ANSWER_BYTES_MAX) throw new RangeError('the answer is too large');
-        chunks.push(chunk);
-      }
-      const reply: { result?: unknown; error?: PlainError } = JSON.parse(Buffer.concat(chunks).toString());
+      const reply = await readRpcReply(response);
       if (reply.error?.code === HIBERNATED.code) resolve({ kind: 'nobody' });
       else if (reply.error) resolve({ kind: 'failed', error: fromPlainError(reply.error) });
       else resolve({ kind: 'answer', answer: reply.result });
@@ -160,6 +153,6 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }

@@ -8,6 +8,7 @@ const units: Readonly<Record<string, number>> = {
   MINUTE_MS: 60_000,
   HOUR_MS: 3_600_000,
   DAY_MS: 86_400_000,
+  MEBIBYTE: 1_048_576,
 };
 const CONSTANT = /^(?:export )?const ([A-Za-z]\w*)(?:: [^=\n]+)? = ([^;{}[\]'"`]+);/gm;
 const MEMBER = /(?:^ {2,6}|[{,] *)([a-z]\w*): ([\d_.*/ A-Z]+)(?=,$| *[,}])/gm;

@@ -3,12 +3,11 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { MEBIBYTE } from '../../src/lib/units.ts';
 import { until } from '../support/until.ts';
 import { access, createTestAccess, setUp } from './start-http-server.ts';
 
 beforeEach(createTestAccess);
-
-const MIB = 1024 * 1024;
 
 async function open(app: FastifyInstance): Promise<{ socket: Socket; received: () => string }> {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
@@ -82,14 +81,14 @@ describe('a body that nobody reads', () => {
     const chunk = `${(64 * 1024).toString(16)}\r\n${'x'.repeat(64 * 1024)}\r\n`;
     let sent = 0;
     const closed = new Promise((resolve) => socket.once('close', () => resolve('closed')));
-    while (sent < 64 * MIB && !socket.destroyed) {
+    while (sent < 64 * MEBIBYTE && !socket.destroyed) {
       sent += 64 * 1024;
       if (!socket.write(chunk))
         await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
     }
     expect(await closed).toBe('closed');
-    expect(sent).toBeGreaterThan(15 * MIB);
-    expect(sent).toBeLessThan(48 * MIB);
+    expect(sent).toBeGreaterThan(15 * MEBIBYTE);
+    expect(sent).toBeLessThan(48 * MEBIBYTE);
   });
 });
 
@@ -209,7 +208,7 @@ describe('after a token was revoked', () => {
 test('the bytes of unread answers are limited for each token, and one answer is always possible', async () => {
   const app = setUp();
   app.get('/large', async (_request, reply) =>
-    reply.header('Content-Length', String(200 * MIB)).send(Readable.from(endless())),
+    reply.header('Content-Length', String(200 * MEBIBYTE)).send(Readable.from(endless())),
   );
   app.get('/small', async () => 'small');
   const [own, theirs] = [await issue(), await issue()];

@@ -6,6 +6,7 @@ import { configSchema } from '../../src/config/config.ts';
 import { type BrokerMessage, keepConnected } from '../../src/inputs/mqtt-connection.ts';
 import { createPacketCutter } from '../../src/inputs/packet-cutter.ts';
 import { startSystemTimer } from '../../src/lib/timer.ts';
+import { MEBIBYTE } from '../../src/lib/units.ts';
 import { until } from '../support/until.ts';
 
 /** A length as MQTT writes it: digits of seven bits. */
@@ -52,8 +53,6 @@ test('a head that is wrong is left to the library', () => {
   const wrong = [0x30, 0xff, 0xff, 0xff, 0xff];
   expect(cut(Uint8Array.from(wrong)).flatMap((part) => [...part])).toEqual(wrong);
 });
-
-const MEBIBYTE = 1024 * 1024;
 
 function written(socket: Socket, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve) => socket.write(bytes, () => resolve()));

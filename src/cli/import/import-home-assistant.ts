@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { tableNameSchema } from '../../contract/messages.ts';
-import { errorCode } from '../../lib/errors.ts';
+import { cannotBeRead } from '../../lib/errors.ts';
 import { addDays, isLocalDate, type LocalDate, localDateOf } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -119,7 +119,7 @@ function readText(option: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw commandLineError(option, `${path} cannot be read (${errorCode(error)})`);
+    throw commandLineError(option, `${path} ${cannotBeRead(error)}`);
   }
 }
 

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import { workgroupSchema } from '../../config/workgroup-settings.ts';
 import { zodProblems } from '../../config/zod-problems.ts';
+import { sha256Hex } from '../../lib/durable-files.ts';
 import { InputError } from '../../lib/errors.ts';
 import { inWords } from '../../lib/input-words.ts';
 import type { ParsedCase } from './balance-case-schema.ts';
@@ -99,6 +99,6 @@ function withoutUndefined(item: object): object {
 
 /** An id that follows from the name, so the order of devices is always the same. */
 export function idOfName(name: string): string {
-  const hex = createHash('sha256').update(name).digest('hex');
+  const hex = sha256Hex(name);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../../src/lib/time.ts';
+import { MEBIBYTE } from '../../../src/lib/units.ts';
 import { openRedisConnection } from '../../../src/redis/redis-connection.ts';
 import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import { openRedisLog } from '../../../src/stream/log/redis/redis-log.ts';
@@ -16,7 +17,6 @@ import { isSoak, rounds } from '../../support/rounds.ts';
 import { type StreamService, startStreamService } from '../../support/stream-service.ts';
 import { until } from '../../support/until.ts';
 
-const MIB = 1024 * 1024;
 const TABLE = '/api/v1/tables/acme/solar';
 const ROUNDS = rounds(10, 40);
 
@@ -64,9 +64,9 @@ const nuisances: Nuisance[] = [
     name: 'forty bodies of 8 MiB that stop on the way',
     mebibytesMax: 60,
     async begin(service, head) {
-      const piece = Buffer.alloc(2 * MIB, ' ');
+      const piece = Buffer.alloc(2 * MEBIBYTE, ' ');
       for (const socket of await open(service, 40)) {
-        socket.write(`${bodyHead(head)}Content-Length: ${8 * MIB}\r\n\r\n`);
+        socket.write(`${bodyHead(head)}Content-Length: ${8 * MEBIBYTE}\r\n\r\n`);
         socket.write(piece);
       }
     },
@@ -86,7 +86,7 @@ const nuisances: Nuisance[] = [
         socket.write(`${bodyHead(head)}Transfer-Encoding: chunked\r\n\r\n`);
         void (async () => {
           while (!signal.aborted && socket.writable) {
-            if (socket.writableLength < MIB) socket.write(chunk);
+            if (socket.writableLength < MEBIBYTE) socket.write(chunk);
             await sleep(20);
           }
         })();
@@ -127,7 +127,7 @@ test.each(nuisances)(
     // After all requests of the group were answered.
     await service.call(`${TABLE}/latest?limit=1`, { token: own });
     const times = await workWith(service, 'acme', own);
-    const mebibytes = ((await heldBytes()) - before) / MIB;
+    const mebibytes = ((await heldBytes()) - before) / MEBIBYTE;
     process.stdout.write(
       `${name}: ${mebibytes.toFixed(0)} MiB; a message was sent and read meanwhile ${describe(times)}\n`,
     );
@@ -145,7 +145,7 @@ test('the quota of unfinished requests and unread answers counts for each token,
         `POST ${TABLE}/messages HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`,
       ),
     );
-  const underWay = await Promise.all(Array.from({ length: 16 }, () => ask(theirs, 8 * MIB)));
+  const underWay = await Promise.all(Array.from({ length: 16 }, () => ask(theirs, 8 * MEBIBYTE)));
   const send = (token: string) =>
     service.call(`${TABLE}/messages`, {
       method: 'POST',
@@ -200,7 +200,7 @@ test.runIf(isSoak)(
       async whileDown() {
         await until('they are refused', () => refused > 100);
         const times = await workWith(service, 'other', other);
-        const mebibytes = ((await heldBytes()) - before) / MIB;
+        const mebibytes = ((await heldBytes()) - before) / MEBIBYTE;
         process.stdout.write(
           `forty writers while Redis is down: ${mebibytes.toFixed(0)} MiB; one of another log was sent and read meanwhile ${describe(times)}\n`,
         );

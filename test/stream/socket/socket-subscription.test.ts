@@ -4,11 +4,12 @@ import { decodeCbor } from '../../../src/cbor/cbor-codec.ts';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { OFFSET_MAX, offsetOf } from '../../../src/contract/offset.ts';
 import { socketEvents } from '../../../src/contract/socket-events.ts';
+import { MEBIBYTE } from '../../../src/lib/units.ts';
 import { deviceId, telemetry, telemetryBatch } from '../../support/messages.ts';
 import { connectTo } from '../../support/socket-client.ts';
 import { createTestClock, TEST_START_MS } from '../../support/test-clock.ts';
 import { until } from '../../support/until.ts';
-import { MIB, memoryLog, request, setUp } from './start-socket-service.ts';
+import { memoryLog, request, setUp } from './start-socket-service.ts';
 
 describe('a subscription', () => {
   test('starts after the newest message and is answered by the acknowledgement and by an event', async () => {
@@ -274,7 +275,7 @@ describe('a subscription', () => {
     const counts = large.frames.map(({ count }) => count);
     expect(counts.slice(-2)).toEqual([1, 1]);
     expect(counts.slice(0, -2).every((count) => count <= 2)).toBe(true);
-    expect(sizes.filter((size) => size > MIB)).toHaveLength(3);
+    expect(sizes.filter((size) => size > MEBIBYTE)).toHaveLength(3);
     const { nextOffset } = large.frames.at(-1)!;
     expect(nextOffset).toBe((await log.bounds()).next);
   });

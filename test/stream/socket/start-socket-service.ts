@@ -8,8 +8,6 @@ import { type ClientOptions, connectTo } from '../../support/socket-client.ts';
 import { type StreamService, startStreamService } from '../../support/stream-service.ts';
 import { createTestClock } from '../../support/test-clock.ts';
 
-export const MIB = 1024 * 1024;
-
 export async function setUp(options: Parameters<typeof startStreamService>[0] = {}) {
   const clock = createTestClock();
   const service = await startStreamService({
