@@ -5,11 +5,10 @@ import {
   UnrecoverableError,
   withBackend,
 } from 'bullmq';
-import { z } from 'zod';
 import type { Logger } from '../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
-import type { Job, JobSchedule } from './stages.ts';
+import { type Job, type JobSchedule, jobSchema } from './stages.ts';
 
 /** The queue of the jobs that are due at a time of day. All workers of a store share it, and one of them takes each job. */
 export interface JobQueue {
@@ -39,9 +38,6 @@ export interface QueueStore<Backend extends IQueueBackend, Connection> {
   options: QueueBaseOptions<Connection> & { prefix?: string };
   factory: BackendFactory<Backend, Connection>;
 }
-
-/** Job data contain only ids: no readings and no secrets. */
-const jobSchema = z.strictObject({ stage: z.literal('export'), workgroupId: z.string() });
 
 const QUEUE_NAME = 'due';
 /** Finished jobs are kept briefly for a person. Nothing reads them. */

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Config } from '../src/config/config.ts';
 
 /** The stages of a workgroup, in the order in which data passes through them. */
@@ -61,12 +62,9 @@ export interface JobSchedule {
   /** A cron pattern. */
   pattern: string;
   timeZone: string;
-  /** Ids only: no readings and no secrets. */
   job: Job;
 }
 
-/** A job says that something is due. The worker that owns the shard does it. */
-export interface Job {
-  stage: 'export';
-  workgroupId: string;
-}
+export const jobSchema = z.strictObject({ stage: z.literal('export'), workgroupId: z.string() });
+/** A job says that something is due. The worker that owns the shard does it. It contains only ids: no readings and no secrets. */
+export type Job = z.output<typeof jobSchema>;

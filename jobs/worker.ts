@@ -1,6 +1,7 @@
 import type { Config } from '../src/config/config.ts';
 import { needsReopening, type Workgroups } from '../src/config/workgroups.ts';
 import { errorMessage } from '../src/lib/errors.ts';
+import { tryParseJson } from '../src/lib/json-text.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, steadyClockOf, systemClock } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
@@ -17,7 +18,7 @@ import { runRounds } from './run-rounds.ts';
 import { createShardDemand } from './shard-demand.ts';
 import { createShardRoom } from './shard-room.ts';
 import { pacesOf } from './stage-table.ts';
-import type { Job } from './stages.ts';
+import { type Job, jobSchema } from './stages.ts';
 import { type ShardLoop, startShard } from './start-shard.ts';
 import { createWakeUps } from './wake-ups.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
@@ -246,11 +247,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   }
 
   channel.onTold((text) => {
-    const told: unknown = JSON.parse(text);
+    // Other programs can use the same Redis.
+    const told = tryParseJson(text);
     const message = parseHandoverMessage(told);
     if (message) handovers.onMessage(message);
-    const job = told as Job;
-    if (job.stage === 'export') wakeUps.noteDue(job.workgroupId, job.stage);
+    const { data: job } = jobSchema.safeParse(told);
+    if (job) wakeUps.noteDue(job.workgroupId, job.stage);
   });
   backend.onRecovered(() => {
     // The store may have lost the leases. Owners get time to renew them before others take shards.

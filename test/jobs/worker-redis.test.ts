@@ -95,6 +95,20 @@ describe.concurrent('workers that share Redis', () => {
     }
   });
 
+  test('ignore messages of Redis that they do not know', async () => {
+    const { redis, options, read } = await setUp('unknown-messages', ['a']);
+    const worker = await fleet.start(options);
+    await until('it polls', () => polls(read('a')).length > 0);
+    const { workerId } = await worker.health();
+    const client = new Redis(redis.url);
+    for (const text of ['no JSON', 'null', '{"stage":"export"}', '{"kind":"new"}'])
+      expect(await client.publish(`wattline:worker:${workerId}`, text)).toBe(1);
+    const polled = polls(read('a')).length;
+    await until('it polls on', () => polls(read('a')).length > polled + 2);
+    expect((await worker.stop()).code).toBe(0);
+    client.disconnect();
+  });
+
   test('take over all shards of one that stops at once, and not only in their next round', async () => {
     const { options, read } = await setUp('handover', ['a', 'b', 'c']);
     const slow = { ...options, leaseMs: 100_000 };
