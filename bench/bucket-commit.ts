@@ -10,6 +10,7 @@ import type { ServiceProcess } from '../test/support/up-process.ts';
 import { BUCKET_WORKGROUP, startBucketMachines } from './bucket-machines.ts';
 import type { Ratio } from './decode.ts';
 import { loadOfMachine } from './process-costs.ts';
+import { quantile } from './statistics.ts';
 
 const COMMITS = Number(process.env.WATTLINE_BENCH_COMMITS ?? 50);
 const COMMIT_EVERY = '2s';
@@ -182,8 +183,4 @@ async function measureColdReader(settings: S3Settings): Promise<{ withViews: num
   } finally {
     close();
   }
-}
-
-function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]!;
 }

@@ -4,6 +4,7 @@ import { encodeMessages, type IngestItem } from '../src/contract/encode-messages
 import { createMessageDecoder } from '../src/decode/message-decoder.ts';
 import { messagesToColumns } from '../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../src/decode/name-table.ts';
+import { median } from './statistics.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 const MESSAGES = 10_000;
@@ -60,7 +61,5 @@ function mediansOf(runs: Record<string, () => unknown>): Record<string, number> 
       if (round >= ROUNDS_TO_WARM_UP) durations.get(name)!.push(performance.now() - started);
     }
   }
-  return Object.fromEntries(
-    [...durations].map(([name, each]) => [name, each.sort((a, b) => a - b)[ROUNDS >> 1]!]),
-  );
+  return Object.fromEntries([...durations].map(([name, each]) => [name, median(each)]));
 }

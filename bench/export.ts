@@ -7,7 +7,8 @@ import { parsePeriod } from '../src/exports/export-period.ts';
 import { writeExportFile } from '../src/exports/write-export-file.ts';
 import { type Generation, openLakeReader } from '../src/report/lake-reader.ts';
 import type { Ratio } from './decode.ts';
-import { fillLake, median, THREADS, timed, WORKGROUP } from './report.ts';
+import { fillLake, THREADS, timed, WORKGROUP } from './report.ts';
+import { median } from './statistics.ts';
 
 const ROUNDS = 5;
 

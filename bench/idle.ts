@@ -8,6 +8,7 @@ import { until } from '../test/support/until.ts';
 import type { ServiceProcess } from '../test/support/up-process.ts';
 import type { Ratio } from './decode.ts';
 import { cpuSeconds, residentMegabytesOf } from './process-costs.ts';
+import { quantile } from './statistics.ts';
 import { withService } from './with-service.ts';
 
 const IDLE_WORKGROUPS = 1_000;
@@ -76,7 +77,7 @@ async function measureIdle(service: ServiceProcess, print: (line: string) => voi
     await sleep(200);
   }
   const cpuShare = (cpuSeconds(processId!) - before) / ((performance.now() - beganMs) / 1_000);
-  const healthMs = delays.toSorted((a, b) => a - b)[Math.floor(delays.length * 0.99)]!;
+  const healthMs = quantile(delays, 0.99);
   const residentMegabytes = residentMegabytesOf(processId!);
   print(
     `${IDLE_WORKGROUPS} idle: ${residentMegabytes} MB, ${(100 * cpuShare).toFixed(1)} % of a core, /health ${healthMs.toFixed(0)} ms`,

@@ -18,6 +18,7 @@ import { createChunkFiller } from '../src/warehouse/fill-chunks.ts';
 import { planLanding } from '../src/warehouse/plan-landing.ts';
 import { openShard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
+import { median } from './statistics.ts';
 import { type StampableBody, stampBody, telemetryBodies } from './telemetry-bodies.ts';
 
 const MESSAGES = 10_000;
@@ -201,8 +202,4 @@ async function meanOf(count: number, run: () => void | Promise<void>): Promise<n
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((left, right) => left - right)[values.length >> 1]!;
 }

@@ -11,6 +11,7 @@ import { renewCurrent } from '../src/publish/renew-current.ts';
 import { retainLake } from '../src/publish/retain-lake.ts';
 import { openShard, type Shard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
+import { median } from './statistics.ts';
 
 const WORKGROUP = 'bench';
 const HOURS = 24;
@@ -139,7 +140,5 @@ async function costOf(work: () => Promise<unknown>): Promise<Cost> {
 }
 
 function medianOf(costs: readonly Cost[]): Cost {
-  const middle = (unit: keyof Cost) =>
-    costs.map((one) => one[unit]).sort((a, b) => a - b)[costs.length >> 1]!;
-  return { cpuMs: middle('cpuMs'), wallMs: middle('wallMs') };
+  return { cpuMs: median(costs.map((one) => one.cpuMs)), wallMs: median(costs.map((one) => one.wallMs)) };
 }

@@ -1,3 +1,5 @@
+import { quantile } from './statistics.ts';
+
 const ROUNDS = 60;
 const ROUNDS_TO_WARM_UP = 15;
 
@@ -13,7 +15,5 @@ export async function quartilesOf(
       if (round >= ROUNDS_TO_WARM_UP) durations.get(name)!.push(performance.now() - started);
     }
   }
-  return Object.fromEntries(
-    [...durations].map(([name, each]) => [name, each.sort((a, b) => a - b)[ROUNDS >> 2]!]),
-  );
+  return Object.fromEntries([...durations].map(([name, each]) => [name, quantile(each, 0.25)]));
 }

@@ -15,6 +15,7 @@ import { filePath, lakePaths } from '../src/publish/lake-layout.ts';
 import { openLakeReader } from '../src/report/lake-reader.ts';
 import { registerReportRoutes } from '../src/report/report-routes.ts';
 import { fillDays } from '../test/support/fill-days.ts';
+import { median } from './statistics.ts';
 
 export const WORKGROUP = 'bench';
 export const DEVICES = 1_000;
@@ -164,8 +165,4 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now();
   await work();
   return performance.now() - startMs;
-}
-
-export function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

@@ -1,6 +1,5 @@
 import type { Shard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
-import { residentMegabytes, watchMemory } from './memory.ts';
 import {
   addLateReading,
   fillSite,
@@ -10,6 +9,7 @@ import {
   siteConfig,
 } from './rollup-data.ts';
 import { type Times, timesOf } from './statement-times.ts';
+import { residentMegabytes, watchMemory } from './watch-memory.ts';
 
 /**
  * One part of the benchmark of what the roll-up costs, in a process of its own: its arguments are the part, an empty folder for the warehouse and the

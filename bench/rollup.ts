@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Shard } from '../src/warehouse/shard.ts';
 import type { Ratio } from './decode.ts';
-import { residentMegabytes, watchMemory } from './memory.ts';
 import { ROOMY, startPostgres } from './postgres.ts';
 import { addLateReading, fillSite, openSite, rollUpAll, siteConfig } from './rollup-data.ts';
 import { timesOf } from './statement-times.ts';
+import { median } from './statistics.ts';
+import { residentMegabytes, watchMemory } from './watch-memory.ts';
 
 const MEMORY_MEGABYTES = 1_024;
 /** What the process has beside the warehouse's limit while it rolls up: statements, results, what the engine does not count. */
@@ -222,10 +223,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now();
   await work();
   return performance.now() - startMs;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
 function seconds(ms: number): string {

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { SECOND_MS } from '../src/lib/time.ts';
+import { leaseKey, workersKey } from '../src/redis/redis-keys.ts';
 import type { HandoverMessage } from './handover-message.ts';
 
 /**
@@ -92,11 +93,11 @@ export function workerChannel(prefix: string, workerId: string): string {
 /** A successor is noted for this time: longer than a worker takes to stop. */
 const SUCCESSOR_MS = 30 * SECOND_MS;
 
-/** Arguments: prefix, worker, milliseconds, workgroups. Answers with 1 for each lease that the worker has now. */
-const HOLD = `
+/** Arguments: start of the keys of leases, worker, milliseconds, workgroups. Answers with 1 for each lease that the worker has now. */
+const HOLD_SHARDS = `
   local answer = {}
   for i = 4, #ARGV do
-    local key = ARGV[1] .. ':lease:' .. ARGV[i]
+    local key = ARGV[1] .. ARGV[i]
     local owner = redis.call('GET', key)
     if owner == ARGV[2] then
       redis.call('PEXPIRE', key, ARGV[3])
@@ -113,7 +114,7 @@ const HOLD = `
   return answer`;
 
 /** Arguments: worker, state, workgroup, channel, prefix of the channels of workers, message, milliseconds. A successor that has ended hears nothing. */
-const RELEASE = `
+const RELEASE_SHARD = `
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
   redis.call('DEL', KEYS[1])
   if ARGV[2] == 'hibernated' then
@@ -138,7 +139,7 @@ const SURVEY = `
   local awake = redis.call('SMEMBERS', KEYS[2])
   local free = {}
   for _, id in ipairs(awake) do
-    if redis.call('EXISTS', ARGV[3] .. ':lease:' .. id) == 0 then free[#free + 1] = id end
+    if redis.call('EXISTS', ARGV[3] .. id) == 0 then free[#free + 1] = id end
   end
   return {redis.call('ZCOUNT', KEYS[1], '(' .. (now - ARGV[2]), '+inf'), awake, free}`;
 
@@ -151,12 +152,18 @@ export function createRedisLeases(
   options: { workerId: string; leaseMs: number; prefix: string },
 ): Leases {
   const { workerId, leaseMs, prefix } = options;
-  const leaseKey = (workgroupId: string) => `${prefix}:lease:${workgroupId}`;
   const successorKey = (workgroupId: string) => `${prefix}:successor:${workgroupId}`;
-  const workersKey = `${prefix}:workers`;
   const awakeKey = `${prefix}:awake`;
   const hold = async (workgroupIds: readonly string[]) =>
-    (await redis.eval(HOLD, 1, awakeKey, prefix, workerId, leaseMs, ...workgroupIds)) as number[];
+    (await redis.eval(
+      HOLD_SHARDS,
+      1,
+      awakeKey,
+      leaseKey(prefix, ''),
+      workerId,
+      leaseMs,
+      ...workgroupIds,
+    )) as number[];
   return {
     leaseMs,
     canRunOut: true,
@@ -173,22 +180,23 @@ export function createRedisLeases(
       return (await redis.set(key, workerId, 'PX', SUCCESSOR_MS, 'NX')) === 'OK';
     },
     async release(workgroupId, state) {
-      const keys = [leaseKey(workgroupId), awakeKey, successorKey(workgroupId)];
+      const keys = [leaseKey(prefix, workgroupId), awakeKey, successorKey(workgroupId)];
       const channels = [releasedChannel(prefix), workerChannel(prefix, '')];
       const handedOver = JSON.stringify({ kind: 'handed-over', workgroupId } satisfies HandoverMessage);
       const told = [workerId, state, workgroupId, ...channels, handedOver, leaseMs];
-      await redis.eval(RELEASE, keys.length, ...keys, ...told);
+      await redis.eval(RELEASE_SHARD, keys.length, ...keys, ...told);
     },
     async ownerOf(workgroupId) {
-      return (await redis.get(leaseKey(workgroupId))) ?? undefined;
+      return (await redis.get(leaseKey(prefix, workgroupId))) ?? undefined;
     },
     async survey() {
-      const answer = await redis.eval(SURVEY, 2, workersKey, awakeKey, workerId, leaseMs, prefix);
+      const keys = [workersKey(prefix), awakeKey];
+      const answer = await redis.eval(SURVEY, keys.length, ...keys, workerId, leaseMs, leaseKey(prefix, ''));
       const [workers, awake, free] = answer as [number, string[], string[]];
       return { workers, awake, free };
     },
     async leave() {
-      await redis.zrem(workersKey, workerId);
+      await redis.zrem(workersKey(prefix), workerId);
     },
     async forget(workgroupId) {
       await redis.srem(awakeKey, workgroupId);

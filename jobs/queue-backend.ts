@@ -5,6 +5,7 @@ import type { Config } from '../src/config/config.ts';
 import { errorMessage, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
+import { KEY_PREFIX } from '../src/redis/redis-keys.ts';
 import type { JobQueue } from './job-queue.ts';
 import {
   createLocalLeases,
@@ -44,9 +45,7 @@ export interface WorkerChannel {
 
 /** A worker without renewal counts as dead after this time, and another worker takes its shards. */
 export const LEASE_MS = 10 * SECOND_MS;
-/** The prefix of all our keys in Redis. */
-const PREFIX = 'wattline';
-const ALL_WORKERS = `${PREFIX}:workers:news`;
+const ALL_WORKERS = `${KEY_PREFIX}:workers:news`;
 /** Lease commands fail after this time, well before the lease ends. */
 const COMMAND_TIMEOUT_MS = 2 * SECOND_MS;
 
@@ -102,7 +101,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   // Not before, because most services have no Redis.
   const { Redis } = await import('ioredis');
   const workerId = randomUUID();
-  const released = releasedChannel(PREFIX);
+  const released = releasedChannel(KEY_PREFIX);
   const retryStrategy = (attempt: number) => Math.min(attempt * 100, SECOND_MS);
   // Queue commands wait for the store. Lease commands fail fast, because the lease runs out in the meantime.
   const queueConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
@@ -121,7 +120,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   try {
     await Promise.all(connections.map((connection) => connection.connect()));
     await warnOfEviction(queueConnection, logger);
-    await toldConnection.subscribe(workerChannel(PREFIX, workerId), ALL_WORKERS, released);
+    await toldConnection.subscribe(workerChannel(KEY_PREFIX, workerId), ALL_WORKERS, released);
     await removeOldQueues(queueConnection);
   } catch (error) {
     for (const connection of connections) connection.disconnect();
@@ -135,9 +134,10 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
   return {
     kind: 'redis',
     workerId,
-    leases: createRedisLeases(leaseConnection, { workerId, leaseMs, prefix: PREFIX }),
+    leases: createRedisLeases(leaseConnection, { workerId, leaseMs, prefix: KEY_PREFIX }),
     channel: {
-      tell: async (id, message) => (await leaseConnection.publish(workerChannel(PREFIX, id), message)) > 0,
+      tell: async (id, message) =>
+        (await leaseConnection.publish(workerChannel(KEY_PREFIX, id), message)) > 0,
       tellOthers: async (message) => (await leaseConnection.publish(ALL_WORKERS, message)) > 1,
       onTold: (listener) =>
         void toldConnection.on('message', (channel, message) => {
@@ -154,7 +154,7 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
       const { openJobQueue } = await import('./job-queue.ts');
       // BullMQ would connect again, and keep the process alive.
       if (isClosed) throw new TransientError('QueueUnreachable', 'the connection to Redis was closed');
-      const options = { connection: queueConnection, prefix: `${PREFIX}:jobs` };
+      const options = { connection: queueConnection, prefix: `${KEY_PREFIX}:jobs` };
       return openJobQueue({ options, factory: createRedisBackend }, logger);
     },
     onRecovered: watch.onRecovered,
@@ -172,14 +172,14 @@ const KEYS_PER_SCAN = 1_000;
 /** Earlier versions had a queue for each workgroup. Nothing of them is needed, because schedules are set up at every start. */
 async function removeOldQueues(redis: Redis): Promise<void> {
   // Earlier versions kept the names of the workgroups there.
-  if ((await redis.exists(`${PREFIX}:workgroups`)) === 0) return;
+  if ((await redis.exists(`${KEY_PREFIX}:workgroups`)) === 0) return;
   for (let cursor = '0'; ; ) {
-    const [next, keys] = await redis.scan(cursor, 'MATCH', `${PREFIX}:queue:*`, 'COUNT', KEYS_PER_SCAN);
+    const [next, keys] = await redis.scan(cursor, 'MATCH', `${KEY_PREFIX}:queue:*`, 'COUNT', KEYS_PER_SCAN);
     if (keys.length > 0) await redis.unlink(...keys);
     if (next === '0') break;
     cursor = next;
   }
-  await redis.unlink(`${PREFIX}:workgroups`);
+  await redis.unlink(`${KEY_PREFIX}:workgroups`);
 }
 
 /** Logs an outage once when it begins and once when it ends. */

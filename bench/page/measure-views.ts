@@ -12,7 +12,8 @@ import { createUpProcess, type ServiceProcess } from '../../test/support/up-proc
 import { findBrowser } from '../../test/web/support/find-browser.ts';
 import type { Ratio } from '../decode.ts';
 import { cpuSeconds, loadOfMachine } from '../process-costs.ts';
-import { DEVICES, fillLake, median, PROFILE_DAY, WORKGROUP } from '../report.ts';
+import { DEVICES, fillLake, PROFILE_DAY, WORKGROUP } from '../report.ts';
+import { median } from '../statistics.ts';
 
 const ROUNDS = 3;
 const QUICK_MS = 100;

@@ -98,7 +98,7 @@ export async function backupLake(options: BackupLakeOptions): Promise<BackedUpLa
   const local = await readStoredCommit(stored, options.sequence, signal);
   if (!isRestorable(local)) throw changedMeanwhile(stored);
   const source = bundledStore(stored, local);
-  const newest = await newestSequence(target, { ...(signal && { signal }) });
+  const newest = await newestSequence(target, { signal });
   const before = newest === undefined ? undefined : await readStoredCommit(target, newest, signal);
   if (
     before &&
@@ -130,7 +130,7 @@ async function createStoredCommit(
 ): Promise<number> {
   for (let sequence = Math.max(commit.sequence, newest + 1); ; sequence++) {
     const bytes = Buffer.from(commitText({ ...withoutBundles(commit), sequence }));
-    const outcome = await createOnce(target, { key: commitKey(sequence), bytes, ...(signal && { signal }) });
+    const outcome = await createOnce(target, { key: commitKey(sequence), bytes, signal });
     if (outcome.kind === 'created') return sequence;
     if (outcome.kind === 'unknown') throw outcome.cause;
     const other = parseCommit(outcome.bytes.toString('utf8'));
@@ -152,8 +152,7 @@ export async function lacking(
 ): Promise<PackObject[]> {
   const stored = new Map<string, number>();
   for (const prefix of ['files/', 'bundles/', 'snapshots/'])
-    for await (const { key, bytes } of target.list(prefix, { ...(signal && { signal }) }))
-      stored.set(key, bytes);
+    for await (const { key, bytes } of target.list(prefix, { signal })) stored.set(key, bytes);
   return needed.filter(({ key, bytes }) => stored.get(key) !== bytes);
 }
 

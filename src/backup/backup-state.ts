@@ -140,7 +140,7 @@ export async function verifyState(
         if (sound.has(sha256)) continue;
         const bytes = await store.get(objectKey(sha256), {
           bytesMax: 2 ** 31 - 1,
-          ...(signal && { signal }),
+          signal,
         });
         if (bytes === undefined) throw damagedObject(store.address, objectKey(sha256), 'it does not exist');
         if (sha256Hex(bytes) !== sha256)

@@ -62,7 +62,7 @@ export function bundledStore(store: ObjectStore, commit: StoredCommit): ObjectSt
       if (!bytes) return store.download(key, path, expected, signal);
       await receiveFile(Readable.from([bytes]), path, expected, {
         damaged: (what) => damagedObject(store.address, key, `${what} (in ${place!.bundle})`),
-        ...(signal && { signal }),
+        signal,
       });
       return true;
     },

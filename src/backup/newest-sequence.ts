@@ -23,8 +23,7 @@ export async function newestSequence(
 
 async function newestViews(store: ObjectStore, signal?: AbortSignal): Promise<number | undefined> {
   let newest: number | undefined;
-  for await (const { key } of store.list('analytics/', { ...(signal && { signal }) }))
-    newest = parseAnalyticsKey(key) ?? newest;
+  for await (const { key } of store.list('analytics/', { signal })) newest = parseAnalyticsKey(key) ?? newest;
   return newest;
 }
 
@@ -37,7 +36,7 @@ async function searchFrom(
   async function pageAfter(sequence: number): Promise<{ newest: number | undefined; isLast: boolean }> {
     let newest: number | undefined;
     let keys = 0;
-    const options = { startAfter: commitKey(sequence), keysMax: PAGE, ...(signal && { signal }) };
+    const options = { startAfter: commitKey(sequence), keysMax: PAGE, signal };
     for await (const { key } of store.list('commits/', options)) {
       keys += 1;
       newest = parseCommitKey(key) ?? newest;

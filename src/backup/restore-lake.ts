@@ -160,7 +160,7 @@ async function restoreBeside(
     pack: packObject(snapshot),
     fileBytes: snapshot.fileBytes,
     path: draftWarehouse,
-    ...(signal && { signal }),
+    signal,
   };
   if (base !== undefined) await unpack(local, { ...unpacking, base });
   else await unpack(source, { ...unpacking, keepIn: draftRoot, onProgress: noteDone });
@@ -184,7 +184,7 @@ export async function checkWarehouse(
   let publication: Publication;
   try {
     publication = await onConnection(database, async (connection) => {
-      await migrate(connection, { path, clock, ...(migrations && { migrations }) });
+      await migrate(connection, { path, clock, migrations });
       return readPublication(connection);
     });
   } catch (error) {

@@ -8,7 +8,7 @@ import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 /** The sequences of the commits of a store, ascending. */
 export async function storedSequences(store: ObjectStore, signal?: AbortSignal): Promise<number[]> {
   const sequences: number[] = [];
-  for await (const { key } of store.list('commits/', { ...(signal && { signal }) })) {
+  for await (const { key } of store.list('commits/', { signal })) {
     const sequence = parseCommitKey(key);
     if (sequence !== undefined) sequences.push(sequence);
   }
@@ -46,7 +46,7 @@ export async function readCommitObject<Any extends { sequence: number }>(
   parse: (text: string) => Any,
   signal?: AbortSignal,
 ): Promise<Any | undefined> {
-  const options = { bytesMax: COMMIT_BYTES_MAX, ...(signal && { signal }) };
+  const options = { bytesMax: COMMIT_BYTES_MAX, signal };
   const bytes = await store.get(commitKey(sequence), options);
   return bytes && parseCommitObject(store, sequence, parse, bytes);
 }

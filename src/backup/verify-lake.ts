@@ -154,7 +154,7 @@ async function sequencesOf({ store, contentMs, signal }: VerifyLakeOptions): Pro
   const newest = sequences.at(-1);
   if (contentMs === undefined || newest === undefined) return sequences;
   const modifiedAtMs = new Map<string, number>();
-  for await (const object of store.list('commits/', { ...(signal && { signal }) }))
+  for await (const object of store.list('commits/', { signal }))
     modifiedAtMs.set(object.key, object.modifiedAtMs);
   const sinceMs = (modifiedAtMs.get(commitKey(newest)) ?? 0) - contentMs;
   return sequences.filter((sequence) => (modifiedAtMs.get(commitKey(sequence)) ?? sinceMs) >= sinceMs);
@@ -198,7 +198,7 @@ async function verifySnapshot(
   const { store, stagingDir, signal } = verifying;
   const { snapshot } = commit;
   const path = join(stagingDir, `${commit.workgroupId}.duckdb`);
-  const options = { pack: packObject(snapshot), fileBytes: snapshot.fileBytes, ...(signal && { signal }) };
+  const options = { pack: packObject(snapshot), fileBytes: snapshot.fileBytes, signal };
   if (!isOpened) return void (await unpack(store, options));
   try {
     await unpack(store, { ...options, path });

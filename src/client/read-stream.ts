@@ -116,7 +116,7 @@ async function readOnce(
       ask,
       ...(messagesMax !== undefined && { messagesMax }),
       ...(waitSeconds !== undefined && { waitSeconds }),
-      ...(signal && { signal }),
+      signal,
     });
     if (answer === undefined) return 'quiet';
     const outcome = interpret(answer);

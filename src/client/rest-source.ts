@@ -124,7 +124,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
         timeouts,
         bytesMax,
         allocate,
-        ...(signal && { signal }),
+        signal,
       });
       const location = answer.headers.location;
       if (!REDIRECTS.includes(answer.status) || location === undefined) return answer;

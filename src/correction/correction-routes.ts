@@ -7,6 +7,7 @@ import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { answerOfOwner, OWNER_RETRY_SECONDS, type OwnerOutcome } from '../http/answer-of-owner.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
+import { countParameter, once } from '../http/query-schemas.ts';
 import { tagged } from '../http/send-tagged.ts';
 import { InputError, isRetryable, NOT_IN_BUCKET, TerminalError, TransientError } from '../lib/errors.ts';
 import { isLocalDate } from '../lib/time.ts';
@@ -39,14 +40,6 @@ const BODY_BYTES_MAX = 16 * 1024;
 const LIST_DEFAULT = 100;
 
 const flag = z.enum(['true', 'false'], { error: 'must be "true" or "false"' }).optional();
-const once = { error: 'must be given once' };
-const count = (most: number) =>
-  z
-    .string(once)
-    .regex(/^\d{1,9}$/, { error: `must be a number from 1 to ${most}` })
-    .transform(Number)
-    .refine((value) => value >= 1 && value <= most, { error: `must be a number from 1 to ${most}` })
-    .optional();
 
 const storeQuerySchema = z.object({
   dryRun: flag.meta({ description: 'With `true`, returns the changes and stores nothing' }),
@@ -60,8 +53,8 @@ const listQuerySchema = z.object({
     .optional()
     .meta({ description: "Only those that overlap this day of the workgroup's time zone" }),
   inForce: flag.meta({ description: 'With `true`, only those in force: not undone ones, and no undos' }),
-  before: count(999_999_999).meta({ description: 'Only those with a lower id, for the next page' }),
-  limit: count(correctionLimits.shownMax).meta({
+  before: countParameter(999_999_999).meta({ description: 'Only those with a lower id, for the next page' }),
+  limit: countParameter(correctionLimits.shownMax).meta({
     description: `The most corrections of the answer: ${LIST_DEFAULT} by default, at most ${correctionLimits.shownMax}`,
   }),
 });

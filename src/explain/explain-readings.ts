@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { formatInstantOrNull } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Series } from './explain-series.ts';
-import { instant, maybeInstant, plainNumber } from './explain-words.ts';
+import { instant, plainNumber } from './explain-words.ts';
 import { type Day, EXPLAINED_ROWS_MAX, type Span } from './explained-day.ts';
 import type { Event, ExplainedReading } from './explained-schema.ts';
 
@@ -55,7 +56,7 @@ export async function readReadings(
       text: row.detail,
       indexWh: null,
       batch: String(row.batch_id),
-      landedAt: maybeInstant(row.landed_at_ms),
+      landedAt: formatInstantOrNull(row.landed_at_ms),
     }),
   );
   return { readings, leftOut: (rows[0]?.readings ?? 0) - rows.length };

@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
-import { DAY_MS, type UtcMs } from '../lib/time.ts';
+import { DAY_MS, formatInstantOrNull, type UtcMs } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
 import { ruleConstants } from '../rollup/rule-constants.ts';
 import { query } from '../warehouse/query.ts';
-import { instant, maybeInstant, plainDuration, plainNumber } from './explain-words.ts';
+import { instant, plainDuration, plainNumber } from './explain-words.ts';
 import type { Day } from './explained-day.ts';
 import type { ExplainedLimits, ExplainedStream, Known, Limit } from './explained-schema.ts';
 
@@ -93,8 +93,8 @@ export function streamsOf(
       ),
       energyWh: candidate?.energy_wh ?? null,
       coverage: candidate?.coverage ?? null,
-      firstReading: maybeInstant(own?.firstMs ?? null),
-      lastReading: maybeInstant(own?.lastMs ?? null),
+      firstReading: formatInstantOrNull(own?.firstMs ?? null),
+      lastReading: formatInstantOrNull(own?.lastMs ?? null),
     };
   });
 }

@@ -1,8 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
+import { formatInstantOrNull } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import { percentText } from './explain-series.ts';
-import { counted, instant, maybeInstant, plainNumber } from './explain-words.ts';
+import { counted, instant, plainNumber } from './explain-words.ts';
 import type { Day, Span } from './explained-day.ts';
 import type { Cause, ExplainedCorrection, Version } from './explained-schema.ts';
 
@@ -88,7 +89,7 @@ async function readCauses(
     (one): Cause => ({
       batch: String(one.batch_id),
       origin: one.origin,
-      landedAt: maybeInstant(one.landed_at_ms),
+      landedAt: formatInstantOrNull(one.landed_at_ms),
       readings: one.readings,
       lateReadings: one.late_readings,
       from: instant(one.from_ms),

@@ -61,10 +61,6 @@ export function nearestText({ before, after }: { before: string | null; after: s
 }
 
 export const instant = formatInstant;
-export function maybeInstant(ms: UtcMs | null): string | null {
-  return ms === null ? null : formatInstant(ms);
-}
-
 /**
  * Writes instants of a day for sentences: local time, with the date if it is another day, and with the offset from UTC if the clock changes on
  * the day, so that repeated hours differ.

@@ -1,3 +1,4 @@
+import { decodeEntities } from '../lib/xml-entities.ts';
 import { ZipError } from './read-zip.ts';
 
 /** An element of an XML text: its opening tag, and the text up to its closing tag. */
@@ -82,17 +83,11 @@ function tagEnd(xml: string, from: number): number {
   throw new ZipError('is damaged: a tag is not closed');
 }
 
-const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
-
 function decodeXml(text: string): string {
   if (!text.includes('&') && !text.includes('_x') && !text.includes('<![CDATA[')) return text;
   const isClosed = text.lastIndexOf('<![CDATA[') < text.lastIndexOf(']]>');
   const plain = isClosed ? text.replace(/<!\[CDATA\[([\s\S]*?)\]\]>/g, '$1') : text;
-  return plain
-    .replace(/_x([0-9A-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
-    .replace(/&(?:#x([0-9A-Fa-f]{1,6})|#(\d{1,7})|(\w+));/g, (all, hex, decimal, name) => {
-      const code = hex ? Number.parseInt(hex, 16) : decimal ? Number(decimal) : undefined;
-      if (code !== undefined) return code <= 0x10_ff_ff ? String.fromCodePoint(code) : all;
-      return named[name] ?? all;
-    });
+  return decodeEntities(
+    plain.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code) => String.fromCharCode(Number.parseInt(code, 16))),
+  );
 }

@@ -130,6 +130,11 @@ export function formatInstant(ms: UtcMs): string {
   return new Date(ms).toISOString();
 }
 
+/** The same. Null if there is no instant. */
+export function formatInstantOrNull(ms: UtcMs | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : formatInstant(ms);
+}
+
 /** `2026-10-25 02:30:00+01:00`: local time with its offset, which distinguishes repeated hours. */
 export function formatLocal(ms: UtcMs, zone: string): string {
   return Temporal.Instant.fromEpochMilliseconds(ms)

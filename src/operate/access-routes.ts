@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Access } from '../access/access.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { countParameter } from '../http/query-schemas.ts';
 import { tagged } from '../http/send-tagged.ts';
 import { formatInstant } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
@@ -10,7 +11,7 @@ import type { LakeReader } from '../report/lake-reader.ts';
 import { type AuditPosition, readAuditEntries } from '../report/read-audit.ts';
 import { formatShape } from '../report/row-format.ts';
 import { auditListSchema, tokenListSchema } from './listing-schemas.ts';
-import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { type ListRows, sendList } from './send-list.ts';
 
 const root = '/api/v1/orgs/:workgroupId';

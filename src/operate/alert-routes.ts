@@ -5,6 +5,7 @@ import { SNOOZE_MS_MAX } from '../alerts/change-by-hand.ts';
 import { ALERTS_LISTED_MAX } from '../alerts/list-alerts.ts';
 import type { Audit } from '../audit/audit.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { countParameter } from '../http/query-schemas.ts';
 import { tagged } from '../http/send-tagged.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
@@ -14,7 +15,7 @@ import { alertRows } from './alert-rows.ts';
 import { alertListSchema } from './alert-schemas.ts';
 import type { AskOwner } from './ask-owner.ts';
 import { registerAction } from './operator-action.ts';
-import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { sendList } from './send-list.ts';
 
 const url = '/api/v1/orgs/:workgroupId/alerts';

@@ -3,7 +3,7 @@ import type { BackfillJobState } from '../backfill/backfill-job.ts';
 import type { ListedBackfill } from '../backfill/backfill-ledger.ts';
 import type { BackfillPlan } from '../backfill/backfill-request.ts';
 import type { OpenGap } from '../backfill/plan-gaps.ts';
-import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { formatInstant, formatInstantOrNull } from '../lib/time.ts';
 import type { BackfillAnswer, backfillPlanSchema, gapsSchema } from './backfill-schemas.ts';
 import type { ListRows } from './send-list.ts';
 
@@ -18,8 +18,8 @@ export function gapsAnswer(gaps: readonly OpenGap[]): z.output<typeof gapsSchema
     gaps: newest.map(({ gapId, reason, fromMs, toMs, detectedAtMs, available, note }) => ({
       id: gapId,
       reason,
-      from: instantOf(fromMs),
-      to: instantOf(toMs),
+      from: formatInstantOrNull(fromMs),
+      to: formatInstantOrNull(toMs),
       detectedAt: formatInstant(detectedAtMs),
       available,
       note: note ?? null,
@@ -52,8 +52,8 @@ export function backfillAnswer(
   return {
     id: one.backfillId,
     source: one.source,
-    from: instantOf(one.fromMs),
-    to: instantOf(one.toMs),
+    from: formatInstantOrNull(one.fromMs),
+    to: formatInstantOrNull(one.toMs),
     table: one.table ?? null,
     state: one.state === 'running' && !progress ? 'interrupted' : one.state,
     note: one.note ?? null,
@@ -122,8 +122,4 @@ export function planAnswer(plan: BackfillPlan): z.output<typeof backfillPlanSche
     unfillable: plan.unfillable.map(({ gapId, note }) => ({ gap: gapId, note })),
     quarantined: plan.quarantined ?? null,
   };
-}
-
-function instantOf(ms: UtcMs | null | undefined): string | null {
-  return ms === undefined || ms === null ? null : formatInstant(ms);
 }

@@ -6,6 +6,7 @@ import { makeBackfillRequest } from '../backfill/make-backfill-request.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { countParameter } from '../http/query-schemas.ts';
 import { tagged } from '../http/send-tagged.ts';
 import { addressSchema } from '../report/day-request.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
@@ -21,7 +22,7 @@ import {
   startedBackfillSchema,
 } from './backfill-schemas.ts';
 import { registerAction } from './operator-action.ts';
-import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { sendList } from './send-list.ts';
 import { listWithProgress, startBackfill } from './start-backfill.ts';
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { countParameter } from '../http/query-schemas.ts';
 import { tagged } from '../http/send-tagged.ts';
 import type { ImportState } from '../import/import-job.ts';
 import type { ListedImport } from '../import/list-imports.ts';
@@ -11,7 +12,7 @@ import { formatShape } from '../report/row-format.ts';
 import type { AskOwner } from './ask-owner.ts';
 import { fileName } from './find-health.ts';
 import { importsSchema } from './import-schema.ts';
-import { countParameter, type OperatorGuard, operatorErrors } from './operator-guard.ts';
+import { type OperatorGuard, operatorErrors } from './operator-guard.ts';
 import { type ListRows, sendList } from './send-list.ts';
 
 const url = '/api/v1/orgs/:workgroupId/imports';

@@ -4,7 +4,7 @@ import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import { tagged } from '../http/send-tagged.ts';
-import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { formatInstantOrNull } from '../lib/time.ts';
 import { addressSchema } from '../report/day-request.ts';
 import { readDeviceStates } from '../report/device-states.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
@@ -116,9 +116,9 @@ async function listDevices(
       id: device,
       name: name ?? null,
       state,
-      since: instantOf(sinceMs),
+      since: formatInstantOrNull(sinceMs),
       reason,
-      lastSeen: instantOf(lastSeenMs),
+      lastSeen: formatInstantOrNull(lastSeenMs),
       sites: sites.filter((site) => site.devices.some(({ id }) => id === device)).map((site) => site.name),
       meters: workgroup.meters.filter((meter) => meter.device === device).map(({ code }) => code),
       sources: [...(known.get(device) ?? [])].sort().flatMap((source): ListedSource[] => {
@@ -208,8 +208,4 @@ function listMeters(workgroup: WorkgroupConfig, wants: Wants): ListedMeter[] {
     source: source ?? null,
     sites: sites.filter((site) => site.meters.some((meter) => meter.code === code)).map((site) => site.name),
   }));
-}
-
-function instantOf(ms: UtcMs | null): string | null {
-  return ms === null ? null : formatInstant(ms);
 }

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import { admit, type Gate } from '../access/admit.ts';
 import type { Authorization } from '../access/authorize.ts';
 import type { Grant, Permission } from '../access/grant.ts';
@@ -61,14 +60,3 @@ export const operatorErrors = {
   429: errorSchema,
   503: errorSchema,
 };
-
-const once = { error: 'must be given once' };
-
-/** A number in a query string, from 1 to `most`. */
-export const countParameter = (most: number) =>
-  z
-    .string(once)
-    .regex(/^\d{1,9}$/, { error: `must be a number from 1 to ${most}` })
-    .transform(Number)
-    .refine((value) => value >= 1 && value <= most, { error: `must be a number from 1 to ${most}` })
-    .optional();

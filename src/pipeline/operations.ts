@@ -158,7 +158,7 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
         dryRun,
         clock,
         logger,
-        ...(signal && { signal }),
+        signal,
       });
       if (!dryRun) {
         // A generation that has a snapshot gets no second one.

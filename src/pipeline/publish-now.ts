@@ -32,7 +32,7 @@ export async function publishNow(
     declared: assignment.workgroup,
     clock,
     logger,
-    ...(signal && { signal }),
+    signal,
   };
   // A generation with views stays for an hour, and all its files stay with it. So it gets few files.
   // A failure stops no renewal: maintenance merges again, and reports it.

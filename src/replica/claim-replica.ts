@@ -40,7 +40,7 @@ export async function claimReplica(store: ObjectStore, options: ClaimReplicaOpti
     signal?.throwIfAborted();
     const previous = await readReplicaHead(store, {
       ...(known !== undefined && { known }),
-      ...(signal && { signal }),
+      signal,
     });
     if (previous && previous.workgroupId !== workgroupId)
       throw new TerminalError(
@@ -67,7 +67,7 @@ export async function claimReplica(store: ObjectStore, options: ClaimReplicaOpti
     const outcome = await createOnce(store, {
       key: commitKey(commit.sequence),
       bytes: Buffer.from(commitText(commit)),
-      ...(signal && { signal }),
+      signal,
     });
     if (outcome.kind === 'created') return { commit, previous };
     if (outcome.kind === 'unknown') throw outcome.cause;

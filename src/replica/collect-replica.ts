@@ -67,7 +67,7 @@ export function createCollector(store: ObjectStore) {
   /** The views whose commits can be incomplete. The newest ones stay, because the owner replaces them soon. */
   async function oldViews(kept: ReadonlySet<number>, signal?: AbortSignal): Promise<ListedObject[]> {
     const views: StoredKey[] = [];
-    for await (const object of store.list('analytics/', { ...(signal && { signal }) })) {
+    for await (const object of store.list('analytics/', { signal })) {
       const sequence = parseAnalyticsKey(object.key);
       if (sequence !== undefined) views.push({ ...object, sequence });
     }
@@ -81,8 +81,7 @@ export function createCollector(store: ObjectStore) {
     const { contentMs = CONTENT_MS, keysMs = KEYS_MS, unnamedMs = UNNAMED_MS, signal } = options;
     const collected = { commits: 0, objects: 0, bytes: 0 };
     const commits: StoredKey[] = [];
-    for await (const commit of listReplicaCommits(store, 0, { ...(signal && { signal }) }))
-      commits.push(commit);
+    for await (const commit of listReplicaCommits(store, 0, { signal })) commits.push(commit);
     const own = commits.find(({ sequence }) => sequence === head.sequence);
     const newest = commits.at(-1);
     if (newest && newest.sequence > head.sequence) {
@@ -108,7 +107,7 @@ export function createCollector(store: ObjectStore) {
       collected.bytes += bytes;
     }
     for (const prefix of ['files/', 'bundles/', 'snapshots/'])
-      for await (const object of store.list(prefix, { ...(signal && { signal }) })) {
+      for await (const object of store.list(prefix, { signal })) {
         if (lastNamed.has(object.key) || ageOf(object) <= unnamedMs) continue;
         options.onDeleted(object.key);
         await store.remove(object.key, signal);

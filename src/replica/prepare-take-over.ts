@@ -42,7 +42,7 @@ export async function prepareTakeOver(options: PrepareTakeOverOptions): Promise<
   const { store, warehousePath, root, fileBytesMin = FILE_BYTES_MIN, signal } = options;
   const prepared = preparedAt(warehousePath, root);
   await removePrepared(prepared);
-  const head = await readReplicaHead(store, { ...(signal && { signal }) });
+  const head = await readReplicaHead(store, { signal });
   const snapshot = head && generationOf(head)?.snapshot;
   if (!snapshot || snapshot.fileBytes < fileBytesMin) return undefined;
   const { fileBytes } = snapshot;
@@ -55,7 +55,7 @@ export async function prepareTakeOver(options: PrepareTakeOverOptions): Promise<
       fileBytes,
       path: prepared.warehouse,
       keepIn: prepared.root,
-      ...(signal && { signal }),
+      signal,
     });
     return fileBytes;
   } catch (error) {

@@ -77,11 +77,11 @@ export async function readReplicaHead(
   store: ObjectStore,
   { known = 0, signal }: { known?: number; signal?: AbortSignal } = {},
 ): Promise<ReplicaCommit | undefined> {
-  const newest = (await newestSequence(store, { from: known + 1, ...(signal && { signal }) })) ?? known;
+  const newest = (await newestSequence(store, { from: known + 1, signal })) ?? known;
   if (newest === 0) return undefined;
   const head = await readReplicaCommit(store, newest, signal);
   if (head) return head;
-  if (known > 0) return readReplicaHead(store, { ...(signal && { signal }) });
+  if (known > 0) return readReplicaHead(store, { signal });
   throw new TransientError(
     'ReplicaChanged',
     `${store.address}/${commitKey(newest)} was deleted while it was read; try again`,

@@ -122,7 +122,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     const outcome = await createOnce(store, {
       key: commitKey(commit.sequence),
       bytes: Buffer.from(commitText(commit)),
-      ...(signal && { signal }),
+      signal,
     });
     if (outcome.kind === 'unknown') throw outcome.cause;
     if (outcome.kind === 'taken') stop(parseReplicaCommit(store, commit.sequence, outcome.bytes));
@@ -143,7 +143,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
   async function refuseLaterCommit({ sequence }: ReplicaCommit, signal?: AbortSignal): Promise<void> {
     for await (const later of listReplicaCommits(store, sequence, {
       keysMax: 1,
-      ...(signal && { signal }),
+      signal,
     })) {
       const by = await readReplicaCommit(store, later.sequence, signal);
       if (by) stop(by);
@@ -191,14 +191,14 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     ];
     let bytes = objects.reduce((sum, object) => sum + object.bytes, 0);
     for (const files of plan.bundles) {
-      const options = { sequence: head.sequence + 1, ...(signal && { signal }) };
+      const options = { sequence: head.sequence + 1, signal };
       const bundle = await uploadBundle(store, root, files, options);
       bundles = [...bundles, bundle];
       bytes += bundle.bytes;
     }
     await uploadObjects(store, root, objects, {
       onStored: ({ key }) => stored.add(key),
-      ...(signal && { signal }),
+      signal,
     });
     return { objects: plan.bundles.length + objects.length, bytes };
   }
@@ -216,7 +216,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     const files = new Map(commit.files.map((file) => [fileKey(file), file]));
     const source = bundledStore(store, commit);
     await runAtATime(bundled, async (key) => {
-      const bytes = (await source.get(key, { ...(signal && { signal }) })) ?? missing(store, key);
+      const bytes = (await source.get(key, { signal })) ?? missing(store, key);
       if (sha256Hex(bytes) !== files.get(key)!.sha256)
         throw damagedObject(store.address, key, 'its SHA-256 is not the noted one');
       await store.put(key, { bytes }, signal);

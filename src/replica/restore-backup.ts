@@ -30,7 +30,7 @@ export async function restoreBackup(
   target: ObjectStore,
   { source, at, force, stagingDir, signal }: RestoreBackupOptions,
 ): Promise<RestoredCommit & { content: ReplicaCommit }> {
-  const head = await readReplicaHead(target, { ...(signal && { signal }) });
+  const head = await readReplicaHead(target, { signal });
   if (head?.generation && !force)
     throw new TerminalError(
       'DataExists',
@@ -46,7 +46,7 @@ export async function restoreBackup(
     generation: { sequence, nonce, packs: await packsOf(files, commit.snapshot, signal) },
   };
   for (let copy = 1; ; copy++) {
-    await copyObjects(objects, { source: { store: files }, target, stagingDir, ...(signal && { signal }) });
+    await copyObjects(objects, { source: { store: files }, target, stagingDir, signal });
     try {
       return { content, ...(await restoreReplica(target, content, signal)) };
     } catch (error) {

@@ -72,7 +72,7 @@ function localDamage(damage: TerminalError, { workgroupId }: RestorableCommit, s
 /** Descending. */
 async function earlierSequences(store: ObjectStore, before: number, signal?: AbortSignal): Promise<number[]> {
   const sequences: number[] = [];
-  for await (const { sequence } of listReplicaCommits(store, 0, { ...(signal && { signal }) }))
+  for await (const { sequence } of listReplicaCommits(store, 0, { signal }))
     if (sequence < before) sequences.push(sequence);
   return sequences.reverse();
 }

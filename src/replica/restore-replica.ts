@@ -36,7 +36,7 @@ export async function findReplicaCommit(
   const listed: number[] = [];
   const asked: number[] = [];
   for await (const { sequence, modifiedAtMs } of listReplicaCommits(store, 0, {
-    ...(signal && { signal }),
+    signal,
   })) {
     listed.push(sequence);
     if (at.kind === 'sequence' ? sequence <= at.sequence : modifiedAtMs <= at.ms) asked.push(sequence);
@@ -63,7 +63,7 @@ export async function restoreReplica(
 ): Promise<RestoredCommit> {
   await refuseMissingObjects(store, content, signal);
   for (let attempt = 1; ; attempt++) {
-    const head = await readReplicaHead(store, { ...(signal && { signal }) });
+    const head = await readReplicaHead(store, { signal });
     if (head?.generation && head.generation.nonce === content.generation?.nonce)
       return { commit: head, isNew: false, replaced: undefined };
     try {

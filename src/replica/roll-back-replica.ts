@@ -32,7 +32,7 @@ export async function rollBackReplica(
   const outcome = await createOnce(store, {
     key: commitKey(commit.sequence),
     bytes: Buffer.from(commitText(commit)),
-    ...(signal && { signal }),
+    signal,
   });
   if (outcome.kind === 'unknown') throw outcome.cause;
   if (outcome.kind === 'taken')

@@ -103,9 +103,9 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
         root,
         force: true,
         hasFiles: false,
-        ...(prepared && { prepared }),
+        prepared,
         clock,
-        ...(signal && { signal }),
+        signal,
       }),
     signal,
   );

@@ -99,7 +99,7 @@ export function createAnalyticsUploader(options: AnalyticsUploaderOptions): Uplo
 
 async function findNewestViews(store: ObjectStore, signal?: AbortSignal): Promise<StoredViews | undefined> {
   let newest: StoredViews | undefined;
-  for await (const { key, modifiedAtMs } of store.list('analytics/', { ...(signal && { signal }) })) {
+  for await (const { key, modifiedAtMs } of store.list('analytics/', { signal })) {
     const sequence = parseAnalyticsKey(key);
     if (sequence !== undefined) newest = { sequence, atMs: modifiedAtMs, fingerprint: undefined };
   }

@@ -43,9 +43,9 @@ export async function* readMessages(options: ReadMessagesOptions): AsyncGenerato
   try {
     const batches = readStream(source, {
       waitSeconds: 1,
-      ...(from && { from }),
-      ...(untilUpToDate && { untilUpToDate }),
-      ...(signal && { signal }),
+      from,
+      untilUpToDate,
+      signal,
     });
     for await (const { columns, names, position, upToDate, gap } of batches) {
       const messages = columnsToMessages(columns, names);

@@ -111,7 +111,7 @@ export function createReportRequest(options: ReportRequestOptions): ReportReques
           if (outcome.kind === 'error') throw outcome.error;
           return outcome.answer;
         },
-        { backoff, waiting, ...(signal && { signal }) },
+        { backoff, waiting, signal },
       ).catch((error: unknown) => {
         // The last error says more than that there were several.
         throw error instanceof TransientError && error.cause instanceof TransientError ? error.cause : error;

@@ -23,6 +23,7 @@ import { peakColumns, roleSpanColumns } from '../roles/role-rows.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
 import { boundsParameters, filesOfIntervals } from './day-report.ts';
+import { fromParquet } from './from-parquet.ts';
 import type { Generation, LakeReader, QueryFiles } from './lake-reader.ts';
 
 /** The balance of a scope in one generation. */
@@ -111,8 +112,6 @@ function assemble(found: ReadonlyArray<{ period: string; value: DuckDBBlobValue 
   return [Buffer.from('{'), ...parts, Buffer.from('}')];
 }
 
-const parquet = (parameter: string) => `FROM read_parquet($${parameter}, hive_partitioning = false)`;
-
 /** @returns undefined if no data for a balance is published */
 function build(asked: BalanceQuestion, generation: Generation) {
   const { startDay, endDay, zone, ownZone, nowMs, scope } = asked;
@@ -140,7 +139,7 @@ function build(asked: BalanceQuestion, generation: Generation) {
   };
   const scopes = scopeTables([scope]);
   const read = (name: keyof typeof lists, columns: Readonly<Record<string, string>>) =>
-    lists[name].length > 0 ? parquet(name) : noRows(columns);
+    lists[name].length > 0 ? fromParquet(name) : noRows(columns);
   const inputs: BalanceInputs = {
     rule: `SELECT * REPLACE ($now_ms::BIGINT AS now_ms) FROM (\n${loadSql('balance/find_rule')}\n)`,
     own_day: daysSql('own_'),

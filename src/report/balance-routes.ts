@@ -14,6 +14,7 @@ import { findDevice } from '../config/find-device.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { once } from '../http/query-schemas.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { balanceAnswerSchema } from './balance-answers.ts';
@@ -45,7 +46,6 @@ interface BalanceRouteDeps {
   logger: Logger;
 }
 
-const once = { error: 'must be given once' };
 const querySchema = z.object({
   startDate: daySchema.optional().meta({
     description: 'First day of the range. Default: yesterday',

@@ -7,6 +7,7 @@ import type { LakeFile } from '../publish/commit-schema.ts';
 import { periodBounds } from '../publish/lake-period.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText, type SqlParameters } from '../warehouse/query.ts';
+import { fromParquet } from './from-parquet.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
 /** The requested energy, limited to the devices that the caller can see. */
@@ -173,21 +174,19 @@ export function chooseDays(query: DayQuery, generation: Generation): Chosen {
   return { files: read, sql: `WITH ${tables.join(',\n')}\n`, parameters };
 }
 
-const parquet = (parameter: string) => `FROM read_parquet($${parameter}, hive_partitioning = false)`;
-
 function deviceTables({ device_sources, split_intervals }: DeviceFiles): string[] {
   const splits =
     split_intervals.length > 0
       ? splitSql({
           wanted: loadSql('report/select_split_days'),
           own_day: loadSql('report/select_own_days'),
-          daily_energy: parquet('files'),
-          interval_energy: parquet('split_intervals'),
-          series: parquet('split_series'),
+          daily_energy: fromParquet('files'),
+          interval_energy: fromParquet('split_intervals'),
+          series: fromParquet('split_series'),
         })
       : noSplits;
   return [
-    commonTable('device_source', device_sources.length > 0 ? parquet('device_sources') : noDeviceSources),
+    commonTable('device_source', device_sources.length > 0 ? fromParquet('device_sources') : noDeviceSources),
     commonTable('counted', loadSql('report/select_counted')),
     commonTable('rise_fall', splits),
     commonTable('source_day', loadSql('report/select_source_day')),

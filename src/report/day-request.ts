@@ -3,6 +3,7 @@ import type { Authorization } from '../access/authorize.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { findDevice } from '../config/find-device.ts';
 import { StreamError } from '../contract/stream-errors.ts';
+import { once } from '../http/query-schemas.ts';
 import { shortenText } from '../lib/clip-text.ts';
 import {
   addDays,
@@ -27,7 +28,6 @@ export const DAYS_MAX = 1_827;
 /** A quarter of a year: the longest range of 15-minute intervals. */
 export const PROFILE_DAYS_MAX = 92;
 
-const once = { error: 'must be given once' };
 export const daySchema = z.string(once).refine(isLocalDate, {
   error: ({ input }) => `must be a day that exists, such as 2026-11-20, not ${quote(input)}`,
 });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
-import { formatInstant, type UtcMs } from '../lib/time.ts';
+import { formatInstantOrNull } from '../lib/time.ts';
 import { addressSchema, devicesSchema, requireKnownDevices, visibleDevices } from './day-request.ts';
 import { type DeviceState, deviceStates, readDeviceStates } from './device-states.ts';
 import type { LakeReader } from './lake-reader.ts';
@@ -77,9 +77,9 @@ function memberOf({ name, state, sinceMs, reason, lastSeenMs }: DeviceState) {
   return {
     ...(name !== undefined && { name }),
     state,
-    since: instantOf(sinceMs),
+    since: formatInstantOrNull(sinceMs),
     reason,
-    lastSeen: instantOf(lastSeenMs),
+    lastSeen: formatInstantOrNull(lastSeenMs),
   };
 }
 
@@ -93,13 +93,9 @@ function deviceStateRows(states: readonly DeviceState[]): ReportRows {
       device,
       device_name: name,
       state,
-      since: instantOf(sinceMs),
+      since: formatInstantOrNull(sinceMs),
       reason,
-      last_seen: instantOf(lastSeenMs),
+      last_seen: formatInstantOrNull(lastSeenMs),
     })),
   );
-}
-
-function instantOf(ms: UtcMs | null): string | null {
-  return ms === null ? null : formatInstant(ms);
 }

@@ -14,6 +14,7 @@ import {
 import { answerOfOwner, OWNER_RETRY_SECONDS, type OwnerOutcome } from '../http/answer-of-owner.ts';
 import { etagOf, matchesEtag } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
+import { once } from '../http/query-schemas.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { addressSchema, daySchema, quote, requireDevice } from './day-request.ts';
@@ -30,7 +31,6 @@ export type AskForExplanation = (
 
 const url = '/api/v1/orgs/:workgroupId/daily-energy/explain';
 
-const once = { error: 'must be given once' };
 const querySchema = z.object({
   device: z
     .string({ error: 'must be given, once' })

@@ -7,6 +7,7 @@ import { periodBounds } from '../publish/lake-period.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { assemble, filesOfIntervals, readDays } from './day-report.ts';
+import { fromParquet } from './from-parquet.ts';
 import type { Generation, LakeReader, QueryFiles } from './lake-reader.ts';
 
 /** A member with energy by days: a meter with uploaded readings, a device, or a source of a device. */
@@ -157,7 +158,7 @@ function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefi
     name: 'derived_day',
     tables: [
       commonTable('rule', loadSql('balance/find_rule')),
-      commonTable('device_source', sources.length > 0 ? parquet('device_sources') : noDeviceSources),
+      commonTable('device_source', sources.length > 0 ? fromParquet('device_sources') : noDeviceSources),
       ...(isOwn
         ? [
             commonTable('chosen', loadSql('report/select_source_days')),
@@ -185,8 +186,6 @@ function derivedDays({ generation, asked, startMs, endMs }: Read): Part | undefi
   };
 }
 
-const parquet = (parameter: string) => `FROM read_parquet($${parameter}, hive_partitioning = false)`;
-
 /** The inputs for the parts of net registers; undefined if there are no intervals. */
 function filesOfSplits(generation: Generation, { startDay, endDay, zone }: MemberDays) {
   const intervals = filesOfIntervals(generation, { startDay, endDay, zone });
@@ -197,9 +196,9 @@ function splitTables(): string {
   return splitSql({
     wanted: loadSql('report/select_split_days'),
     own_day: loadSql('report/select_own_days'),
-    daily_energy: parquet('day_files'),
-    interval_energy: parquet('split_intervals'),
-    series: parquet('split_series'),
+    daily_energy: fromParquet('day_files'),
+    interval_energy: fromParquet('split_intervals'),
+    series: fromParquet('split_series'),
   });
 }
 

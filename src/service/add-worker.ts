@@ -94,7 +94,7 @@ export async function addWorker(
     logger,
     upstreamOf,
     hasNews,
-    ...(onCommitted && { onCommitted }),
+    onCommitted,
     onEventDelays: events.onEventDelays,
     // A shard can land messages before `startWorker` has returned.
     onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),

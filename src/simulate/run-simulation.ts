@@ -141,7 +141,7 @@ async function send(
       const answer = await exchange(pool, request, {
         timeouts,
         bytesMax: ANSWER_BYTES_MAX,
-        ...(signal && { signal }),
+        signal,
       });
       if (answer.status >= 200 && answer.status < 300) return;
       const message = `the ingest of table ${table} answered with status ${answer.status}: ${errorText(answer.bytes)}`;
@@ -154,8 +154,8 @@ async function send(
     },
     {
       waiting,
-      ...(backoff && { backoff }),
-      ...(signal && { signal }),
+      backoff,
+      signal,
       onRetry: () => report.retries++,
     },
   );

@@ -34,7 +34,7 @@ export async function createOnce(store: ObjectStore, options: CreateOnceOptions)
     if (attempt > 0) await sleep(pauseMs * 2 ** (attempt - 1), undefined, { signal });
     try {
       if ((await store.createKey(key, bytes, signal)) === 'created') return { kind: 'created' };
-      const found = await store.get(key, { ...(signal && { signal }) });
+      const found = await store.get(key, { signal });
       if (found !== undefined)
         return found.equals(bytes) ? { kind: 'created' } : { kind: 'taken', bytes: found };
       // The object was deleted between the two requests.

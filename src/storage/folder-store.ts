@@ -124,7 +124,7 @@ export function createFolderStore(folder: string): ObjectStore {
       if (!found) return false;
       await receiveFile(createReadStream(source, { highWaterMark: 1024 * 1024 }), path, expected, {
         damaged: (what) => damagedObject(root, key, what),
-        ...(signal && { signal }),
+        signal,
       });
       return true;
     },

@@ -1,4 +1,5 @@
 import { TerminalError } from '../lib/errors.ts';
+import { decodeEntities } from '../lib/xml-entities.ts';
 import type { ListedObject } from './object-store.ts';
 
 /** One page of an answer to ListObjectsV2. */
@@ -52,14 +53,8 @@ function decodeKey(key: string, refuse: (what: string) => Error): string {
   }
 }
 
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-
 /** The text of the first element of a name. Undefined if there is none. */
 function elementOf(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
-  return text?.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(\w+));/g, (whole, decimal, hex, word) => {
-    if (word !== undefined) return entities[word] ?? whole;
-    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
+  return text === undefined ? undefined : decodeEntities(text);
 }

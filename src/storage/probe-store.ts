@@ -20,7 +20,7 @@ export async function probeStore(store: ObjectStore, signal?: AbortSignal): Prom
   try {
     if ((await store.createKey(key, Buffer.from('second\n'), signal)) !== 'exists')
       throw lacks('ignores "If-None-Match: *"');
-    const read = await store.get(key, { ...(signal && { signal }) });
+    const read = await store.get(key, { signal });
     if (!read?.equals(bytes)) throw lacks('does not return what was stored');
     if ((await store.getRange(key, 1, 4, signal))?.equals(bytes.subarray(1, 5)) !== true)
       throw lacks('does not return ranges of objects');
@@ -28,7 +28,7 @@ export async function probeStore(store: ObjectStore, signal?: AbortSignal): Prom
     // The key itself must not be listed after itself.
     for await (const object of store.list('probe/', {
       startAfter: `probe/${name.slice(0, -1)}`,
-      ...(signal && { signal }),
+      signal,
     })) {
       listed.push(object.key);
       if (object.key >= key) break;
@@ -37,6 +37,5 @@ export async function probeStore(store: ObjectStore, signal?: AbortSignal): Prom
   } finally {
     await store.remove(key, signal);
   }
-  if ((await store.get(key, { ...(signal && { signal }) })) !== undefined)
-    throw lacks('still returns a deleted key');
+  if ((await store.get(key, { signal })) !== undefined) throw lacks('still returns a deleted key');
 }

@@ -187,7 +187,7 @@ export function createS3Store(settings: S3Settings): ObjectStore {
       const asked = { method: 'GET', key: keyOf(key), answerBytes: expected.bytes, signal } as const;
       const damaged = (what: string) => damagedObject(address, key, what);
       const outcome = await ask(asked, (answer) =>
-        receiveFile(answer.body, path, expected, { damaged, ...(signal && { signal }) }),
+        receiveFile(answer.body, path, expected, { damaged, signal }),
       );
       if (isMissing(outcome)) return false;
       if (outcome.kind === 'refused') throw failed('get', outcome);

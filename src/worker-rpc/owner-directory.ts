@@ -5,6 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
+import { KEY_PREFIX, leaseKey, workersKey } from '../redis/redis-keys.ts';
 
 const addressSchema = z.object({
   workerId: z.string().min(1),
@@ -28,9 +29,7 @@ export interface OwnerDirectory {
   find(workgroupId: string): Promise<FoundOwner>;
 }
 
-/** The prefix of the leases in Redis, see jobs/lease.ts. */
-const PREFIX = 'wattline';
-const addressKey = (workerId: string) => `${PREFIX}:address:${workerId}`;
+const addressKey = (workerId: string) => `${KEY_PREFIX}:address:${workerId}`;
 
 /** Keys: the lease and the living workers. Argument: the start of the keys of addresses. Answers with the state and addresses. */
 const FIND = redisScript(`
@@ -50,7 +49,7 @@ const WITHDRAW = redisScript(`return redis.call('DEL', KEYS[1])`);
 export function createOwnerDirectory(redis: Pick<RedisConnection, 'run'>): OwnerDirectory {
   return {
     async find(workgroupId) {
-      const keys = [`${PREFIX}:lease:${workgroupId}`, `${PREFIX}:workers`];
+      const keys = [leaseKey(KEY_PREFIX, workgroupId), workersKey(KEY_PREFIX)];
       const [state, ...texts] = (await redis.run(FIND, keys, [addressKey('')])) as Array<Buffer | null>;
       const addresses = texts.flatMap((text) => parseAddress(text) ?? []);
       if (String(state) === 'free') return { kind: 'free', workers: addresses };

@@ -227,7 +227,7 @@ export const parts: readonly Part[] = [
     typesOnly: true,
   },
   { name: 'simulate', paths: ['src/simulate/'], mayUse: [...foundation, 'config', 'client'] },
-  { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'config', 'pipeline'] },
+  { name: 'jobs', paths: ['jobs/'], mayUse: [...foundation, 'config', 'redis', 'pipeline'] },
 ];
 /** Starts the parts, so it may use them all. */
 export const starters = ['src/service/'];

@@ -133,7 +133,7 @@ export async function startStreamService(
           ...headers,
         },
         ...(body !== undefined && { body }),
-        ...(signal && { signal }),
+        signal,
       });
       const bytes = Buffer.from(await answer.body.arrayBuffer());
       const type = String(answer.headers['content-type'] ?? '');

@@ -36,7 +36,7 @@ export function stretchOf(
       from === undefined ? '--from' : '--to',
       'is missing; name --from and --to, or --day',
     );
-  return { fromMs: instantOf('--from', from, timezone), toMs: instantOf('--to', to, timezone) };
+  return { fromMs: readInstant('--from', from, timezone), toMs: readInstant('--to', to, timezone) };
 }
 
 export function parseDay(text: string): LocalDate {
@@ -45,7 +45,7 @@ export function parseDay(text: string): LocalDate {
 }
 
 /** An instant with its offset, or a local time that clocks of the zone show exactly once. */
-function instantOf(path: string, text: string, zone: string): UtcMs {
+function readInstant(path: string, text: string, zone: string): UtcMs {
   const instant = parseInstant(text);
   if (instant !== undefined) return instant;
   const match = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}):(\d{2})$/.exec(text);

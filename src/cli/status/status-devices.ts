@@ -1,6 +1,6 @@
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { TransientError } from '../../lib/errors.ts';
-import { formatInstant, formatLocal, systemClock, type UtcMs } from '../../lib/time.ts';
+import { formatInstantOrNull, formatLocal, systemClock } from '../../lib/time.ts';
 import { type DeviceState, readDeviceStates } from '../../report/device-states.ts';
 import { openCommandLake } from '../../service/open-command-lake.ts';
 import { formatTable } from '../terminal/format-table.ts';
@@ -44,8 +44,8 @@ export async function listDevices(
           .map(({ sinceMs, lastSeenMs, ...one }) => ({
             workgroupId: workgroup.id,
             ...one,
-            since: instantOf(sinceMs),
-            lastSeen: instantOf(lastSeenMs),
+            since: formatInstantOrNull(sinceMs),
+            lastSeen: formatInstantOrNull(lastSeenMs),
           })),
       );
     }
@@ -82,7 +82,3 @@ export function describeDevices(
 
 const nobodySaid =
   'No device has been reported online or offline. Set stream.deviceTimeout to report silent devices as offline.\n';
-
-function instantOf(ms: UtcMs | null): string | null {
-  return ms === null ? null : formatInstant(ms);
-}
