@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { RATE_DEFAULT } from '../src/backfill/backfill-request.ts';
 import type { ConfigInput } from '../src/config/config.ts';
 import { readStatuses } from '../src/pipeline/workgroup-status.ts';
-import { createControl } from '../src/worker-rpc/worker-rpc.ts';
+import { createControl } from '../src/worker-rpc/control.ts';
 import { until } from '../test/support/until.ts';
 import { createUpProcess, type ServiceProcess } from '../test/support/up-process.ts';
 import type { Ratio } from './decode.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createAccess } from '../src/access/access.ts';
 import { configSchema } from '../src/config/config.ts';
 import { createWorkgroups } from '../src/config/workgroups.ts';
-import { createInputMeter } from '../src/inputs/input-meter.ts';
+import { createInputCounter } from '../src/inputs/input-counter.ts';
 import { DAY_MS, systemClock } from '../src/lib/time.ts';
 import { createServiceMetrics } from '../src/metrics/service-metrics.ts';
 import { emptyStatus, type WorkgroupStatus } from '../src/pipeline/workgroup-status.ts';
@@ -138,7 +138,7 @@ function allKnown(input: { workgroups: ReadonlyArray<{ id: string }> }, open: nu
   const options = { version: '0', roles: ['up'], dataDir: '/tmp', retentionMs: 3_600_000, workgroups, clock };
   const meters = ids.map((workgroupId) => {
     const about = { workgroupId, input: 'house', kind: 'mqtt', address: 'mqtt://broker' } as const;
-    const meter = createInputMeter({ ...about, connection: 'connected' }, clock);
+    const meter = createInputCounter({ ...about, connection: 'connected' }, clock);
     meter.received();
     return meter;
   });

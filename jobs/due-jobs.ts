@@ -1,7 +1,7 @@
 import { nextCronInstant, parseCron } from '../src/lib/cron.ts';
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { oneAtATime } from '../src/lib/one-at-a-time.ts';
+import { shareNextRun } from '../src/lib/share-next-run.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
 import type { JobOutcome, JobQueue } from './job-queue.ts';
 import { reconcileSchedules } from './reconcile-schedules.ts';
@@ -48,7 +48,7 @@ export function createDueJobs(options: DueJobsOptions): DueJobs {
     return neededAtMs !== undefined && Math.abs(nowMs - neededAtMs) <= AHEAD_MS;
   }
 
-  const review = oneAtATime(async () => {
+  const review = shareNextRun(async () => {
     if (isClosed) return;
     try {
       if (!isNeeded()) {

@@ -13,7 +13,7 @@ export interface Leases {
   /** False if no other worker exists that could take a lease. */
   readonly canRunOut: boolean;
   /** Takes a free lease, or renews an own one. The workgroup is awake then. @returns true if this worker has the lease now */
-  hold(workgroupId: string): Promise<boolean>;
+  acquireOrRenew(workgroupId: string): Promise<boolean>;
   /** Renews own leases in one call, and takes leases that have run out. @returns the workgroups that another worker has */
   renew(workgroupIds: readonly string[]): Promise<string[]>;
   /**
@@ -52,7 +52,7 @@ export function createLocalLeases(leaseMs: number, workerId = 'local'): Leases {
   return {
     leaseMs,
     canRunOut: false,
-    async hold(workgroupId) {
+    async acquireOrRenew(workgroupId) {
       held.add(workgroupId);
       awake.add(workgroupId);
       return true;
@@ -154,7 +154,7 @@ export function createRedisLeases(
   const { workerId, leaseMs, prefix } = options;
   const successorKey = (workgroupId: string) => `${prefix}:successor:${workgroupId}`;
   const awakeKey = `${prefix}:awake`;
-  const hold = async (workgroupIds: readonly string[]) =>
+  const acquireOrRenew = async (workgroupIds: readonly string[]) =>
     (await redis.eval(
       HOLD_SHARDS,
       1,
@@ -167,12 +167,12 @@ export function createRedisLeases(
   return {
     leaseMs,
     canRunOut: true,
-    async hold(workgroupId) {
-      return (await hold([workgroupId]))[0] === 1;
+    async acquireOrRenew(workgroupId) {
+      return (await acquireOrRenew([workgroupId]))[0] === 1;
     },
     async renew(workgroupIds) {
       if (workgroupIds.length === 0) return [];
-      const held = await hold(workgroupIds);
+      const held = await acquireOrRenew(workgroupIds);
       return workgroupIds.filter((_, index) => held[index] !== 1);
     },
     async succeed(workgroupId) {

@@ -28,7 +28,7 @@ interface OwnedShard {
   isReleased: boolean;
   /** The lease is certainly ours until then, also if the store is not reachable. */
   leaseUntilMs: UtcMs;
-  shard: ShardLoop | undefined;
+  loop: ShardLoop | undefined;
   /** Set once the shard must be given up. Opening then ends in closing. */
   giveUp: GiveUpReason | undefined;
   /** Resolves when the shard is open or could not be opened. */
@@ -114,7 +114,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
 
   async function take(workgroupId: string): Promise<boolean> {
     const askedAtMs = clock.now();
-    if (!(await leases.hold(workgroupId))) {
+    if (!(await leases.acquireOrRenew(workgroupId))) {
       postponed.remove(workgroupId);
       return false;
     }
@@ -123,26 +123,26 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       state: 'opening',
       isReleased: false,
       leaseUntilMs: askedAtMs + leases.leaseMs,
-      shard: undefined,
+      loop: undefined,
       giveUp: undefined,
       opened: Promise.resolve(),
       ended: Promise.resolve(),
     };
     ownedShards.set(workgroupId, ownedShard);
-    ownedShard.opened = live(workgroupId, ownedShard);
+    ownedShard.opened = openOrEnd(workgroupId, ownedShard);
     ownedShard.ended = ownedShard.opened;
     return true;
   }
 
-  /** Opens, waits for the end, and closes an owned shard. */
-  async function live(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
+  /** Opens an owned shard. Ends it if that fails, or if it was given up meanwhile. */
+  async function openOrEnd(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
     // A stage of an earlier ownership may end only now. Its result is not about this one.
     const onLost = (reason: LossReason) => {
       if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
     };
     try {
       const isValid = () => !ownedShard.isReleased && !hasRunOut(ownedShard);
-      ownedShard.shard = await open(workgroupId, { isValid, onLost });
+      ownedShard.loop = await open(workgroupId, { isValid, onLost });
     } catch (error) {
       const { code, message } = failureWords(error);
       const { retryAtMs } = postponed.add(workgroupId, message, { isFailure: true });
@@ -166,7 +166,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
 
   async function end(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
     ownedShard.state = 'closing';
-    const stopped = (await ownedShard.shard?.stop(STOP_MS)) ?? 'stopped';
+    const stopped = (await ownedShard.loop?.stop(STOP_MS)) ?? 'stopped';
     const closed = await withTimeout(close(workgroupId), CLOSE_MS).catch(errorMessage);
     ownedShard.isReleased = true;
     const hibernates = ownedShard.giveUp === 'hibernates' && stopped === 'stopped' && closed === undefined;
@@ -228,16 +228,16 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       const ownedShard = ownedShards.get(workgroupId);
       if (!ownedShard) return undefined;
       giveUpIfRunOut(workgroupId, ownedShard);
-      if (ownedShard.state === 'owned' && !ownedShard.giveUp) return ownedShard.shard;
+      if (ownedShard.state === 'owned' && !ownedShard.giveUp) return ownedShard.loop;
       await (ownedShard.state === 'opening' ? ownedShard.opened : ownedShard.ended);
     }
   }
 
   async function hibernate(workgroupId: string): Promise<boolean> {
     const ownedShard = ownedShards.get(workgroupId);
-    const shard = ownedShard?.shard;
-    if (ownedShard?.state !== 'owned' || !shard || ownedShard.giveUp) return false;
-    if (!(await shard.settle()) || !(await mayHibernate(workgroupId))) return false;
+    const loop = ownedShard?.loop;
+    if (ownedShard?.state !== 'owned' || !loop || ownedShard.giveUp) return false;
+    if (!(await loop.settle()) || !(await mayHibernate(workgroupId))) return false;
     giveUp(workgroupId, 'hibernates');
     await ownedShard.ended;
     return !ownedShards.has(workgroupId) && ownedShard.giveUp === 'hibernates';
@@ -272,10 +272,10 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     },
     find(workgroupId) {
       const found = ownedShards.get(workgroupId);
-      return found?.state === 'owned' && !found.giveUp ? found.shard : undefined;
+      return found?.state === 'owned' && !found.giveUp ? found.loop : undefined;
     },
     owned: () =>
-      [...ownedShards.values()].flatMap(({ state, shard }) => (state === 'owned' && shard ? [shard] : [])),
+      [...ownedShards.values()].flatMap(({ state, loop }) => (state === 'owned' && loop ? [loop] : [])),
     mayTake: (workgroupId) =>
       !ownedShards.has(workgroupId) && clock.now() >= (postponed.find(workgroupId)?.retryAtMs ?? 0),
     describe(workgroupId) {

@@ -1,6 +1,6 @@
 import type { ConditionName } from '../config/alert-settings.ts';
 import type { UtcMs } from '../lib/time.ts';
-import type { AlertCondition, AlertFinding } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import { alertConditions } from './alert-conditions.ts';
 import type { Alarm, AlertState } from './alert-state.ts';
 

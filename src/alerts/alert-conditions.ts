@@ -1,5 +1,5 @@
 import type { ConditionName } from '../config/alert-settings.ts';
-import type { AlertCondition } from './alert-condition.ts';
+import type { AlertCondition } from './alert-condition-type.ts';
 import { budget, exportOutdated, exportUndelivered } from './delivery-conditions.ts';
 import { coverage, dayFlagged, dayRestated, deviceIdle, deviceSilent } from './device-conditions.ts';
 import {

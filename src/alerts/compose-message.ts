@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ConditionName } from '../config/alert-settings.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { visibleText } from '../lib/visible-text.ts';
-import type { AlertCondition } from './alert-condition.ts';
+import type { AlertCondition } from './alert-condition-type.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
 import { type Alarm, type AlertMessage, type AlertState, isSnoozed } from './alert-state.ts';
 

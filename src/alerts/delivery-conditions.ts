@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../lib/time.ts';
 import { formatDuration } from '../lib/units.ts';
-import type { AlertCondition } from './alert-condition.ts';
+import type { AlertCondition } from './alert-condition-type.ts';
 
 export const exportUndelivered: AlertCondition<'exportUndelivered'> = {
   title: 'Export not delivered',

@@ -1,6 +1,6 @@
 import type { ConditionSettings } from '../config/alert-settings.ts';
 import { formatInstant, HOUR_MS } from '../lib/time.ts';
-import type { AlertCondition, AlertFinding } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import type { AlertFacts, DayFact } from './alert-facts.ts';
 
 export const deviceSilent: AlertCondition<'deviceSilent'> = {

@@ -1,6 +1,6 @@
 import type { ConditionName } from '../config/alert-settings.ts';
 import { DAY_MS, type UtcMs } from '../lib/time.ts';
-import type { AlertCondition } from './alert-condition.ts';
+import type { AlertCondition } from './alert-condition-type.ts';
 import { alertConditions } from './alert-conditions.ts';
 import type { AlertMessage, AlertState, ChannelState } from './alert-state.ts';
 import { afterMessage, composeMessage } from './compose-message.ts';

@@ -1,7 +1,7 @@
 import { LOSSES_MAX } from '../inputs/input-problem.ts';
 import { formatInstant, MINUTE_MS } from '../lib/time.ts';
 import { formatDuration } from '../lib/units.ts';
-import type { AlertCondition, AlertFinding } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import type { AlertFacts } from './alert-facts.ts';
 
 export const stageLate: AlertCondition<'stageLate'> = {

@@ -6,7 +6,7 @@ import { type Clock, elapsedOf, HOUR_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { advanceAlarms, type Findings } from './advance-alarms.ts';
 import type { AlertBook } from './alert-book.ts';
-import type { AlertCondition, AlertFinding } from './alert-condition.ts';
+import type { AlertCondition, AlertFinding } from './alert-condition-type.ts';
 import { alertConditions, conditionNames } from './alert-conditions.ts';
 import type { AlertFacts } from './alert-facts.ts';
 import type { Alarm, AlertState } from './alert-state.ts';

@@ -41,7 +41,7 @@ export async function findUnfinished(
     const [row] = await query<{ backfill_id: bigint; note: string | null }>(
       connection,
       'backfill/find_unfinished',
-      { request: wordsOf(request) },
+      { request: requestKey(request) },
     );
     if (!row) return undefined;
     const backfillId = Number(row.backfill_id);
@@ -64,7 +64,7 @@ export async function beginBackfill(
     await query(connection, 'backfill/begin_backfill', {
       backfill_id: backfillId,
       source: request.source,
-      request: wordsOf(request),
+      request: requestKey(request),
       from_ms: 'fromMs' in request ? request.fromMs : null,
       to_ms: 'toMs' in request ? (request.toMs ?? null) : null,
       table_name: 'table' in request ? (request.table ?? null) : null,
@@ -89,7 +89,7 @@ export async function beginBackfill(
 }
 
 /** The identity of a request. The speed is not part of it. */
-function wordsOf({ messagesPerSecond: _, ...words }: BackfillRequest): string {
+function requestKey({ messagesPerSecond: _, ...words }: BackfillRequest): string {
   return JSON.stringify(words, Object.keys(words).sort());
 }
 

@@ -9,7 +9,7 @@ import type { Shard } from '../warehouse/shard.ts';
 import type { ArchiveRequest, BackfillChunk, BackfillPlan } from './backfill-request.ts';
 import { countQuarantined, type QuarantineOptions } from './from-quarantine.ts';
 import { daysOfChunks } from './plan-gaps.ts';
-import { lakeFiles } from './without-landed.ts';
+import { lakeFiles } from './skip-landed.ts';
 
 export interface ArchiveOptions extends QuarantineOptions {
   energyStreams: readonly EnergyStream[];

@@ -12,7 +12,7 @@ import type { Clock } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import type { ArchiveRequest, BackfillPlan } from './backfill-request.ts';
-import { withoutLanded } from './without-landed.ts';
+import { withoutLanded } from './skip-landed.ts';
 
 export interface QuarantineOptions {
   lakeDir: string;

@@ -12,7 +12,7 @@ import type { Shard } from '../warehouse/shard.ts';
 import { type Availability, askAvailability } from './availability.ts';
 import { markNotWhole, originOf } from './backfill-ledger.ts';
 import type { BackfillChunk } from './backfill-request.ts';
-import { withoutLanded, withoutQuarantined } from './without-landed.ts';
+import { withoutLanded, withoutQuarantined } from './skip-landed.ts';
 
 export interface FromStreamOptions {
   source: RestSource;

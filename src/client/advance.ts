@@ -10,7 +10,7 @@ import {
   sameAsk,
 } from './position.ts';
 import type { BatchOutcome, ErrorOutcome, ReadOutcome } from './read-outcome.ts';
-import { breakOf, gapOf, inNewLog, restart } from './restart.ts';
+import { gapOf, inNewLog, interruptionOf, restartReading } from './restart-reading.ts';
 
 const DUPLICATES_OF_A_QUIET_STREAM_MAX = 1;
 
@@ -20,7 +20,7 @@ const DUPLICATES_OF_A_QUIET_STREAM_MAX = 1;
  * Each message is delivered once and in order while the server has it. Messages that the server has lost are reported
  * as a gap. Repeated messages are dropped. The number of attempts is bounded.
  */
-export function advance(
+export function advancePosition(
   position: Position,
   outcome: ReadOutcome,
   bounds: AttemptBounds = defaultBounds,
@@ -40,14 +40,19 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
   if (position.epoch !== undefined && batch.epoch !== undefined && batch.epoch !== position.epoch) {
     // The requested offset was of another log, so the answer may have begun too late.
     if (position.ask.kind === 'offset') {
-      return restart(position, { reason: 'recreated', epoch: batch.epoch }, bounds, 'the log was recreated');
+      return restartReading(
+        position,
+        { reason: 'recreated', epoch: batch.epoch },
+        bounds,
+        'the log was recreated',
+      );
     }
     position = inNewLog(position, { reason: 'recreated', epoch: batch.epoch });
   }
   if (position.gap && batch.clamped === 'future') {
     // The server's clock is behind the time of our last message, so its clamped answer proves nothing.
     const broken = { reason: position.gap.reason, epoch: position.epoch };
-    return restart(position, broken, bounds, 'the server has moved our time to the end of its log');
+    return restartReading(position, broken, bounds, 'the server has moved our time to the end of its log');
   }
   const asked = position.ask.kind === 'offset' ? position.ask.offset : undefined;
   const wentBack = asked !== undefined && batch.nextOffset !== undefined && batch.nextOffset < asked;
@@ -141,7 +146,7 @@ function afterStall(
     batch.nextOffset !== undefined &&
     batch.nextOffset < position.ask.offset;
   if (isLater || endsBefore) {
-    return restart(
+    return restartReading(
       position,
       { reason: 'recreated', epoch: batch.epoch },
       bounds,
@@ -158,7 +163,13 @@ function afterStall(
 
 function afterError(position: Position, error: ErrorOutcome, bounds: AttemptBounds): Step {
   if (error.aboutPosition !== 'no' && position.ask.kind !== 'oldest') {
-    return restart(position, breakOf(position, error), bounds, `${error.code}: ${error.message}`, error);
+    return restartReading(
+      position,
+      interruptionOf(position, error),
+      bounds,
+      `${error.code}: ${error.message}`,
+      error,
+    );
   }
   if (!error.retryable) return { kind: 'fail', code: error.code, message: error.message, retryable: false };
   const failures = position.failures + 1;

@@ -2,7 +2,7 @@ import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { elapsedOf } from '../lib/time.ts';
-import { advance } from './advance.ts';
+import { advancePosition } from './advance.ts';
 import { createInterpreter, failureOutcome, type Interpreter } from './interpret.ts';
 import { keepNew } from './keep-new.ts';
 import {
@@ -75,7 +75,7 @@ export async function* readStream(
         if (options.untilUpToDate) return;
         continue;
       }
-      const step = advance(position, outcome, bounds);
+      const step = advancePosition(position, outcome, bounds);
       if (step.kind === 'fail') throw failure(step);
       const from = position;
       position = step.position;

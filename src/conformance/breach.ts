@@ -1,4 +1,4 @@
-import type { Sent } from './sent.ts';
+import type { Sent } from './sent-request.ts';
 
 /** A server breaks a rule: its behaviour, and the request that shows it. */
 export class Breach extends Error {

@@ -1,7 +1,7 @@
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
-import { type Answer, describe } from './answer.ts';
 import { Breach } from './breach.ts';
 import type { Probe } from './probe.ts';
+import { type Answer, describeAnswer } from './server-answer.ts';
 
 /**
  * Checks that there is a stream to read, because all rules would otherwise fail for one reason.
@@ -10,7 +10,7 @@ import type { Probe } from './probe.ts';
  */
 export async function preflight(probe: Probe): Promise<void> {
   const answer = await firstAnswer(probe);
-  const seen = describe(answer);
+  const seen = describeAnswer(answer);
   const { target, table } = probe;
   switch (answer.status) {
     case 401:

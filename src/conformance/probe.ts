@@ -7,10 +7,10 @@ import { parseRetryAfter } from '../client/with-retries.ts';
 import { WILDCARD_TABLE } from '../contract/messages.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS, systemClock } from '../lib/time.ts';
-import type { Answer } from './answer.ts';
 import { Breach, NotTestable } from './breach.ts';
 import { type Item, readItem } from './cbor-item.ts';
-import type { Sent } from './sent.ts';
+import type { Sent } from './sent-request.ts';
+import type { Answer } from './server-answer.ts';
 import type { Target } from './target.ts';
 
 export interface ReadOptions {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { describe, errorOf, shorten } from './answer.ts';
 import { must } from './breach.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { ownMessages, readToTail, sampleOf, telemetryItem } from './sample-messages.ts';
-import type { Sent } from './sent.ts';
+import type { Sent } from './sent-request.ts';
+import { describeAnswer, errorOf, shorten } from './server-answer.ts';
 
 /** Rules on who may read and write. */
 export const accessRules: readonly Rule[] = [
@@ -54,7 +54,7 @@ export const accessRules: readonly Rule[] = [
       const existing = await probe.read('', { workgroup });
       must(
         existing.status === missing.status && Buffer.compare(existing.bytes, missing.bytes) === 0,
-        () => `${describe(existing)}; for one that does not exist ${describe(missing)}`,
+        () => `${describeAnswer(existing)}; for one that does not exist ${describeAnswer(missing)}`,
         existing.sent,
       );
     },

@@ -1,9 +1,9 @@
-import { batchOf, describe, integerOf, shorten } from './answer.ts';
 import { Breach, must, NotTestable } from './breach.ts';
 import { type Item, itemMember, itemsOf, plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { sampleOf } from './sample-messages.ts';
+import { batchOf, describeAnswer, integerOf, shorten } from './server-answer.ts';
 
 /** Rules on the form of a successful read. */
 export const answerRules: readonly Rule[] = [
@@ -167,7 +167,7 @@ const answerMembers: Readonly<Record<string, readonly string[]>> = {
 
 async function plainRead(probe: Probe) {
   const answer = await probe.read('limit=20');
-  must(answer.status === 200, () => describe(answer), answer.sent);
+  must(answer.status === 200, () => describeAnswer(answer), answer.sent);
   return answer;
 }
 

@@ -1,9 +1,9 @@
 import { streamErrors } from '../contract/stream-errors.ts';
-import { type Answer, describe, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { plain } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { contractSections, type Rule } from './rule.ts';
+import { type Answer, describeAnswer, shorten } from './server-answer.ts';
 
 /** The contract has codes for these statuses. For other statuses it only requires an error map. */
 const statuses = new Set([400, 401, 403, 410, 416, 429, 500, 503]);
@@ -68,6 +68,6 @@ async function everyError(probe: Probe, problemOf: (answer: Answer) => string | 
   await probe.read('limit=0');
   for (const answer of probe.errors) {
     const problem = problemOf(answer);
-    must(problem === undefined, () => `${problem} (${describe(answer)})`, answer.sent);
+    must(problem === undefined, () => `${problem} (${describeAnswer(answer)})`, answer.sent);
   }
 }

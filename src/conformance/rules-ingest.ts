@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Batch, batchOf, describe, errorOf, integerOf, shorten } from './answer.ts';
 import { must } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
+import { type Batch, batchOf, describeAnswer, errorOf, integerOf, shorten } from './server-answer.ts';
 
 const ITEMS_MAX = 10_000;
 const BYTES_MAX = 8 * 1024 * 1024;
@@ -40,7 +40,7 @@ export const ingestRules: readonly Rule[] = [
         { ...telemetryItem(probe, 2), source: null },
       ];
       const answer = await probe.send(items);
-      must(answer.status === 200, () => describe(answer), answer.sent);
+      must(answer.status === 200, () => describeAnswer(answer), answer.sent);
       must(
         integerOf(itemMember(answer.item, 'accepted')) === 2n,
         () => `accepted is ${shorten(integerOf(itemMember(answer.item, 'accepted')))}`,
@@ -177,7 +177,7 @@ export const ingestRules: readonly Rule[] = [
     async check(probe) {
       const before = await tailOf(probe);
       const answer = await probe.send(Array(ITEMS_MAX + 1).fill(telemetryItem(probe, 1)));
-      must(answer.status === 413, () => `${describe(answer)} instead of 413`, answer.sent);
+      must(answer.status === 413, () => `${describeAnswer(answer)} instead of 413`, answer.sent);
       const { messages, sent } = batchOf(await probe.read(`offset=${before}&limit=1`));
       must(messages.length === 0, () => 'messages are stored', sent);
     },
@@ -190,14 +190,14 @@ export const ingestRules: readonly Rule[] = [
     async check(probe) {
       const body = Buffer.alloc(BYTES_MAX + 1, ' ');
       const answer = await probe.send({ type: 'application/json', body });
-      must(answer.status === 413, () => `${describe(answer)} instead of 413`, answer.sent);
+      must(answer.status === 413, () => `${describeAnswer(answer)} instead of 413`, answer.sent);
     },
   },
 ];
 
 async function mustTake(probe: Probe, type: string, body: string, items: object[]): Promise<void> {
   const answer = await probe.send({ type, body });
-  must(answer.status === 200, () => describe(answer), answer.sent);
+  must(answer.status === 200, () => describeAnswer(answer), answer.sent);
   await mustComeBack(probe, integerOf(itemMember(answer.item, 'firstOffset')), items);
 }
 

@@ -1,7 +1,7 @@
-import { batchOf, errorOf, shorten } from './answer.ts';
 import { must } from './breach.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
+import { batchOf, errorOf, shorten } from './server-answer.ts';
 
 const MESSAGES_MAX = 10_000;
 const BYTES_MAX = 8 * 1024 * 1024;

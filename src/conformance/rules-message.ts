@@ -1,7 +1,7 @@
-import { shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { firstMessages, sampleOf } from './sample-messages.ts';
+import { shorten } from './server-answer.ts';
 
 const SEQUENCE_BITS = 20n;
 const STATUSES = 100;

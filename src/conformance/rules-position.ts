@@ -1,8 +1,8 @@
-import { batchOf, errorOf, integerOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { middleOf, mustBeSame, readToTail, sampleOf } from './sample-messages.ts';
+import { batchOf, errorOf, integerOf, shorten } from './server-answer.ts';
 
 const PAGE = 2;
 const OFFSET_MAX = 2n ** 64n - 1n;

@@ -3,12 +3,12 @@ import { socketEvents } from '../contract/socket-events.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { formatInstant, SECOND_MS } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
-import { batchOfItem, type Message, shorten } from './answer.ts';
 import { must } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { mustBeSame, ownMessages, readToTail, sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
+import { batchOfItem, type Message, shorten } from './server-answer.ts';
 import { type Frame, type Payload, request, type SocketClient, withClient } from './socket-client.ts';
 
 /** After this time no further frame is expected. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { socketEvents } from '../contract/socket-events.ts';
-import { shorten } from './answer.ts';
 import { must } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { contractSections, type Rule } from './rule.ts';
+import { shorten } from './server-answer.ts';
 import {
   type ConnectHandshake,
   handshakeOf,

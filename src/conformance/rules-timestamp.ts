@@ -1,10 +1,10 @@
 import { formatInstant, MINUTE_MS } from '../lib/time.ts';
-import { type Batch, batchOf, errorOf, shorten } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { mustBeSame, sampleOf } from './sample-messages.ts';
+import { type Batch, batchOf, errorOf, shorten } from './server-answer.ts';
 
 const FAR_FUTURE = '2999-01-01T00:00:00Z';
 

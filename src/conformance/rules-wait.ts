@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SECOND_MS } from '../lib/time.ts';
-import { type Batch, batchOf } from './answer.ts';
 import { must } from './breach.ts';
 import type { Probe } from './probe.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { ownMessages, readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
+import { type Batch, batchOf } from './server-answer.ts';
 
 const IDLE_MS = SECOND_MS;
 /** The time that the network and a busy server may add to the wait. */

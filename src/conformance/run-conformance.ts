@@ -1,7 +1,7 @@
 import { Breach, NotTestable } from './breach.ts';
 import type { Probe } from './probe.ts';
 import { type Need, needs, type Rule } from './rule.ts';
-import type { Sent } from './sent.ts';
+import type { Sent } from './sent-request.ts';
 
 /** The result of a rule. */
 export type Finding = { rule: Rule } & (

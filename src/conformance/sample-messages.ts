@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { MINUTE_MS, systemClock } from '../lib/time.ts';
-import { type Batch, batchOf, describe, integerOf, type Message } from './answer.ts';
 import { must, NotTestable } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe, ReadOptions } from './probe.ts';
+import { type Batch, batchOf, describeAnswer, integerOf, type Message } from './server-answer.ts';
 
 /** The sample is sent in several requests, so that it has several store times. */
 const REQUESTS = 4;
@@ -36,7 +36,7 @@ export function ownMessages(probe: Probe): Promise<void> {
         telemetryItem(probe, first + index),
       );
       const answer = await probe.send(items);
-      if (answer.status !== 200) throw new NotTestable(`messages cannot be sent: ${describe(answer)}`);
+      if (answer.status !== 200) throw new NotTestable(`messages cannot be sent: ${describeAnswer(answer)}`);
     }
   });
 }
@@ -114,7 +114,7 @@ export async function sendOwn(
   const lastOffset = integerOf(itemMember(answer.item, 'lastOffset'));
   must(
     answer.status === 200 && firstOffset !== undefined && lastOffset !== undefined,
-    () => `${describe(answer)} instead of 200 with firstOffset and lastOffset`,
+    () => `${describeAnswer(answer)} instead of 200 with firstOffset and lastOffset`,
     answer.sent,
   );
   return { firstOffset, lastOffset, atMs: answer.startedMs };

@@ -3,11 +3,11 @@ import { io } from 'socket.io-client';
 import { socketEvents } from '../contract/socket-events.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
-import { shorten } from './answer.ts';
 import { Breach, NotTestable } from './breach.ts';
 import { type Item, itemMember, plain, readItem } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
-import type { Sent } from './sent.ts';
+import type { Sent } from './sent-request.ts';
+import { shorten } from './server-answer.ts';
 import { type Target, tokenShownAs } from './target.ts';
 
 /** The authentication of a client. */

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import type { MqttInput } from '../config/input-settings.ts';
 import { probeBroker } from '../inputs/probe-broker.ts';
-import { createMessageReader } from '../inputs/read-message.ts';
+import { createMessageReader } from '../inputs/read-mqtt-message.ts';
 import type { Clock } from '../lib/time.ts';
 import { askEach } from './ask-each.ts';
 import { endFacts } from './end-facts.ts';

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { DAY_MS, dayBounds, HOUR_MS, type LocalDate, type UtcMs } from '../lib/time.ts';
 import { bindStoredStreams } from '../rollup/bind-streams.ts';
-import { createTemporaryTables, type RollUpContext, run } from '../rollup/rollup-context.ts';
+import { createTemporaryTables, type RollUpContext, runStatement } from '../rollup/rollup-context.ts';
 import { declareDevices } from '../warehouse/declared-devices.ts';
 import { query } from '../warehouse/query.ts';
 import { explainDevice } from './explain-device.ts';
@@ -42,12 +42,12 @@ async function explain(
   const streams = await bindStoredStreams(connection);
   const timezone = streams[0]?.timezone ?? workgroup.timezone;
   const bound: RollUpContext = { connection, timezone, closeAfterMs: 0 };
-  await run(bound, 'find_rules', { all: true });
+  await runStatement(bound, 'find_rules', { all: true });
   await createTemporaryTables(bound);
   // A series that is set aside cannot be traced. Its readings and its stored energy are shown.
-  await run(bound, 'find_omitted_series');
-  await run(bound, 'drop_omitted_rules');
-  await run(bound, 'find_register_changes');
+  await runStatement(bound, 'find_omitted_series');
+  await runStatement(bound, 'drop_omitted_rules');
+  await runStatement(bound, 'find_register_changes');
   const { startMs, endMs } = dayBounds(date, date, timezone)[0]!;
   const day: Day = { day: date, startMs, endMs, clock: timeOfDayFormat(date, timezone) };
 

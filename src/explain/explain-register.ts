@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
-import { instant, plainNumber, seconds } from './explain-words.ts';
+import { instant, plainNumber, secondsText } from './explain-words.ts';
 import { type Day, lineFlagBits, type Span } from './explained-day.ts';
 import type { Boundary, Event, Segment, Sum } from './explained-schema.ts';
 
@@ -181,7 +181,7 @@ function onLine(
   const before = { time: instant(line.begin_ms), indexWh: line.begin_wh };
   const after = { time: instant(line.end_ms), indexWh: line.end_wh };
   const growth = `${plainNumber(line.begin_wh)} + (${plainNumber(line.end_wh)} - ${plainNumber(line.begin_wh)})`;
-  const [passed, all] = [seconds(atMs - line.begin_ms), seconds(line.end_ms - line.begin_ms)];
+  const [passed, all] = [secondsText(atMs - line.begin_ms), secondsText(line.end_ms - line.begin_ms)];
   if (share === null) {
     const fraction = (atMs - line.begin_ms) / (line.end_ms - line.begin_ms);
     return {
@@ -204,7 +204,7 @@ function onLine(
   /** How the growth is divided: see find_silence_shape in chapter 60 of the roll-up. */
   function shapedText(): string {
     const [beforeWh, allWh] = [plainNumber(power.beforeWh), plainNumber(power.allWh)];
-    const [known, knownAll] = [seconds(power.beforeMilliseconds), seconds(power.allMilliseconds)];
+    const [known, knownAll] = [secondsText(power.beforeMilliseconds), secondsText(power.allMilliseconds)];
     const says = `by the power beside it ${beforeWh} of ${allWh} Wh came before`;
     const grownWh = line.end_wh - line.begin_wh;
     const evenWh =

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EnergyMethod } from '../config/energy-stream.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { StreamSettings } from '../rollup/bind-streams.ts';
-import { bindDays, run } from '../rollup/rollup-context.ts';
+import { bindDays, runStatement } from '../rollup/rollup-context.ts';
 import { traceEnergy } from '../rollup/trace-energy.ts';
 import { query } from '../warehouse/query.ts';
 import { coverageText, uncoveredSpans } from './explain-coverage.ts';
@@ -53,9 +53,9 @@ export async function explainSource(
     await bindDays(context, startMs, endMs, { byInterval: true });
   }
   await query(connection, 'explain/touch_day', { ...key, ...bounds, day: day.day });
-  await run(context, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
-  await run(context, 'substitute_methods');
-  await run(context, 'find_contradictions');
+  await runStatement(context, 'find_candidates', { low_ms: bounds.start_ms, high_ms: bounds.end_ms });
+  await runStatement(context, 'substitute_methods');
+  await runStatement(context, 'find_contradictions');
   const candidates = await query<Candidate>(connection, 'explain/read_candidates', { source });
   const flags = await readFlags(connection);
   const stored = await readResult(connection, key, day, flags.namesOf);

@@ -39,7 +39,7 @@ export function plainDuration(milliseconds: number): string {
 }
 
 /** A duration for arithmetic: `893 s`. */
-export function seconds(milliseconds: number): string {
+export function secondsText(milliseconds: number): string {
   return `${plainNumber(milliseconds / SECOND_MS)} s`;
 }
 

@@ -3,7 +3,9 @@ import { unavailable } from '../contract/stream-errors.ts';
 /** The outcome of a request to the process that has the warehouse of a workgroup open. */
 export type OwnerOutcome<Answer> =
   | { kind: 'answer'; answer: Answer }
+  /** No process has the warehouse open, or none that can be asked. The caller may open it. */
   | { kind: 'not-running' }
+  /** The operation failed. The error has the same class as in the other process. */
   | { kind: 'failed'; error: Error };
 
 /** A caller asks again after this time, because somebody has to start a worker, or a failure has to end. */

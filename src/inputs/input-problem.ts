@@ -1,6 +1,6 @@
 import { LINES_INPUT } from '../config/input-settings.ts';
 import { formatInstant, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
-import { type InputState, LOSSES_MS } from './input-meter.ts';
+import { type InputState, LOSSES_MS } from './input-counter.ts';
 
 /** A broker that restarts is away for seconds. */
 const GRACE_MS = 30 * SECOND_MS;

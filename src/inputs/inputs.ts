@@ -7,17 +7,17 @@ import type { Logger } from '../lib/logger.ts';
 import { repeat } from '../lib/repeat.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
+import type { TaskLease } from '../redis/task-lease.ts';
 import type { Stream } from '../stream/stream.ts';
-import type { TaskClaim } from '../stream/task-claim.ts';
 import { brokerAddress } from './broker-address.ts';
-import { createInputMeter, type InputMeter, type InputState } from './input-meter.ts';
-import { createLineReader, type LineReader } from './read-line.ts';
+import { createInputCounter, type InputCounter, type InputState } from './input-counter.ts';
+import { createLineReader, type LineReader } from './read-influx-line.ts';
 
 export interface InputsOptions {
   stream: Pick<Stream, 'lazyLogOf'>;
   workgroups: Pick<Workgroups, 'get' | 'list'>;
   /** One of the processes that share the logs connects to the brokers. */
-  claim: TaskClaim;
+  lease: TaskLease;
   clock: Clock;
   startTimer: StartTimer;
   logger: Logger;
@@ -26,7 +26,7 @@ export interface InputsOptions {
 /** The inputs of all workgroups. They follow the configuration. */
 export interface Inputs {
   /** How a workgroup reads lines. Undefined if it has no rules for them. */
-  linesOf(workgroupId: string): { read: LineReader; meter: InputMeter } | undefined;
+  linesOf(workgroupId: string): { read: LineReader; meter: InputCounter } | undefined;
   states(): InputState[];
   /** Stores all received messages, and disconnects. */
   stop(): Promise<void>;
@@ -35,7 +35,7 @@ export interface Inputs {
 interface RunningInput {
   workgroup: WorkgroupConfig;
   settings: MqttInput;
-  meter: InputMeter;
+  meter: InputCounter;
   stop(): Promise<void>;
 }
 
@@ -43,10 +43,10 @@ const EVERY_MS = SECOND_MS;
 
 /** Starts the inputs of all workgroups, and follows changes of the configuration within a second. */
 export function createInputs(options: InputsOptions): Inputs {
-  const { stream, workgroups, claim, clock, startTimer, logger } = options;
+  const { stream, workgroups, lease, clock, startTimer, logger } = options;
   const running = new Map<string, RunningInput>();
   const lineReaders = new WeakMap<WorkgroupConfig, LineReader>();
-  const lineMeters = new Map<string, InputMeter>();
+  const lineMeters = new Map<string, InputCounter>();
 
   const wantedInputs = () =>
     new Map(
@@ -64,7 +64,7 @@ export function createInputs(options: InputsOptions): Inputs {
     const wanted = wantedInputs();
     if (wanted.size === 0 && running.size === 0) return;
     try {
-      const mayRun = await claim.hold();
+      const mayRun = await lease.acquireOrRenew();
       for (const [key, input] of running) {
         const next = mayRun ? wanted.get(key) : undefined;
         if (next && isSame(input, next)) continue;
@@ -74,7 +74,7 @@ export function createInputs(options: InputsOptions): Inputs {
       if (mayRun)
         for (const [key, input] of wanted) if (!running.has(key)) running.set(key, await start(input));
     } catch (error) {
-      // Running inputs continue if it is unknown which process has the claim.
+      // Running inputs continue if it is unknown which process has the lease.
       logger.warn({ error: errorMessage(error) }, 'input.not-followed');
     }
   }
@@ -85,7 +85,7 @@ export function createInputs(options: InputsOptions): Inputs {
   }: Pick<RunningInput, 'workgroup' | 'settings'>): Promise<RunningInput> {
     // Loaded only if it is needed.
     const { startMqttInput } = await import('./mqtt-input.ts');
-    const meter = createInputMeter(
+    const meter = createInputCounter(
       {
         workgroupId: workgroup.id,
         input: settings.id,
@@ -119,7 +119,7 @@ export function createInputs(options: InputsOptions): Inputs {
     let meter = lineMeters.get(workgroupId);
     if (meter === undefined) {
       const address = `/api/v2/write?bucket=${workgroupId}`;
-      meter = createInputMeter(
+      meter = createInputCounter(
         { workgroupId, input: LINES_INPUT, kind: 'lines', address, connection: 'idle' },
         clock,
       );
@@ -143,7 +143,7 @@ export function createInputs(options: InputsOptions): Inputs {
       await repeating.stop();
       await Promise.all([...running.values()].map(({ stop }) => stop()));
       running.clear();
-      await claim.release().catch((error: unknown) => {
+      await lease.release().catch((error: unknown) => {
         logger.warn({ error: errorMessage(error) }, 'input.claim-not-released');
       });
     },

@@ -10,17 +10,17 @@ import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/
 import type { StartTimer } from '../lib/timer.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 import { findStored } from './find-stored.ts';
-import type { InputMeter } from './input-meter.ts';
+import type { InputCounter } from './input-counter.ts';
+import type { Outcome } from './input-outcome.ts';
 import { type BrokerMessage, keepConnected } from './mqtt-connection.ts';
-import type { Outcome } from './outcome.ts';
-import { createMessageReader } from './read-message.ts';
+import { createMessageReader } from './read-mqtt-message.ts';
 import { refusedPayload } from './refused-payload.ts';
 
 export interface MqttInputOptions {
   workgroup: Pick<WorkgroupConfig, 'id' | 'devices'>;
   settings: MqttInput;
   log: StreamLog;
-  meter: InputMeter;
+  meter: InputCounter;
   clock: Clock;
   startTimer: StartTimer;
   logger: Logger;

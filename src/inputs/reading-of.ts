@@ -4,7 +4,7 @@ import { limits } from '../contract/wire-limits.ts';
 import { checkItems } from '../stream/ingest/check-items.ts';
 import { requireWritable } from '../stream/ingest/ingest.ts';
 import { parseTable } from '../stream/rest/read-request.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome } from './input-outcome.ts';
 
 /** The parts of a reading as their templates give them. Undefined: a placeholder has no value. */
 export interface ReadingParts {

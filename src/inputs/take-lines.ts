@@ -3,8 +3,8 @@ import { type EncodedBatch, encodeMessages, type IngestItem } from '../contract/
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { problemsListedMax } from '../stream/ingest/check-items.ts';
-import type { InputMeter } from './input-meter.ts';
-import type { LineContext, LineReader } from './read-line.ts';
+import type { InputCounter } from './input-counter.ts';
+import type { LineContext, LineReader } from './read-influx-line.ts';
 
 /** A line that was refused, counted from 1. */
 export interface RefusedLine {
@@ -37,7 +37,7 @@ export async function takeLines(
   text: string,
   read: LineReader,
   context: LineContext,
-  meter: InputMeter,
+  meter: InputCounter,
 ): Promise<TakenLines> {
   requireLines(text);
   const taken: TakenLines = { batches: [], readings: 0, accepted: 0, refusedCount: 0, refused: [] };

@@ -135,6 +135,14 @@ export function formatInstantOrNull(ms: UtcMs | null | undefined): string | null
   return ms === null || ms === undefined ? null : formatInstant(ms);
 }
 
+/** `2026-11-22 18:00:00Z`: an instant for people. */
+export function formatMoment(ms: UtcMs): string {
+  return new Date(ms)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d{3}Z$/, 'Z');
+}
+
 /** `2026-10-25 02:30:00+01:00`: local time with its offset, which distinguishes repeated hours. */
 export function formatLocal(ms: UtcMs, zone: string): string {
   return Temporal.Instant.fromEpochMilliseconds(ms)

@@ -1,4 +1,4 @@
-import type { InputState } from '../inputs/input-meter.ts';
+import type { InputState } from '../inputs/input-counter.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { StreamSocket } from '../stream/socket/stream-socket.ts';
 import type { Stream } from '../stream/stream.ts';

@@ -3,8 +3,8 @@ import { answerOfOwner, OWNER_RETRY_SECONDS } from '../http/answer-of-owner.ts';
 import { InputError, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
+import type { Control } from '../worker-rpc/control.ts';
 import type { AsJson } from '../worker-rpc/rpc-wire.ts';
-import type { Control } from '../worker-rpc/worker-rpc.ts';
 
 const BUSY_SECONDS = 2;
 

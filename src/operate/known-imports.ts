@@ -4,8 +4,8 @@ import { TransientError } from '../lib/errors.ts';
 import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { assignmentOf } from '../pipeline/assignment.ts';
 import type { ShardStatus, UnfinishedImport } from '../warehouse/shard-status.ts';
+import type { Control } from '../worker-rpc/control.ts';
 import type { AsJson } from '../worker-rpc/rpc-wire.ts';
-import type { Control } from '../worker-rpc/worker-rpc.ts';
 
 /** An unfinished import, and whether a process works on it. */
 export interface KnownImport extends AsJson<UnfinishedImport> {

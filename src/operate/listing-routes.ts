@@ -18,7 +18,7 @@ import { type ListRows, sendList } from './send-list.ts';
 
 const root = '/api/v1/orgs/:workgroupId';
 
-type Wants = Pick<Authorization, 'devices'>;
+type Visible = Pick<Authorization, 'devices'>;
 type ListedDevice = z.output<typeof deviceListSchema>['devices'][number];
 type ListedSite = z.output<typeof siteListSchema>['sites'][number];
 type ListedMeter = z.output<typeof meterListSchema>['meters'][number];
@@ -56,8 +56,8 @@ export function registerListingRoutes(
       summary: 'Sites',
       description: 'Sites with their meters and devices.',
       answer: siteListSchema,
-      read(workgroup: WorkgroupConfig, wants: Wants) {
-        const sites = listSites(workgroup, wants);
+      read(workgroup: WorkgroupConfig, visible: Visible) {
+        const sites = listSites(workgroup, visible);
         return { answer: { sites }, rows: siteRows(sites) };
       },
     },
@@ -66,8 +66,8 @@ export function registerListingRoutes(
       summary: 'Meters',
       description: 'Meters with their devices and sites.',
       answer: meterListSchema,
-      read(workgroup: WorkgroupConfig, wants: Wants) {
-        const meters = listMeters(workgroup, wants);
+      read(workgroup: WorkgroupConfig, visible: Visible) {
+        const meters = listMeters(workgroup, visible);
         return { answer: { meters }, rows: meterRows(meters) };
       },
     },
@@ -100,7 +100,7 @@ export function registerListingRoutes(
 async function listDevices(
   lake: LakeReader,
   workgroup: WorkgroupConfig,
-  { devices: visible }: Wants,
+  { devices: visible }: Visible,
 ): Promise<ListedDevice[]> {
   const generation = await lake.newestGeneration(workgroup.id);
   const states = await readDeviceStates(lake, generation, workgroup);
@@ -181,7 +181,7 @@ function meterRows(meters: readonly ListedMeter[]): ListRows {
 }
 
 /** A site whose members the token cannot all see is left out. */
-function visibleSites(workgroup: WorkgroupConfig, { devices }: Wants): WorkgroupConfig['sites'] {
+function visibleSites(workgroup: WorkgroupConfig, { devices }: Visible): WorkgroupConfig['sites'] {
   if (devices === 'all') return workgroup.sites;
   const codes = new Set(visibleMeters(workgroup.meters, { devices }).map(({ code }) => code));
   return workgroup.sites.filter(
@@ -190,18 +190,18 @@ function visibleSites(workgroup: WorkgroupConfig, { devices }: Wants): Workgroup
   );
 }
 
-function listSites(workgroup: WorkgroupConfig, wants: Wants): ListedSite[] {
+function listSites(workgroup: WorkgroupConfig, visible: Visible): ListedSite[] {
   const names = new Map(workgroup.devices.map(({ id, name }) => [id, name]));
-  return visibleSites(workgroup, wants).map(({ name, meters, devices }) => ({
+  return visibleSites(workgroup, visible).map(({ name, meters, devices }) => ({
     name,
     meters: [...new Set(meters.map(({ code }) => code))],
     devices: [...new Set(devices.map(({ id }) => id))].map((id) => ({ id, name: names.get(id) ?? null })),
   }));
 }
 
-function listMeters(workgroup: WorkgroupConfig, wants: Wants): ListedMeter[] {
-  const sites = visibleSites(workgroup, wants);
-  return visibleMeters(workgroup.meters, wants).map(({ code, name, device, source }) => ({
+function listMeters(workgroup: WorkgroupConfig, visible: Visible): ListedMeter[] {
+  const sites = visibleSites(workgroup, visible);
+  return visibleMeters(workgroup.meters, visible).map(({ code, name, device, source }) => ({
     code,
     name: name ?? null,
     device: device ?? null,

@@ -24,6 +24,6 @@ export function sendList(
     etag: etagOf(answer),
     read: async () => jsonParts(answer),
     rows: { name, select: () => listedRows({ columns, order: [] }, rows) },
-    told: () => undefined,
+    onAnswered: () => undefined,
   });
 }

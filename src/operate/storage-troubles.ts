@@ -7,8 +7,8 @@ import type { UtcMs } from '../lib/time.ts';
 import type { Trouble } from '../pipeline/trouble.ts';
 import { checkLmdbFile } from '../stream/log/check-lmdb-file.ts';
 import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
+import { readControlFile } from '../worker-rpc/control-file.ts';
 import type { LocalWorkers } from '../worker-rpc/local-workers.ts';
-import { readControlFile } from '../worker-rpc/rpc-file.ts';
 
 /**
  * The problems of the disk, of the log and of the owner of a workgroup. They are looked up now, because a process with a full disk cannot write

@@ -1,4 +1,4 @@
-import { advance } from '../client/advance.ts';
+import { advancePosition } from '../client/advance.ts';
 import type { Interpreter } from '../client/interpret.ts';
 import { keepNew } from '../client/keep-new.ts';
 import {
@@ -87,7 +87,7 @@ function understand(
   const nothing = (reply: LandReply) => ({ reply, batch: undefined });
   if (!sameAsk(ask, position.ask)) return nothing({ kind: 'elsewhere', position });
   const outcome = reader.interpret(answer);
-  const step = advance(position, outcome);
+  const step = advancePosition(position, outcome);
   if (step.kind === 'fail') return nothing(step);
   reader.position = step.position;
   if (step.kind !== 'deliver' || outcome.kind !== 'batch') return nothing(step as Exclude<Step, DeliverStep>);

@@ -2,7 +2,7 @@ import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import { bundledStore } from '../backup/bundled-store.ts';
 import { errorMessage, StaleOwnerError, TerminalError, TransientError } from '../lib/errors.ts';
-import { oneAtATime } from '../lib/one-at-a-time.ts';
+import { shareNextRun } from '../lib/share-next-run.ts';
 import { elapsedOf, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { isLakeComplete } from '../publish/is-lake-complete.ts';
@@ -23,7 +23,7 @@ import { type Assignment, lakeFolder, lakeRoot, warehousePath } from './assignme
 import { createBackgroundCollection } from './collect-in-background.ts';
 import type { OpenShard } from './open-shard.ts';
 import { publishNow } from './publish-now.ts';
-import { takeSnapshotNow } from './take-snapshots.ts';
+import { takeSnapshotNow } from './snapshot-stage.ts';
 import type { BucketState, WorkgroupBucket } from './workgroup-bucket.ts';
 
 /** A workgroup that was claimed in the bucket, before its warehouse is opened. */
@@ -204,7 +204,7 @@ export async function openWorkgroupBucket(
     sureAtMs = beganAtMs;
   }
 
-  const commit = oneAtATime(async () => {
+  const commit = shareNextRun(async () => {
     const committed = await commitNow();
     if (!isClosing) collection.startIfDue();
     return committed;

@@ -40,7 +40,7 @@ import { interruptAfter } from './interrupt-after.ts';
 import { type LandReply, land } from './live-reader.ts';
 import type { OpenShard } from './open-shard.ts';
 import { type PublishedNow, publishNow } from './publish-now.ts';
-import { takeSnapshotIfDue, takeSnapshotNow } from './take-snapshots.ts';
+import { takeSnapshotIfDue, takeSnapshotNow } from './snapshot-stage.ts';
 import type { BucketState } from './workgroup-bucket.ts';
 
 /** Operations of the main thread of the worker that owns the workgroup. */

@@ -1,9 +1,9 @@
 import { balanceViews } from './balance-views.ts';
 import { declaredDeviceViews } from './declared-device-views.ts';
 import { energyViews } from './energy-views.ts';
+import type { View } from './lake-view.ts';
 import { messageViews } from './message-views.ts';
 import { meterViews } from './meter-views.ts';
-import type { View } from './view.ts';
 
 /** All views of `analytics.duckdb`. */
 export const analyticsViews: readonly View[] = [

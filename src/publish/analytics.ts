@@ -7,8 +7,8 @@ import { queryText } from '../warehouse/query.ts';
 import { analyticsViews } from './analytics-views.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import { analyticsPath, fileKey, filePath, type LakePaths, uniqueName } from './lake-layout.ts';
+import type { FilesOf, View } from './lake-view.ts';
 import type { PublishShard } from './publish-shard.ts';
-import type { FilesOf, View } from './view.ts';
 
 /** DuckDB's smallest block size. The file contains only text. */
 const BLOCK_BYTES = 16_384;

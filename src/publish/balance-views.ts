@@ -6,7 +6,7 @@ import {
 } from '../balance/balance-sql.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
-import type { FilesOf, View, ViewColumn } from './view.ts';
+import type { FilesOf, View, ViewColumn } from './lake-view.ts';
 
 const wh = (name: string, comment: string): ViewColumn => ({ name, type: 'BIGINT', comment });
 const share = (name: string, comment: string): ViewColumn => ({ name, type: 'DOUBLE', comment });

@@ -1,5 +1,5 @@
 import { deviceDays } from './device-views.ts';
-import type { View } from './view.ts';
+import type { View } from './lake-view.ts';
 import { device, energyKwh, negativeRole, role, source, validFrom, validTo } from './view-columns.ts';
 
 /** Views of devices: their energy, and the declarations from which it follows. */

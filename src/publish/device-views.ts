@@ -1,7 +1,7 @@
 import { commonTable } from '../balance/balance-sql.ts';
 import { noDeviceSources, noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
-import type { FilesOf } from './view.ts';
+import type { FilesOf } from './lake-view.ts';
 
 /** Days by device from days by source, as in the report. */
 export function deviceDays(files: FilesOf): string {

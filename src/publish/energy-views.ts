@@ -1,4 +1,4 @@
-import type { View } from './view.ts';
+import type { View } from './lake-view.ts';
 import {
   batchId,
   device,

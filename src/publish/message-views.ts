@@ -1,4 +1,4 @@
-import type { View } from './view.ts';
+import type { View } from './lake-view.ts';
 import { batchId, device, eventTime, field, source, storeTime, streamOffset, table } from './view-columns.ts';
 
 /** Views of received data: messages, device states, and messages that could not be read. */

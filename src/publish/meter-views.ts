@@ -1,4 +1,4 @@
-import type { View } from './view.ts';
+import type { View } from './lake-view.ts';
 import { device, direction, energy, isCurrent, meterCode, revision, source } from './view-columns.ts';
 
 /** Views of meters, sites and budgets. */

@@ -15,7 +15,7 @@ import {
 import { commitPath, type LakePaths, lakePaths } from './lake-layout.ts';
 import { migrateLake } from './migrate-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
-import { createRetained, type Retained } from './retained.ts';
+import { createRetained, type Retained } from './retained-generations.ts';
 import type { Trees } from './trees.ts';
 
 /** The lake of a shard, as its owner has it in memory. The owner is its only writer, so reading it again and again is not needed. */

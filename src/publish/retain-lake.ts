@@ -7,7 +7,7 @@ import { readCurrent } from './lake-commit.ts';
 import { analyticsPath, commitKey, fileKey, parseSequence } from './lake-layout.ts';
 import { type OpenLake, openLake } from './open-lake.ts';
 import type { PublishShard } from './publish-shard.ts';
-import type { Lifetime, RetainedGeneration } from './retained.ts';
+import type { Lifetime, RetainedGeneration } from './retained-generations.ts';
 
 /** A generation without views is read by reports only. A query of a report takes at most 30 s. */
 const REPORT_MS = 2 * MINUTE_MS;

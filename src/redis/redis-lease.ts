@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, elapsedOf, SECOND_MS } from '../lib/time.ts';
 import { type RedisConnection, redisScript } from './redis-connection.ts';
+import type { TaskLease } from './task-lease.ts';
 
 /** A lease in Redis that one of several processes has. It ends by itself if its holder does not renew it. */
-export interface RedisLease {
+export interface RedisLease extends TaskLease {
   readonly key: string;
   /** The value of the key while this process has the lease. It is random. */
   readonly holder: string;
@@ -12,9 +13,7 @@ export interface RedisLease {
    * @returns true if this process has the lease
    * @throws TransientError if Redis does not answer; then nobody knows who has it
    */
-  hold(): Promise<boolean>;
-  /** Gives the lease up, so that another process can take it at once. */
-  release(): Promise<void>;
+  acquireOrRenew(): Promise<boolean>;
 }
 
 export interface RedisLeaseOptions {
@@ -53,7 +52,7 @@ export function createRedisLease({ redis, key, leaseMs = LEASE_MS, clock }: Redi
   return {
     key,
     holder,
-    async hold() {
+    async acquireOrRenew() {
       const waitMs = state === 'held' ? leaseMs / 5 : leaseMs / 3;
       if (elapsedOf(clock) - askedAtMs < waitMs) return state === 'held';
       const mayTake = state === 'taken' ? 0 : 1;

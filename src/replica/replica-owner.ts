@@ -110,7 +110,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     });
   }
 
-  function stop(by: ReplicaCommit): never {
+  function loseTo(by: ReplicaCommit): never {
     lost = replaced(head, by);
     throw lost;
   }
@@ -125,7 +125,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
       signal,
     });
     if (outcome.kind === 'unknown') throw outcome.cause;
-    if (outcome.kind === 'taken') stop(parseReplicaCommit(store, commit.sequence, outcome.bytes));
+    if (outcome.kind === 'taken') loseTo(parseReplicaCommit(store, commit.sequence, outcome.bytes));
     const { nowMs, elapsedMs } = instant();
     // A process that was stopped for a week can create a commit whose number was used and deleted. Then later commits exist.
     if (Math.max(nowMs - headAt.nowMs, elapsedMs - headAt.elapsedMs) >= SURE_MS)
@@ -146,7 +146,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
       signal,
     })) {
       const by = await readReplicaCommit(store, later.sequence, signal);
-      if (by) stop(by);
+      if (by) loseTo(by);
     }
   }
 
@@ -263,7 +263,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
           await settlePending(collectOptions.signal);
           return await collector.collect(head, {
             ...collectOptions,
-            onLater: stop,
+            onLater: loseTo,
             onDeleted(key) {
               stored.delete(key);
               bundles = bundles.filter((bundle) => bundle.key !== key);

@@ -1,6 +1,6 @@
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { AnsweredRow } from './client-answers.ts';
-import { readLines } from './read-lines.ts';
+import { readLines } from './read-ndjson-lines.ts';
 import type { Parameters, ReportRequest } from './report-request.ts';
 
 /** The reports that are also answered as rows. */

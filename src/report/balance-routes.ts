@@ -142,7 +142,7 @@ function register(
           select: async (signal) =>
             balanceRows(await read(signal), asked.resolution, scopeName(request, workgroup)),
         },
-        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.balance'),
+        onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.balance'),
       });
     },
   );

@@ -122,7 +122,7 @@ export function registerChangesRoute(
             return changeRows(changes, workgroup);
           },
         },
-        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.day-changes'),
+        onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.day-changes'),
       });
     },
   );

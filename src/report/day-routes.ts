@@ -106,7 +106,7 @@ export function registerDayRoute(app: FastifyInstance, route: DayRoute, deps: Da
             if (generation) await refuseTooMany(connection, report, query, generation);
           },
         },
-        told: (fields) =>
+        onAnswered: (fields) =>
           logger.debug(
             { workgroup: workgroup.id, generation: generation?.commit.sequence, ...fields },
             route.event,

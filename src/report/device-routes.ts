@@ -66,7 +66,7 @@ export function registerDeviceStatusRoute(
           name: 'device-status',
           select: async (signal) => deviceStateRows(await read(signal)),
         },
-        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.device-status'),
+        onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.device-status'),
       });
     },
   );

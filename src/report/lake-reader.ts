@@ -77,7 +77,7 @@ export interface Generation {
   /** The path of a file while it is held. A statement can name it before. */
   path(file: LakeFile): string;
   /** Brings files to this disk, and keeps them there until the result is disposed. */
-  hold(files: readonly LakeFile[], signal?: AbortSignal): Promise<Disposable>;
+  pin(files: readonly LakeFile[], signal?: AbortSignal): Promise<Disposable>;
 }
 
 /** Files that a query reads. */
@@ -120,7 +120,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
     signal?: AbortSignal,
   ): Promise<Result> {
     // Before a connection is taken, because fetching can take longer than a query.
-    using _held = await files?.generation.hold(files.files, signal);
+    using _held = await files?.generation.pin(files.files, signal);
     return await pool.run(work, signal, files?.generation.commit.workgroupId);
   }
 
@@ -181,17 +181,13 @@ function localGeneration(paths: LakePaths, commit: StoredCommit): Generation {
   return openedGeneration(paths, commit, async () => heldAnyway);
 }
 
-export function openedGeneration(
-  paths: LakePaths,
-  commit: StoredCommit,
-  hold: Generation['hold'],
-): Generation {
+export function openedGeneration(paths: LakePaths, commit: StoredCommit, pin: Generation['pin']): Generation {
   const byDataset = Map.groupBy(commit.files, ({ dataset }) => dataset);
   return {
     commit,
     files: (dataset) => byDataset.get(dataset) ?? [],
     path: (file) => storedFilePath(paths, commit, file),
-    hold,
+    pin,
   };
 }
 

@@ -147,7 +147,8 @@ function registerMeterRoute(
             return budgetRows(days, query.meters);
           },
         },
-        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, `report.${route.kind}_data`),
+        onAnswered: (fields) =>
+          logger.debug({ workgroup: workgroup.id, ...fields }, `report.${route.kind}_data`),
       });
     },
   );

@@ -103,7 +103,7 @@ export function registerQualityRoute(
           facts: workgroup.devices,
           select: () => deviceDailyEnergyRows(query, workgroup, generation),
         },
-        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.quality'),
+        onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.quality'),
       });
     },
   );

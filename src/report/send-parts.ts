@@ -14,7 +14,7 @@ export interface PartsAnswer {
   /** The same as rows. */
   rows: RowAnswer;
   /** Called with the size and the time when the answer is complete. */
-  told: (fields: { bytes: number; durationMs: number }) => void;
+  onAnswered: (fields: { bytes: number; durationMs: number }) => void;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function sendParts(
   request: FastifyRequest,
   reply: FastifyReply,
   lake: LakeReader,
-  { etag, read, rows, told }: PartsAnswer,
+  { etag, read, rows, onAnswered }: PartsAnswer,
 ): Promise<FastifyReply> {
   const startedMs = performance.now();
   const format = formatOf(request);
@@ -42,7 +42,7 @@ export async function sendParts(
   let answer: Uint8Array[] | ReportText;
   try {
     if (format !== 'json') {
-      told({ ...(await sendRows(reply, lake, rows, format, gone.signal)), durationMs: durationMs() });
+      onAnswered({ ...(await sendRows(reply, lake, rows, format, gone.signal)), durationMs: durationMs() });
       return reply;
     }
     answer = await lake.share(`${request.url.split('?')[0]} ${etag}`, read, gone.signal);
@@ -56,7 +56,7 @@ export async function sendParts(
   const counted = Object.entries(flags).map(([flag, count]) => `${flag}=${count}`);
   if (counted.length > 0) reply.header('Wattline-Flags', counted.join(', '));
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-  told({ bytes, durationMs: durationMs() });
+  onAnswered({ bytes, durationMs: durationMs() });
   return reply
     .type(contentTypes.json)
     .header('Content-Length', String(bytes))

@@ -88,7 +88,7 @@ function registerReconciliation(app: FastifyInstance, { lake, guard, logger }: S
               rowsOfReconciliation((await report.read(lake, signal))(asked), asked),
             ),
         },
-        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.reconciliation'),
+        onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.reconciliation'),
       });
     },
   );
@@ -130,7 +130,7 @@ function registerVariance(app: FastifyInstance, { lake, guard, clock, logger }: 
           select: async (signal) =>
             listedRows(varianceShape, rowsOfVariance((await report.read(lake, signal))(asked))),
         },
-        told: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.variance'),
+        onAnswered: (fields) => logger.debug({ workgroup: workgroup.id, ...fields }, 'report.variance'),
       });
     },
   );

@@ -3,7 +3,7 @@ import { bundledStore } from '../backup/bundled-store.ts';
 import { newestSequence } from '../backup/newest-sequence.ts';
 import { readStoredCommit } from '../backup/stored-commits.ts';
 import { errorCode, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
-import { oneAtATime } from '../lib/one-at-a-time.ts';
+import { shareNextRun } from '../lib/share-next-run.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import type { LakeFile, StoredCommit } from '../publish/commit-schema.ts';
@@ -80,7 +80,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
         failedAtMs: Number.NEGATIVE_INFINITY,
         notedSequence: 0,
         isIncomplete: false,
-        look: oneAtATime(() => look(workgroupId, head!)),
+        look: shareNextRun(() => look(workgroupId, head!)),
       };
       heads.set(workgroupId, head);
     }
@@ -121,7 +121,7 @@ export function createStoredLake(options: StoredLakeOptions): StoredLake {
     };
     return openedGeneration(lakePaths(cache.folder, workgroupId), commit, async (files, signal) => {
       try {
-        return await cache.hold(files.map(objectOf), signal);
+        return await cache.pin(files.map(objectOf), signal);
       } catch (error) {
         if (errorCode(error) === 'ObjectMissing') head.isIncomplete = true;
         throw error;

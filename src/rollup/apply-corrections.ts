@@ -1,6 +1,6 @@
 import { dayBounds, type LocalDate, localDateOf } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
-import { type Bounds, type RollUpContext, readRow, run } from './rollup-context.ts';
+import { type Bounds, type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
 /** The energy of a day before and after a correction (Wh); null if there is none. */
 export interface DayEffect {
@@ -57,7 +57,7 @@ export async function noteDays(
       .map((one) => ({ device, source, ...one })),
   );
   if (days.length === 0) return;
-  await run(context, 'touch_corrected_days', {
+  await runStatement(context, 'touch_corrected_days', {
     devices: days.map(({ device }) => device),
     sources: days.map(({ source }) => source),
     days: days.map(({ day }) => day),
@@ -68,15 +68,15 @@ export async function noteDays(
 
 /** Replaces measured energy by corrected energy, in the candidates of the touched days between the bounds. */
 export async function correctCandidates(context: RollUpContext, bounds: Bounds): Promise<void> {
-  await run(context, 'find_days_to_correct', bounds);
-  await run(context, 'find_ready_corrections');
-  await run(context, 'delete_corrected_intervals');
-  await run(context, 'store_corrected_intervals');
-  await run(context, 'move_corrected_intervals');
-  await run(context, 'find_corrected_days');
-  await run(context, 'correct_candidates');
-  await run(context, 'add_corrected_candidates');
-  await run(context, 'flag_excluded_days');
+  await runStatement(context, 'find_days_to_correct', bounds);
+  await runStatement(context, 'find_ready_corrections');
+  await runStatement(context, 'delete_corrected_intervals');
+  await runStatement(context, 'store_corrected_intervals');
+  await runStatement(context, 'move_corrected_intervals');
+  await runStatement(context, 'find_corrected_days');
+  await runStatement(context, 'correct_candidates');
+  await runStatement(context, 'add_corrected_candidates');
+  await runStatement(context, 'flag_excluded_days');
 }
 
 /** Reads the changed days, before they are stored. */

@@ -3,7 +3,7 @@ import { describeScope, divideScope, findScope, type Scope } from './find-scope.
 import { asBounds, type Stretch, type Touched } from './find-stretches.ts';
 import { judgeBreaks } from './judge-breaks.ts';
 import { learnLimits } from './learn-limits.ts';
-import { type RollUpContext, readRow, run } from './rollup-context.ts';
+import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 import { storeIntervals } from './store-intervals.ts';
 
 /** How a stretch is computed. */
@@ -28,13 +28,13 @@ export async function computeStretch(
   { firstMs, lastMs, byDay }: Touched,
   options: ComputeOptions,
 ): Promise<void> {
-  const series = await run(context, 'request_stretch', asBounds(stretch));
+  const series = await runStatement(context, 'request_stretch', asBounds(stretch));
   const scope = await findScope(context, { ...stretch, series, firstMs, lastMs, byDay });
   if (!scope) return;
   const parts = await divideScope(context, scope);
   if (parts.length === 0) return computeScope(context, scope, options);
   for (const part of parts) {
-    await run(context, 'load_scope_part', { part });
+    await runStatement(context, 'load_scope_part', { part });
     await computeScope(context, await describeScope(context), options);
   }
 }
@@ -52,7 +52,7 @@ async function computeScope(context: RollUpContext, first: Scope, options: Compu
   };
   if (await judgeBreaks(context, scope, { ...options, leastPowerW })) await widen('request_changed_events');
   while (await storeIntervals(context, scope, options)) await widen('request_after_moved_marks');
-  await run(context, 'touch_days', { is_first: !context.hasTouched });
+  await runStatement(context, 'touch_days', { is_first: !context.hasTouched });
   context.hasTouched = true;
 }
 
@@ -66,7 +66,7 @@ interface PairedScope {
 type WideningStatement = 'request_changed_limits' | 'request_changed_events' | 'request_after_moved_marks';
 
 async function widenScope(context: RollUpContext, statement: WideningStatement): Promise<PairedScope> {
-  await run(context, statement);
+  await runStatement(context, statement);
   const scope = (await findScope(context))!;
   return { scope, leastPowerW: await findPairs(context, scope, { needsAll: false }) };
 }
@@ -104,9 +104,9 @@ export async function findPairs(
   { bounds }: Scope,
   { needsAll }: { needsAll: boolean },
 ): Promise<number | null> {
-  await run(context, 'load_day_limits', bounds);
+  await runStatement(context, 'load_day_limits', bounds);
   const leastPowerW = await findLeastPower(context);
-  await run(context, 'find_pairs', { ...bounds, least_power_w: leastPowerW, needs_all: needsAll });
+  await runStatement(context, 'find_pairs', { ...bounds, least_power_w: leastPowerW, needs_all: needsAll });
   return leastPowerW;
 }
 

@@ -8,8 +8,8 @@ import {
   prepareTemporaryTables,
   type RollUpContext,
   readRows,
-  run,
   runIf,
+  runStatement,
 } from './rollup-context.ts';
 import { omitSeries, type SeriesKey } from './set-aside.ts';
 
@@ -41,21 +41,21 @@ export async function computeTouched(
   const { workgroup, restatement, isRetry, indexAll, attempt, hasPending, isPendingOnly, pendingBudget } =
     options;
   const isRestated = restatement !== undefined;
-  await run(context, 'find_rules', { all: isRestated || isRetry });
+  await runStatement(context, 'find_rules', { all: isRestated || isRetry });
   await prepareTemporaryTables(context);
   const hasRegisterChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
   await runIf(hasRegisterChanges, context, 'find_register_changes');
   if (isRestated) {
-    await run(context, 'delete_outdated_quarters');
-    await run(context, 'delete_outdated_days');
+    await runStatement(context, 'delete_outdated_quarters');
+    await runStatement(context, 'delete_outdated_days');
   }
   if (isPendingOnly) await touchPending(context);
-  else await run(context, 'find_touched', { is_restated: isRestated, beside: !context.isAlone });
+  else await runStatement(context, 'find_touched', { is_restated: isRestated, beside: !context.isAlone });
   if (hasPending && !isPendingOnly) {
-    await run(context, 'add_pending_touched');
-    await run(context, 'apply_pending_reach');
+    await runStatement(context, 'add_pending_touched');
+    await runStatement(context, 'apply_pending_reach');
   }
-  if (isRetry) await run(context, 'touch_retried_series');
+  if (isRetry) await runStatement(context, 'touch_retried_series');
   if (context.omitsSeries) {
     const touched = await readRows<SeriesKey>(context, 'list_touched_series');
     await omitSeries(context, attempt.omitSeries?.(touched) ?? []);

@@ -1,4 +1,4 @@
-import type { RuleConstant } from './rule-constant.ts';
+import type { RuleConstant } from './rule-constant-type.ts';
 
 /** From which method a day is read, and when methods contradict each other (chapter 80). */
 export const dayConstants = {

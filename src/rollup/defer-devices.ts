@@ -1,6 +1,6 @@
 import { describeScope, type Scope } from './find-scope.ts';
 import type { Touched } from './find-stretches.ts';
-import { type RollUpContext, readRow, run } from './rollup-context.ts';
+import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
 /** How much work of changed limits one call does. */
 export interface PendingBudget {
@@ -27,10 +27,14 @@ export async function deferDevices(
 ): Promise<{ left: Scope | undefined; isTooMuch: boolean }> {
   const isTooMuch = hasChangedLimits && (await countReadings(context)) > readingsMax;
   if (!isTooMuch && !context.hasDeferred) return { left: scope, isTooMuch };
-  await run(context, 'defer_devices', { is_too_much: isTooMuch, complete_id: completeId, batch_id: batchId });
+  await runStatement(context, 'defer_devices', {
+    is_too_much: isTooMuch,
+    complete_id: completeId,
+    batch_id: batchId,
+  });
   context.hasDeferred = true;
-  if ((await run(context, 'drop_deferred_scope')) === 0) return { left: scope, isTooMuch };
-  await run(context, 'drop_deferred_limits');
+  if ((await runStatement(context, 'drop_deferred_scope')) === 0) return { left: scope, isTooMuch };
+  await runStatement(context, 'drop_deferred_limits');
   const { series } = await readRow<{ series: bigint }>(context, 'count_scope');
   return { left: series > 0n ? await describeScope(context) : undefined, isTooMuch };
 }
@@ -41,20 +45,20 @@ async function countReadings(context: RollUpContext): Promise<number> {
 
 /** Takes some of the waiting devices, as if their readings had just arrived. Call it before the rules are read. */
 export async function loadPending(context: RollUpContext, readingsMax: number): Promise<void> {
-  await run(context, 'load_pending_devices', { readings_max: readingsMax });
-  await run(context, 'load_pending_arrivals');
+  await runStatement(context, 'load_pending_devices', { readings_max: readingsMax });
+  await runStatement(context, 'load_pending_arrivals');
 }
 
 /** Touches the time of these devices. */
 export async function touchPending(context: RollUpContext): Promise<void> {
-  await run(context, 'load_pending_touched');
+  await runStatement(context, 'load_pending_touched');
 }
 
 /** Loads the changed limits of these devices. Call it after the series that are set aside are omitted. */
 export async function loadPendingLimits(context: RollUpContext): Promise<void> {
-  await run(context, 'load_pending_limits');
-  await run(context, 'note_changed_limits');
-  await run(context, 'apply_pending_reach');
+  await runStatement(context, 'load_pending_limits');
+  await runStatement(context, 'note_changed_limits');
+  await runStatement(context, 'apply_pending_reach');
 }
 
 /** Joins all stretches into one, because the limits hold in all of them. */
@@ -66,6 +70,6 @@ export function asOneStretch(touched: Touched): Touched {
 
 /** Deletes the work that is done, or all. @returns true if other devices wait */
 export async function deletePending(context: RollUpContext, { all }: { all: boolean }): Promise<boolean> {
-  await run(context, 'delete_pending', { all });
+  await runStatement(context, 'delete_pending', { all });
   return (await readRow<{ waiting: bigint }>(context, 'count_pending')).waiting > 0n;
 }

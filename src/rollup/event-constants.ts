@@ -1,4 +1,4 @@
-import type { RuleConstant } from './rule-constant.ts';
+import type { RuleConstant } from './rule-constant-type.ts';
 
 /** What happened at a break of a register (chapters 50 and 60, and the classifier). */
 export const eventConstants = {

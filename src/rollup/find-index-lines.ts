@@ -1,5 +1,5 @@
 import type { Scope } from './find-scope.ts';
-import { type Bounds, type RollUpContext, readRows, run, runIf } from './rollup-context.ts';
+import { type Bounds, type RollUpContext, readRows, runIf, runStatement } from './rollup-context.ts';
 
 /**
  * Computes the index of the registers in scope that do more than grow, in table `index_line`.
@@ -11,7 +11,7 @@ export async function findIndexLines(
   { bounds, methods, besideDaily }: Scope,
   { all }: { all: boolean },
 ): Promise<boolean> {
-  const needs = await run(context, 'find_needs_full_index', {
+  const needs = await runStatement(context, 'find_needs_full_index', {
     ...bounds,
     all,
     beside_daily: besideDaily || context.runAll === true,
@@ -23,15 +23,15 @@ export async function findIndexLines(
   await runIf(isNeeded, context, 'find_lines');
   if (methods.has('daily_energy')) await addDailyLines(context, bounds);
   if ((await runIf(besideDaily, context, 'find_midnight_anchors', bounds)) === 0) return isNeeded;
-  await run(context, 'drop_lines_over_midnight');
-  await run(context, 'add_lines_at_midnight');
+  await runStatement(context, 'drop_lines_over_midnight');
+  await runStatement(context, 'add_lines_at_midnight');
   return isNeeded;
 }
 
 /** Adds the lines of registers that restart every day. */
 async function addDailyLines(context: RollUpContext, bounds: Bounds): Promise<void> {
-  await run(context, 'classify_daily_steps', bounds);
-  await run(context, 'find_daily_lines');
+  await runStatement(context, 'classify_daily_steps', bounds);
+  await runStatement(context, 'find_daily_lines');
 }
 
 type DriftRow = {
@@ -54,7 +54,7 @@ async function rebaseDrift(context: RollUpContext): Promise<void> {
   const drifted = [
     ...Map.groupBy(rows, ({ series_id, index_segment }) => `${series_id} ${index_segment}`).values(),
   ].flatMap(driftRebases);
-  await run(context, 'apply_drift_rebases', { drifted: JSON.stringify(drifted) });
+  await runStatement(context, 'apply_drift_rebases', { drifted: JSON.stringify(drifted) });
 }
 
 function driftRebases(rows: readonly DriftRow[]) {

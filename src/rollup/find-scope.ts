@@ -1,6 +1,13 @@
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import type { Stretch, Touched } from './find-stretches.ts';
-import { type Bounds, bindDays, type RollUpContext, readRow, readRows, run } from './rollup-context.ts';
+import {
+  type Bounds,
+  bindDays,
+  type RollUpContext,
+  readRow,
+  readRows,
+  runStatement,
+} from './rollup-context.ts';
 import { ruleConstants } from './rule-constants.ts';
 
 /** The time that is computed again, and the work for it. */
@@ -37,8 +44,8 @@ export async function findScope(context: RollUpContext, known?: RequestedTime): 
   const requested = known ?? (await describeRequest(context));
   if (requested.series === 0) return undefined;
   await findRequested(context, requested);
-  if (!context.isAlone && (await run(context, 'find_reshaped_silences')) > 0) {
-    await run(context, 'request_reshaped_silences');
+  if (!context.isAlone && (await runStatement(context, 'find_reshaped_silences')) > 0) {
+    await runStatement(context, 'request_reshaped_silences');
     await findRequested(context, await describeRequest(context));
   }
   return describeScope(context);
@@ -51,7 +58,7 @@ async function findRequested(context: RollUpContext, requested: RequestedTime): 
     const toMs = Math.min(highMs + nearMs, Math.max(lastMs, highMs));
     if (requested.byDay || place === 0)
       await bindDays(context, fromMs - DAY_MS, toMs + DAY_MS, { byInterval: false });
-    const found = await run(context, 'find_scope', {
+    const found = await runStatement(context, 'find_scope', {
       is_first: place === 0,
       near_ms: BigInt(nearMs),
       low_ms: BigInt(fromMs),
@@ -123,7 +130,7 @@ export async function divideScope(context: RollUpContext, { bounds, intervals }:
   const count_max = intervals / SILENT_INTERVALS_MIN;
   const readings = await readRow<{ count: bigint }>(context, 'count_readings', { ...bounds, count_max });
   if (readings.count >= count_max) return [];
-  await run(context, 'divide_scope', { intervals_max: INTERVALS_MAX });
+  await runStatement(context, 'divide_scope', { intervals_max: INTERVALS_MAX });
   const parts = await readRows<{ part: number }>(context, 'list_scope_parts');
   return parts.length > 1 ? parts.map(({ part }) => part) : [];
 }

@@ -2,7 +2,14 @@ import { DAY_MS, type UtcMs } from '../lib/time.ts';
 import type { Scope } from './find-scope.ts';
 import { type BreakRow, type ChangeRow, judgeBreakRows, type SeriesVerdict } from './judge-break-rows.ts';
 import type { EnergyEvent } from './register-rule.ts';
-import { type Bounds, type RollUpContext, readRow, readRows, rowsOf, run } from './rollup-context.ts';
+import {
+  type Bounds,
+  type RollUpContext,
+  readRow,
+  readRows,
+  rowsOf,
+  runStatement,
+} from './rollup-context.ts';
 import { ruleConstants, workBounds } from './rule-constants.ts';
 
 /**
@@ -17,15 +24,15 @@ export async function judgeBreaks(
   { isRestated, leastPowerW }: { isRestated: boolean; leastPowerW: number | null },
 ): Promise<boolean> {
   const { runAll = false } = context;
-  const changed = await run(context, 'find_changed_breaks', {
+  const changed = await runStatement(context, 'find_changed_breaks', {
     ...bounds,
     least_power_w: leastPowerW,
     of_power: methods.has('power_curve') || methods.has('interval_energy') || runAll,
     changes: rowsOf(context, 'register_change') > 0 || runAll,
   });
   if (changed > 0) {
-    await run(context, 'delete_breaks');
-    await run(context, 'store_breaks');
+    await runStatement(context, 'delete_breaks');
+    await runStatement(context, 'store_breaks');
   }
   // In all other cases `find_judging_ranges` would find nothing.
   const isWanted = changed > 0 || mayRejudge || isRestated || runAll;
@@ -39,7 +46,7 @@ const NEAR_MS = 30 * DAY_MS;
 /** Finds which breaks are judged again, in table `judging_range`. @returns whether there are any */
 async function findJudged(context: RollUpContext, bounds: Bounds, isRestated: boolean): Promise<boolean> {
   const find = (nearMs: number) =>
-    run(context, 'find_judging_ranges', {
+    runStatement(context, 'find_judging_ranges', {
       ...bounds,
       ahead: workBounds.decided_ahead,
       is_restated: isRestated,
@@ -51,7 +58,7 @@ async function findJudged(context: RollUpContext, bounds: Bounds, isRestated: bo
     const { open } = await readRow<{ open: boolean }>(context, 'check_judging_ends');
     if (open) await find(ruleConstants.forever_ms.value);
   }
-  if (context.runAll) await run(context, 'judge_everything');
+  if (context.runAll) await runStatement(context, 'judge_everything');
   return true;
 }
 
@@ -60,7 +67,7 @@ async function judge(context: RollUpContext): Promise<boolean> {
   const open = verdicts.filter(({ isOpen }) => isOpen);
   if (open.length > 0) {
     const ends = endsOf(open, ruleConstants.forever_ms.value);
-    await run(context, 'extend_judging', { ends: JSON.stringify(ends) });
+    await runStatement(context, 'extend_judging', { ends: JSON.stringify(ends) });
     verdicts = await judgeAll(context);
   }
   const events = verdicts.flatMap((one) => one.events.map((event) => eventRow(one.seriesId, event)));
@@ -68,11 +75,12 @@ async function judge(context: RollUpContext): Promise<boolean> {
   const decided = verdicts.flatMap((one) =>
     [...one.redecided].map(([to_ms, decided_ms]) => ({ series_id: one.seriesId, to_ms, decided_ms })),
   );
-  if (decided.length > 0) await run(context, 'store_decided_times', { decided: JSON.stringify(decided) });
+  if (decided.length > 0)
+    await runStatement(context, 'store_decided_times', { decided: JSON.stringify(decided) });
   const found = { events: JSON.stringify(events), ends: JSON.stringify(ends) };
-  if ((await run(context, 'find_changed_events', found)) === 0) return false;
-  await run(context, 'delete_events');
-  await run(context, 'store_events');
+  if ((await runStatement(context, 'find_changed_events', found)) === 0) return false;
+  await runStatement(context, 'delete_events');
+  await runStatement(context, 'store_events');
   return true;
 }
 

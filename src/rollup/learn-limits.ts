@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/time.ts';
 import type { Scope } from './find-scope.ts';
-import { type RollUpContext, readRow, run } from './rollup-context.ts';
+import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
 /**
  * Learns the usual values of each day from the new readings in scope (power, resolution, time between readings), for limits that are not configured.
@@ -13,18 +13,19 @@ export async function learnLimits(
 ): Promise<'same' | 'in scope' | 'beyond the scope'> {
   const day = BigInt(DAY_MS);
   const days = { low_ms: (bounds.low_ms / day) * day, high_ms: (bounds.high_ms / day + 1n) * day - 1n };
-  await run(context, 'delete_quarters', bounds);
-  await run(context, 'store_quarters');
-  const different = await run(context, 'summarize_days', days);
+  await runStatement(context, 'delete_quarters', bounds);
+  await runStatement(context, 'store_quarters');
+  const different = await runStatement(context, 'summarize_days', days);
   if (different === 0) return 'same';
-  const known = await run(context, 'update_known_days');
-  if (known < different || context.runAll) await run(context, 'store_new_days');
-  if ((await run(context, 'find_limits', { look_ahead: lookAheadDays(context) })) === 0) return 'same';
-  await run(context, 'store_limits');
-  await run(context, 'store_series_steps');
-  await run(context, 'note_changed_limits');
-  await run(context, 'load_day_limits', bounds);
-  await run(context, 'apply_series_steps');
+  const known = await runStatement(context, 'update_known_days');
+  if (known < different || context.runAll) await runStatement(context, 'store_new_days');
+  if ((await runStatement(context, 'find_limits', { look_ahead: lookAheadDays(context) })) === 0)
+    return 'same';
+  await runStatement(context, 'store_limits');
+  await runStatement(context, 'store_series_steps');
+  await runStatement(context, 'note_changed_limits');
+  await runStatement(context, 'load_day_limits', bounds);
+  await runStatement(context, 'apply_series_steps');
   const { count } = await readRow<{ count: bigint }>(context, 'count_limits_beyond_scope');
   return count > 0n ? 'beyond the scope' : 'in scope';
 }

@@ -1,4 +1,4 @@
-import type { RuleConstant } from './rule-constant.ts';
+import type { RuleConstant } from './rule-constant-type.ts';
 
 /** How the possible and the usual values of a day are learnt (chapter 45). */
 export const limitConstants = {

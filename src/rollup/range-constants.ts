@@ -1,5 +1,5 @@
 import { REGISTER_WH_MAX } from '../config/energy-stream.ts';
-import type { RuleConstant } from './rule-constant.ts';
+import type { RuleConstant } from './rule-constant-type.ts';
 
 /** Units of time, and the values and times that a reading can have (chapters 00, 10 and 20). */
 export const rangeConstants = {

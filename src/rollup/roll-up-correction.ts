@@ -5,7 +5,7 @@ import type { bindStoredStreams } from './bind-streams.ts';
 import { computeStretch } from './compute-stretch.ts';
 import { findStretches } from './find-stretches.ts';
 import { lookAheadDays } from './learn-limits.ts';
-import { createTemporaryTables, type RollUpContext, run } from './rollup-context.ts';
+import { createTemporaryTables, type RollUpContext, runStatement } from './rollup-context.ts';
 import { updateDays } from './update-days.ts';
 
 export interface CorrectionRollUp extends CorrectedStretch {
@@ -28,20 +28,20 @@ export async function rollUpCorrection(
 ): Promise<DayEffect[]> {
   const { correctionId, streams, closeAfterMs, nowMs } = options;
   const context: RollUpContext = { connection, timezone: streams[0]!.timezone, closeAfterMs };
-  await run(context, 'add_corrected_device', { correction_id: BigInt(correctionId) });
-  await run(context, 'find_rules', { all: false });
+  await runStatement(context, 'add_corrected_device', { correction_id: BigInt(correctionId) });
+  await runStatement(context, 'find_rules', { all: false });
   await createTemporaryTables(context);
-  await run(context, 'find_register_changes');
+  await runStatement(context, 'find_register_changes');
   const hasMoved = await moveReadings(context, correctionId);
   // Again, because the first and the last reading of a series can have changed.
-  if (hasMoved) await run(context, 'find_rules', { all: false });
-  await run(context, 'find_touched', { is_restated: false, beside: true });
+  if (hasMoved) await runStatement(context, 'find_rules', { all: false });
+  await runStatement(context, 'find_touched', { is_restated: false, beside: true });
   const touched = await findStretches(context);
   for (const stretch of touched.stretches)
     await computeStretch(context, stretch, touched, { isRestated: false, indexAll: false });
   if (hasMoved) {
-    await run(context, 'update_steps_after_correction');
-    await run(context, 'find_rules', { all: false });
+    await runStatement(context, 'update_steps_after_correction');
+    await runStatement(context, 'find_rules', { all: false });
   }
   await noteDays(context, [options]);
   const effects: DayEffect[] = [];
@@ -66,18 +66,18 @@ export async function rollUpCorrection(
 
 /** Moves readings that are newly excluded, and readings that are no longer excluded. @returns true if there are any */
 async function moveReadings(context: RollUpContext, correctionId: number): Promise<boolean> {
-  const moved = await run(context, 'find_moved_readings', { correction_id: BigInt(correctionId) });
+  const moved = await runStatement(context, 'find_moved_readings', { correction_id: BigInt(correctionId) });
   if (moved === 0) {
-    await run(context, 'create_empty_incoming');
+    await runStatement(context, 'create_empty_incoming');
     return false;
   }
-  await run(context, 'store_moved_exclusions');
-  await run(context, 'delete_moved_readings');
-  await run(context, 'restore_readings');
-  await run(context, 'delete_restored_exclusions');
-  await run(context, 'update_moved_bounds');
+  await runStatement(context, 'store_moved_exclusions');
+  await runStatement(context, 'delete_moved_readings');
+  await runStatement(context, 'restore_readings');
+  await runStatement(context, 'delete_restored_exclusions');
+  await runStatement(context, 'update_moved_bounds');
   const look_ahead = lookAheadDays(context);
-  await run(context, 'touch_moved_readings', { look_ahead });
-  await run(context, 'delete_moved_limits', { look_ahead });
+  await runStatement(context, 'touch_moved_readings', { look_ahead });
+  await runStatement(context, 'delete_moved_limits', { look_ahead });
   return true;
 }

@@ -7,7 +7,7 @@ import { bindSettings, type NextBatches } from './bind-settings.ts';
 import type { Restatement } from './bind-streams.ts';
 import { computeTouched } from './compute-touched.ts';
 import { deletePending, loadPending, PENDING_READINGS_MAX } from './defer-devices.ts';
-import { hasFewTemporaryRows, type RollUpContext, run } from './rollup-context.ts';
+import { hasFewTemporaryRows, type RollUpContext, runStatement } from './rollup-context.ts';
 import { releaseRetried, type SeriesKey } from './set-aside.ts';
 import { type NewReadingsCount, storeNewReadings } from './store-new-readings.ts';
 import { updateDays } from './update-days.ts';
@@ -217,7 +217,10 @@ async function computeChanges(
     hasSeveralSeries,
   });
   if (context.hasDeferred)
-    await run(context, 'store_deferred_arrivals', { complete_id: afterBatchId, taken_id: arrivedAfterId });
+    await runStatement(context, 'store_deferred_arrivals', {
+      complete_id: afterBatchId,
+      taken_id: arrivedAfterId,
+    });
   const isWaiting = hasPending
     ? await deletePending(context, { all: !isPendingOnly })
     : context.hasDeferred === true;
@@ -230,8 +233,8 @@ async function storeProgress(
   { afterBatchId, batchId, hasArchived }: Work,
   runAll: boolean,
 ): Promise<void> {
-  if (afterBatchId < batchId || runAll) await run(context, 'advance_streams', { batch_id: batchId });
-  if (hasArchived || runAll) await run(context, 'delete_archived');
+  if (afterBatchId < batchId || runAll) await runStatement(context, 'advance_streams', { batch_id: batchId });
+  if (hasArchived || runAll) await runStatement(context, 'delete_archived');
 }
 
 /** Makes days final that are over. While devices wait, no day becomes final, because waiting days still have their old energy. */
@@ -242,8 +245,8 @@ async function closeDays(
 ): Promise<void> {
   const openDay = firstOpenDay(options);
   if (isWaiting || (openDay === closedBefore && !options.runAll)) return;
-  await run(context, 'mark_closing_days', { before: openDay });
-  await run(context, 'close_days', { before: openDay });
+  await runStatement(context, 'mark_closing_days', { before: openDay });
+  await runStatement(context, 'close_days', { before: openDay });
 }
 
 /** The first local day that is not final: its end is less than `closeAfterMs` ago, or in the future. */

@@ -31,18 +31,23 @@ const ROUNDS_MAX = 3;
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
   const last = lastRuns.get(shard);
   // Read before the roll-up begins, so that data written during it counts as new.
-  const now = {
+  const state = {
     changes: shard.changes(),
     settings: settingsOf(options.workgroup),
     openDay: firstOpenDay(options),
   };
-  if (last && last.changes === now.changes && last.settings === now.settings && last.openDay === now.openDay)
+  if (
+    last &&
+    last.changes === state.changes &&
+    last.settings === state.settings &&
+    last.openDay === state.openDay
+  )
     return { batchId: last.batchId, readings: 0, rejected: 0, days: 0, more: false };
   lastRuns.delete(shard);
   // With other settings, the last run can have closed other days.
-  const closedBefore = last?.settings === now.settings ? last.openDay : undefined;
+  const closedBefore = last?.settings === state.settings ? last.openDay : undefined;
   const result = await rollUpSafely(shard, options, closedBefore);
-  if (!result.more) lastRuns.set(shard, { ...now, batchId: result.batchId });
+  if (!result.more) lastRuns.set(shard, { ...state, batchId: result.batchId });
   return result;
 }
 

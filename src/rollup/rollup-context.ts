@@ -113,7 +113,7 @@ function statementOf(name: string): string {
 }
 
 /** Runs a statement of the roll-up. @returns the number of rows that it added, changed or deleted */
-export async function run(
+export async function runStatement(
   { connection }: RollUpContext,
   statement: string,
   parameters: SqlParameters = {},
@@ -135,7 +135,7 @@ export async function runIf(
   const { table } = targetOf(statementOf(statement))!;
   // If the table does not exist yet, the statement must run to create it, although it finds nothing.
   const isKnown = temporaryOf(context.connection).rows.has(table);
-  if (isWanted || context.runAll || !isKnown) return run(context, statement, parameters);
+  if (isWanted || context.runAll || !isKnown) return runStatement(context, statement, parameters);
   await emptyTable(context, table);
   return 0;
 }
@@ -194,7 +194,7 @@ export async function bindDays(
     const besideMs = DAYS_BESIDE * DAY_MS;
     const bound = { timezone, fromMs: fromMs - besideMs, toMs: toMs + besideMs, byInterval: false };
     const days = dayBounds(localDateOf(bound.fromMs, timezone), localDateOf(bound.toMs, timezone), timezone);
-    await run(context, 'bind_days', {
+    await runStatement(context, 'bind_days', {
       days: days.map((one) => one.day),
       starts_ms: days.map((one) => BigInt(one.startMs)),
       ends_ms: days.map((one) => BigInt(one.endMs)),
@@ -202,7 +202,7 @@ export async function bindDays(
     known.days = bound;
   }
   if (byInterval && !known.days.byInterval) {
-    await run(context, 'bind_intervals');
+    await runStatement(context, 'bind_intervals');
     known.days.byInterval = true;
   }
 }

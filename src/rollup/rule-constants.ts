@@ -2,7 +2,7 @@ import { dayConstants } from './day-constants.ts';
 import { eventConstants } from './event-constants.ts';
 import { limitConstants } from './limit-constants.ts';
 import { rangeConstants } from './range-constants.ts';
-import type { RuleConstant } from './rule-constant.ts';
+import type { RuleConstant } from './rule-constant-type.ts';
 
 /**
  * All constants of the energy rules. SQL reads them as macros of the same name (`interval_ms()`), TypeScript as

@@ -3,7 +3,14 @@ import { programVersion } from '../lib/program-version.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query, type SqlParameters } from '../warehouse/query.ts';
 import { joinNearStretches } from './find-stretches.ts';
-import { type Bounds, bindDays, type RollUpContext, readRow, readRows, run } from './rollup-context.ts';
+import {
+  type Bounds,
+  bindDays,
+  type RollUpContext,
+  readRow,
+  readRows,
+  runStatement,
+} from './rollup-context.ts';
 
 /** The key of a series that may not be stored yet. */
 export type SeriesKey = { stream_id: number; device: string; source: string };
@@ -14,14 +21,14 @@ export type SeriesKey = { stream_id: number; device: string; source: string };
  * @returns their number
  */
 export async function releaseRetried(context: RollUpContext): Promise<number> {
-  const retried = await run(context, 'find_retried_series', { version: programVersion });
+  const retried = await runStatement(context, 'find_retried_series', { version: programVersion });
   if (retried === 0) return 0;
-  await run(context, 'release_retried_series');
-  await run(context, 'delete_retried_intervals');
-  await run(context, 'delete_retried_quarters');
-  await run(context, 'delete_retried_days');
-  await run(context, 'delete_retried_breaks');
-  await run(context, 'delete_retried_events');
+  await runStatement(context, 'release_retried_series');
+  await runStatement(context, 'delete_retried_intervals');
+  await runStatement(context, 'delete_retried_quarters');
+  await runStatement(context, 'delete_retried_days');
+  await runStatement(context, 'delete_retried_breaks');
+  await runStatement(context, 'delete_retried_events');
   return retried;
 }
 
@@ -49,16 +56,16 @@ export async function requestRetry(
 
 /** Omits series from this roll-up: series that are set aside, and series of a trial. */
 export async function omitSeries(context: RollUpContext, trial: readonly SeriesKey[]): Promise<void> {
-  await run(context, 'find_omitted_series');
+  await runStatement(context, 'find_omitted_series');
   if (trial.length > 0) {
-    await run(context, 'omit_trial_series', {
+    await runStatement(context, 'omit_trial_series', {
       streams: trial.map(({ stream_id }) => stream_id),
       devices: trial.map(({ device }) => device),
       sources: trial.map(({ source }) => source),
     });
   }
-  await run(context, 'drop_omitted_rules');
-  await run(context, 'drop_omitted_touched');
+  await runStatement(context, 'drop_omitted_rules');
+  await runStatement(context, 'drop_omitted_touched');
 }
 
 /** Touches the days of the new readings of omitted series. */
@@ -66,7 +73,7 @@ export async function touchOmittedDays(context: RollUpContext): Promise<void> {
   const days = await readRows<Bounds>(context, 'list_omitted_days');
   for (const { lowMs, highMs } of joinNearStretches(days)) {
     await bindDays(context, lowMs, highMs, { byInterval: false });
-    await run(context, 'touch_omitted_days');
+    await runStatement(context, 'touch_omitted_days');
   }
 }
 
@@ -79,12 +86,12 @@ export async function keepUnavailable(
   parameters: Bounds & SqlParameters,
 ): Promise<number> {
   const { now_ms, close_after_ms, ...bounds } = parameters;
-  await run(context, 'find_unavailable_days', {
+  await runStatement(context, 'find_unavailable_days', {
     ...bounds,
     now_ms: now_ms!,
     close_after_ms: close_after_ms!,
   });
-  await run(context, 'drop_unavailable_changes');
-  await run(context, 'add_unavailable_changes');
+  await runStatement(context, 'drop_unavailable_changes');
+  await runStatement(context, 'add_unavailable_changes');
   return Number((await readRow<{ count: bigint }>(context, 'count_day_changes')).count);
 }

@@ -1,6 +1,6 @@
 import { findIndexLines } from './find-index-lines.ts';
 import type { Scope } from './find-scope.ts';
-import { type RollUpContext, run, runIf } from './rollup-context.ts';
+import { type RollUpContext, runIf, runStatement } from './rollup-context.ts';
 
 /**
  * Replaces the intervals in scope.
@@ -14,20 +14,20 @@ export async function storeIntervals(
   const { bounds, methods, hasLater, besidePower } = scope;
   const hasPower = methods.has('power_curve') || methods.has('interval_energy');
   const hasRegisters = methods.has('total_energy') || methods.has('daily_energy');
-  if (hasLater) await run(context, 'find_stored_marks', bounds);
+  if (hasLater) await runStatement(context, 'find_stored_marks', bounds);
   // The index comes before the delete, because it reads the stored marks of these intervals.
   const hasLines = hasRegisters && (await findIndexLines(context, scope, { all: indexAll }));
-  await run(context, 'delete_intervals', bounds);
+  await runStatement(context, 'delete_intervals', bounds);
   if (hasPower) {
-    await run(context, 'store_power_intervals');
-    await run(context, 'round_intervals');
+    await runStatement(context, 'store_power_intervals');
+    await runStatement(context, 'round_intervals');
   }
   if (hasRegisters) {
     // Power is stored first, because it gives the silences of registers their shape.
     await runIf(besidePower, context, 'find_silence_shape', bounds);
     await runIf(hasLines || methods.size > 1, context, 'find_not_plain_series');
     const { runAll = false } = context;
-    await run(context, 'store_register_intervals', { lines: hasLines || runAll });
+    await runStatement(context, 'store_register_intervals', { lines: hasLines || runAll });
   }
-  return hasLater && (await run(context, 'find_moved_marks', bounds)) > 0;
+  return hasLater && (await runStatement(context, 'find_moved_marks', bounds)) > 0;
 }

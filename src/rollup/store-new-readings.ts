@@ -1,4 +1,4 @@
-import { type Bounds, type RollUpContext, readRow, run } from './rollup-context.ts';
+import { type Bounds, type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
 /** Number of new readings that are used, and of rejected ones. */
 export interface NewReadingsCount {
@@ -26,14 +26,14 @@ export async function storeNewReadings(
   { afterBatchId, batchId, hasArchived, mayBeCorrected, nowMs, rejudges }: NewReadingsOptions,
 ): Promise<NewReadingsCount> {
   const batches = { after: afterBatchId, upto: batchId };
-  let extracted = await run(context, 'extract_readings', {
+  let extracted = await runStatement(context, 'extract_readings', {
     ...batches,
     archived: hasArchived,
     now_ms: nowMs,
   });
   if (hasArchived) extracted -= await dropReread(context, batchId);
   if (rejudges) extracted += await rejectStored(context, nowMs);
-  await run(context, 'find_series');
+  await runStatement(context, 'find_series');
   const found = await readRow<{
     readings: bigint;
     low_ms: bigint | null;
@@ -43,15 +43,15 @@ export async function storeNewReadings(
   }>(context, 'describe_incoming');
   const rejected = extracted - Number(found.readings);
   if (rejected > 0) {
-    await run(context, 'find_rejected', { now_ms: nowMs });
-    await run(context, 'count_rejected');
-    await run(context, 'mark_rejections_dirty');
+    await runStatement(context, 'find_rejected', { now_ms: nowMs });
+    await runStatement(context, 'count_rejected');
+    await runStatement(context, 'mark_rejections_dirty');
   }
   if (found.has_new_series) {
-    await run(context, 'add_series');
-    await run(context, 'find_series');
+    await runStatement(context, 'add_series');
+    await runStatement(context, 'find_series');
   }
-  const taken = await run(context, 'find_incoming');
+  const taken = await runStatement(context, 'find_incoming');
   if (found.low_ms === null || found.high_ms === null) return { readings: 0, rejected };
   const bounds = { low_ms: found.low_ms, high_ms: found.high_ms };
   const incoming = taken - (taken > 1 ? await dropRepeated(context) : 0);
@@ -59,33 +59,33 @@ export async function storeNewReadings(
     mayBeCorrected && (await readRow<{ count: bigint }>(context, 'count_exclusions')).count > 0n;
   const known = await supersede(context, bounds, hasExclusions);
   const excluded = hasExclusions ? await storeIncomingExclusions(context) : 0;
-  await run(context, 'store_readings');
-  if (found.widens_series) await run(context, 'update_series_bounds');
-  if (hasExclusions) await run(context, 'update_excluded_bounds');
+  await runStatement(context, 'store_readings');
+  if (found.widens_series) await runStatement(context, 'update_series_bounds');
+  if (hasExclusions) await runStatement(context, 'update_excluded_bounds');
   return { readings: incoming - known - excluded, rejected };
 }
 
 /** Moves new readings of an excluded time to `excluded_reading`. @returns their number */
 async function storeIncomingExclusions(context: RollUpContext): Promise<number> {
-  const excluded = await run(context, 'store_incoming_exclusions');
-  if (excluded > 0) await run(context, 'drop_incoming_exclusions');
+  const excluded = await runStatement(context, 'store_incoming_exclusions');
+  if (excluded > 0) await runStatement(context, 'drop_incoming_exclusions');
   return excluded;
 }
 
 /** Rejects stored readings that an earlier version accepted and this version rejects. @returns their number */
 async function rejectStored(context: RollUpContext, nowMs: bigint): Promise<number> {
-  if ((await run(context, 'find_invalid_stored', { now_ms: nowMs })) === 0) return 0;
-  const rejected = await run(context, 'reject_invalid_stored');
-  await run(context, 'delete_invalid_readings');
-  await run(context, 'delete_invalid_superseded');
-  if ((await run(context, 'find_successors')) > 0) {
-    await run(context, 'store_successors');
-    await run(context, 'delete_used_successors');
+  if ((await runStatement(context, 'find_invalid_stored', { now_ms: nowMs })) === 0) return 0;
+  const rejected = await runStatement(context, 'reject_invalid_stored');
+  await runStatement(context, 'delete_invalid_readings');
+  await runStatement(context, 'delete_invalid_superseded');
+  if ((await runStatement(context, 'find_successors')) > 0) {
+    await runStatement(context, 'store_successors');
+    await runStatement(context, 'delete_used_successors');
   }
-  await run(context, 'delete_invalid_quarters');
-  await run(context, 'delete_invalid_days');
-  await run(context, 'delete_invalid_intervals');
-  await run(context, 'update_invalid_bounds', { now_ms: nowMs });
+  await runStatement(context, 'delete_invalid_quarters');
+  await runStatement(context, 'delete_invalid_days');
+  await runStatement(context, 'delete_invalid_intervals');
+  await runStatement(context, 'update_invalid_bounds', { now_ms: nowMs });
   return rejected;
 }
 
@@ -97,16 +97,16 @@ async function dropReread(context: RollUpContext, batchId: bigint): Promise<numb
   if (archived.low_ms === null) return 0;
   const bounds = { low_ms: archived.low_ms, high_ms: archived.high_ms };
   return (
-    (await run(context, 'drop_reread_readings', bounds)) +
-    (await run(context, 'drop_reread_rejections', bounds))
+    (await runStatement(context, 'drop_reread_readings', bounds)) +
+    (await runStatement(context, 'drop_reread_rejections', bounds))
   );
 }
 
 /** Keeps one of several new readings of the same series and time; the others are stored as superseded. @returns the number of the others */
 async function dropRepeated(context: RollUpContext): Promise<number> {
-  if ((await run(context, 'find_repetitions')) === 0) return 0;
-  const dropped = await run(context, 'drop_repetitions');
-  await run(context, 'store_repetitions');
+  if ((await runStatement(context, 'find_repetitions')) === 0) return 0;
+  const dropped = await runStatement(context, 'drop_repetitions');
+  await runStatement(context, 'store_repetitions');
   return dropped;
 }
 
@@ -115,12 +115,12 @@ async function dropRepeated(context: RollUpContext): Promise<number> {
  * @returns the number of new readings that are not used
  */
 async function supersede(context: RollUpContext, bounds: Bounds, hasExclusions: boolean): Promise<number> {
-  if ((await run(context, 'find_superseded', bounds)) === 0) return 0;
-  await run(context, 'store_superseded');
-  await run(context, 'update_repeated_reading', bounds);
-  if (hasExclusions) await run(context, 'update_repeated_exclusion', bounds);
-  const known = await run(context, 'drop_losing_incoming');
-  await run(context, 'delete_replaced_readings', bounds);
-  if (hasExclusions) await run(context, 'delete_replaced_exclusions', bounds);
+  if ((await runStatement(context, 'find_superseded', bounds)) === 0) return 0;
+  await runStatement(context, 'store_superseded');
+  await runStatement(context, 'update_repeated_reading', bounds);
+  if (hasExclusions) await runStatement(context, 'update_repeated_exclusion', bounds);
+  const known = await runStatement(context, 'drop_losing_incoming');
+  await runStatement(context, 'delete_replaced_readings', bounds);
+  if (hasExclusions) await runStatement(context, 'delete_replaced_exclusions', bounds);
   return known;
 }

@@ -1,7 +1,7 @@
 import { findPairs } from './compute-stretch.ts';
 import { findIndexLines } from './find-index-lines.ts';
 import { findScope } from './find-scope.ts';
-import { type RollUpContext, run } from './rollup-context.ts';
+import { type RollUpContext, runStatement } from './rollup-context.ts';
 
 /**
  * Finds the straight lines from which the energy of the requested time follows, in tables `reading_pair`, `index_line`, `midnight_anchor` and
@@ -11,11 +11,11 @@ import { type RollUpContext, run } from './rollup-context.ts';
 export async function traceEnergy(context: RollUpContext): Promise<boolean> {
   const scope = await findScope(context);
   if (!scope) {
-    await run(context, 'create_scope');
+    await runStatement(context, 'create_scope');
     return false;
   }
   await findPairs(context, scope, { needsAll: true });
   await findIndexLines(context, scope, { all: false });
-  await run(context, 'find_silence_shape', scope.bounds);
+  await runStatement(context, 'find_silence_shape', scope.bounds);
   return true;
 }

@@ -14,8 +14,8 @@ import {
   type RollUpContext,
   readRow,
   readRows,
-  run,
   runIf,
+  runStatement,
 } from './rollup-context.ts';
 import { keepUnavailable, touchOmittedDays } from './set-aside.ts';
 
@@ -46,11 +46,11 @@ export async function updateDays(context: RollUpContext, options: DayOptions): P
   if (options.restatement) return restateAllDays(context, options);
   const { hasDeclaredSources } = options;
   if (context.omitsSeries) await touchOmittedDays(context);
-  if (hasDeclaredSources) await run(context, 'touch_other_sources');
+  if (hasDeclaredSources) await runStatement(context, 'touch_other_sources');
   const isCorrected = options.mayBeCorrected && (await hasCorrections(context, { all: false }));
   if (isCorrected) {
     await noteCorrectedDays(context, { all: false });
-    if (hasDeclaredSources) await run(context, 'touch_other_sources');
+    if (hasDeclaredSources) await runStatement(context, 'touch_other_sources');
   }
   let changed = 0;
   const noted = await readRows<Bounds>(context, 'list_touched_days');
@@ -69,10 +69,10 @@ async function restateAllDays(context: RollUpContext, options: DayOptions): Prom
   if (first_day === null || last_day === null) return 0;
   const { timezone } = context;
   await bindDays(context, dayStart(first_day, timezone), dayStart(last_day, timezone), { byInterval: true });
-  await run(context, 'touch_all_days');
+  await runStatement(context, 'touch_all_days');
   const isCorrected = options.mayBeCorrected && (await hasCorrections(context, { all: true }));
   if (isCorrected) await noteCorrectedDays(context, { all: true });
-  if (options.hasDeclaredSources) await run(context, 'touch_other_sources');
+  if (options.hasDeclaredSources) await runStatement(context, 'touch_other_sources');
   return storeDays(context, asBounds({ lowMs: 0, highMs: Number.MAX_SAFE_INTEGER }), {
     ...options,
     isCorrected,
@@ -86,14 +86,14 @@ async function storeDays(
 ): Promise<number> {
   const { closeAfterMs, nowMs, batchId, arrivedAfterId, restatement, isCorrected, hasSeveralSeries } =
     options;
-  await run(context, 'find_candidates', bounds);
-  if (hasSeveralSeries || context.runAll) await run(context, 'substitute_methods');
+  await runStatement(context, 'find_candidates', bounds);
+  if (hasSeveralSeries || context.runAll) await runStatement(context, 'substitute_methods');
   if (isCorrected) await correctCandidates(context, bounds);
   await runIf(hasSeveralSeries, context, 'find_contradictions');
-  if (isCorrected) await run(context, 'drop_decided_contradictions');
+  if (isCorrected) await runStatement(context, 'drop_decided_contradictions');
   const closing = { ...bounds, now_ms: nowMs, close_after_ms: BigInt(closeAfterMs) };
   const { runAll = false } = context;
-  let changed = await run(context, 'find_day_changes', {
+  let changed = await runStatement(context, 'find_day_changes', {
     ...closing,
     declares: options.hasDeclaredSources || runAll,
     several: hasSeveralSeries || runAll,
@@ -103,10 +103,10 @@ async function storeDays(
     options.effects?.push(...(await readEffects(context)));
     const cause = options.cause ?? restatement ?? (options.isRetry ? 'retried' : null);
     const arrived = { arrived_after: arrivedAfterId };
-    await run(context, 'store_versions', { now_ms: nowMs, batch_id: batchId, cause, ...arrived });
-    await run(context, 'delete_changed_days');
-    await run(context, 'store_days', { now_ms: nowMs, batch_id: batchId });
+    await runStatement(context, 'store_versions', { now_ms: nowMs, batch_id: batchId, cause, ...arrived });
+    await runStatement(context, 'delete_changed_days');
+    await runStatement(context, 'store_days', { now_ms: nowMs, batch_id: batchId });
   }
-  await run(context, 'mark_dirty', { ...bounds, now_ms: nowMs });
+  await runStatement(context, 'mark_dirty', { ...bounds, now_ms: nowMs });
   return changed;
 }

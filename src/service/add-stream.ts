@@ -68,11 +68,11 @@ export async function addStream(
     startTimer: startSystemTimer,
     logger,
   });
-  const { inputsClaim, ...claims } = claimTasks(config, logs.redis, { logger, clock });
+  const { inputsLease, ...leases } = claimTasks(config, logs.redis, { logger, clock });
   const inputs = createInputs({
     stream,
     workgroups,
-    claim: inputsClaim,
+    lease: inputsLease,
     clock,
     startTimer: startSystemTimer,
     logger,
@@ -90,7 +90,7 @@ export async function addStream(
       })),
     devicesWatchedMax: config.limits.watchedDevicesPerWorkgroup,
     dataDir: config.dataDir,
-    ...claims,
+    ...leases,
     clock,
     startTimer: startSystemTimer,
     logger,

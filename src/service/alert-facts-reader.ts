@@ -9,7 +9,7 @@ import { createSilenceWatch } from '../alerts/silence-watch.ts';
 import type { Config, WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import type { Exports } from '../exports/create-exports.ts';
-import type { InputState } from '../inputs/input-meter.ts';
+import type { InputState } from '../inputs/input-counter.ts';
 import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import { withLag } from '../operate/with-lag.ts';

@@ -6,6 +6,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import { hideSecrets } from '../config/hide-secrets.ts';
 import type { Workgroups, WorkgroupsChange } from '../config/workgroups.ts';
+import { shortenText } from '../lib/clip-text.ts';
 import { replaceFile, sha256Hex } from '../lib/durable-files.ts';
 import { readJsonFile } from '../lib/read-json-file.ts';
 
@@ -194,5 +195,5 @@ function leavesOf(value: unknown, path = ''): Array<[path: string, value: string
 /** A value that is too long is compared by its hash. */
 function comparable(value: string): string {
   if (value.length <= VALUE_CHARACTERS_MAX) return value;
-  return `${value.slice(0, VALUE_CHARACTERS_MAX)}… (${sha256Hex(value).slice(0, 8)})`;
+  return `${shortenText(value, VALUE_CHARACTERS_MAX + 1)} (${sha256Hex(value).slice(0, 8)})`;
 }

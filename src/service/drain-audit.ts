@@ -1,9 +1,9 @@
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { startSystemTimer } from '../lib/timer.ts';
+import { createLastingLease } from '../redis/task-lease.ts';
 import { startBackgroundTasks } from '../stream/background-tasks.ts';
 import { createStream } from '../stream/stream.ts';
-import { createLastingClaim } from '../stream/task-claim.ts';
 import { holdUpkeep } from './hold-roles.ts';
 import { openStreamLogs } from './open-stream-logs.ts';
 import type { Service } from './service.ts';
@@ -30,14 +30,14 @@ export async function drainAudit(
     startTimer: startSystemTimer,
     logger,
   });
-  const folderClaim = createLastingClaim(() => holdUpkeep(dataDir, clock), clock);
+  const folderLease = createLastingLease(() => holdUpkeep(dataDir, clock), clock);
   const tasks = startBackgroundTasks({
     stream,
     // Stream processes watch the devices.
     workgroups: () => workgroups.list().map(({ id }) => ({ id, deviceTimeoutMs: undefined })),
     dataDir,
-    folderClaim,
-    presenceClaim: folderClaim,
+    folderLease,
+    presenceLease: folderLease,
     presenceStoreOf: () => {
       throw new Error('no device is watched');
     },

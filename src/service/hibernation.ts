@@ -10,7 +10,7 @@ import { idleNoteOf, type StreamEnd } from '../pipeline/idle-marker.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { PipelineStages } from '../pipeline/pipeline-stages.ts';
 import { readStatus, type StatusBook, type WorkgroupStatus } from '../pipeline/workgroup-status.ts';
-import type { IdleNotes } from './idle-notes.ts';
+import type { IdleNotes } from './idle-note-store.ts';
 import type { StreamNews } from './stream-news.ts';
 
 export interface HibernationOptions {

@@ -1,5 +1,5 @@
 import type { HealthState } from '../http/health-routes.ts';
-import type { InputState } from '../inputs/input-meter.ts';
+import type { InputState } from '../inputs/input-counter.ts';
 import { inputProblem } from '../inputs/input-problem.ts';
 import type { UtcMs } from '../lib/time.ts';
 

@@ -1,14 +1,15 @@
 import { keyFileOf } from '../access/keys.ts';
 import { openProcessTokens, type ProcessTokens } from '../access/process-token.ts';
 import type { Config } from '../config/config.ts';
+import type { OwnerOutcome } from '../http/answer-of-owner.ts';
 import { TransientError } from '../lib/errors.ts';
 import { machineName } from '../lib/machine-name.ts';
 import { openOnce } from '../lib/open-once.ts';
 import { SECOND_MS, systemClock } from '../lib/time.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
+import { createControl, hasDoneNothing } from '../worker-rpc/control.ts';
 import { createOwnerDirectory } from '../worker-rpc/owner-directory.ts';
 import { createRemoteControl, type RemoteControl } from '../worker-rpc/remote-control.ts';
-import { type AskOutcome, createControl, hasDoneNothing } from '../worker-rpc/worker-rpc.ts';
 import type { Service } from './service.ts';
 
 /** A control that frees its connection. */
@@ -83,7 +84,7 @@ export function openControl(
 }
 
 /** True if a worker has answered, also with an error of the operation. */
-function isAnswered(outcome: AskOutcome<unknown>): boolean {
+function isAnswered(outcome: OwnerOutcome<unknown>): boolean {
   if (outcome.kind !== 'failed') return outcome.kind === 'answer';
   const { error } = outcome;
   return !(error instanceof TransientError && (error.code === 'NoAnswer' || hasDoneNothing(error)));

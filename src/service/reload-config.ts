@@ -2,11 +2,11 @@ import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfigLoader } from '../config/config-loader.ts';
 import type { ReloadableWorkgroups } from '../config/workgroups.ts';
-import type { InputState } from '../inputs/input-meter.ts';
+import type { InputState } from '../inputs/input-counter.ts';
 import { errorMessage, InputError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { oneAtATime } from '../lib/one-at-a-time.ts';
 import { programVersion } from '../lib/program-version.ts';
+import { shareNextRun } from '../lib/share-next-run.ts';
 import type { Clock } from '../lib/time.ts';
 import type { ConfigReloaded, ConfigState } from '../worker-rpc/process-rpc.ts';
 import { startProcessServer } from '../worker-rpc/process-server.ts';
@@ -109,5 +109,5 @@ export function createConfigReload(options: {
     return reloaded;
   }
 
-  return { reload: oneAtATime(reload), state: () => state };
+  return { reload: shareNextRun(reload), state: () => state };
 }

@@ -11,7 +11,7 @@ import { allowOrigins } from '../http/allow-origins.ts';
 import { compressAnswers } from '../http/compress-answers.ts';
 import { registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
-import type { InputState } from '../inputs/input-meter.ts';
+import type { InputState } from '../inputs/input-counter.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
@@ -40,8 +40,8 @@ import type { Service } from './service.ts';
 import { startWhenReachable } from './start-when-reachable.ts';
 import { openStreamNews, type StreamNews } from './stream-news.ts';
 import { localUrl } from './upstreams.ts';
-import { watchWorkElsewhere } from './work-elsewhere.ts';
-import { workLiveness, workOf, workReadiness } from './work-state.ts';
+import { workLiveness, workOf, workReadiness } from './worker-readiness.ts';
+import { watchWorkElsewhere } from './worker-readiness-elsewhere.ts';
 
 /** Running roles, and their address. */
 export interface Running {
@@ -115,9 +115,9 @@ export async function startRoles(
     const control = openControl(config, { logger }, redis);
     let url: string | undefined;
     let inputStates: () => InputState[] = () => [];
-    const now = { urlNow: () => url, inputsNow: () => inputStates() };
+    const current = { urlNow: () => url, inputsNow: () => inputStates() };
     // All parts follow changes, so a reload can come while they start.
-    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, ...now }));
+    stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, ...current }));
     const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
     if (commits) stops.push(commits.close);
     // Reports and exports share one cache.

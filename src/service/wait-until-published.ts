@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TransientError } from '../lib/errors.ts';
 import { MINUTE_MS } from '../lib/time.ts';
-import type { WarehouseOwner } from './find-owner.ts';
+import type { WarehouseOwner } from './open-owner.ts';
 
 /** The progress of later stages. */
 export interface StageProgress {

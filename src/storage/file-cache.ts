@@ -26,7 +26,7 @@ export interface FileCache {
    * @throws TerminalError `CacheTooSmall` if they are larger than the cache, `ObjectDamaged`
    * @throws TransientError `CacheBusy` if files of other callers fill the cache, `DiskFull`, `ObjectMissing`, errors of the store
    */
-  hold(objects: readonly CachedObject[], signal?: AbortSignal): Promise<Disposable>;
+  pin(objects: readonly CachedObject[], signal?: AbortSignal): Promise<Disposable>;
   /** The files that the cache has or is fetching, and the files that callers hold. */
   usage(): { files: number; bytes: number; heldBytes: number };
   /** Stops fetches and waits for them. The files stay for the next process. */
@@ -167,7 +167,7 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
 
   return {
     folder,
-    async hold(objects, signal) {
+    async pin(objects, signal) {
       closing.signal.throwIfAborted();
       const wanted = [...new Map(objects.map((object) => [object.name, object])).values()];
       for (const { name } of wanted) checkKey(name);

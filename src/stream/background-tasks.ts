@@ -4,11 +4,11 @@ import type { Logger } from '../lib/logger.ts';
 import { type Repeating, repeat } from '../lib/repeat.ts';
 import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
+import type { TaskLease } from '../redis/task-lease.ts';
 import { createAuditDrain } from './audit-drain.ts';
 import { type PresenceWatch, STALLED_MS, watchPresence } from './presence/presence-watch.ts';
 import type { PresenceStore } from './presence/stored-presence.ts';
 import type { Stream } from './stream.ts';
-import type { TaskClaim } from './task-claim.ts';
 
 export interface BackgroundTasksOptions {
   stream: Pick<Stream, 'lazyLogOf'>;
@@ -17,9 +17,9 @@ export interface BackgroundTasksOptions {
   devicesWatchedMax?: number;
   dataDir: string;
   /** Only one of the processes that share a data folder may move its audit entries. */
-  folderClaim: TaskClaim;
-  /** Only one of the processes that share the logs may watch the devices. It can be the same claim. */
-  presenceClaim: TaskClaim;
+  folderLease: TaskLease;
+  /** Only one of the processes that share the logs may watch the devices. It can be the same lease. */
+  presenceLease: TaskLease;
   presenceStoreOf(workgroupId: string): PresenceStore;
   clock: Clock;
   startTimer: StartTimer;
@@ -39,33 +39,33 @@ const EVERY_MS = SECOND_MS;
  * that come online or go offline. A task that fails is tried again a second later.
  */
 export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating {
-  const { folderClaim, presenceClaim, clock, startTimer, logger } = options;
+  const { folderLease, presenceLease, clock, startTimer, logger } = options;
   const jobs = new Map<string, ReturnType<typeof createJob>>();
   const warnOnceAMinute = createRareWarning(clock, logger);
   /** Since then this process can receive data. A process that takes the watch over was ready to receive before. */
   let listeningSinceMs = clock.now();
   let claimedAtMs = clock.now();
-  const claims = async () => {
-    const movesAudit = await holds(folderClaim);
+  const leases = async () => {
+    const movesAudit = await holds(folderLease);
     const nowMs = clock.now();
     // Nobody has to watch if no workgroup has a timeout.
     const isWatching = options.workgroups().some(({ deviceTimeoutMs }) => deviceTimeoutMs !== undefined);
-    const watches = isWatching ? await holds(presenceClaim) : undefined;
+    const watches = isWatching ? await holds(presenceLease) : undefined;
     if (Math.abs(nowMs - claimedAtMs) > STALLED_MS) listeningSinceMs = nowMs;
     if (watches !== undefined) claimedAtMs = nowMs;
     return { movesAudit: movesAudit === true, watches };
   };
   /** Undefined if it is not known now. */
-  const holds = async (claim: TaskClaim) => {
+  const holds = async (lease: TaskLease) => {
     try {
-      return await claim.hold();
+      return await lease.acquireOrRenew();
     } catch (error) {
       warnOnceAMinute({ error: errorMessage(error) }, 'stream.upkeep-not-held');
       return undefined;
     }
   };
   const runAll = async () => {
-    const held = await claims();
+    const held = await leases();
     await followConfiguration();
     await Promise.all([...jobs.values()].map(({ run }) => run(held)));
   };
@@ -88,8 +88,8 @@ export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating
       // Entries that were recorded during the shutdown.
       await runAll();
       for (const { end } of jobs.values()) await end();
-      for (const claim of new Set([presenceClaim, folderClaim]))
-        await claim
+      for (const lease of new Set([presenceLease, folderLease]))
+        await lease
           .release()
           .catch((error: unknown) =>
             logger.warn({ error: errorMessage(error) }, 'stream.upkeep-not-released'),

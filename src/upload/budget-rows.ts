@@ -2,9 +2,9 @@ import { isKnownDate } from '../foreign-table/instant-reader.ts';
 import { clipText } from '../lib/clip-text.ts';
 import { addDays, daysBetween, type LocalDate } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { type CellReader, energyReader, meterReader, type SheetContext } from './read-cells.ts';
-import type { SheetRow } from './sheet.ts';
+import { type CellReader, energyReader, meterReader, type TableContext } from './read-cells.ts';
 import { type BudgetRow, scenarioSchema, type Upload } from './upload-rows.ts';
+import type { TableRow } from './upload-table.ts';
 
 export interface BudgetPeriod {
   start: LocalDate;
@@ -22,12 +22,12 @@ export function isBudgetHeader({ energy, period, start, end, month, day, year }:
 }
 
 /** Reads budgets by years, months, days or other periods. Hours are added up to days. */
-export function readBudgetRows(context: SheetContext): Upload {
-  const { columns, options, refusals, sheet } = context;
+export function readBudgetRows(context: TableContext): Upload {
+  const { columns, options, refusals, table } = context;
   const { energy } = columns;
   const readPeriod = periodReader(context);
   if (!energy) {
-    const names = clipText(sheet.columns.map((name) => `"${name}"`).join(', '));
+    const names = clipText(table.columns.map((name) => `"${name}"`).join(', '));
     refusals.add(
       0,
       'energy',
@@ -45,7 +45,7 @@ export function readBudgetRows(context: SheetContext): Upload {
   const energyOf = energyReader(context, energy, columns.hour ? 1 : undefined);
   const scenarioOf = scenarioReader(context);
   const rows: Array<BudgetRow & { hour: number | undefined }> = [];
-  for (const row of sheet.rows) {
+  for (const row of table.rows) {
     if (isTotal(row, context)) continue;
     const period = readPeriod(row);
     const meter = meterOf(row);
@@ -70,12 +70,12 @@ export function readBudgetRows(context: SheetContext): Upload {
 }
 
 /** True for a last line with the total. */
-function isTotal({ cells }: SheetRow, { columns }: SheetContext): boolean {
+function isTotal({ cells }: TableRow, { columns }: TableContext): boolean {
   const first = columns.period ?? columns.month;
   return first !== undefined && /^(total|sum|summe|annual|year)$/i.test(cells[first.index]!);
 }
 
-function scenarioReader({ columns, options, refusals }: SheetContext): CellReader<string> {
+function scenarioReader({ columns, options, refusals }: TableContext): CellReader<string> {
   const { scenario: column } = columns;
   if (column && options.scenario !== undefined)
     refusals.add(
@@ -99,7 +99,7 @@ function scenarioReader({ columns, options, refusals }: SheetContext): CellReade
 
 type PeriodReader = CellReader<BudgetPeriod & { hour: number | undefined }>;
 
-function periodReader(context: SheetContext): PeriodReader | undefined {
+function periodReader(context: TableContext): PeriodReader | undefined {
   const { columns, options, refusals } = context;
   const { period, start, end, month, year } = columns;
   if (start && end) return boundsReader(context, start, end);
@@ -120,11 +120,11 @@ function periodReader(context: SheetContext): PeriodReader | undefined {
 }
 
 /** True if months are written as `2026-05`, which need no year. */
-function hasYears({ sheet }: SheetContext, { index }: FoundColumn): boolean {
-  return sheet.rows.some(({ cells }) => /^\d{4}-/.test(cells[index]!));
+function hasYears({ table }: TableContext, { index }: FoundColumn): boolean {
+  return table.rows.some(({ cells }) => /^\d{4}-/.test(cells[index]!));
 }
 
-function boundsReader({ refusals }: SheetContext, start: FoundColumn, end: FoundColumn): PeriodReader {
+function boundsReader({ refusals }: TableContext, start: FoundColumn, end: FoundColumn): PeriodReader {
   return ({ line, cells }) => {
     const days = [start, end].map((column) => {
       const text = cells[column.index]!;
@@ -147,7 +147,7 @@ function boundsReader({ refusals }: SheetContext, start: FoundColumn, end: Found
   };
 }
 
-function textReader({ refusals }: SheetContext, column: FoundColumn): PeriodReader {
+function textReader({ refusals }: TableContext, column: FoundColumn): PeriodReader {
   return ({ line, cells }) => {
     const text = cells[column.index]!;
     const period = parseBudgetPeriod(text);
@@ -162,7 +162,7 @@ function textReader({ refusals }: SheetContext, column: FoundColumn): PeriodRead
 }
 
 /** Reads periods from separate columns of numbers. */
-function partsReader({ columns, options, refusals }: SheetContext): PeriodReader {
+function partsReader({ columns, options, refusals }: TableContext): PeriodReader {
   const { year, month, day, hour } = columns;
   return ({ line, cells }) => {
     const part = (column: FoundColumn | undefined) => (column ? cells[column.index]! : undefined);
@@ -210,7 +210,7 @@ export function granularityOf({ start, end }: BudgetPeriod): Granularity {
 function daysOfHours(
   rows: ReadonlyArray<BudgetRow & { hour: number | undefined }>,
   column: FoundColumn,
-  { refusals }: SheetContext,
+  { refusals }: TableContext,
 ): BudgetRow[] {
   const first = rows.some(({ hour }) => hour === 24) ? 1 : 0;
   return [
@@ -253,7 +253,7 @@ function roundRunning(days: readonly BudgetRow[]): BudgetRow[] {
 }
 
 /** Each day has one budget among periods of the same kind. */
-function refuseOverlaps(rows: readonly BudgetRow[], { columns, refusals }: SheetContext): void {
+function refuseOverlaps(rows: readonly BudgetRow[], { columns, refusals }: TableContext): void {
   const column = (columns.period ?? columns.start ?? columns.day ?? columns.month ?? columns.year)?.name;
   for (const alike of Map.groupBy(
     rows,

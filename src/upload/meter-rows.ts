@@ -3,9 +3,9 @@ import { createInstantReader } from '../foreign-table/instant-reader.ts';
 import { clipText } from '../lib/clip-text.ts';
 import { DAY_MS, formatInstant } from '../lib/time.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
-import { type CellReader, energyReader, meterReader, type SheetContext } from './read-cells.ts';
-import type { SheetRow } from './sheet.ts';
+import { type CellReader, energyReader, meterReader, type TableContext } from './read-cells.ts';
 import { type MeterRow, type Quality, qualities, type Upload } from './upload-rows.ts';
+import type { TableRow } from './upload-table.ts';
 
 /** More than a yearly bill. */
 const INTERVAL_DAYS_MAX = 400;
@@ -18,7 +18,7 @@ export function isMeterHeader({ start, end, time, energy, value }: Columns): boo
 }
 
 /** Reads intervals with their energy, or values of registers with their time, depending on the columns. */
-export function readMeterRows(context: SheetContext): Upload {
+export function readMeterRows(context: TableContext): Upload {
   const { columns, refusals } = context;
   const { start, end, time, energy, value } = columns;
   const isRegister = value !== undefined && time !== undefined;
@@ -46,11 +46,11 @@ export function readMeterRows(context: SheetContext): Upload {
   return { kind: 'meter_intervals', rows: [] };
 }
 
-function listed({ sheet }: SheetContext): string {
-  return clipText(sheet.columns.map((name) => `"${name}"`).join(', ')) || 'none';
+function listed({ table }: TableContext): string {
+  return clipText(table.columns.map((name) => `"${name}"`).join(', ')) || 'none';
 }
 
-function readIntervals(context: SheetContext, energy: FoundColumn): MeterRow[] {
+function readIntervals(context: TableContext, energy: FoundColumn): MeterRow[] {
   const { columns, options, refusals } = context;
   const { start, end } = columns;
   if (!start !== !end && options.interval === undefined) {
@@ -66,7 +66,7 @@ function readIntervals(context: SheetContext, energy: FoundColumn): MeterRow[] {
   const endOf = end && timeReader(context, end);
   const rest = restReader(context, energy);
   const rows: MeterRow[] = [];
-  for (const row of context.sheet.rows) {
+  for (const row of context.table.rows) {
     const from = startOf?.(row);
     const to = endOf?.(row);
     const common = rest(row);
@@ -87,11 +87,11 @@ function readIntervals(context: SheetContext, energy: FoundColumn): MeterRow[] {
   return rows;
 }
 
-function readRegisters(context: SheetContext, value: FoundColumn, time: FoundColumn): MeterRow[] {
+function readRegisters(context: TableContext, value: FoundColumn, time: FoundColumn): MeterRow[] {
   const timeOf = timeReader(context, time);
   const rest = restReader(context, value);
   const rows: MeterRow[] = [];
-  for (const row of context.sheet.rows) {
+  for (const row of context.table.rows) {
     const at = timeOf(row);
     const common = rest(row);
     if (at !== undefined && common) rows.push({ line: row.line, start: at, end: at, ...common });
@@ -101,15 +101,15 @@ function readRegisters(context: SheetContext, value: FoundColumn, time: FoundCol
 }
 
 function timeReader(
-  { columns, options, refusals, sheet }: SheetContext,
+  { columns, options, refusals, table }: TableContext,
   column: FoundColumn,
 ): CellReader<number> {
   const { meter } = columns;
-  const cellOf = ({ cells }: SheetRow) => ({
+  const cellOf = ({ cells }: TableRow) => ({
     text: cells[column.index]!,
     series: meter ? cells[meter.index]! : '',
   });
-  const read = createInstantReader(options.timezone, sheet.rows.map(cellOf));
+  const read = createInstantReader(options.timezone, table.rows.map(cellOf));
   return (row) => {
     const { line } = row;
     const cell = cellOf(row);
@@ -121,9 +121,9 @@ function timeReader(
 }
 
 function restReader(
-  context: SheetContext,
+  context: TableContext,
   amount: FoundColumn,
-): (row: SheetRow) => Pick<MeterRow, 'meter' | 'energyWh' | 'direction' | 'quality'> | undefined {
+): (row: TableRow) => Pick<MeterRow, 'meter' | 'energyWh' | 'direction' | 'quality'> | undefined {
   const meterOf = meterReader(context, objection);
   const energyOf = energyReader(context, amount);
   const qualityOf = qualityReader(context);
@@ -143,7 +143,7 @@ function objection({ code, device }: MeterConfig): string | undefined {
     : `the readings of ${code} come from device ${device}; to upload readings, remove the device from the configuration of the meter`;
 }
 
-function qualityReader({ columns, refusals }: SheetContext): CellReader<Quality> {
+function qualityReader({ columns, refusals }: TableContext): CellReader<Quality> {
   const { quality: column } = columns;
   if (!column) return () => 'measured';
   return ({ line, cells }) => {
@@ -160,7 +160,7 @@ function qualityReader({ columns, refusals }: SheetContext): CellReader<Quality>
 }
 
 /** Refuses rows with the same time, because their energy would count twice. */
-function refuseOverlaps(rows: readonly MeterRow[], column: string, { refusals }: SheetContext): void {
+function refuseOverlaps(rows: readonly MeterRow[], column: string, { refusals }: TableContext): void {
   for (const ofMeter of Map.groupBy(rows, ({ meter }) => meter).values()) {
     let before: MeterRow | undefined;
     for (const row of ofMeter.toSorted((a, b) => a.start - b.start || a.line - b.line)) {

@@ -5,13 +5,13 @@ import { parseUnit, unitFactor } from '../lib/units.ts';
 import { energyFactor } from './energy-factor.ts';
 import type { Columns, FoundColumn } from './find-columns.ts';
 import type { Refusals } from './refusals.ts';
-import type { Sheet, SheetRow } from './sheet.ts';
 import type { UploadOptions } from './upload-options.ts';
 import { ENERGY_WH_MAX } from './upload-rows.ts';
+import type { TableRow, UploadTable } from './upload-table.ts';
 
 /** The file, the columns and the options that all readers need. */
-export interface SheetContext {
-  sheet: Sheet;
+export interface TableContext {
+  table: UploadTable;
   columns: Columns;
   meters: readonly MeterConfig[];
   options: UploadOptions;
@@ -19,7 +19,7 @@ export interface SheetContext {
 }
 
 /** Reads one value of a row. @returns undefined if it is wrong. The problem is then in `refusals`. */
-export type CellReader<Value> = (row: SheetRow) => Value | undefined;
+export type CellReader<Value> = (row: TableRow) => Value | undefined;
 
 const MILLI = 1e3;
 
@@ -28,7 +28,7 @@ const MILLI = 1e3;
  * @param meanHours if the unit may be a unit of power: a value is the mean of this number of hours
  */
 export function energyReader(
-  { sheet, columns, options, refusals }: SheetContext,
+  { table, columns, options, refusals }: TableContext,
   column: FoundColumn,
   meanHours?: number,
 ): CellReader<number> {
@@ -46,7 +46,7 @@ export function energyReader(
       column.name,
       `has no unit: name the column "${column.name}_kwh", add a column "unit", or use --unit kWh`,
     );
-  const decimal = decimalOf(sheet, column, options, refusals);
+  const decimal = decimalOf(table, column, options, refusals);
   const factors = new Map<string, number | string>();
 
   function factorOf(unit: string): number | string {
@@ -85,11 +85,16 @@ export function energyReader(
   };
 }
 
-function decimalOf(sheet: Sheet, column: FoundColumn, options: UploadOptions, refusals: Refusals): Decimal {
+function decimalOf(
+  table: UploadTable,
+  column: FoundColumn,
+  options: UploadOptions,
+  refusals: Refusals,
+): Decimal {
   if (options.decimal) return options.decimal;
-  const { decimal, unclear } = guessNumberFormat(sheet.rows.map(({ cells }) => cells[column.index]!));
+  const { decimal, unclear } = guessNumberFormat(table.rows.map(({ cells }) => cells[column.index]!));
   if (unclear === undefined) return decimal;
-  const { line } = sheet.rows.find(({ cells }) => cells[column.index] === unclear)!;
+  const { line } = table.rows.find(({ cells }) => cells[column.index] === unclear)!;
   const message = `"${unclear}" can be ${unclear.replace(',', '')} or ${unclear.replace(',', '.')}; choose one with --decimal . or --decimal ,`;
   refusals.add(line, column.name, message);
   return '.';
@@ -97,7 +102,7 @@ function decimalOf(sheet: Sheet, column: FoundColumn, options: UploadOptions, re
 
 /** Reads the meter of a row. */
 export function meterReader(
-  { columns, meters, options, refusals }: SheetContext,
+  { columns, meters, options, refusals }: TableContext,
   /** @returns why nothing can be uploaded for a meter, or undefined */
   objection: (meter: MeterConfig) => string | undefined,
 ): CellReader<MeterConfig> {

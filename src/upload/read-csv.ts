@@ -3,15 +3,15 @@ import { parseCsv } from '../foreign-table/parse-csv.ts';
 import { clipText } from '../lib/clip-text.ts';
 import type { LineProblem } from './refusals.ts';
 import {
-  type Sheet,
   TOO_MANY_COLUMNS,
   TOO_MANY_ROWS,
   UPLOAD_CELLS_MAX,
   UPLOAD_COLUMNS_MAX,
   UPLOAD_ROWS_MAX,
-} from './sheet.ts';
+  type UploadTable,
+} from './upload-table.ts';
 
-export type ReadSheet = { kind: 'sheet'; sheet: Sheet } | { kind: 'refused'; problems: LineProblem[] };
+export type ReadTable = { kind: 'table'; table: UploadTable } | { kind: 'refused'; problems: LineProblem[] };
 
 export interface CsvOptions {
   /** The character between cells. Default: the delimiter that fits. */
@@ -28,11 +28,11 @@ const ODD_ROWS_MAX = 10_000;
 const EMPTY = 'is empty; its first line must name the columns';
 
 /** Reads CSV with a heading. If no row names the expected columns, the errors name the columns that are missing in the nearest heading. */
-export function readSheetCsv(text: string, options: CsvOptions): ReadSheet {
-  if (text.trim() === '') return refusedSheet(0, EMPTY);
+export function readTableCsv(text: string, options: CsvOptions): ReadTable {
+  if (text.trim() === '') return refusedTable(0, EMPTY);
   const longLine = findLongLine(text);
   if (longLine !== undefined)
-    return refusedSheet(
+    return refusedTable(
       longLine,
       `has more than ${UPLOAD_LINE_CHARACTERS_MAX.toLocaleString('en')} characters; is this a CSV file?`,
     );
@@ -45,14 +45,14 @@ export function readSheetCsv(text: string, options: CsvOptions): ReadSheet {
     cellsMax: UPLOAD_CELLS_MAX,
     oddRowsMax: ODD_ROWS_MAX,
   });
-  if (parsed.kind === 'problem') return refusedSheet(parsed.line, `is no CSV: ${clipText(parsed.message)}`);
+  if (parsed.kind === 'problem') return refusedTable(parsed.line, `is no CSV: ${clipText(parsed.message)}`);
   const [head, ...below] = parsed.rows.filter(({ cells }) => cells.some((cell) => cell !== ''));
-  if (!head) return refusedSheet(0, EMPTY);
+  if (!head) return refusedTable(0, EMPTY);
   const columns = head.cells;
-  if (columns.length > UPLOAD_COLUMNS_MAX) return refusedSheet(head.line, TOO_MANY_COLUMNS);
-  if (below.length > UPLOAD_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
+  if (columns.length > UPLOAD_COLUMNS_MAX) return refusedTable(head.line, TOO_MANY_COLUMNS);
+  if (below.length > UPLOAD_ROWS_MAX) return refusedTable(0, TOO_MANY_ROWS);
   const odd = below.filter(({ cells }) => cells.length !== columns.length);
-  if (odd.length === 0) return { kind: 'sheet', sheet: { columns, rows: below } };
+  if (odd.length === 0) return { kind: 'table', table: { columns, rows: below } };
   const named = `${columns.length} columns are named in line ${head.line}`;
   const problems = odd.map(({ line, cells }) => ({
     line,
@@ -73,6 +73,6 @@ function findLongLine(text: string): number | undefined {
   return text.length - start > UPLOAD_LINE_CHARACTERS_MAX ? line : undefined;
 }
 
-export function refusedSheet(line: number, message: string): ReadSheet {
+export function refusedTable(line: number, message: string): ReadTable {
   return { kind: 'refused', problems: [{ line, message }] };
 }

@@ -8,18 +8,18 @@ import { openReader, type Reader, unreadable } from '../import/open-reader.ts';
 import { openSource } from '../import/source-file.ts';
 import { cannotBeRead, errorCode, errorMessage } from '../lib/errors.ts';
 import { MEBIBYTE } from '../lib/units.ts';
-import { readSheet, readText, type UploadRequest } from './read-upload.ts';
+import { readTable, readText, type UploadRequest } from './read-upload.ts';
 import { RefusedFile } from './refusals.ts';
+import type { Upload } from './upload-rows.ts';
 import {
-  type Sheet,
   TOO_MANY_CELLS,
   TOO_MANY_COLUMNS,
   TOO_MANY_ROWS,
   UPLOAD_CELLS_MAX,
   UPLOAD_COLUMNS_MAX,
   UPLOAD_ROWS_MAX,
-} from './sheet.ts';
-import type { Upload } from './upload-rows.ts';
+  type UploadTable,
+} from './upload-table.ts';
 
 /** Unpacked. */
 const BYTES_MAX = 128 * 1024 * 1024;
@@ -45,19 +45,19 @@ export async function readUploadFile(
   if (isWorkbook(path)) return readText(await workbookCsv(path, workbook), 'csv', csvRequest(named));
   switch (format) {
     case 'parquet':
-      return readSheet(await parquetSheet(path), named);
+      return readTable(await parquetTable(path), named);
     case 'csv':
       return readText(textBytes(path, compression), 'csv', named);
     case 'ndjson':
       return readText(textBytes(path, compression), 'json', named);
     case undefined:
-      throw fileProblem(path, 'has a name that ends neither in .csv, .ndjson, .json, .parquet nor .xlsx');
+      throw refusedFile(path, 'has a name that ends neither in .csv, .ndjson, .json, .parquet nor .xlsx');
     default:
       return format satisfies never;
   }
 }
 
-function fileProblem(path: string, message: string): RefusedFile {
+function refusedFile(path: string, message: string): RefusedFile {
   return new RefusedFile(basename(path), [{ line: 0, message }]);
 }
 
@@ -70,8 +70,8 @@ function textBytes(path: string, compression: Compression): Buffer {
     return unpack(bytes, { maxOutputLength: BYTES_MAX });
   } catch (error) {
     if (error instanceof RangeError)
-      throw fileProblem(path, `is larger than ${BYTES_MAX / MEBIBYTE} MiB; split it`);
-    throw fileProblem(
+      throw refusedFile(path, `is larger than ${BYTES_MAX / MEBIBYTE} MiB; split it`);
+    throw refusedFile(
       path,
       /^(Z_|ZSTD_)/.test(errorCode(error) ?? '')
         ? `is damaged or cut off: ${errorMessage(error)}`
@@ -89,9 +89,9 @@ async function workbookCsv(path: string, { sheet, onNote }: WorkbookOptions): Pr
     for (const cells of chosen.rows()) lines.push(cells.length === 0 ? '' : csvLine(cells, width));
     return Buffer.from(`${lines.join('\n')}\n`);
   } catch (error) {
-    if (error instanceof ZipError) throw fileProblem(path, error.message);
+    if (error instanceof ZipError) throw refusedFile(path, error.message);
     const code = errorCode(error);
-    throw code === undefined ? error : fileProblem(path, cannotBeRead(error));
+    throw code === undefined ? error : refusedFile(path, cannotBeRead(error));
   }
 }
 
@@ -103,18 +103,18 @@ function csvRequest(request: UploadRequest): UploadRequest {
   };
 }
 
-async function parquetSheet(path: string): Promise<Sheet> {
+async function parquetTable(path: string): Promise<UploadTable> {
   let reader: Reader | undefined;
   try {
     reader = await openReader(path, { threads: 1 });
     const { columns, from } = await openSource(reader, { format: 'parquet', csv: { encoding: 'utf-8' } }, []);
-    if (columns.length > UPLOAD_COLUMNS_MAX) throw fileProblem(path, TOO_MANY_COLUMNS);
+    if (columns.length > UPLOAD_COLUMNS_MAX) throw refusedFile(path, TOO_MANY_COLUMNS);
     const rowsMax = Math.min(UPLOAD_ROWS_MAX, Math.floor(UPLOAD_CELLS_MAX / columns.length));
     const cells = columns.map((_, index) => `coalesce(trim(c${index}::VARCHAR), '') AS c${index}`).join(', ');
     const found = await reader.connection.runAndReadAll(`SELECT ${cells} FROM ${from} LIMIT ${rowsMax + 1}`);
     const rows = found.getRows() as string[][];
     if (rows.length > rowsMax)
-      throw fileProblem(path, rowsMax < UPLOAD_ROWS_MAX ? TOO_MANY_CELLS : TOO_MANY_ROWS);
+      throw refusedFile(path, rowsMax < UPLOAD_ROWS_MAX ? TOO_MANY_CELLS : TOO_MANY_ROWS);
     return {
       columns: columns.map(({ name }) => name),
       rows: rows.map((row, index) => ({ line: index + 1, cells: row })),

@@ -1,16 +1,16 @@
 import { clipText } from '../lib/clip-text.ts';
-import type { ReadSheet } from './read-csv.ts';
-import { refusedSheet } from './read-csv.ts';
+import type { ReadTable } from './read-csv.ts';
+import { refusedTable } from './read-csv.ts';
 import type { LineProblem } from './refusals.ts';
 import {
-  type SheetRow,
+  type TableRow,
   TOO_MANY_CELLS,
   TOO_MANY_COLUMNS,
   TOO_MANY_ROWS,
   UPLOAD_CELLS_MAX,
   UPLOAD_COLUMNS_MAX,
   UPLOAD_ROWS_MAX,
-} from './sheet.ts';
+} from './upload-table.ts';
 
 /** An array is read at once, in memory. */
 const ARRAY_LENGTH_MAX = 32 * 1024 * 1024;
@@ -21,13 +21,13 @@ interface Item {
 }
 
 /** Reads NDJSON with one object on each line, or an array of objects. Members are columns. */
-export function readJson(text: string): ReadSheet {
+export function readJson(text: string): ReadTable {
   return /^\s*\[/.test(text) ? readArray(text) : readLines(text);
 }
 
-function readArray(text: string): ReadSheet {
+function readArray(text: string): ReadTable {
   if (text.length > ARRAY_LENGTH_MAX)
-    return refusedSheet(
+    return refusedTable(
       0,
       'is an array of more than 32 MiB; write one object on each line, or split the file',
     );
@@ -35,13 +35,13 @@ function readArray(text: string): ReadSheet {
   try {
     items = JSON.parse(text);
   } catch {
-    return refusedSheet(0, 'is not JSON');
+    return refusedTable(0, 'is not JSON');
   }
-  if (items.length > UPLOAD_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
-  return sheetOf(items.map((item, index) => ({ line: index + 1, item })));
+  if (items.length > UPLOAD_ROWS_MAX) return refusedTable(0, TOO_MANY_ROWS);
+  return tableOf(items.map((item, index) => ({ line: index + 1, item })));
 }
 
-function readLines(text: string): ReadSheet {
+function readLines(text: string): ReadTable {
   const items: Item[] = [];
   const problems: LineProblem[] = [];
   for (let line = 1, start = 0; start < text.length; line++) {
@@ -50,7 +50,7 @@ function readLines(text: string): ReadSheet {
     const written = text.slice(start, end).trim();
     start = end + 1;
     if (written === '') continue;
-    if (items.length + problems.length === UPLOAD_ROWS_MAX) return refusedSheet(0, TOO_MANY_ROWS);
+    if (items.length + problems.length === UPLOAD_ROWS_MAX) return refusedTable(0, TOO_MANY_ROWS);
     try {
       items.push({ line, item: JSON.parse(written) });
     } catch {
@@ -60,14 +60,14 @@ function readLines(text: string): ReadSheet {
       });
     }
   }
-  return problems.length > 0 ? { kind: 'refused', problems } : sheetOf(items);
+  return problems.length > 0 ? { kind: 'refused', problems } : tableOf(items);
 }
 
-function sheetOf(items: readonly Item[]): ReadSheet {
-  if (items.length === 0) return refusedSheet(0, 'is empty');
+function tableOf(items: readonly Item[]): ReadTable {
+  if (items.length === 0) return refusedTable(0, 'is empty');
   const places = new Map<string, number>();
   const problems: LineProblem[] = [];
-  const rows: SheetRow[] = [];
+  const rows: TableRow[] = [];
   for (const { line, item } of items) {
     const cells: string[] = [];
     rows.push({ line, cells });
@@ -80,17 +80,17 @@ function sheetOf(items: readonly Item[]): ReadSheet {
         problems.push({ line, message: `"${clipText(name)}" is neither text nor a number` });
       const place = places.get(name) ?? places.size;
       // Each object can add columns, and each row gets a cell of each column.
-      if (place >= UPLOAD_COLUMNS_MAX) return refusedSheet(line, TOO_MANY_COLUMNS);
+      if (place >= UPLOAD_COLUMNS_MAX) return refusedTable(line, TOO_MANY_COLUMNS);
       places.set(name, place);
       cells[place] = value === null || value === undefined ? '' : String(value).trim();
     }
   }
   if (problems.length > 0) return { kind: 'refused', problems };
   const columns = [...places.keys()];
-  if (columns.length * rows.length > UPLOAD_CELLS_MAX) return refusedSheet(0, TOO_MANY_CELLS);
+  if (columns.length * rows.length > UPLOAD_CELLS_MAX) return refusedTable(0, TOO_MANY_CELLS);
   return {
-    kind: 'sheet',
-    sheet: {
+    kind: 'table',
+    table: {
       columns,
       rows: rows.map(({ line, cells }) => ({ line, cells: columns.map((_, index) => cells[index] ?? '') })),
     },

@@ -4,12 +4,12 @@ import { clipText } from '../lib/clip-text.ts';
 import { isBudgetHeader, readBudgetRows } from './budget-rows.ts';
 import { findAmbiguous, findColumns } from './find-columns.ts';
 import { isMeterHeader, readMeterRows } from './meter-rows.ts';
-import { type ReadSheet, readSheetCsv } from './read-csv.ts';
+import { type ReadTable, readTableCsv } from './read-csv.ts';
 import { readJson } from './read-json.ts';
 import { createRefusals, type LineProblem, RefusedFile } from './refusals.ts';
-import type { Sheet } from './sheet.ts';
 import type { UploadOptions } from './upload-options.ts';
 import type { Upload } from './upload-rows.ts';
+import type { UploadTable } from './upload-table.ts';
 
 /** The content of a file. */
 export type UploadTopic = 'meter-data' | 'budget';
@@ -34,10 +34,10 @@ export function readText(bytes: Uint8Array, format: TextFormat, request: UploadR
     const columns = findColumns(cells, options.columns ?? {});
     return topic === 'budget' ? isBudgetHeader(columns) : isMeterHeader(columns);
   };
-  const read: ReadSheet =
-    format === 'csv' ? readSheetCsv(text, { delimiter: options.delimiter, isHeading }) : readJson(text);
+  const read: ReadTable =
+    format === 'csv' ? readTableCsv(text, { delimiter: options.delimiter, isHeading }) : readJson(text);
   if (read.kind === 'refused') throw refused(request.name, read.problems);
-  return readSheet(read.sheet, request);
+  return readTable(read.table, request);
 }
 
 /** @throws RefusedFile if the bytes are no text, or several encodings are mixed */
@@ -67,13 +67,13 @@ function refused(name: string, problems: readonly LineProblem[]): RefusedFile {
 }
 
 /** Like `readText`, for rows that are already read. */
-export function readSheet(sheet: Sheet, { topic, name, meters, options }: UploadRequest): Upload {
+export function readTable(table: UploadTable, { topic, name, meters, options }: UploadRequest): Upload {
   const refusals = createRefusals();
   const said = options.columns ?? {};
   for (const [role, column] of Object.entries(said))
-    if (!sheet.columns.includes(column))
+    if (!table.columns.includes(column))
       refusals.add(0, column, `is named for ${role}, but the file has no such column`);
-  for (const { role, columns } of findAmbiguous(sheet.columns, said)) {
+  for (const { role, columns } of findAmbiguous(table.columns, said)) {
     const [first, second] = columns.map(({ name }) => `"${clipText(name)}"`);
     const which = first === second ? 'exists twice' : `can be the ${role}, and ${second} can be it too`;
     refusals.add(
@@ -82,8 +82,8 @@ export function readSheet(sheet: Sheet, { topic, name, meters, options }: Upload
       `${which}; leave one of them out, or name it (option --column ${role}=<name> of the command)`,
     );
   }
-  const columns = findColumns(sheet.columns, said);
-  const reading = { sheet, columns, meters, options, refusals };
+  const columns = findColumns(table.columns, said);
+  const reading = { table, columns, meters, options, refusals };
   const upload = topic === 'budget' ? readBudgetRows(reading) : readMeterRows(reading);
   if (refusals.count === 0 && upload.rows.length === 0)
     refusals.add(0, undefined, 'has no row below its heading');

@@ -1,8 +1,8 @@
 import { machineName } from '../lib/machine-name.ts';
 import { processFacts } from '../lib/process-facts.ts';
 import { SECOND_MS } from '../lib/time.ts';
-import { readControlFile, readWorkerFiles, removeWorkerFile, type WorkerFile } from './rpc-file.ts';
-import { isAlive } from './worker-rpc.ts';
+import { isAlive } from './control.ts';
+import { readControlFile, readWorkerFiles, removeWorkerFile, type WorkerFile } from './control-file.ts';
 
 /**
  * The workers of a data folder on this machine.

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../lib/durable-files.ts';
 import { readJsonFile } from '../lib/read-json-file.ts';
-import { isAlive } from './worker-rpc.ts';
+import { isAlive } from './control.ts';
 
 const processFileSchema = z.object({
   port: z.number().int().min(1).max(65_535),

@@ -1,8 +1,8 @@
-import type { InputState } from '../inputs/input-meter.ts';
+import type { InputState } from '../inputs/input-counter.ts';
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import { postRpc } from './control.ts';
 import { listProcessFiles } from './process-file.ts';
 import { answerText } from './rpc-wire.ts';
-import { postRpc } from './worker-rpc.ts';
 
 /** The operations of every process of a service, with their results. */
 export interface ProcessOperations {

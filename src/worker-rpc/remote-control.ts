@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessTokens } from '../access/process-token.ts';
+import type { OwnerOutcome } from '../http/answer-of-owner.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
+import type { Control } from './control.ts';
 import type { FoundOwner, OwnerDirectory, WorkerAddress } from './owner-directory.ts';
 import { FILE_OPERATIONS, isChanging } from './remote-wire.ts';
 import { answerText, PING } from './rpc-wire.ts';
 import { type CallReply, type RemoteCall, sendCall } from './send-call.ts';
-import type { AskOutcome, Control } from './worker-rpc.ts';
 
 export interface RemoteControlOptions {
   directory: OwnerDirectory;
@@ -118,7 +119,7 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
         const reply = await findOwner(workgroupId, call, signal ? AbortSignal.any([signal, late]) : late);
         return (
           reply.kind === 'answer' || reply.kind === 'failed' ? reply : { kind: 'not-running' }
-        ) as AskOutcome<never>;
+        ) as OwnerOutcome<never>;
       } catch (error) {
         signal?.throwIfAborted();
         return {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { conditionNames } from '../../src/alerts/alert-conditions.ts';
 import type { ConditionName } from '../../src/config/alert-settings.ts';
-import { createInputMeter } from '../../src/inputs/input-meter.ts';
+import { createInputCounter } from '../../src/inputs/input-counter.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { inputFact } from '../../src/service/alert-facts-reader.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
@@ -128,7 +128,7 @@ describe('a condition', () => {
     const receiver = await startReceiver();
     const { facts, round, clock } = openWatch({ channels: [{ id: 'ops', webhook: { url: receiver.url } }] });
     const about = { workgroupId: 'home', input: 'garage', kind: 'mqtt', address: 'mqtt://broker' } as const;
-    const meter = createInputMeter({ ...about, connection: 'connecting' }, clock);
+    const meter = createInputCounter({ ...about, connection: 'connecting' }, clock);
     const look = async () => {
       facts.inputs = [inputFact(meter.state(), clock.now())];
       await round();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { advance } from '../../src/client/advance.ts';
+import { advancePosition } from '../../src/client/advance.ts';
 import { keepNew } from '../../src/client/keep-new.ts';
 import { defaultBounds, startPosition } from '../../src/client/position.ts';
 import type { ReadOutcome } from '../../src/client/read-outcome.ts';
@@ -10,27 +10,27 @@ import { at, batch, deliver, delivered, failed } from './advance-batches.ts';
 describe('reading on', () => {
   test("the server's next position is sent back unchanged", () => {
     const outcome = batch([5, 7], { nextOffset: 90n });
-    const step = deliver(advance(startPosition({ kind: 'oldest' }), outcome));
+    const step = deliver(advancePosition(startPosition({ kind: 'oldest' }), outcome));
     expect(delivered(step, outcome)).toEqual([5n, 7n]);
     expect(step.position).toMatchObject({ ask: { kind: 'offset', offset: 90n }, lastOffset: 7n });
   });
 
   test('a batch without a message for this reader moves the position', () => {
-    const step = deliver(advance(at(5), batch([], { nextOffset: 80n, upToDate: false })));
+    const step = deliver(advancePosition(at(5), batch([], { nextOffset: 80n, upToDate: false })));
     expect(step).toMatchObject({ messages: 0, upToDate: false, position: { ask: { offset: 80n } } });
   });
 
   test('delivered messages are dropped, from inclusive and exclusive servers', () => {
     const outcome = batch([3, 4, 5, 6], { nextOffset: 7n });
-    const step = deliver(advance(at(5), outcome));
+    const step = deliver(advancePosition(at(5), outcome));
     expect(step).toMatchObject({ duplicates: 2, messages: 2 });
     expect(delivered(step, outcome)).toEqual([5n, 6n]);
   });
 
   test('without a next position the last message is requested again, until the server is known to include it', () => {
-    const first = deliver(advance(startPosition({ kind: 'oldest' }), batch([5, 6])));
+    const first = deliver(advancePosition(startPosition({ kind: 'oldest' }), batch([5, 6])));
     expect(first.position.ask).toEqual({ kind: 'offset', offset: 6n });
-    const second = deliver(advance(first.position, batch([6, 7])));
+    const second = deliver(advancePosition(first.position, batch([6, 7])));
     expect(second.position).toMatchObject({ inclusive: true, ask: { kind: 'offset', offset: 8n } });
   });
 
@@ -38,11 +38,11 @@ describe('reading on', () => {
     const bad = { offset: 9n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() };
     const outcome = batch([8]);
     outcome.columns.rejected = [bad];
-    const first = deliver(advance(at(8), outcome));
+    const first = deliver(advancePosition(at(8), outcome));
     expect(first).toMatchObject({ messages: 2, position: { lastOffset: 9n } });
     const again = batch([9, 10]);
     again.columns.rejected = [bad];
-    const second = deliver(advance(first.position, again));
+    const second = deliver(advancePosition(first.position, again));
     keepNew(again.columns, second.keep);
     expect(again.columns.rejected).toEqual([]);
     expect(second).toMatchObject({ messages: 1, position: { lastOffset: 10n } });
@@ -52,7 +52,7 @@ describe('reading on', () => {
 describe('disorder', () => {
   test('a batch out of order is delivered by offset, and reported', () => {
     const outcome = batch([5, 8, 6, 8, 7], { nextOffset: 9n });
-    const step = deliver(advance(at(5), outcome));
+    const step = deliver(advancePosition(at(5), outcome));
     expect(step).toMatchObject({ outOfOrder: 2, duplicates: 1 });
     expect(delivered(step, outcome)).toEqual([5n, 6n, 7n, 8n]);
   });
@@ -60,11 +60,11 @@ describe('disorder', () => {
   test('a message with a wild offset hides no later message, and is delivered in its turn', () => {
     const wild = 1n << 62n;
     const first = batch([5n, wild, 6n], { nextOffset: 7n });
-    const step = deliver(advance(at(5), first));
+    const step = deliver(advancePosition(at(5), first));
     expect(step).toMatchObject({ beyond: 1, outOfOrder: 1, position: { lastOffset: 6n } });
     expect(delivered(step, first)).toEqual([5n, 6n]);
     const next = batch([7n, 8n, wild], { nextOffset: wild + 1n });
-    const after = deliver(advance(step.position, next));
+    const after = deliver(advancePosition(step.position, next));
     expect(delivered(after, next)).toEqual([7n, 8n, wild]);
   });
 
@@ -76,7 +76,7 @@ describe('disorder', () => {
       detail: '',
       bytes: new Uint8Array(),
     }));
-    const step = deliver(advance(at(5), { ...outcome, nextOffset: 6n }));
+    const step = deliver(advancePosition(at(5), { ...outcome, nextOffset: 6n }));
     delivered(step, outcome);
     expect(outcome.columns.rejected.map(({ offset }) => offset)).toEqual([6n]);
     expect(step).toMatchObject({ messages: 2, beyond: 1, position: { lastOffset: 6n } });
@@ -84,18 +84,18 @@ describe('disorder', () => {
 
   test('positions that are no offsets hold no message back', () => {
     const outcome = batch([1_000, 1_001], { nextOffset: 3n });
-    const step = deliver(advance(startPosition({ kind: 'offset', offset: 2n }), outcome));
+    const step = deliver(advancePosition(startPosition({ kind: 'offset', offset: 2n }), outcome));
     expect(delivered(step, outcome)).toEqual([1_000n, 1_001n]);
     expect(step.position).toMatchObject({ ask: { offset: 3n }, lastOffset: 1_001n });
     const bad = batch([], { nextOffset: 4n });
     bad.columns.rejected = [{ offset: 1_002n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() }];
-    expect(deliver(advance(step.position, bad))).toMatchObject({ messages: 1, beyond: 0 });
+    expect(deliver(advancePosition(step.position, bad))).toMatchObject({ messages: 1, beyond: 0 });
   });
 
   test('one message with a comparable offset is enough to hold later ones back, decoded or not', () => {
     const outcome = batch([50], { nextOffset: 8n });
     outcome.columns.rejected = [{ offset: 5n, reason: 'invalid_data', detail: '', bytes: new Uint8Array() }];
-    expect(deliver(advance(at(5), outcome))).toMatchObject({ messages: 1, beyond: 1 });
+    expect(deliver(advancePosition(at(5), outcome))).toMatchObject({ messages: 1, beyond: 1 });
   });
 
   test('for any batches, no message is delivered twice and the newest position never falls', () => {
@@ -110,7 +110,7 @@ describe('disorder', () => {
           const seen = new Set<bigint>();
           for (const [found, nextOffset] of batches) {
             const outcome = batch(found, { nextOffset });
-            const step = advance(position, outcome);
+            const step = advancePosition(position, outcome);
             if (step.kind === 'fail') return;
             if (step.kind === 'deliver') {
               const rows = delivered(step, outcome);
@@ -137,7 +137,7 @@ describe('failures', () => {
   test('a failure is repeated at the same position, later each time, and then the reader gives up', () => {
     let position = at(500);
     for (let attempt = 1; attempt < defaultBounds.failuresMax; attempt++) {
-      const step = advance(position, failed({ retryAfterMs: 700 }));
+      const step = advancePosition(position, failed({ retryAfterMs: 700 }));
       expect(step).toMatchObject({
         kind: 'again',
         attempt,
@@ -146,12 +146,16 @@ describe('failures', () => {
       });
       if (step.kind === 'again') position = step.position;
     }
-    expect(advance(position, failed())).toMatchObject({ kind: 'fail', code: 'Http500', retryable: true });
+    expect(advancePosition(position, failed())).toMatchObject({
+      kind: 'fail',
+      code: 'Http500',
+      retryable: true,
+    });
   });
 
   test('a failure that will not pass is not repeated', () => {
     expect(
-      advance(at(500), failed({ status: 403, code: 'WorkgroupForbidden', retryable: false })),
+      advancePosition(at(500), failed({ status: 403, code: 'WorkgroupForbidden', retryable: false })),
     ).toMatchObject({
       kind: 'fail',
       code: 'WorkgroupForbidden',
@@ -160,16 +164,18 @@ describe('failures', () => {
   });
 
   test('a good read resets the number of failures', () => {
-    const step = advance(at(500), failed());
+    const step = advancePosition(at(500), failed());
     if (step.kind !== 'again') throw new Error(step.kind);
-    expect(deliver(advance(step.position, batch([500], { nextOffset: 501n }))).position.failures).toBe(0);
+    expect(
+      deliver(advancePosition(step.position, batch([500], { nextOffset: 501n }))).position.failures,
+    ).toBe(0);
   });
 
   test('reads without new messages that should have some wait longer, and then fail', () => {
     let position = at(500);
     const kinds: string[] = [];
     for (let read = 0; read < 20 && kinds.at(-1) !== 'fail'; read++) {
-      const step = advance(position, batch([], { nextOffset: 500n, upToDate: false }));
+      const step = advancePosition(position, batch([], { nextOffset: 500n, upToDate: false }));
       kinds.push(step.kind);
       if (step.kind !== 'fail') position = step.position;
     }
@@ -184,10 +190,13 @@ describe('failures', () => {
       ];
       return outcome;
     };
-    expect(advance(at(500), unplaced())).toMatchObject({ kind: 'again' });
-    expect(advance(at(500, { stalls: 4 }), unplaced())).toMatchObject({ kind: 'fail', code: 'NoProgress' });
+    expect(advancePosition(at(500), unplaced())).toMatchObject({ kind: 'again' });
+    expect(advancePosition(at(500, { stalls: 4 }), unplaced())).toMatchObject({
+      kind: 'fail',
+      code: 'NoProgress',
+    });
     // After the position they are delivered once.
-    expect(advance(at(500), { ...unplaced(), nextOffset: 501n })).toMatchObject({
+    expect(advancePosition(at(500), { ...unplaced(), nextOffset: 501n })).toMatchObject({
       kind: 'deliver',
       messages: 1,
     });
@@ -211,7 +220,7 @@ describe('failures', () => {
         (outcomes, start) => {
           let position = start;
           for (let read = 1; read <= 250; read++) {
-            const step = advance(position, outcomes.next().value as ReadOutcome);
+            const step = advancePosition(position, outcomes.next().value as ReadOutcome);
             if (step.kind === 'fail') return;
             position = step.position;
           }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
-import type { Outcome } from '../../src/inputs/outcome.ts';
-import { createLineReader } from '../../src/inputs/read-line.ts';
-import { createMessageReader } from '../../src/inputs/read-message.ts';
+import type { Outcome } from '../../src/inputs/input-outcome.ts';
+import { createLineReader } from '../../src/inputs/read-influx-line.ts';
+import { createMessageReader } from '../../src/inputs/read-mqtt-message.ts';
 import { pages } from '../support/readme.ts';
 
 const NOW_MS = Date.parse('2026-11-20T08:00:00Z');

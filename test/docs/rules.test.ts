@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { flagBits } from '../../src/rollup/flag-bits.ts';
-import type { RuleConstant } from '../../src/rollup/rule-constant.ts';
+import type { RuleConstant } from '../../src/rollup/rule-constant-type.ts';
 import { ruleConstants, workBounds } from '../../src/rollup/rule-constants.ts';
 import { loadSql } from '../../src/warehouse/load-sql.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { brokerAddress } from '../../src/inputs/broker-address.ts';
-import { createInputMeter } from '../../src/inputs/input-meter.ts';
+import { createInputCounter } from '../../src/inputs/input-counter.ts';
 import { inputProblem } from '../../src/inputs/input-problem.ts';
 import { SECOND_MS } from '../../src/lib/time.ts';
 import { inputsState } from '../../src/service/inputs-state.ts';
@@ -8,7 +8,7 @@ import { createTestClock } from '../support/test-clock.ts';
 
 function setUp() {
   const clock = createTestClock();
-  const meter = createInputMeter(
+  const meter = createInputCounter(
     {
       ...{ workgroupId: 'home', input: 'house', kind: 'mqtt' },
       ...{ address: 'mqtt://127.0.0.1:1', connection: 'connecting' },

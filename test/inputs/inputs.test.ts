@@ -7,9 +7,9 @@ import { systemClock } from '../../src/lib/time.ts';
 import { startSystemTimer } from '../../src/lib/timer.ts';
 import { openRedisConnection } from '../../src/redis/redis-connection.ts';
 import { createRedisLease } from '../../src/redis/redis-lease.ts';
+import type { TaskLease } from '../../src/redis/task-lease.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import { createStream } from '../../src/stream/stream.ts';
-import type { TaskClaim } from '../../src/stream/task-claim.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -33,7 +33,7 @@ function configOf(ids: readonly string[], name = 'garage') {
 }
 
 /** The inputs of one process. */
-function start(claim: TaskClaim, config = configOf(['one'])) {
+function start(lease: TaskLease, config = configOf(['one'])) {
   const options = { clock: systemClock, startTimer: startSystemTimer, logger: silentLogger };
   const stream = createStream({
     openLog: () => createMemoryLog({ ...options, retentionMs: 3_600_000, bytesMax: 1e7 }),
@@ -41,7 +41,7 @@ function start(claim: TaskClaim, config = configOf(['one'])) {
     ...options,
   });
   const workgroups = createWorkgroups(config);
-  const inputs = createInputs({ stream, workgroups, claim, ...options });
+  const inputs = createInputs({ stream, workgroups, lease, ...options });
   let stopping: Promise<void> | undefined;
   const stop = () => (stopping ??= inputs.stop().then(() => stream.close()));
   onTestFinished(stop);
@@ -77,7 +77,7 @@ describe.skipIf(brokerMissing)('the inputs of a process', () => {
   });
 
   test('follow the configuration, and those that have not changed stay connected', async () => {
-    const always = { hold: async () => true, release: async () => undefined };
+    const always = { acquireOrRenew: async () => true, release: async () => undefined };
     const { inputs, workgroups, connected } = start(always, configOf(['one', 'two']));
     await until('both are connected', () => connected() === 'one,two');
     const sinceOf = (id: string) => inputs.states().find(({ input }) => input === id)?.sinceMs;

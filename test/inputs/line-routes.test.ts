@@ -63,7 +63,7 @@ async function start({ openLog }: { openLog?: (log: StreamLog) => StreamLog } = 
       inputs = createInputs({
         stream,
         workgroups: createWorkgroups(config),
-        claim: { hold: async () => true, release: async () => undefined },
+        lease: { acquireOrRenew: async () => true, release: async () => undefined },
         clock,
         startTimer: startSystemTimer,
         logger: silentLogger,

@@ -2,7 +2,7 @@ import { connectAsync } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { StreamError } from '../../src/contract/stream-errors.ts';
-import { createInputMeter } from '../../src/inputs/input-meter.ts';
+import { createInputCounter } from '../../src/inputs/input-counter.ts';
 import { startMqttInput } from '../../src/inputs/mqtt-input.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
@@ -49,7 +49,7 @@ function setUp({
   ];
   const inputs = { mqtt: [{ id, url, version, rules, ...more }] };
   const workgroup = configSchema.parse({ workgroups: [{ id: 'acme', inputs }] }).workgroups[0]!;
-  const meter = createInputMeter(
+  const meter = createInputCounter(
     { workgroupId: 'acme', input: id, kind: 'mqtt', address: url, connection: 'connecting' },
     systemClock,
   );

@@ -27,15 +27,17 @@ function setUp(leaseMs = 60_000) {
 
 test('a lease has one owner, who may hold it as often as it likes', async () => {
   const { first, second } = setUp();
-  expect(await first.hold('a')).toBe(true);
-  expect(await first.hold('a')).toBe(true);
-  expect(await second.hold('a')).toBe(false);
-  expect(await second.hold('b')).toBe(true);
+  expect(await first.acquireOrRenew('a')).toBe(true);
+  expect(await first.acquireOrRenew('a')).toBe(true);
+  expect(await second.acquireOrRenew('a')).toBe(false);
+  expect(await second.acquireOrRenew('b')).toBe(true);
 });
 
 test('of many who ask at once one gets it', async () => {
   const { first, second } = setUp();
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).hold('a')));
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => (i % 2 ? first : second).acquireOrRenew('a')),
+  );
   expect(new Set(answers.filter((_, i) => i % 2)).size).toBe(1);
   expect(answers.filter((_, i) => i % 2)[0]).toBe(!answers[0]);
 });
@@ -43,23 +45,23 @@ test('of many who ask at once one gets it', async () => {
 test('a lease that is not held again runs out, one that is held does not', async () => {
   // So long that no pause of a busy machine ends the lease that is kept.
   const { first, second } = setUp(5_000);
-  await first.hold('left');
-  await first.hold('kept');
+  await first.acquireOrRenew('left');
+  await first.acquireOrRenew('kept');
   await until('the other one has run out', async () => {
-    expect(await second.hold('kept')).toBe(false);
-    expect(await first.hold('kept')).toBe(true);
-    return second.hold('left');
+    expect(await second.acquireOrRenew('kept')).toBe(false);
+    expect(await first.acquireOrRenew('kept')).toBe(true);
+    return second.acquireOrRenew('left');
   });
-  expect(await first.hold('left')).toBe(false);
+  expect(await first.acquireOrRenew('left')).toBe(false);
 });
 
 test('only the owner can release a lease', async () => {
   const { first, second } = setUp();
-  await first.hold('a');
+  await first.acquireOrRenew('a');
   await second.release('a', 'awake');
-  expect(await second.hold('a')).toBe(false);
+  expect(await second.acquireOrRenew('a')).toBe(false);
   await first.release('a', 'awake');
-  expect(await second.hold('a')).toBe(true);
+  expect(await second.acquireOrRenew('a')).toBe(true);
 });
 
 test('workers that survey are counted until they leave or fall silent', async () => {
@@ -78,8 +80,8 @@ test('workers that survey are counted until they leave or fall silent', async ()
 test('leases are renewed in one call, which names those that another worker has', async () => {
   const { first, second } = setUp();
   expect(await first.renew([])).toEqual([]);
-  for (const id of ['a', 'b']) await first.hold(id);
-  await second.hold('c');
+  for (const id of ['a', 'b']) await first.acquireOrRenew(id);
+  await second.acquireOrRenew('c');
   expect(await first.renew(['a', 'b', 'c'])).toEqual(['c']);
   expect(await first.ownerOf('a')).toBe('first');
   expect(await first.ownerOf('c')).toBe('second');
@@ -88,8 +90,8 @@ test('leases are renewed in one call, which names those that another worker has'
 
 test('a workgroup is awake from its first lease until it hibernates, and free while nobody has its lease', async () => {
   const { first, second } = setUp();
-  await first.hold('a');
-  await first.hold('b');
+  await first.acquireOrRenew('a');
+  await first.acquireOrRenew('b');
   expect(await second.survey()).toMatchObject({ awake: expect.arrayContaining(['a', 'b']), free: [] });
   await first.release('a', 'awake');
   await first.release('b', 'hibernated');

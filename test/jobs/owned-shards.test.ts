@@ -24,7 +24,7 @@ function setUp(
   const local = createLocalLeases(leaseMs);
   const leases: Leases = {
     ...local,
-    async hold(workgroupId) {
+    async acquireOrRenew(workgroupId) {
       if (store.isAway) throw new Error('the store is away');
       return !store.takenByOther.has(workgroupId);
     },

@@ -4,7 +4,7 @@ import { createShardsInMemory, settled } from './shards-in-memory.ts';
 
 function setUp(options: { heldByOther?: Set<string> } = {}) {
   const heldByOther = options.heldByOther ?? new Set();
-  const shards = createShardsInMemory({ leases: { hold: async (id) => !heldByOther.has(id) } });
+  const shards = createShardsInMemory({ leases: { acquireOrRenew: async (id) => !heldByOther.has(id) } });
   const limits = { mayTakeMore: true, hasRoom: true };
   const demand = createShardDemand({
     ownedShards: shards.ownedShards,

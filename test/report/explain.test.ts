@@ -5,7 +5,7 @@ import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
-import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
+import { createControlServer } from '../../src/worker-rpc/control-server.ts';
 import { landReadings, rollUpSite } from '../rollup/support.ts';
 import { deviceId } from '../support/messages.ts';
 import { atEnd, shared } from '../support/shared.ts';

@@ -12,7 +12,7 @@ import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts
 import { registerOpenApi } from '../../src/report/openapi.ts';
 import { registerPage } from '../../src/report/page-routes.ts';
 import { registerReportRoutes } from '../../src/report/report-routes.ts';
-import { createControl } from '../../src/worker-rpc/worker-rpc.ts';
+import { createControl } from '../../src/worker-rpc/control.ts';
 import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
 import { atEnd } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { AlertFacts } from '../../src/alerts/alert-facts.ts';
 import { readWarehouseFacts } from '../../src/alerts/read-warehouse-facts.ts';
 import { createWorkgroups } from '../../src/config/workgroups.ts';
-import { createInputMeter } from '../../src/inputs/input-meter.ts';
+import { createInputCounter } from '../../src/inputs/input-counter.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { emptyStatus, type WorkgroupStatus } from '../../src/pipeline/workgroup-status.ts';
@@ -184,7 +184,7 @@ test('the disk of dataDir and the inputs of all processes of the machine are rea
   // No process runs the input.
   expect(inputs).toBeUndefined();
   const about = { workgroupId: WORKGROUP, input: 'house', kind: 'mqtt', address: url } as const;
-  const meter = createInputMeter({ ...about, connection: 'connecting' }, fixture.clock);
+  const meter = createInputCounter({ ...about, connection: 'connecting' }, fixture.clock);
   meter.connection('disconnected', 'ECONNREFUSED');
   await fixture.clock.advance(MINUTE_MS);
   const stop = await startProcessServer({

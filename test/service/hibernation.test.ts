@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../src/lib/time.ts';
 import { assignmentOf, warehousePath } from '../../src/pipeline/assignment.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { createHibernation } from '../../src/service/hibernation.ts';
-import { createLocalIdleNotes } from '../../src/service/idle-notes.ts';
+import { createLocalIdleNotes } from '../../src/service/idle-note-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 

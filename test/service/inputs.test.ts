@@ -6,7 +6,7 @@ import { parse as parseYaml } from 'yaml';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { type Config, type ConfigInput, configSchema } from '../../src/config/config.ts';
 import type { ReadBody } from '../../src/contract/messages.ts';
-import type { InputState } from '../../src/inputs/input-meter.ts';
+import type { InputState } from '../../src/inputs/input-counter.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { inputTroubles } from '../../src/operate/input-troubles.ts';
 import { type AckGate, startAckGate } from '../support/ack-gate.ts';

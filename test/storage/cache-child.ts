@@ -11,7 +11,7 @@ const objects = (JSON.parse(text!) as Array<Omit<CachedObject, 'store'>>).map((o
 const cache = await openFileCache({ folder: folder!, bytesMax: 1e8, fetchesMax: 2 });
 process.stdout.write('opened\n');
 for (;;) {
-  (await cache.hold(objects))[Symbol.dispose]();
+  (await cache.pin(objects))[Symbol.dispose]();
   // The others stay, so that some files are always there.
   for (const [index, { name }] of objects.entries())
     if (index % 2 === 1) rmSync(join(folder!, name), { force: true });

@@ -54,19 +54,19 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
   check('held files are here, and stay until they are released', async (store) => {
     const cache = await openCache({ bytesMax: 25 * KILOBYTE });
     const [a, b, c, d] = await Promise.all(['a', 'b', 'c', 'd'].map((name) => putObject(store, name)));
-    const held = await cache.hold([a!, b!]);
+    const held = await cache.pin([a!, b!]);
     expect([a!, b!].map((one) => isSound(cache.folder, one))).toEqual([true, true]);
     // The two held files leave no room.
-    await expect(cache.hold([c!])).rejects.toMatchObject({ code: 'CacheBusy', retryable: true });
+    await expect(cache.pin([c!])).rejects.toMatchObject({ code: 'CacheBusy', retryable: true });
     expect(cache.usage()).toEqual({ files: 2, bytes: 20 * KILOBYTE, heldBytes: 20 * KILOBYTE });
     held[Symbol.dispose]();
 
     // The least recently used file goes.
-    (await cache.hold([a!]))[Symbol.dispose]();
-    (await cache.hold([c!]))[Symbol.dispose]();
+    (await cache.pin([a!]))[Symbol.dispose]();
+    (await cache.pin([c!]))[Symbol.dispose]();
     expect([a!, b!, c!].map(({ name }) => existsSync(join(cache.folder, name)))).toEqual([true, false, true]);
     expect(cache.usage()).toEqual({ files: 2, bytes: 20 * KILOBYTE, heldBytes: 0 });
-    await expect(cache.hold([a!, b!, d!])).rejects.toMatchObject({ code: 'CacheTooSmall', retryable: false });
+    await expect(cache.pin([a!, b!, d!])).rejects.toMatchObject({ code: 'CacheTooSmall', retryable: false });
     expect(cache.usage().heldBytes).toBe(0);
   });
 
@@ -75,7 +75,7 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     const names = ['a', 'b', 'c', 'd'];
     const objects = await Promise.all(names.map((name) => putObject(store, name)));
     const first = await openCache({ folder });
-    (await first.hold(objects))[Symbol.dispose]();
+    (await first.pin(objects))[Symbol.dispose]();
     await first.close();
     const paths = objects.map(({ name }) => join(folder, name));
     // Used in this order, and fetched with a failure of the disk: another size, other bytes, and a part of a file.
@@ -89,11 +89,11 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     const second = await openCache({ folder });
     expect(existsSync(`${paths[0]!}.0b0c.part`)).toBe(false);
     expect(second.usage()).toEqual({ files: 4, bytes: 30 * KILOBYTE + 5, heldBytes: 0 });
-    using _held = await second.hold(objects);
+    using _held = await second.pin(objects);
     expect(objects.map((one) => isSound(folder, one))).toEqual([true, true, true, true]);
 
     const small = await openCache({ folder: tempDir(), bytesMax: 10 * KILOBYTE });
-    (await small.hold([objects[0]!]))[Symbol.dispose]();
+    (await small.pin([objects[0]!]))[Symbol.dispose]();
     await small.close();
     const path = join(small.folder, objects[0]!.name);
     utimesSync(path, 1_000, 1_000);
@@ -113,9 +113,9 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
       () => writeFileSync(path, randomBytes(object.bytes)),
     ];
     for (const damage of damages) {
-      (await cache.hold([object]))[Symbol.dispose]();
+      (await cache.pin([object]))[Symbol.dispose]();
       damage();
-      using _held = await cache.hold([object]);
+      using _held = await cache.pin([object]);
       expect(isSound(cache.folder, object)).toBe(true);
     }
   });
@@ -125,17 +125,17 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     async (store) => {
       const cache = await openCache({ bytesMax: 20 * KILOBYTE });
       const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((name) => putObject(store, name)));
-      const held = await cache.hold([a!]);
+      const held = await cache.pin([a!]);
       await store.remove(a!.key);
       // Other queries want it too, and others want other files.
-      const others = await Promise.all([cache.hold([a!]), cache.hold([b!])]);
-      await expect(cache.hold([c!])).rejects.toMatchObject({ code: 'CacheBusy' });
+      const others = await Promise.all([cache.pin([a!]), cache.pin([b!])]);
+      await expect(cache.pin([c!])).rejects.toMatchObject({ code: 'CacheBusy' });
       expect(isSound(cache.folder, a!)).toBe(true);
       for (const one of [held, ...others]) one[Symbol.dispose]();
-      (await cache.hold([b!, c!]))[Symbol.dispose]();
-      await expect(cache.hold([a!])).rejects.toMatchObject({ code: 'ObjectMissing', retryable: true });
+      (await cache.pin([b!, c!]))[Symbol.dispose]();
+      await expect(cache.pin([a!])).rejects.toMatchObject({ code: 'ObjectMissing', retryable: true });
       expect(cache.usage()).toMatchObject({ heldBytes: 0 });
-      using _held = await cache.hold([b!]);
+      using _held = await cache.pin([b!]);
     },
   );
 
@@ -153,7 +153,7 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
       for (let at = 0; at < workgroups; at++) {
         const wanted = objects[(at * step) % workgroups]!;
         try {
-          using _held = await cache.hold(wanted);
+          using _held = await cache.pin(wanted);
           expect(wanted.every((one) => isSound(cache.folder, one))).toBe(true);
           expect(cache.usage().bytes).toBeLessThanOrEqual(filesMax * KILOBYTE);
           answered += 1;
@@ -179,16 +179,16 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     const cache = await openCache();
     const object = await putObject(store, 'a');
     const wrong = { ...object, sha256: 'f'.repeat(64) };
-    await expect(cache.hold([wrong])).rejects.toMatchObject({ code: 'ObjectDamaged', retryable: false });
+    await expect(cache.pin([wrong])).rejects.toMatchObject({ code: 'ObjectDamaged', retryable: false });
     const missing = { ...object, key: 'files/none', name: 'acme/files/none' };
     const good = await putObject(store, 'b');
-    await expect(cache.hold([missing, good])).rejects.toMatchObject({ code: 'ObjectMissing' });
+    await expect(cache.pin([missing, good])).rejects.toMatchObject({ code: 'ObjectMissing' });
     await until('the other fetch has ended', () => cache.usage().heldBytes === 0);
     expect(existsSync(join(cache.folder, object.name))).toBe(false);
     const outside = { ...object, name: '../../outside' };
-    await expect(cache.hold([good, outside])).rejects.toMatchObject({ code: 'UnsafeKey' });
+    await expect(cache.pin([good, outside])).rejects.toMatchObject({ code: 'UnsafeKey' });
     expect(cache.usage().heldBytes).toBe(0);
-    using _held = await cache.hold([object]);
+    using _held = await cache.pin([object]);
     expect(isSound(cache.folder, object)).toBe(true);
   });
 
@@ -198,14 +198,14 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     const cache = await openCache({ folder: disk, bytesMax: 1e8 });
     const [a, b] = [await putObject(store, 'a', 700 * KILOBYTE), await putObject(store, 'b', 700 * KILOBYTE)];
     const large = await putObject(store, 'c', 3_000 * KILOBYTE);
-    const held = await cache.hold([a]);
-    await expect(cache.hold([b])).rejects.toMatchObject({ code: 'DiskFull', retryable: true });
-    await expect(cache.hold([b])).rejects.toThrow('the disk of the cache');
+    const held = await cache.pin([a]);
+    await expect(cache.pin([b])).rejects.toMatchObject({ code: 'DiskFull', retryable: true });
+    await expect(cache.pin([b])).rejects.toThrow('the disk of the cache');
     held[Symbol.dispose]();
-    using _held = await cache.hold([b]);
+    using _held = await cache.pin([b]);
     expect(isSound(disk, b)).toBe(true);
     expect(existsSync(join(disk, a.name))).toBe(false);
-    await expect(cache.hold([large])).rejects.toMatchObject({ code: 'DiskFull' });
+    await expect(cache.pin([large])).rejects.toMatchObject({ code: 'DiskFull' });
     expect(partsOf(disk)).toEqual([]);
   });
 });
@@ -233,7 +233,7 @@ describe.skipIf(s3Missing)('fetches from a store that loses answers', () => {
       Array.from({ length: 20 }, (_, index) => putObject(store, `file-${index}`)),
     );
     const cache = await openCache({ fetchesMax: 3 });
-    const held = await Promise.all(Array.from({ length: 5 }, () => cache.hold(objects)));
+    const held = await Promise.all(Array.from({ length: 5 }, () => cache.pin(objects)));
     expect(gets.toSorted()).toEqual(objects.map(({ key }) => key).toSorted());
     expect(most).toBe(3);
     for (const one of held) one[Symbol.dispose]();
@@ -246,12 +246,12 @@ describe.skipIf(s3Missing)('fetches from a store that loses answers', () => {
     const objects = await Promise.all(['a', 'b', 'c'].map((name) => putObject(direct, name)));
     const [a, b, c] = objects.map((object) => ({ ...object, store: lossy }));
     const cache = await openCache();
-    using _held = await cache.hold([a!]);
-    using _other = await cache.hold([b!]);
+    using _held = await cache.pin([a!]);
+    using _other = await cache.pin([b!]);
     expect([a!, b!].map((one) => isSound(cache.folder, one))).toEqual([true, true]);
-    await expect(cache.hold([c!])).rejects.toMatchObject({ code: 'StorageUnreachable', retryable: true });
+    await expect(cache.pin([c!])).rejects.toMatchObject({ code: 'StorageUnreachable', retryable: true });
     expect(fates).toEqual([]);
-    using _third = await cache.hold([c!]);
+    using _third = await cache.pin([c!]);
   });
 
   test('a fetch that nobody waits for any more is stopped, and a shared one continues', async () => {
@@ -264,7 +264,7 @@ describe.skipIf(s3Missing)('fetches from a store that loses answers', () => {
     const object = { ...(await putObject(direct, 'a')), store: lossy };
     const cache = await openCache();
     const [first, second] = [new AbortController(), new AbortController()];
-    const holds = [first, second].map(({ signal }) => cache.hold([object], signal));
+    const holds = [first, second].map(({ signal }) => cache.pin([object], signal));
     const outcomes = Promise.allSettled(holds);
     await until('the store was asked', () => requests === 1);
     first.abort(new Error('gone'));
@@ -274,10 +274,10 @@ describe.skipIf(s3Missing)('fetches from a store that loses answers', () => {
     await outcomes;
     await until('the fetch has ended', () => cache.usage().files === 0);
     fate = 'pass';
-    using _held = await cache.hold([object]);
+    using _held = await cache.pin([object]);
     expect(isSound(cache.folder, object)).toBe(true);
     fate = 'hang';
-    const waiting = cache.hold([{ ...object, name: 'other' }]);
+    const waiting = cache.pin([{ ...object, name: 'other' }]);
     const closed = expect(waiting).rejects.toMatchObject({ code: 'CacheClosed' });
     await cache.close();
     await closed;

@@ -6,13 +6,13 @@ import { createAudit } from '../../src/audit/audit.ts';
 import { createRateLimit } from '../../src/http/rate-limit.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
+import { createLastingLease } from '../../src/redis/task-lease.ts';
 import { startBackgroundTasks, type WatchedWorkgroup } from '../../src/stream/background-tasks.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { createPresenceFile } from '../../src/stream/presence/presence-file.ts';
 import { createSocketAdmission } from '../../src/stream/socket/socket-admission.ts';
 import { createStream } from '../../src/stream/stream.ts';
-import { createLastingClaim } from '../../src/stream/task-claim.ts';
 import { decodeParts, telemetryBatch } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, settle } from '../support/test-clock.ts';
@@ -36,13 +36,13 @@ function setUp(openLog?: () => StreamLog) {
         holder = undefined;
       };
     };
-    const claim = createLastingClaim(hold, clock);
+    const lease = createLastingLease(hold, clock);
     return startBackgroundTasks({
       stream,
       workgroups: () => watched,
       dataDir,
-      folderClaim: claim,
-      presenceClaim: claim,
+      folderLease: lease,
+      presenceLease: lease,
       presenceStoreOf: (id) => createPresenceFile(join(dataDir, `${id}.json`), silentLogger),
       ...common,
     });

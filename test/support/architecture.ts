@@ -167,7 +167,7 @@ export const parts: readonly Part[] = [
   {
     name: 'worker-rpc',
     paths: ['src/worker-rpc/'],
-    mayUse: [...foundation, 'redis', 'access', 'inputs', 'pipeline'],
+    mayUse: [...foundation, 'redis', 'access', 'http', 'inputs', 'pipeline'],
   },
   {
     name: 'operate',

@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { machineName } from '../../src/lib/machine-name.ts';
+import { writeControlFile, writeWorkerFile } from '../../src/worker-rpc/control-file.ts';
 import { findLocalWorkers, isOpenBeside } from '../../src/worker-rpc/local-workers.ts';
-import { writeControlFile, writeWorkerFile } from '../../src/worker-rpc/rpc-file.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const { pid } = process;

@@ -2,7 +2,7 @@
 
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
-import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
+import { createControlServer } from '../../src/worker-rpc/control-server.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 
 const dataDir = process.argv[2]!;

@@ -70,7 +70,7 @@ export async function setUpMachines() {
   async function startOwner(run: Pipeline['run'], { leaseMs = 60_000 } = {}) {
     const workerId = randomUUID();
     const leases = createRedisLeases(admin, { workerId, leaseMs, prefix: 'wattline' });
-    await leases.hold('acme');
+    await leases.acquireOrRenew('acme');
     const server = await startRemoteServer({
       host: '127.0.0.1',
       port: 0,

@@ -4,7 +4,7 @@ import { RATE_DEFAULT } from '../../backfill/backfill-request.ts';
 import { makeBackfillRequest } from '../../backfill/make-backfill-request.ts';
 import type { WorkgroupConfig } from '../../config/config.ts';
 import { TerminalError } from '../../lib/errors.ts';
-import type { WarehouseOwner } from '../../service/find-owner.ts';
+import type { WarehouseOwner } from '../../service/open-owner.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import { chooseWorkgroup, WORKGROUP_OPTION } from '../choose-workgroup.ts';
@@ -107,11 +107,11 @@ async function withOwner(
     const workgroup = chooseWorkgroup(config, options.workgroup);
     // The command line is checked before anything is opened.
     if (command.name() === 'backfill') requestOf(options, workgroup);
-    const { findOwner } = await import('../../service/find-owner.ts');
+    const { openOwner } = await import('../../service/open-owner.ts');
     const { createUpstreams, localUrl: httpUrl, withUpstreams } = await import('../../service/upstreams.ts');
     const { createAccess } = await import('../../access/access.ts');
     const { createWorkgroups } = await import('../../config/workgroups.ts');
-    const owner = await findOwner(config, workgroup, service, async (pipeline) => {
+    const owner = await openOwner(config, workgroup, service, async (pipeline) => {
       const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: service.clock });
       const ownUrl = httpUrl(config.http.host, config.http.streamPort);
       return withUpstreams(pipeline, createUpstreams(createWorkgroups(config), ownUrl, access).addressOf);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackfillRequest } from '../../backfill/backfill-request.ts';
 import type { BackfillOutcome, BackfillProgress } from '../../backfill/run-backfill.ts';
 import { TransientError } from '../../lib/errors.ts';
-import type { WarehouseOwner } from '../../service/find-owner.ts';
+import type { WarehouseOwner } from '../../service/open-owner.ts';
 import { settle } from '../../service/wait-until-published.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { BackedUpLake, BackupLakeOptions } from '../../backup/backup-lake.ts';
 import type { Config, WorkgroupConfig } from '../../config/config.ts';
 import { InputError, TerminalError, TransientError } from '../../lib/errors.ts';
-import { MINUTE_MS } from '../../lib/time.ts';
+import { formatMoment, MINUTE_MS } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
@@ -18,7 +18,7 @@ import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
 import { choosePlace, type Place } from './choose-place.ts';
-import { formatMegabytes, formatMoment } from './format-bytes.ts';
+import { formatMegabytes } from './format-bytes.ts';
 
 interface Options {
   workgroup?: string;
@@ -176,10 +176,10 @@ async function copyOfLake(
   copy: Copy,
 ): Promise<BackedUpLake | undefined> {
   const { signal } = service;
-  const { findOwner } = await import('../../service/find-owner.ts');
+  const { openOwner } = await import('../../service/open-owner.ts');
   const { lakePaths } = await import('../../publish/lake-layout.ts');
   const { lakeFolder } = await import('../../pipeline/assignment.ts');
-  const owner = await findOwner(config, workgroup, service);
+  const owner = await openOwner(config, workgroup, service);
   try {
     view.show(`${workgroup.id}: taking a snapshot`);
     while (await owner.followUp()) signal.throwIfAborted();

@@ -3,6 +3,7 @@ import type { RestoredLake } from '../../backup/restore-lake.ts';
 import { parseAt, type RestorableCommit, type RestorePoint } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
 import { TerminalError, TransientError } from '../../lib/errors.ts';
+import { formatMoment } from '../../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../../pipeline/assignment.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -13,7 +14,7 @@ import { printData } from '../terminal/output.ts';
 import { bar, createLineView, wholePercent } from '../terminal/progress-view.ts';
 import { ALL_WORKGROUPS_OPTION, chosenWorkgroups } from './backup-command.ts';
 import { choosePlace, type Place } from './choose-place.ts';
-import { formatMegabytes, formatMoment } from './format-bytes.ts';
+import { formatMegabytes } from './format-bytes.ts';
 
 interface Options {
   workgroup?: string;
@@ -138,7 +139,7 @@ async function findAll(
   at: RestorePoint,
 ): Promise<{ found: Found[]; missing: string[] }> {
   const { findRestorable } = await import('../../backup/stored-commits.ts');
-  const { createControl } = await import('../../worker-rpc/worker-rpc.ts');
+  const { createControl } = await import('../../worker-rpc/control.ts');
   const found: Found[] = [];
   const missing: string[] = [];
   let failure: unknown;

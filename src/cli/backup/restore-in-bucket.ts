@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import type { RestorePoint } from '../../backup/stored-commits.ts';
 import type { Config } from '../../config/config.ts';
 import { errorMessage, InputError, TerminalError } from '../../lib/errors.ts';
+import { formatMoment } from '../../lib/time.ts';
 import type { Service } from '../../service/service.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import { repeatRequests } from '../../storage/repeat-requests.ts';
@@ -13,7 +14,6 @@ import { formatCount } from '../terminal/format-numbers.ts';
 import { formatTable } from '../terminal/format-table.ts';
 import { printData } from '../terminal/output.ts';
 import { bucketAddress, type Place } from './choose-place.ts';
-import { formatMoment } from './format-bytes.ts';
 
 interface Asked {
   ids: readonly string[];

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { Broken, VerifiedLake } from '../../backup/verify-lake.ts';
 import type { Config } from '../../config/config.ts';
 import { TerminalError } from '../../lib/errors.ts';
-import { HOUR_MS } from '../../lib/time.ts';
+import { formatMoment, HOUR_MS } from '../../lib/time.ts';
 import { lakeFolder } from '../../pipeline/assignment.ts';
 import type { Service } from '../../service/service.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -17,7 +17,7 @@ import { printData } from '../terminal/output.ts';
 import { createLineView } from '../terminal/progress-view.ts';
 import { ALL_WORKGROUPS_OPTION, chosenWorkgroups } from './backup-command.ts';
 import { bucketAddress, choosePlace, type Place } from './choose-place.ts';
-import { formatMegabytes, formatMoment } from './format-bytes.ts';
+import { formatMegabytes } from './format-bytes.ts';
 
 interface Options {
   workgroup?: string;

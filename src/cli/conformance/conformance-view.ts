@@ -1,6 +1,6 @@
 import type { Rule } from '../../conformance/rule.ts';
 import type { Finding } from '../../conformance/run-conformance.ts';
-import { asCommand } from '../../conformance/sent.ts';
+import { asCommand } from '../../conformance/sent-request.ts';
 
 /** A rule and its result, as data. */
 export interface FindingData {

@@ -155,14 +155,14 @@ function store(
     const { zodProblems } = await import('../../config/zod-problems.ts');
     const { describeCorrectionOutcome } = await import('./correct-view.ts');
     const { localActor } = await import('../../audit/local-actor.ts');
-    const { findOwner } = await import('../../service/find-owner.ts');
+    const { openOwner } = await import('../../service/open-owner.ts');
     const workgroup = chooseWorkgroup(config, options.workgroup);
     const parsed = correctionRequestSchema.safeParse(read(workgroup), inWords);
     if (!parsed.success) throw new InputError('the correction', zodProblems(parsed.error));
     const actor = localActor();
     const author = options.author === undefined ? actor : `${options.author} (${actor})`;
     const dryRun = options.dryRun ?? false;
-    const owner = await findOwner(config, workgroup, service);
+    const owner = await openOwner(config, workgroup, service);
     try {
       const told = await owner.ask('correct', withRequestKey({ request: parsed.data, author, dryRun }), {
         signal: service.signal,

@@ -15,7 +15,7 @@ import type {
 } from '../../explain/explained-schema.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
-import { describeEnergy } from './energy-view.ts';
+import { describeEnergy } from './explain-energy-view.ts';
 import { type At, describeReadings, type ViewOptions } from './readings-view.ts';
 
 /** Formats an explanation for the terminal, with times in the workgroup's zone. */

@@ -4,7 +4,7 @@ import type { Reason } from '../../import/guess-reasons.ts';
 import type { Mapping } from '../../import/import-mapping.ts';
 import { InputError, TerminalError } from '../../lib/errors.ts';
 import { MINUTE_MS } from '../../lib/time.ts';
-import type { WarehouseOwner } from '../../service/find-owner.ts';
+import type { WarehouseOwner } from '../../service/open-owner.ts';
 import type { Service } from '../../service/service.ts';
 import { printData, printNote } from '../terminal/output.ts';
 import type { ImportNews } from './import-news.ts';
@@ -61,14 +61,14 @@ export async function importAll(
 ): Promise<void> {
   const { terminal, signal } = service;
   const { workgroup, table, mapping } = request;
-  const { findOwner } = await import('../../service/find-owner.ts');
+  const { openOwner } = await import('../../service/open-owner.ts');
   const { runImport } = await import('./import-run.ts');
   const { createProgressView, describeFile } = await import('./import-view.ts');
   const { describeNews } = await import('./import-news.ts');
   const view = createProgressView(terminal, () => performance.now());
   const done: Parameters<typeof describeFile>[0][] = [];
   const startMs = performance.now();
-  const owner = await findOwner(config, workgroup, service);
+  const owner = await openOwner(config, workgroup, service);
   let news: ImportNews | undefined;
   try {
     await runImport({ owner, files, table, mapping, signal, onProgress: view.show }, (file) => {

@@ -4,7 +4,7 @@ import type { ImportState } from '../../import/import-job.ts';
 import type { Mapping } from '../../import/import-mapping.ts';
 import type { ImportProgress } from '../../import/import-request.ts';
 import { TransientError } from '../../lib/errors.ts';
-import type { WarehouseOwner } from '../../service/find-owner.ts';
+import type { WarehouseOwner } from '../../service/open-owner.ts';
 import { settle } from '../../service/wait-until-published.ts';
 import type { AsJson } from '../../worker-rpc/rpc-wire.ts';
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { WorkgroupConfig } from '../../config/config.ts';
-import type { InputState } from '../../inputs/input-meter.ts';
+import type { InputState } from '../../inputs/input-counter.ts';
 import { isPrecision } from '../../inputs/parse-line.ts';
-import { createLineReader } from '../../inputs/read-line.ts';
-import { createMessageReader } from '../../inputs/read-message.ts';
+import { createLineReader } from '../../inputs/read-influx-line.ts';
+import { createMessageReader } from '../../inputs/read-mqtt-message.ts';
 import { errorMessage, TerminalError, TransientError } from '../../lib/errors.ts';
 import { systemClock } from '../../lib/time.ts';
 import type { Terminal } from '../../service/terminal.ts';

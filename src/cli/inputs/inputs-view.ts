@@ -1,5 +1,5 @@
-import type { InputState } from '../../inputs/input-meter.ts';
-import type { Outcome } from '../../inputs/outcome.ts';
+import type { InputState } from '../../inputs/input-counter.ts';
+import type { Outcome } from '../../inputs/input-outcome.ts';
 import { formatInstant, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 import { describeTrouble, type Trouble } from '../../pipeline/trouble.ts';
 import { askProcesses } from '../../worker-rpc/process-rpc.ts';

@@ -14,10 +14,10 @@ export function addRetryCommand(program: Command, terminal: Terminal): void {
     .addHelpText('after', help)
     .action((device: string | undefined, options: { workgroup?: string }) =>
       runTask(command, terminal, async (config, service) => {
-        const { findOwner } = await import('../../service/find-owner.ts');
+        const { openOwner } = await import('../../service/open-owner.ts');
         const workgroup = chooseWorkgroup(config, options.workgroup);
         const id = device === undefined ? undefined : chooseDevice(workgroup, device);
-        const owner = await findOwner(config, workgroup, service);
+        const owner = await openOwner(config, workgroup, service);
         try {
           const { series } = await owner.ask('retry', { ...(id && { device: id }) });
           while (series > 0 && (await owner.followUp()) && !service.signal.aborted);

@@ -119,9 +119,9 @@ async function put(
     const checked = files.map(({ path, upload }) => ({ path, kind: upload.kind, rows: upload.rows }));
     return printData(command, terminal, { files: checked }, () => describeChecked(files, workgroup.timezone));
   }
-  const { findOwner } = await import('../../service/find-owner.ts');
+  const { openOwner } = await import('../../service/open-owner.ts');
   const { putAll } = await import('./upload-run.ts');
-  const owner = await findOwner(config, workgroup, service);
+  const owner = await openOwner(config, workgroup, service);
   const stored: PutFile[] = [];
   try {
     const { dataDir } = config;

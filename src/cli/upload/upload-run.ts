@@ -5,7 +5,7 @@ import { TransientError } from '../../lib/errors.ts';
 import { type Clock, MINUTE_MS } from '../../lib/time.ts';
 import { uploadsClosed } from '../../pipeline/offline-operations.ts';
 import { askOrRead } from '../../service/ask-or-read.ts';
-import type { WarehouseOwner } from '../../service/find-owner.ts';
+import type { WarehouseOwner } from '../../service/open-owner.ts';
 import type { Service } from '../../service/service.ts';
 import type { UploadList } from '../../upload/list-uploads.ts';
 import { RefusedFile } from '../../upload/refusals.ts';

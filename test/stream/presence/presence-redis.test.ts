@@ -4,11 +4,11 @@ import { DEVICE_STATUS_TABLE } from '../../../src/contract/messages.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../src/lib/time.ts';
 import { createRedisLease } from '../../../src/redis/redis-lease.ts';
+import { createLastingLease } from '../../../src/redis/task-lease.ts';
 import { startBackgroundTasks } from '../../../src/stream/background-tasks.ts';
 import { createPresenceFile } from '../../../src/stream/presence/presence-file.ts';
 import { createRedisPresence } from '../../../src/stream/presence/presence-redis.ts';
 import { createStream } from '../../../src/stream/stream.ts';
-import { createLastingClaim } from '../../../src/stream/task-claim.ts';
 import { decodeParts, telemetryBatch } from '../../support/messages.ts';
 import { startRedis, type TestRedis } from '../../support/redis.ts';
 import { openTestRedisLog } from '../../support/redis-log.ts';
@@ -46,8 +46,8 @@ async function startProcess(redisServer: TestRedis, clock: TestClock): Promise<S
     stream,
     workgroups: () => [{ id: 'acme', deviceTimeoutMs: TIMEOUT_MS }],
     dataDir,
-    folderClaim: createLastingClaim(async () => async () => undefined, clock),
-    presenceClaim: lease,
+    folderLease: createLastingLease(async () => async () => undefined, clock),
+    presenceLease: lease,
     presenceStoreOf: (workgroupId) =>
       createRedisPresence(redis, { workgroupId, lease, logger: silentLogger }),
     startTimer(_, action) {
@@ -197,7 +197,7 @@ test('a process without the lease cannot replace the stored presence', { timeout
   };
   const [one, other] = [await open(), await open()];
   const stored = (position: bigint) => ({ epoch: 'e', position, devices: [] });
-  expect([await one.lease.hold(), await other.lease.hold()]).toEqual([true, false]);
+  expect([await one.lease.acquireOrRenew(), await other.lease.acquireOrRenew()]).toEqual([true, false]);
   await one.store.write(stored(7n));
   await expect(other.store.write(stored(8n))).rejects.toMatchObject({ code: 'PresenceElsewhere' });
   expect(await other.store.read()).toEqual(stored(7n));

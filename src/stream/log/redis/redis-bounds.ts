@@ -1,5 +1,5 @@
 import { laterOffset, type Offset, offsetOf } from '../../../contract/offset.ts';
-import { oneAtATime } from '../../../lib/one-at-a-time.ts';
+import { shareNextRun } from '../../../lib/share-next-run.ts';
 import type { Clock } from '../../../lib/time.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
 import type { ChunkSpan } from '../chunk.ts';
@@ -62,7 +62,7 @@ export function createRedisBounds({
       goneThrough = goneThrough === undefined ? through : laterOffset(goneThrough, through);
   };
 
-  const look = oneAtATime(async () => {
+  const look = shareNextRun(async () => {
     const { before, at, lastOffset } = await store.look(floorNow(), clock.now());
     noteGone(before?.lastOffset);
     noteGone(store.known.trimmedThrough);

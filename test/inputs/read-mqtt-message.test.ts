@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { parseTopicPattern } from '../../src/config/topic-pattern.ts';
-import { createMessageReader } from '../../src/inputs/read-message.ts';
+import { createMessageReader } from '../../src/inputs/read-mqtt-message.ts';
 
 const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const NOW_MS = Date.parse('2026-11-20T08:00:00Z');

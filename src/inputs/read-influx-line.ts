@@ -4,7 +4,7 @@ import type { FieldValue } from '../contract/messages.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { wildcardPattern } from '../lib/wildcard-pattern.ts';
 import { createDeviceIds } from './device-ids.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome } from './input-outcome.ts';
 import { type LinePoint, type Precision, parseLine } from './parse-line.ts';
 import { readingOf } from './reading-of.ts';
 import { scaleValue } from './scale-value.ts';

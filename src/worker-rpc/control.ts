@@ -1,3 +1,4 @@
+import type { OwnerOutcome } from '../http/answer-of-owner.ts';
 import { errorCode, TerminalError, TransientError } from '../lib/errors.ts';
 import { request } from '../lib/node-http.ts';
 import { fromPlainError } from '../lib/plain-error.ts';
@@ -5,8 +6,8 @@ import { describeProcess, processFacts } from '../lib/process-facts.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { Operations } from '../pipeline/operations.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
+import { type ControlFile, readControlFile, readWorkerFiles } from './control-file.ts';
 import { NOTHING_DONE } from './remote-wire.ts';
-import { type ControlFile, readControlFile, readWorkerFiles } from './rpc-file.ts';
 import { readRpcReply } from './rpc-http.ts';
 import {
   type AsJson,
@@ -31,17 +32,10 @@ export interface Control {
     operation: Name,
     args: Operations[Name]['args'],
     options?: { signal?: AbortSignal; withinMs?: number; wake?: boolean },
-  ): Promise<AskOutcome<AsJson<Operations[Name]['result']>>>;
+  ): Promise<OwnerOutcome<AsJson<Operations[Name]['result']>>>;
   /** True if a process answers that has the warehouse open, or can open it. */
   reaches(workgroupId: string): Promise<boolean>;
 }
-
-export type AskOutcome<Answer> =
-  | { kind: 'answer'; answer: Answer }
-  /** No process has the warehouse open, or none that can be asked. The caller may open it. */
-  | { kind: 'not-running' }
-  /** The operation failed. The error has the same class as in the other process. */
-  | { kind: 'failed'; error: Error };
 
 /** In the details of an error: the operation was not sent to the process, so another one can be asked. */
 const NOT_SENT = { isNotSent: true } as const;
@@ -55,14 +49,14 @@ export function createControl(dataDir: string): Control {
       const question = { body: answerText({ args }), signal, withinMs, wake };
       for (let owner = readControlFile(dataDir, workgroupId); owner; ) {
         const reply = await postRpc(owner, path, question);
-        if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
+        if (reply.kind !== 'nobody') return reply as OwnerOutcome<never>;
         // Between reading the file and asking, another process may have opened the warehouse.
         const newer = readControlFile(dataDir, workgroupId);
         owner = newer?.secret === owner.secret ? undefined : newer;
       }
       for (const worker of readWorkerFiles(dataDir)) {
         const reply = await postRpc(worker, path, question);
-        if (reply.kind !== 'nobody') return reply as AskOutcome<never>;
+        if (reply.kind !== 'nobody') return reply as OwnerOutcome<never>;
       }
       return { kind: 'not-running' };
     },
@@ -90,7 +84,7 @@ interface Question {
   wake?: boolean;
 }
 
-export type RpcReply = Exclude<AskOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
+export type RpcReply = Exclude<OwnerOutcome<unknown>, { kind: 'not-running' }> | { kind: 'nobody' };
 
 /** Sends a request to a process of this machine. `nobody`: the process has ended. */
 export async function postRpc(owner: ControlFile, path: string, question: Question): Promise<RpcReply> {

@@ -39,7 +39,7 @@ export interface InputState {
 export type InputCount = 'stored' | 'repeated' | 'ignored' | 'retained' | 'refused';
 
 /** Counts what an input receives. */
-export interface InputMeter {
+export interface InputCounter {
   received(count?: number): void;
   count(what: InputCount, count?: number): void;
   ignored(reason: string): void;
@@ -57,10 +57,10 @@ const LOSSES_KEPT_MAX = 100;
 const PARTS = 12;
 
 /** @param of what does not change, and the first state of the connection */
-export function createInputMeter(
+export function createInputCounter(
   of: Pick<InputState, 'workgroupId' | 'input' | 'kind' | 'address' | 'connection'>,
   clock: Clock,
-): InputMeter {
+): InputCounter {
   const counts = { disconnects: 0, received: 0, stored: 0, repeated: 0, ignored: 0, retained: 0, refused: 0 };
   let connection: Pick<InputState, 'connection' | 'problem' | 'sinceMs'> = {
     connection: of.connection,

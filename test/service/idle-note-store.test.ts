@@ -5,7 +5,7 @@ import { idleNoteOf, type StreamEnd } from '../../src/pipeline/idle-marker.ts';
 import { openRedisConnection, type RedisConnection } from '../../src/redis/redis-connection.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { openReplicaOwner } from '../../src/replica/replica-owner.ts';
-import { createSharedIdleNotes } from '../../src/service/idle-notes.ts';
+import { createSharedIdleNotes } from '../../src/service/idle-note-store.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { startRedis } from '../support/redis.ts';

@@ -1,10 +1,10 @@
 /** A file of any format as rows of texts. */
-export interface Sheet {
+export interface UploadTable {
   columns: readonly string[];
-  rows: ReadonlyArray<SheetRow>;
+  rows: ReadonlyArray<TableRow>;
 }
 
-export interface SheetRow {
+export interface TableRow {
   /** Its line in the file, from 1. */
   line: number;
   /** In the order of the columns. Empty cells are ''. */

@@ -7,7 +7,7 @@ import { clipText } from '../lib/clip-text.ts';
 import { isDecimalNumber } from '../lib/decimal-number.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { createDeviceIds } from './device-ids.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome } from './input-outcome.ts';
 import { createTimeReader } from './payload-time.ts';
 import { type MessagePayload, readMessagePayload } from './payload-value.ts';
 import { readingOf } from './reading-of.ts';

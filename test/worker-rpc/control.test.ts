@@ -10,9 +10,9 @@ import { InputError, TerminalError, TransientError } from '../../src/lib/errors.
 import { silentLogger } from '../../src/lib/logger.ts';
 import { machineName } from '../../src/lib/machine-name.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
-import type { ControlFile } from '../../src/worker-rpc/rpc-file.ts';
-import { createControlServer } from '../../src/worker-rpc/rpc-server.ts';
-import { createControl } from '../../src/worker-rpc/worker-rpc.ts';
+import { createControl } from '../../src/worker-rpc/control.ts';
+import type { ControlFile } from '../../src/worker-rpc/control-file.ts';
+import { createControlServer } from '../../src/worker-rpc/control-server.ts';
 import { assignmentOf } from '../pipeline/answers.ts';
 import { builtModule } from '../support/process-environment.ts';
 import { isSoak } from '../support/rounds.ts';

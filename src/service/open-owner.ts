@@ -27,7 +27,7 @@ export interface WarehouseOwner {
  * @param prepare called with the pipeline if this process opens the warehouse
  * @throws TransientError if another process has the warehouse open and cannot be asked, or if the newest data are in a bucket and a worker may have them
  */
-export async function findOwner(
+export async function openOwner(
   config: Config,
   workgroup: WorkgroupConfig,
   { logger, clock }: Pick<Service, 'logger' | 'clock'>,

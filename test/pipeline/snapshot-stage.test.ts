@@ -8,7 +8,7 @@ import { lakeFolder } from '../../src/pipeline/assignment.ts';
 import { closeAssignment, openAssignment } from '../../src/pipeline/open-assignment.ts';
 import type { OpenShard } from '../../src/pipeline/open-shard.ts';
 import { operations } from '../../src/pipeline/operations.ts';
-import { takeSnapshotNow } from '../../src/pipeline/take-snapshots.ts';
+import { takeSnapshotNow } from '../../src/pipeline/snapshot-stage.ts';
 import { isFormatOne } from '../../src/publish/commit-schema.ts';
 import { readHead } from '../../src/publish/lake-commit.ts';
 import { lakePaths } from '../../src/publish/lake-layout.ts';

@@ -6,7 +6,7 @@ import { type Clock, SECOND_MS } from '../lib/time.ts';
 import { lakeFolder, warehouseFile } from '../pipeline/assignment.ts';
 import { isFresh, readStatuses } from '../pipeline/workgroup-status.ts';
 import type { OpenControl } from './open-control.ts';
-import type { Work } from './work-state.ts';
+import type { Work } from './worker-readiness.ts';
 
 /** Health checks are frequent, and each look asks every owner. */
 const KEPT_MS = 2 * SECOND_MS;

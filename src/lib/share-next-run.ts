@@ -1,5 +1,5 @@
 /** Concurrent calls wait for the next run and share it. A run always begins after its call. */
-export function oneAtATime<Result>(action: () => Promise<Result>): () => Promise<Result> {
+export function shareNextRun<Result>(action: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
   let following: Promise<Result> | undefined;
   const start = (): Promise<Result> => {

@@ -6,14 +6,14 @@ import { machineName } from '../lib/machine-name.ts';
 import { openOnce } from '../lib/open-once.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import { forgetEndedWorkers } from './local-workers.ts';
 import {
   type ControlFile,
   removeControlFile,
   removeWorkerFile,
   writeControlFile,
   writeWorkerFile,
-} from './rpc-file.ts';
+} from './control-file.ts';
+import { forgetEndedWorkers } from './local-workers.ts';
 import { hasSecret, listenLocally, readRpcBody, sendRpc } from './rpc-http.ts';
 import { HIBERNATED, PING, WAKE_HEADER } from './rpc-wire.ts';
 import { createAskableRunner } from './run-askable.ts';

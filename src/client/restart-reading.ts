@@ -9,7 +9,7 @@ import type { BatchOutcome, ErrorOutcome, Gap } from './read-outcome.ts';
 const RESTART_OVERLAP_MS = SECOND_MS;
 
 /** The reason for a restart, and the facts that are still valid. */
-export interface Break {
+export interface LogInterruption {
   reason: Gap['reason'];
   epoch?: string | undefined;
   to?: Offset | undefined;
@@ -17,7 +17,7 @@ export interface Break {
   tail?: Offset | undefined;
 }
 
-export function breakOf(position: Position, error: ErrorOutcome): Break {
+export function interruptionOf(position: Position, error: ErrorOutcome): LogInterruption {
   const isOtherLog =
     position.epoch !== undefined && error.epoch !== undefined && position.epoch !== error.epoch;
   if (isOtherLog) return { reason: 'recreated', epoch: error.epoch };
@@ -35,9 +35,9 @@ export function breakOf(position: Position, error: ErrorOutcome): Break {
  * Reads again from one second before the last message. It reads from the start if that has failed before, if nothing
  * was delivered yet, or if it is another log.
  */
-export function restart(
+export function restartReading(
   position: Position,
-  broken: Break,
+  broken: LogInterruption,
   bounds: AttemptBounds,
   because: string,
   error?: ErrorOutcome,
@@ -73,7 +73,7 @@ export function restart(
 }
 
 /** The position after a break: the gap is noted, and offsets that are not valid any more are removed. */
-export function inNewLog(position: Position, { reason, epoch, to, tail }: Break): Position {
+export function inNewLog(position: Position, { reason, epoch, to, tail }: LogInterruption): Position {
   const isOtherLog = reason === 'recreated';
   const { lastOffset } = position;
   return {

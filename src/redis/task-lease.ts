@@ -1,9 +1,9 @@
 import { type Clock, elapsedOf, SECOND_MS } from '../lib/time.ts';
 
 /** The right to run a task, which one of several processes has. */
-export interface TaskClaim {
+export interface TaskLease {
   /** Takes the right, or keeps it. To be called before each run. @returns true if this process has it now @throws if nobody can know it now */
-  hold(): Promise<boolean>;
+  acquireOrRenew(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -11,17 +11,17 @@ export interface TaskClaim {
 const ASK_EVERY_MS = 10 * SECOND_MS;
 
 /**
- * A claim that is kept until the process ends.
- * @param take returns a function that gives the claim up; undefined while another process has it
+ * A lease that is kept until the process ends.
+ * @param take returns a function that gives the lease up; undefined while another process has it
  */
-export function createLastingClaim(
+export function createLastingLease(
   take: () => Promise<(() => Promise<void>) | undefined>,
   clock: Clock,
-): TaskClaim {
+): TaskLease {
   let release: (() => Promise<void>) | undefined;
   let askedAtMs = Number.NEGATIVE_INFINITY;
   return {
-    async hold() {
+    async acquireOrRenew() {
       if (release !== undefined || elapsedOf(clock) - askedAtMs < ASK_EVERY_MS) return release !== undefined;
       askedAtMs = elapsedOf(clock);
       release = await take();

@@ -1,7 +1,8 @@
+import { shortenText } from '../lib/clip-text.ts';
 import { bigintAsText } from '../lib/json-text.ts';
 import { Breach, must } from './breach.ts';
 import { type Item, itemMember, itemsOf, plain } from './cbor-item.ts';
-import type { Sent } from './sent.ts';
+import type { Sent } from './sent-request.ts';
 
 /** The answer to a request. */
 export interface Answer {
@@ -40,7 +41,7 @@ export interface Message {
  * @throws Breach if it is none
  */
 export function batchOf(answer: Answer): Batch {
-  must(answer.status === 200, () => describe(answer), answer.sent);
+  must(answer.status === 200, () => describeAnswer(answer), answer.sent);
   return batchOfItem(answer.item, answer.sent, answer.endedMs - answer.startedMs, answer.problem);
 }
 
@@ -78,9 +79,9 @@ export function errorOf(
   details: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const wanted = `instead of ${status} ${code}`;
-  must(answer.status === status, () => `${describe(answer)} ${wanted}`, answer.sent);
+  must(answer.status === status, () => `${describeAnswer(answer)} ${wanted}`, answer.sent);
   const members = answer.item === undefined ? {} : (plain(answer.item) as Record<string, unknown>);
-  must(members?.error === code, () => `${describe(answer)} ${wanted}`, answer.sent);
+  must(members?.error === code, () => `${describeAnswer(answer)} ${wanted}`, answer.sent);
   for (const [name, value] of Object.entries(details))
     must(
       members[name] === value,
@@ -91,7 +92,7 @@ export function errorOf(
 }
 
 /** Describes an answer in a few words. */
-export function describe({ status, item, bytes, header }: Answer): string {
+export function describeAnswer({ status, item, bytes, header }: Answer): string {
   const members = item?.type === 'map' ? (plain(item) as Record<string, unknown>) : undefined;
   if (typeof members?.error === 'string') return `${status} ${members.error} (${shorten(members.message)})`;
   if (Array.isArray(members?.messages)) return `${status} with ${members.messages.length} messages`;
@@ -104,5 +105,5 @@ const SHOWN_MAX = 200;
 export function shorten(value: unknown): string {
   const text = JSON.stringify(value, bigintAsText);
   if (text === undefined) return 'nothing';
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}...` : text;
+  return shortenText(text, SHOWN_MAX);
 }
