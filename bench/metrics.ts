@@ -16,7 +16,7 @@ import { withService } from './with-service.ts';
 const WORKGROUPS = 1_000;
 /** These have published data. The others have never had a message, because filling them takes longer than measuring. */
 const USED_WORKGROUPS = 40;
-/** The default of pipeline.openShardsMax. The others hibernate. */
+/** The default of pipeline.openWorkgroupsMax. The others hibernate. */
 const OPEN_WORKGROUPS = 64;
 const SCRAPES = 40;
 const SCRAPES_TO_WARM_UP = 20;

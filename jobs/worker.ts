@@ -113,7 +113,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   });
   const room = createShardRoom({
     ownedShards,
-    openMax: pipeline.openShardsMax,
+    openMax: pipeline.openWorkgroupsMax,
     hibernateAfterMs: pipeline.hibernateAfter,
     hasNews: dependencies.hasNews,
     // A shard that had to make room still needs a worker.
@@ -231,7 +231,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     prepare: dependencies.prepare,
     discard: dependencies.discard,
     ownedShards,
-    openMax: pipeline.openShardsMax,
+    openMax: pipeline.openWorkgroupsMax,
     mayOpen: (workgroupId) => configured.has(workgroupId) && !isStopping,
     logger,
   });

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { cannotBeRead, InputError, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import { type Config, exportsCheck, mainSchema } from './config.ts';
+import { noteOldNames, renameInWorkgroup, renamePipeline } from './old-names.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { type Environment, resolveReferences } from './resolve-references.ts';
 import { withAwsVariables } from './storage-settings.ts';
@@ -68,6 +69,9 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
     const resolved = resolveReferences(raw ?? {}, '', { ...options, base, problems });
     if (isSettings(resolved)) applyEnvironment(resolved, options.environment);
     addAwsVariables(resolved, options.environment);
+    const oldNames = renamePipeline(resolved);
+    const given = isSettings(resolved) && Array.isArray(resolved.workgroups) ? resolved.workgroups : [];
+    const oldNamesOfWorkgroups = given.map(renameInWorkgroup);
     const parsed = mainSchema.safeParse(resolved, inWords);
     if (!parsed.success) {
       // A missing reference is reported once, not again for the empty text in its place.
@@ -85,7 +89,9 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
     problems.push(...checkTogether(settings, more ?? []));
     if (problems.length > 0 || !parsed.success) throw new InputError(`the configuration ${path}`, problems);
     const config = parsed.data;
-    return {
+    for (const [index, workgroup] of config.workgroups.entries())
+      noteOldNames(workgroup, oldNamesOfWorkgroups[index] ?? []);
+    const loaded: Config = {
       ...config,
       dataDir: absolute(config.dataDir),
       access: {
@@ -101,6 +107,8 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
         },
       })),
     };
+    noteOldNames(loaded, oldNames);
+    return loaded;
   }
 
   return {

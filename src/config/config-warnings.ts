@@ -2,6 +2,7 @@ import type { Problem } from '../lib/errors.ts';
 import { HOUR_MS } from '../lib/time.ts';
 import type { Config, WorkgroupConfig } from './config.ts';
 import { type EnergyStream, modulusWhOf } from './energy-stream.ts';
+import { oldNamesOf } from './old-names.ts';
 import { settingPlace } from './workgroup-place.ts';
 
 /** The assumed time between readings if it is unknown. */
@@ -20,6 +21,7 @@ export function configWarnings(config: Config): Problem[] {
     ];
   }
   return [
+    ...oldNamesOf(config),
     ...workgroups.flatMap((workgroup, index) =>
       workgroupWarnings(workgroup).map(({ path, message }) => ({
         path: settingPlace(workgroup, index, path),
@@ -37,6 +39,7 @@ export function workgroupWarnings(workgroup: WorkgroupConfig): Problem[] {
     return [{ path: 'energyStreams', message }];
   }
   return [
+    ...oldNamesOf(workgroup),
     ...energyStreams.flatMap((stream, index) =>
       streamWarnings(stream, workgroup, index).map(({ path, message }) => ({
         path: `energyStreams.${index}.${path}`,
@@ -53,7 +56,7 @@ function streamWarnings(stream: EnergyStream, workgroup: WorkgroupConfig, index:
     ...meaningless(stream),
     ...modulusWarnings(stream),
     ...intervalWarnings(stream),
-    ...epochWarnings(stream, workgroup),
+    ...registerChangeWarnings(stream, workgroup),
   ];
 }
 
@@ -93,7 +96,7 @@ function meaningless(stream: EnergyStream): Problem[] {
     ['jitter', stream.jitter !== undefined, isRegister && stream.register !== 'net'],
     ['modulus', stream.modulus !== undefined, isRegister && stream.register !== 'net'],
     ['register', stream.register !== 'lifetime', method === 'total_energy'],
-    ['registerEpochs', stream.registerEpochs.length > 0, method === 'total_energy'],
+    ['registerChanges', stream.registerChanges.length > 0, method === 'total_energy'],
     ['boundary', stream.boundary !== 'interpolate', method === 'total_energy'],
     ['sampling', sampling !== 'instantaneous', isSampled],
     ['label', stream.label !== 'start', hasInterval],
@@ -152,22 +155,25 @@ function intervalWarnings({ method, sampling, interval }: EnergyStream): Problem
   ];
 }
 
-function epochWarnings({ registerEpochs, as }: EnergyStream, { devices }: WorkgroupConfig): Problem[] {
-  return registerEpochs.flatMap(({ device, source }, index): Problem[] => {
+function registerChangeWarnings(
+  { registerChanges, as }: EnergyStream,
+  { devices }: WorkgroupConfig,
+): Problem[] {
+  return registerChanges.flatMap(({ device, source }, index): Problem[] => {
     if (as !== undefined && source !== undefined && source !== as) {
       const message = `the energy of this field has the source ${as}, so a change of "${source}" has no effect; write ${as}, or remove source`;
-      return [{ path: `registerEpochs.${index}.source`, message }];
+      return [{ path: `registerChanges.${index}.source`, message }];
     }
     if (devices.length === 0) return [];
     const known = devices.find(({ id }) => id === device);
     if (!known) {
       const message = `device ${device} is not in devices; correct it, or add it to devices`;
-      return [{ path: `registerEpochs.${index}.device`, message }];
+      return [{ path: `registerChanges.${index}.device`, message }];
     }
     const sources = [...(known.sources ?? []), ...(known.totalSource ? [known.totalSource] : [])];
     if (source === undefined || !known.sources || sources.includes(source)) return [];
     const message = `"${source}" is not a source of that device, which has ${sources.join(', ')}`;
-    return [{ path: `registerEpochs.${index}.source`, message }];
+    return [{ path: `registerChanges.${index}.source`, message }];
   });
 }
 

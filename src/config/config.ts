@@ -102,9 +102,10 @@ const settingsSchema = z.strictObject({
       /** An idle workgroup closes its warehouse after this time. News, a job or a request opens it again. */
       hibernateAfter: duration({ minMs: SECOND_MS, maxMs: DAY_MS }).default(10 * MINUTE_MS),
       /** The most workgroups whose warehouses a process has open, if they can hibernate. */
-      openShardsMax: z.number().int().min(1).max(100_000).default(64),
+      openWorkgroupsMax: z.number().int().min(1).max(100_000).default(64),
       warehouseMemoryMegabytes: z.number().int().min(128).max(1_048_576).default(512),
-      threads: z.number().int().min(1).max(256).default(2),
+      /** Of each open warehouse, for much work. */
+      warehouseThreads: z.number().int().min(1).max(256).default(2),
     })
     .prefault({}),
   access: z

@@ -26,7 +26,7 @@ function quantity(dimension: Dimension, example: string) {
     .meta({ dimension });
 }
 
-const registerEpochSchema = z.strictObject({
+const registerChangeSchema = z.strictObject({
   device: deviceIdSchema,
   source: nameSchema.optional(),
   /** The instant at which the register was replaced or set. */
@@ -52,7 +52,7 @@ export const energyStreamSchema = z
     /** The number of values of the register, in its own unit before the multiplier. Without it rollovers are not recognised. */
     modulus: z.number().finite().positive().optional(),
     register: z.enum(['lifetime', 'net']).default('lifetime'),
-    registerEpochs: z.array(registerEpochSchema).default([]),
+    registerChanges: z.array(registerChangeSchema).default([]),
     boundary: z.enum(['interpolate', 'within_day']).default('interpolate'),
     sampling: z.enum(['instantaneous', 'interval_average', 'on_change']).default('instantaneous'),
     /** The end of its interval that the time of a value means. */
@@ -95,16 +95,17 @@ export const REGISTER_WH_MAX = 1e15;
 
 /** Finds settings that contradict each other. */
 function impossible(stream: EnergyStream): Array<{ path: Array<string | number>; message: string }> {
-  const { jitter, modulus, registerEpochs } = stream;
+  const { jitter, modulus, registerChanges } = stream;
   const issues: ReturnType<typeof impossible> = [];
   const modulusWh = modulusWhOf(stream);
   const factor = unitFactor(dimensionOf(stream.method), stream.unit) ?? 1;
   const isTooLarge = (value: number) => Math.abs(value * factor * stream.multiplier) > REGISTER_WH_MAX;
   const tooLarge = `is more than ${REGISTER_WH_MAX} Wh, the maximum of a register; check the unit and the multiplier`;
   if (modulus !== undefined && isTooLarge(modulus)) issues.push({ path: ['modulus'], message: tooLarge });
-  for (const [index, epoch] of registerEpochs.entries()) {
+  for (const [index, change] of registerChanges.entries()) {
     for (const name of ['final', 'initial'] as const)
-      if (isTooLarge(epoch[name])) issues.push({ path: ['registerEpochs', index, name], message: tooLarge });
+      if (isTooLarge(change[name]))
+        issues.push({ path: ['registerChanges', index, name], message: tooLarge });
   }
   if (jitter !== undefined && modulusWh !== undefined && jitter >= modulusWh) {
     issues.push({
@@ -112,22 +113,22 @@ function impossible(stream: EnergyStream): Array<{ path: Array<string | number>;
       message: `${jitter} Wh must be less than the size of the register, modulus ${modulus} ${stream.unit} = ${modulusWh} Wh; otherwise no fall counts`,
     });
   }
-  for (const [index, epoch] of registerEpochs.entries()) {
+  for (const [index, change] of registerChanges.entries()) {
     for (const name of ['final', 'initial'] as const) {
-      if (modulus !== undefined && epoch[name] > modulus) {
+      if (modulus !== undefined && change[name] > modulus) {
         issues.push({
-          path: ['registerEpochs', index, name],
-          message: `${epoch[name]} is more than modulus ${modulus}; both are in the unit of the field, before the multiplier`,
+          path: ['registerChanges', index, name],
+          message: `${change[name]} is more than modulus ${modulus}; both are in the unit of the field, before the multiplier`,
         });
       }
     }
-    const before = registerEpochs.findLast(
-      (other, at) => at < index && other.device === epoch.device && other.source === epoch.source,
+    const before = registerChanges.findLast(
+      (other, at) => at < index && other.device === change.device && other.source === change.source,
     );
-    if (before && before.at >= epoch.at) {
+    if (before && before.at >= change.at) {
       issues.push({
-        path: ['registerEpochs', index, 'at'],
-        message: 'must be later than the previous epoch of the same device and source; sort epochs by time',
+        path: ['registerChanges', index, 'at'],
+        message: 'must be later than the previous change of the same device and source; sort them by time',
       });
     }
   }

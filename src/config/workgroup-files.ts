@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { cannotBeRead, isMissing, type Problem } from '../lib/errors.ts';
 import { inWords } from '../lib/input-words.ts';
 import type { WorkgroupConfig } from './config.ts';
+import { noteOldNames, renameInWorkgroup } from './old-names.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { type Environment, resolveReferences } from './resolve-references.ts';
 import { noteFile } from './workgroup-place.ts';
@@ -109,8 +110,10 @@ function parseFile(
   // A missing reference is reported once, not again for the empty text in its place.
   const reported = new Set(references.problems.map(({ path }) => path));
   for (const [index, item] of raw.entries()) {
+    const oldNames = renameInWorkgroup(item);
     const result = workgroupSchema.safeParse(item, inWords);
     if (result.success) {
+      noteOldNames(result.data, oldNames);
       noteFile(result.data, isList ? `${shown}: ${index}` : `${shown}:`);
       workgroups.push(result.data);
       continue;

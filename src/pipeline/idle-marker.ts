@@ -114,7 +114,8 @@ function bytesOf(assignment: Assignment): number | undefined {
 }
 
 function settingsHash({ workgroup, pipeline, limits, storage }: Assignment): string {
-  const { hibernateAfter, openShardsMax, warehouseMemoryMegabytes, threads, ...computing } = pipeline;
+  const { hibernateAfter, openWorkgroupsMax, warehouseMemoryMegabytes, warehouseThreads, ...computing } =
+    pipeline;
   const { endpoint, bucket, prefix } = storage?.s3 ?? {};
   return sha256Hex(JSON.stringify([programVersion, workgroup, computing, limits, endpoint, bucket, prefix]));
 }

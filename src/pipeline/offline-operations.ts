@@ -60,7 +60,7 @@ function readClosed<Result>(
       path: warehousePath(assignment),
       workgroupId: workgroup.id,
       memoryMegabytes: pipeline.warehouseMemoryMegabytes,
-      threads: pipeline.threads,
+      threads: pipeline.warehouseThreads,
       clock,
     },
     work,

@@ -31,7 +31,7 @@ export async function openAssignment(
     path: warehousePath(assignment),
     workgroupId: workgroup.id,
     memoryMegabytes: pipeline.warehouseMemoryMegabytes,
-    threads: pipeline.threads,
+    threads: pipeline.warehouseThreads,
     namesMax: limits.namesPerWorkgroup,
     folders: [lakeFolder(assignment)],
     ...(claimed && { epoch: BigInt(claimed.claim.ownerEpoch) }),
@@ -42,7 +42,13 @@ export async function openAssignment(
   const interpret = createInterpreter(shard.names, { defaultTable: table === '-' ? undefined : table });
   const position = await storedPosition(shard);
   const audit = createAudit({ dataDir: assignment.dataDir, actor: localActor(), clock });
-  const imports = createImportJob(shard, { workgroup, threads: pipeline.threads, audit, clock, logger });
+  const imports = createImportJob(shard, {
+    workgroup,
+    threads: pipeline.warehouseThreads,
+    audit,
+    clock,
+    logger,
+  });
   const lakeDir = lakeFolder(assignment);
   const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, logger });
   const changes = new PQueue({ concurrency: 1 });

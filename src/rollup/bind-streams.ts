@@ -191,7 +191,7 @@ async function bindStream(
     max_gap_ms: stream.maxGap ?? null,
     direction: stream.direction ?? null,
   });
-  for (const change of stream.registerEpochs) {
+  for (const change of stream.registerChanges) {
     await query(connection, 'rollup/add_stream_register_change', {
       stream_id: streamId,
       device: change.device,

@@ -43,7 +43,9 @@ export async function computeTouched(
   const isRestated = restatement !== undefined;
   await runStatement(context, 'find_rules', { all: isRestated || isRetry });
   await prepareTemporaryTables(context);
-  const hasRegisterChanges = workgroup.energyStreams.some(({ registerEpochs }) => registerEpochs.length > 0);
+  const hasRegisterChanges = workgroup.energyStreams.some(
+    ({ registerChanges }) => registerChanges.length > 0,
+  );
   await runIf(hasRegisterChanges, context, 'find_register_changes');
   if (isRestated) {
     await runStatement(context, 'delete_outdated_quarters');

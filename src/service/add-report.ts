@@ -29,7 +29,7 @@ export async function addReport(
           lakeDir: lakeFolder(config),
           hasPublished: (workgroupId) => hasPublished(config.dataDir, workgroupId),
         }),
-    threads: config.pipeline.threads,
+    threads: config.pipeline.warehouseThreads,
   });
   registerReportRoutes(app, {
     access,

@@ -44,7 +44,7 @@ export async function openExports(
           isForLongReads: true,
         }),
     writeFolders: [join(dataDir, 'exports')],
-    threads: config.pipeline.threads,
+    threads: config.pipeline.warehouseThreads,
     queriesMax: 1,
     queryMsMax: EXPORT_MS_MAX,
   });

@@ -158,7 +158,7 @@ test('missing, wrong and misspelt settings are described in words, with a sugges
 datadir: ./data
 http:
 stream: { log: file, cacheMegabytes: 0 }
-pipeline: { threads: two, rolupEvery: 5s, colour: red }
+pipeline: { warehouseThreads: two, rolupEvery: 5s, colour: red }
 workgroups:
   - id: 7
     energyStreams: { table: solar }
@@ -169,7 +169,7 @@ workgroups:
     http: 'is empty: remove it, or give it a value',
     'stream.log': 'must be one of lmdb, memory, redis',
     'stream.cacheMegabytes': 'must be at least 1',
-    'pipeline.threads': 'must be a number, not text',
+    'pipeline.warehouseThreads': 'must be a number, not text',
     'pipeline.rolupEvery': 'is not a known setting; is it rollupEvery?',
     'pipeline.colour': 'is not a known setting',
     'workgroups.0.id': 'must be text: put it in quotes',

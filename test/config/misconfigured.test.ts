@@ -51,20 +51,20 @@ describe('a stream that cannot work is refused', () => {
     ],
     [
       'a register that ended beyond its size',
-      { modulus: 1000, registerEpochs: [{ device: DEVICE, at: '2024-01-01T00:00:00Z', final: 1200 }] },
-      'registerEpochs.0.final',
+      { modulus: 1000, registerChanges: [{ device: DEVICE, at: '2024-01-01T00:00:00Z', final: 1200 }] },
+      'registerChanges.0.final',
       '1200 is more than modulus 1000',
     ],
     [
-      'epochs that are not in the order of time',
+      'changes that are not in the order of time',
       {
-        registerEpochs: [
+        registerChanges: [
           { device: DEVICE, at: '2024-02-01T00:00:00Z', final: 5 },
           { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 7 },
         ],
       },
-      'registerEpochs.1.at',
-      'must be later than the previous epoch',
+      'registerChanges.1.at',
+      'must be later than the previous change',
     ],
   ])('%s', (_what, settings, path, message) => {
     expect(problemsOf({ ...register, ...settings })).toEqual({
@@ -178,27 +178,27 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
 
   test('a register epoch for another source than the one to which the field is booked', () => {
     const epoch = { device: DEVICE, at: '2024-01-01T00:00:00Z', final: 5 };
-    const registerEpochs = [
+    const registerChanges = [
       { ...epoch, source: 'default' },
       { ...epoch, source: 'import' },
     ];
-    expect(streamWarningsOf({ ...register, as: 'import', registerEpochs })).toEqual({
-      'energyStreams.0.registerEpochs.0.source': expect.stringContaining('write import, or remove source'),
+    expect(streamWarningsOf({ ...register, as: 'import', registerChanges })).toEqual({
+      'energyStreams.0.registerChanges.0.source': expect.stringContaining('write import, or remove source'),
     });
   });
 
   test('register epochs of devices and sources that do not exist', () => {
     const at = '2024-01-01T00:00:00Z';
     const other = DEVICE.replace('7', '8');
-    const registerEpochs = [
+    const registerChanges = [
       { device: other, at, final: 5 },
       { device: DEVICE, source: 'rof', at, final: 5 },
       { device: DEVICE, source: 'roof', at, final: 5 },
     ];
-    const energyStreams = [{ ...register, registerEpochs }];
+    const energyStreams = [{ ...register, registerChanges }];
     expect(warningsOf({ energyStreams, devices: [{ id: DEVICE, sources: ['roof'] }] })).toEqual({
-      'energyStreams.0.registerEpochs.0.device': expect.stringContaining('is not in devices'),
-      'energyStreams.0.registerEpochs.1.source': '"rof" is not a source of that device, which has roof',
+      'energyStreams.0.registerChanges.0.device': expect.stringContaining('is not in devices'),
+      'energyStreams.0.registerChanges.1.source': '"rof" is not a source of that device, which has roof',
     });
   });
 

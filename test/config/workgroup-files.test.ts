@@ -8,6 +8,7 @@ import { InputError, type Problem } from '../../src/lib/errors.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
+const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const FILES = rounds(1_500, 10_000);
 
 function folderWith(files: Record<string, string>): string {
@@ -119,6 +120,40 @@ test('a warning names the file of its workgroup', () => {
     'workgroups.d/a.yaml: energyStreams',
     'workgroups.d/b.yaml: 0.energyStreams',
   ]);
+});
+
+test('old names of settings still work, with a warning that says the new one', () => {
+  const streams = (name: string) =>
+    `energyStreams: [{ table: solar, field: wh, method: total_energy, ${name}: [{ device: ${DEVICE}, at: 2026-01-01T00:00:00Z, final: 5 }] }]`;
+  const folder = (names: { most: string; threads: string; changes: string }) =>
+    folderWith({
+      'wattline.yaml': `{ pipeline: { ${names.most}: 3, ${names.threads}: 4 }, workgroups: [{ id: main, ${streams(names.changes)} }] }`,
+      'workgroups.d/b.yaml': `- { id: b, ${streams(names.changes)} }`,
+    });
+  const load = (cwd: string) => {
+    const { pipeline, workgroups } = loadConfig({ cwd, environment: {} });
+    return { pipeline, workgroups };
+  };
+  const before = folder({ most: 'openShardsMax', threads: 'threads', changes: 'registerEpochs' });
+  const now = folder({ most: 'openWorkgroupsMax', threads: 'warehouseThreads', changes: 'registerChanges' });
+  expect(load(before)).toEqual(load(now));
+  expect(load(now).pipeline).toMatchObject({ openWorkgroupsMax: 3, warehouseThreads: 4 });
+  expect(load(now).workgroups.map(({ energyStreams: [one] }) => one!.registerChanges.length)).toEqual([1, 1]);
+  expect(configWarnings(loadConfig({ cwd: now, environment: {} }))).toEqual([]);
+  expect(configWarnings(loadConfig({ cwd: before, environment: {} }))).toEqual([
+    { path: 'pipeline.openShardsMax', message: 'is an old name; write openWorkgroupsMax' },
+    { path: 'pipeline.threads', message: 'is an old name; write warehouseThreads' },
+    {
+      path: 'workgroups.0.energyStreams.0.registerEpochs',
+      message: 'is an old name; write registerChanges',
+    },
+    {
+      path: 'workgroups.d/b.yaml: 0.energyStreams.0.registerEpochs',
+      message: 'is an old name; write registerChanges',
+    },
+  ]);
+  const both = folderWith({ 'wattline.yaml': '{ pipeline: { threads: 1, warehouseThreads: 2 } }' });
+  expect(() => load(both)).toThrow('pipeline.threads');
 });
 
 test('a second load keeps unchanged workgroups, and notices changed, new and removed files and changed references', async () => {

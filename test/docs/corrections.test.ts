@@ -26,7 +26,10 @@ const wordsOf = (command: string) =>
 test('the worked example prints what the page shows, in this order', async () => {
   const cwd = tempDir();
   // A second thread costs a fifth more of the processor with few rows.
-  writeFileSync(join(cwd, 'wattline.yaml'), `${blocksOf(page, 'yaml')[0]!}pipeline: { threads: 1 }\n`);
+  writeFileSync(
+    join(cwd, 'wattline.yaml'),
+    `${blocksOf(page, 'yaml')[0]!}pipeline: { warehouseThreads: 1 }\n`,
+  );
   writeFileSync(join(cwd, 'garage.csv'), blocksOf(page, 'csv')[0]!);
   const all = sessionOf();
   expect(all.length).toBeGreaterThan(8);

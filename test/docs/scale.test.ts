@@ -89,8 +89,8 @@ describe('the page about growing', () => {
     expect(source('src/report/stored-lake.ts')).toContain(
       `lookEveryMs = ${inputs.get('lookSeconds')} * SECOND_MS`,
     );
-    const { openShardsMax, warehouseMemoryMegabytes, publishEvery } = defaults.pipeline;
-    expect(page).toContain(`| ${openShardsMax} | \`pipeline.openShardsMax\``);
+    const { openWorkgroupsMax, warehouseMemoryMegabytes, publishEvery } = defaults.pipeline;
+    expect(page).toContain(`| ${openWorkgroupsMax} | \`pipeline.openWorkgroupsMax\``);
     expect(page).toContain(`| ${warehouseMemoryMegabytes} MB | \`pipeline.warehouseMemoryMegabytes\``);
     expect(page).toContain(`a publication every ${publishEvery / 1_000} s`);
     expect(page).toContain(`the lease of the killed worker ends (${LEASE_MS / 1_000} s)`);

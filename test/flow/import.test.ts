@@ -42,7 +42,7 @@ function configure(cwd: string, energyStreams: readonly unknown[]): void {
   const workgroups = [{ ...home, energyStreams }];
   writeFileSync(
     join(cwd, 'wattline.yaml'),
-    stringify({ logLevel: 'silent', pipeline: { threads: 1 }, workgroups }),
+    stringify({ logLevel: 'silent', pipeline: { warehouseThreads: 1 }, workgroups }),
   );
 }
 const twoDays = [

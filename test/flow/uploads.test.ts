@@ -23,7 +23,7 @@ test('without a service: files are checked, stored, published and listed, and a 
   const cwd = tempDir();
   writeFileSync(
     join(cwd, 'wattline.yaml'),
-    stringify({ logLevel: 'silent', pipeline: { threads: 1 }, workgroups: [home] }),
+    stringify({ logLevel: 'silent', pipeline: { warehouseThreads: 1 }, workgroups: [home] }),
   );
   writeFileSync(join(cwd, 'target.csv'), target);
   writeFileSync(join(cwd, 'readings.csv'), readings);

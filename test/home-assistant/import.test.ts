@@ -29,7 +29,7 @@ async function openHome(): Promise<{ server: HomeAssistantServer; cwd: string; a
   server.statistics.set('sensor.outside', { unit: '°C', kind: 'mean', name: null, startMs, values: [1] });
   const cwd = tempDir();
   // A second thread costs a fifth more of the processor with few rows.
-  writeFileSync(join(cwd, 'wattline.yaml'), `${config}pipeline: { threads: 1 }\n`);
+  writeFileSync(join(cwd, 'wattline.yaml'), `${config}pipeline: { warehouseThreads: 1 }\n`);
   writeFileSync(join(cwd, 'ha.token'), `${server.token}\n`);
   writeFileSync(join(cwd, 'ha.yaml'), map);
   return { server, cwd, args: ['import', 'home-assistant', '--url', server.url, '--token-file', 'ha.token'] };

@@ -29,7 +29,7 @@ function report(): Buffer {
 }
 
 const config = `
-pipeline: { threads: 1 }
+pipeline: { warehouseThreads: 1 }
 workgroups:
   - id: home
     timezone: Europe/Paris

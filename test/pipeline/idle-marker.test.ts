@@ -55,7 +55,7 @@ test('a warehouse is idle as long as stream, settings and size are those of its 
   });
   expect(assess({ assignment: { storage } })).toBe('behind');
   // These settings change nothing that is computed.
-  expect(assess({ assignment: { pipeline: { ...pipeline, hibernateAfter: 1, openShardsMax: 1 } } })).toBe(
+  expect(assess({ assignment: { pipeline: { ...pipeline, hibernateAfter: 1, openWorkgroupsMax: 1 } } })).toBe(
     'idle',
   );
 

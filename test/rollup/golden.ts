@@ -114,7 +114,7 @@ const rules = new Map<string, number>();
  * case. Declared changes of a register name a device, so cases with them have tables of their own.
  */
 function tableOf({ id, energyStreams }: GoldenCase, table: string): string {
-  const isOwn = energyStreams.some(({ registerEpochs = [] }) => registerEpochs.length > 0);
+  const isOwn = energyStreams.some(({ registerChanges = [] }) => registerChanges.length > 0);
   const key = isOwn ? id : JSON.stringify(energyStreams);
   const number = rules.get(key) ?? rules.size;
   rules.set(key, number);
@@ -144,10 +144,10 @@ export function pieceOf<Item>(list: readonly Item[], round: number, rounds: numb
 export function siteOf(cases: readonly GoldenCase[]): EnergySite {
   const withTables = [...Map.groupBy(cases, (one) => tableOf(one, '')).values()].map(([one]) => one!);
   const streams = withTables.flatMap((one) =>
-    one.energyStreams.map(({ registerEpochs, ...stream }) => ({
+    one.energyStreams.map(({ registerChanges, ...stream }) => ({
       ...stream,
       table: tableOf(one, stream.table),
-      registerEpochs: registerEpochs?.map((epoch) => ({
+      registerChanges: registerChanges?.map((epoch) => ({
         ...epoch,
         device: deviceOf(one.id, epoch.device),
       })),

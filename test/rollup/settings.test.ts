@@ -120,10 +120,10 @@ test('a replaced meter that is declared afterwards is believed', async () => {
   await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [total] });
   // The reset is taken to have started at zero: 800 + 300 + 1200.
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2300 });
-  const registerEpochs = [
+  const registerChanges = [
     { device: '00000000-0000-4000-8000-000000000001', at: '2024-06-01T10:00:00Z', final: 5950, initial: 100 },
   ];
-  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, registerEpochs }] });
+  await rollUpSite(shard, { timezone: 'Etc/UTC', streams: [{ ...total, registerChanges }] });
   // 800 + (5950-5800) + (300-100) + 1200.
   expect(await energyByDay(shard)).toEqual({ '2024-06-01': 2350 });
 });

@@ -41,7 +41,7 @@ export type ProcessRole = 'up' | 'stream' | 'worker' | 'report';
  * the defaults, and processes that bound their allocator and keep their compiled code by themselves.
  */
 const isTest = process.env.VITEST !== undefined;
-const testPipeline = isTest ? { currentEvery: '200ms', threads: 1 } : {};
+const testPipeline = isTest ? { currentEvery: '200ms', warehouseThreads: 1 } : {};
 const usualEnvironment = isTest
   ? {}
   : { MALLOC_ARENA_MAX: undefined, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };

@@ -77,7 +77,7 @@ async function importFiles(
   if (isGuess && !options.dryRun) {
     printNote(command, terminal, `the columns are read as\n${mappingText(mapping, reasons)}`);
   }
-  const request = { workgroup, table: options.table, mapping, threads: config.pipeline.threads };
+  const request = { workgroup, table: options.table, mapping, threads: config.pipeline.warehouseThreads };
   await checkFiles(files, request, service);
   if (options.dryRun) await dryRunFiles(command, service, files, request, isGuess ? reasons : undefined);
   else await importAll(command, config, service, files, request);

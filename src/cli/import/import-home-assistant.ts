@@ -91,7 +91,7 @@ async function runCommand(
         workgroup,
         table: tableOf(options.table),
         mapping: mappingSchema.parse(statisticsMapping),
-        threads: config.pipeline.threads,
+        threads: config.pipeline.warehouseThreads,
       };
       if (options.dryRun) await dryRunFiles(command, service, files, request, undefined);
       else await importAll(command, config, service, files, request);

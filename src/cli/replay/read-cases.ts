@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import type { WorkgroupConfig } from '../../config/config.ts';
+import { renameInWorkgroup } from '../../config/old-names.ts';
 import { workgroupSchema } from '../../config/workgroup-settings.ts';
 import { zodProblems } from '../../config/zod-problems.ts';
 import { type FieldValue, fieldValueSchema } from '../../contract/messages.ts';
@@ -169,6 +170,7 @@ function describe(
     devices,
     totalSource,
   } = described.data;
+  renameInWorkgroup({ energyStreams });
   const ownTable = table ?? energyStreams.find((stream) => stream.table)?.table ?? 'readings';
   const workgroup = workgroupSchema.safeParse(
     {
