@@ -52,7 +52,7 @@ const STALLED_CHECK_MS = 15 * SECOND_MS;
 const RECONNECT_MS = SECOND_MS;
 /** Nobody reads BullMQ's event stream, so it is short. */
 const EVENTS_MAX = 50;
-const CLOSE_MS = SECOND_MS;
+const QUEUE_CLOSE_TIMEOUT_MS = SECOND_MS;
 
 export function openJobQueue<Backend extends IQueueBackend, Connection>(
   store: QueueStore<Backend, Connection>,
@@ -112,9 +112,9 @@ export function openJobQueue<Backend extends IQueueBackend, Connection>(
     hasEnded: () => false,
     async close() {
       isClosing = true;
-      await withTimeout(worker?.close() ?? Promise.resolve(), CLOSE_MS).catch(() => undefined);
+      await withTimeout(worker?.close() ?? Promise.resolve(), QUEUE_CLOSE_TIMEOUT_MS).catch(() => undefined);
       await worker?.stopRenewing();
-      await withTimeout(queue.close(), CLOSE_MS).catch(() => undefined);
+      await withTimeout(queue.close(), QUEUE_CLOSE_TIMEOUT_MS).catch(() => undefined);
     },
   };
 }

@@ -45,6 +45,9 @@ export interface Survey {
   free: string[];
 }
 
+/** A worker without renewal counts as dead after this time, and another worker takes its shards. */
+export const LEASE_MS = 10 * SECOND_MS;
+
 /** Leases for the single process with an embedded queue. */
 export function createLocalLeases(leaseMs: number, workerId = 'local'): Leases {
   const awake = new Set<string>();

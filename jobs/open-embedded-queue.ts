@@ -18,7 +18,7 @@ export interface EmbeddedQueue extends JobQueue {
 
 /** Without the optimizing compiler the peak of memory is a third: it would compile all of PostgreSQL for a few statements. */
 const NODE_OPTIONS = ['--liftoff-only', '--max-semi-space-size=1', '--expose-gc'];
-const CLOSE_MS = 3 * SECOND_MS;
+const PROCESS_CLOSE_TIMEOUT_MS = 3 * SECOND_MS;
 
 /**
  * Starts the process of the embedded queue. Its schedules and jobs are in memory and end with it.
@@ -95,7 +95,7 @@ export async function openEmbeddedQueue(options: {
 
   async function stop(): Promise<void> {
     if (child.connected) child.disconnect();
-    if ((await withTimeout(exited.promise, CLOSE_MS)) === 'late') child.kill('SIGKILL');
+    if ((await withTimeout(exited.promise, PROCESS_CLOSE_TIMEOUT_MS)) === 'late') child.kill('SIGKILL');
     await exited.promise;
   }
 
@@ -119,7 +119,7 @@ export async function openEmbeddedQueue(options: {
     tidy: async () => void (await ask({ kind: 'tidy' })),
     hasEnded: () => hasEnded,
     async close() {
-      await withTimeout(ask({ kind: 'close' }), CLOSE_MS).catch(() => undefined);
+      await withTimeout(ask({ kind: 'close' }), PROCESS_CLOSE_TIMEOUT_MS).catch(() => undefined);
       await stop();
     },
   };

@@ -103,8 +103,8 @@ export interface OwnedShardsOptions {
 }
 
 /** When a shard is given up: time for running stages to end, then for the warehouse to close. */
-const STOP_MS = 5 * SECOND_MS;
-const CLOSE_MS = 6 * SECOND_MS;
+const STAGES_STOP_TIMEOUT_MS = 5 * SECOND_MS;
+const WAREHOUSE_CLOSE_TIMEOUT_MS = 6 * SECOND_MS;
 
 export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
   const { leases, open, close, mayHibernate, onHibernated, clock, logger } = options;
@@ -166,8 +166,8 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
 
   async function end(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
     ownedShard.state = 'closing';
-    const stopped = (await ownedShard.loop?.stop(STOP_MS)) ?? 'stopped';
-    const closed = await withTimeout(close(workgroupId), CLOSE_MS).catch(errorMessage);
+    const stopped = (await ownedShard.loop?.stop(STAGES_STOP_TIMEOUT_MS)) ?? 'stopped';
+    const closed = await withTimeout(close(workgroupId), WAREHOUSE_CLOSE_TIMEOUT_MS).catch(errorMessage);
     ownedShard.isReleased = true;
     const hibernates = ownedShard.giveUp === 'hibernates' && stopped === 'stopped' && closed === undefined;
     if (hibernates) await onHibernated(workgroupId);

@@ -30,7 +30,7 @@ export interface PacedRunOptions {
 
 const JITTER = 0.1;
 /** A long wait looks at the time this often. */
-const LOOK_MS = 5 * SECOND_MS;
+const LOOK_EVERY_MS = 5 * SECOND_MS;
 
 /** Begins with a run that nobody asked for. It counts as asked for if it begins at once. */
 export function createPacedRun(options: PacedRunOptions): PacedRun {
@@ -53,7 +53,7 @@ export function createPacedRun(options: PacedRunOptions): PacedRun {
     const atMs = Math.max(beganAtMs + apartMs, notBeforeMs, firstAtMs);
     const leftMs = Math.max(0, Math.ceil(atMs - nowMs()));
     // A machine that sleeps may delay a timer.
-    if (leftMs > LOOK_MS) stopTimer = startTimer(LOOK_MS, plan);
+    if (leftMs > LOOK_EVERY_MS) stopTimer = startTimer(LOOK_EVERY_MS, plan);
     else stopTimer = startTimer(leftMs, () => void begin());
   }
 

@@ -10,6 +10,7 @@ import type { JobQueue } from './job-queue.ts';
 import {
   createLocalLeases,
   createRedisLeases,
+  LEASE_MS,
   type Leases,
   releasedChannel,
   workerChannel,
@@ -43,8 +44,6 @@ export interface WorkerChannel {
   onReleased(listener: () => void): void;
 }
 
-/** A worker without renewal counts as dead after this time, and another worker takes its shards. */
-export const LEASE_MS = 10 * SECOND_MS;
 const ALL_WORKERS = `${KEY_PREFIX}:workers:news`;
 /** Lease commands fail after this time, well before the lease ends. */
 const COMMAND_TIMEOUT_MS = 2 * SECOND_MS;

@@ -60,7 +60,7 @@ const REVIEW_MS = MINUTE_MS;
 const CLOCK_SET_MS = 5 * SECOND_MS;
 /** Together well below the 20 s in which a process must end, because the HTTP server closes after the worker. */
 const GIVE_UP_MS = 14 * SECOND_MS;
-const CLOSE_MS = SECOND_MS;
+const QUEUE_CLOSE_TIMEOUT_MS = SECOND_MS;
 /** After this time a worker counts as started. Shards that are still queued are opened by a request at once. */
 const STARTING_MS_MAX = 8 * SECOND_MS;
 /**
@@ -302,9 +302,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         gaveUpInTime === 'late' && ownedShards.releaseAll(),
         reviewed.then(() => dueJobs.close()),
       ]),
-      CLOSE_MS,
+      QUEUE_CLOSE_TIMEOUT_MS,
     ).catch(() => undefined);
-    await withTimeout(backend.close(), CLOSE_MS).catch(() => undefined);
+    await withTimeout(backend.close(), QUEUE_CLOSE_TIMEOUT_MS).catch(() => undefined);
     logger.info({ workerId, late: gaveUpInTime === 'late' }, 'worker.stopped');
   }
   let stopped: Promise<void> | undefined;

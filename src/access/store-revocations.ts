@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { errorMessage, TransientError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { repeat } from '../lib/repeat.ts';
+import { runAtATime } from '../lib/run-at-a-time.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
@@ -24,9 +25,9 @@ const LIST_EVERY_MS = 30 * SECOND_MS;
 /** Commands of this machine and other machines, through Redis, write to the file. A look costs one `stat`. */
 const LOOK_EVERY_MS = SECOND_MS;
 /** A store that has failed is asked again after this time. */
-const PAUSE_MS = 5 * SECOND_MS;
+const RETRY_PAUSE_MS = 5 * SECOND_MS;
 /** A start and a command wait this long for the store. */
-const WAIT_MS = 10 * SECOND_MS;
+const STORE_TIMEOUT_MS = 10 * SECOND_MS;
 const REQUESTS_AT_ONCE = 8;
 /** Commands refuse other ids. */
 const idPattern = /^[\w-]{1,128}$/;
@@ -77,7 +78,7 @@ export async function storeRevocations(options: StoreRevocationsOptions): Promis
 
   async function push(signal: AbortSignal): Promise<void> {
     const missing = [...files.revoked()].filter(([id]) => !stored.has(id) && idPattern.test(id));
-    await eachOf(missing, async ([tokenId, revokedAtMs]) => {
+    await runAtATime(missing, REQUESTS_AT_ONCE, async ([tokenId, revokedAtMs]) => {
       await create(store, tokenId, revokedAtMs, signal);
       stored.add(tokenId);
     });
@@ -98,7 +99,7 @@ export async function storeRevocations(options: StoreRevocationsOptions): Promis
       await action();
       isFailing = false;
     } catch (error) {
-      pausedUntilMs = performance.now() + PAUSE_MS;
+      pausedUntilMs = performance.now() + RETRY_PAUSE_MS;
       if (!isFailing && !ended.signal.aborted)
         logger.warn({ error: errorMessage(error) }, 'access.revocations-not-stored');
       isFailing = true;
@@ -132,21 +133,12 @@ async function inTime(
   { address }: Pick<ObjectStore, 'address'>,
   action: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const signal = AbortSignal.timeout(WAIT_MS);
+  const signal = AbortSignal.timeout(STORE_TIMEOUT_MS);
   try {
     await action(signal);
   } catch (error) {
     if (!signal.aborted) throw error;
-    const message = `${address} has not answered within ${WAIT_MS / SECOND_MS} s`;
+    const message = `${address} has not answered within ${STORE_TIMEOUT_MS / SECOND_MS} s`;
     throw new TransientError('NoAnswer', message, { cause: error });
   }
-}
-
-/** Runs an action for each item, a few at once. */
-async function eachOf<Item>(items: readonly Item[], action: (item: Item) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const lane = async () => {
-    for (const item of rest) await action(item);
-  };
-  await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, lane));
 }

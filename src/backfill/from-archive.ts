@@ -20,7 +20,7 @@ const CHUNK_MESSAGES = 25_000;
 const BUCKET_MS = 5 * MINUTE_MS;
 /** Messages that may wait for the roll-up. One call of the roll-up reads as many. */
 const WAITING_MAX = 250_000;
-const WAIT_MS = 100;
+const ROOM_PAUSE_MS = 100;
 /** Later than any message. */
 const END_MS = limits.instantMsMax + 1;
 
@@ -142,7 +142,7 @@ async function waitForRollUp(shard: Shard, signal: AbortSignal): Promise<void> {
       query<{ messages: number }>(connection, 'backfill/count_archived'),
     );
     if (row!.messages < WAITING_MAX) return;
-    await sleep(WAIT_MS, undefined, { signal });
+    await sleep(ROOM_PAUSE_MS, undefined, { signal });
   }
 }
 

@@ -61,7 +61,7 @@ export interface HttpServerOptions {
 const BODY_BYTES_MAX = 1024 * 1024;
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
-const CLOSE_MS = 4 * SECOND_MS;
+const CONNECTIONS_CLOSE_TIMEOUT_MS = 4 * SECOND_MS;
 /** An id that a caller may choose. It goes into events of the log. */
 const REQUEST_ID = /^[\w.:-]+$/;
 const REQUEST_ID_LENGTH_MAX = 64;
@@ -114,7 +114,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   // Node enforces time-outs only while the server listens, so a slow request could keep a closing server open for ever.
   app.addHook('preClose', (done) => {
-    setTimeout(() => app.server.closeAllConnections(), options.closeWithinMs ?? CLOSE_MS).unref();
+    setTimeout(
+      () => app.server.closeAllConnections(),
+      options.closeWithinMs ?? CONNECTIONS_CLOSE_TIMEOUT_MS,
+    ).unref();
     done();
   });
   refuseUnknownParameters(app, REPORT_ROUTES_PREFIX, validatorCompiler);

@@ -50,7 +50,7 @@ const PACKET_BYTES_MAX = 2 * 1024 * 1024;
 const GATHERED_BYTES_MAX = 16 * 1024 * 1024;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = MINUTE_MS;
-const CLOSE_MS = 2 * SECOND_MS;
+const BROKER_CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 
 const RETAIN_AT_NO_SUBSCRIPTION = 2;
 
@@ -100,7 +100,7 @@ export function keepConnected(options: {
       if (current === undefined) return;
       const ended = new Promise<void>((resolve) => current.end(false, () => resolve()));
       const { promise: late, resolve } = Promise.withResolvers<void>();
-      const stopTimer = startTimer(CLOSE_MS, resolve);
+      const stopTimer = startTimer(BROKER_CLOSE_TIMEOUT_MS, resolve);
       await Promise.race([ended, late]);
       stopTimer();
       current.stream.destroy();

@@ -8,7 +8,7 @@ import type { AskOwner } from './ask-owner.ts';
 import { backfillAnswer } from './backfill-answers.ts';
 import type { BackfillAnswer } from './backfill-schemas.ts';
 
-const LOOK_MS = 100;
+const LOOK_EVERY_MS = 100;
 /** Planning asks the upstream for each gap. */
 const PLANNED_WITHIN_MS = 30 * SECOND_MS;
 
@@ -37,7 +37,7 @@ export async function startBackfill(
         'the backfill is still being planned; the list of backfills shows it when it begins',
         2,
       );
-    await sleep(LOOK_MS);
+    await sleep(LOOK_EVERY_MS);
   }
 }
 

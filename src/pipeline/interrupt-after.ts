@@ -2,7 +2,7 @@ import { TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 
 /** An interrupt between two statements has no effect, so it is repeated. */
-const AGAIN_MS = 100;
+const INTERRUPT_EVERY_MS = 100;
 
 /**
  * Runs statements on a connection for at most `msMax`, so that they do not block other work of the database.
@@ -18,7 +18,7 @@ export async function interruptAfter<Result>(
   const interrupt = () => {
     isLate = true;
     connection.interrupt();
-    again = setTimeout(interrupt, AGAIN_MS);
+    again = setTimeout(interrupt, INTERRUPT_EVERY_MS);
   };
   again = setTimeout(interrupt, msMax);
   try {

@@ -1,10 +1,10 @@
-import PQueue from 'p-queue';
 import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import { createBackfillJob } from '../backfill/backfill-job.ts';
 import { createInterpreter } from '../client/interpret.ts';
 import { createImportJob } from '../import/import-job.ts';
 import { errorMessage } from '../lib/errors.ts';
+import { createInTurn } from '../lib/in-turn.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
 import { renewCurrent } from '../publish/renew-current.ts';
@@ -51,8 +51,8 @@ export async function openAssignment(
   });
   const lakeDir = lakeFolder(assignment);
   const backfills = createBackfillJob(shard, { workgroup, lakeDir, audit, clock, logger });
-  const changes = new PQueue({ concurrency: 1 });
-  const generations = new PQueue({ concurrency: 1 });
+  const changes = createInTurn();
+  const generations = createInTurn();
   const open: OpenShard = {
     shard,
     assignment,
@@ -61,8 +61,8 @@ export async function openAssignment(
     stuck: undefined,
     imports,
     backfills,
-    inTurn: (work) => changes.add(work),
-    inLake: (work) => generations.add(work),
+    inTurn: changes,
+    inLake: generations,
     bucket: undefined,
     snapshots: { lastAtMs: undefined, isWanted: false },
     clock,

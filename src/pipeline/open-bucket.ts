@@ -34,7 +34,7 @@ export interface ClaimedWorkgroup extends TakenOver {
 /** An owner that has nothing to commit looks this often for commits of others. A look costs as much as a PUT. */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
 /** A worker that gives up a shard waits 6 s for everything. */
-const CLOSE_MS = 4 * SECOND_MS;
+const LAST_COMMIT_TIMEOUT_MS = 4 * SECOND_MS;
 
 /**
  * Claims the workgroup of an assignment in the bucket, and restores its warehouse if the local one is older.
@@ -242,9 +242,9 @@ export async function openWorkgroupBucket(
       isClosing = true;
       const late = new TransientError(
         'StorageBusy',
-        `not everything was committed within ${CLOSE_MS / SECOND_MS} s`,
+        `not everything was committed within ${LAST_COMMIT_TIMEOUT_MS / SECOND_MS} s`,
       );
-      const stopTimer = startSystemTimer(CLOSE_MS, () => closing.abort(late));
+      const stopTimer = startSystemTimer(LAST_COMMIT_TIMEOUT_MS, () => closing.abort(late));
       try {
         if (lost) closing.abort(lost);
         await Promise.all([fill.stop(), collection.interrupt()]);

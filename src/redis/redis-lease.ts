@@ -24,7 +24,7 @@ export interface RedisLeaseOptions {
   clock: Clock;
 }
 
-const LEASE_MS = 15 * SECOND_MS;
+const TASK_LEASE_MS = 15 * SECOND_MS;
 
 /** ARGV 1: holder. 2: milliseconds. 3: 1 if a free lease may be taken. Returns 1 if it is held, 0 if another has it, -1 if it is free. */
 const HOLD = redisScript(`
@@ -45,7 +45,12 @@ return redis.call('DEL', KEYS[1])
  * A holder renews more often than others ask, and another process takes a free lease only at the second ask in a row. So the holder keeps the lease
  * if Redis loses its data.
  */
-export function createRedisLease({ redis, key, leaseMs = LEASE_MS, clock }: RedisLeaseOptions): RedisLease {
+export function createRedisLease({
+  redis,
+  key,
+  leaseMs = TASK_LEASE_MS,
+  clock,
+}: RedisLeaseOptions): RedisLease {
   const holder = randomUUID();
   let state: 'unknown' | 'held' | 'taken' | 'free' = 'unknown';
   let askedAtMs = Number.NEGATIVE_INFINITY;

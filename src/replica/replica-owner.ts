@@ -3,6 +3,7 @@ import type { RestorableCommit } from '../backup/stored-commits.ts';
 import { sha256Hex } from '../lib/durable-files.ts';
 import { StaleOwnerError } from '../lib/errors.ts';
 import { createInTurn } from '../lib/in-turn.ts';
+import { runAtATime } from '../lib/run-at-a-time.ts';
 import { type Clock, DAY_MS, elapsedOf, HOUR_MS } from '../lib/time.ts';
 import type { Bundle } from '../publish/commit-schema.ts';
 import { commitText } from '../publish/lake-commit.ts';
@@ -25,7 +26,7 @@ import {
 } from './replica-commit.ts';
 import type { RecordReplication } from './replication-state.ts';
 import { planBundles, uploadBundle } from './upload-bundle.ts';
-import { type LocalObject, runAtATime, uploadObjects } from './upload-objects.ts';
+import { type LocalObject, UPLOADS_AT_A_TIME, uploadObjects } from './upload-objects.ts';
 
 export interface ReplicaOwnerOptions {
   store: ObjectStore;
@@ -215,7 +216,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     const bundled = [...bundledFiles(commit).keys()].filter((key) => !stored.has(key));
     const files = new Map(commit.files.map((file) => [fileKey(file), file]));
     const source = bundledStore(store, commit);
-    await runAtATime(bundled, async (key) => {
+    await runAtATime(bundled, UPLOADS_AT_A_TIME, async (key) => {
       const bytes = (await source.get(key, { signal })) ?? missing(store, key);
       if (sha256Hex(bytes) !== files.get(key)!.sha256)
         throw damagedObject(store.address, key, 'its SHA-256 is not the noted one');

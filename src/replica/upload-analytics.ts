@@ -40,7 +40,7 @@ interface StoredViews {
 }
 
 const EVERY_MS = HOUR_MS;
-const PAUSE_MS = 10 * MINUTE_MS;
+const RETRY_PAUSE_MS = 10 * MINUTE_MS;
 /** The files of a commit are kept for a day. Then the same views are needed with the sequence of a later commit. */
 const RENEW_MS = DAY_MS / 2;
 
@@ -54,7 +54,7 @@ export function createAnalyticsUploader(options: AnalyticsUploaderOptions): Uplo
 
   async function upload(head: ReplicaCommit, isFinal: boolean, signal?: AbortSignal): Promise<void> {
     if (!head.generation || !isLakeComplete(paths)) return;
-    if (!isFinal && failedAtMs !== undefined && elapsedOf(clock) - failedAtMs < PAUSE_MS) return;
+    if (!isFinal && failedAtMs !== undefined && elapsedOf(clock) - failedAtMs < RETRY_PAUSE_MS) return;
     try {
       last ??= await findNewestViews(store, signal);
       // A clock that was set back must not delay an upload.

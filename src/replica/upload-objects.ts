@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { isMissing, TransientError } from '../lib/errors.ts';
+import { runAtATime } from '../lib/run-at-a-time.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 
 export interface LocalObject {
@@ -8,7 +9,7 @@ export interface LocalObject {
   sha256: string;
 }
 
-const AT_A_TIME = 4;
+export const UPLOADS_AT_A_TIME = 4;
 
 /**
  * Copies files of a local lake into a store, a few at a time. After the first failure it begins no other copy.
@@ -21,7 +22,7 @@ export async function uploadObjects(
   objects: readonly LocalObject[],
   { onStored, signal }: { onStored: (object: LocalObject) => void; signal?: AbortSignal },
 ): Promise<void> {
-  await runAtATime(objects, async (object) => {
+  await runAtATime(objects, UPLOADS_AT_A_TIME, async (object) => {
     const { key, bytes, sha256 } = object;
     const path = join(root, key);
     try {
@@ -31,29 +32,6 @@ export async function uploadObjects(
     }
     onStored(object);
   });
-}
-
-/** Works on items, four at a time. After the first failure it begins no other item. @throws the first failure, after all begun work has ended */
-export async function runAtATime<Item>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const waiting = items.values();
-  let hasFailed = false;
-  const workOn = async () => {
-    for (const item of waiting) {
-      if (hasFailed) return;
-      try {
-        await work(item);
-      } catch (error) {
-        hasFailed = true;
-        throw error;
-      }
-    }
-  };
-  const results = await Promise.allSettled(Array.from({ length: AT_A_TIME }, workOn));
-  const failure = results.find((result) => result.status === 'rejected');
-  if (failure) throw failure.reason;
 }
 
 export function lakeChanged(path: string, cause: unknown): TransientError {

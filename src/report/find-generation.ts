@@ -16,7 +16,7 @@ export interface SeenCommit {
  * Within this time after a commit was the newest, its followers are still there, because retention keeps each commit for two minutes. So the next
  * sequences are enough to find a newer one, and the folder is not listed.
  */
-const FOLLOW_MS = MINUTE_MS;
+const FOLLOWERS_KEPT_MS = MINUTE_MS;
 
 /**
  * Finds the newest commit of a lake that another process writes.
@@ -28,7 +28,7 @@ export async function findGeneration(
   paths: LakePaths,
   last: SeenCommit | undefined,
 ): Promise<StoredCommit | undefined> {
-  if (last && performance.now() - last.seenAtMs < FOLLOW_MS) {
+  if (last && performance.now() - last.seenAtMs < FOLLOWERS_KEPT_MS) {
     let newest = last.commit.sequence;
     while (await isThere(commitPath(paths, newest + 1))) newest += 1;
     if (newest === last.commit.sequence && (await isThere(commitPath(paths, newest)))) return last.commit;

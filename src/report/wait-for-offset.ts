@@ -12,7 +12,7 @@ import type { LakeReader } from './lake-reader.ts';
 export const AFTER_MS_MAX = 30 * SECOND_MS;
 /** The most requests of a process that wait. Each has a connection. A workgroup has at most as many as there are places left. */
 const WAITING_MAX = 500;
-const LOOK_MS = 200;
+const LOOK_EVERY_MS = 200;
 const RETRY_AFTER_SECONDS = 5;
 
 /** The parameter of reports that wait for a message. */
@@ -61,7 +61,7 @@ export async function waitForOffset(
       }
       require();
       if (performance.now() >= endMs) throw late(after, withinMs, batchId !== undefined);
-      await sleep(LOOK_MS);
+      await sleep(LOOK_EVERY_MS);
     }
   } finally {
     waitingCount -= 1;

@@ -62,7 +62,7 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
 };
 
 /** Closing the pipeline after its worker has stopped takes at most this long. */
-const CLOSE_MS = 2 * SECOND_MS;
+const PIPELINE_CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 
 /** Starts the worker, and answers requests of other processes about its workgroups. */
 export async function addWorker(
@@ -231,7 +231,7 @@ export async function addWorker(
             stopRemoteCalls?.(),
             exporting.close(),
           ]),
-          CLOSE_MS,
+          PIPELINE_CLOSE_TIMEOUT_MS,
         );
       } finally {
         await status.close();

@@ -18,7 +18,7 @@ const CHANGING: ReadonlySet<OperationName> = new Set([
 const COMMITTING: ReadonlySet<OperationName> = new Set(['upload', 'correct', 'importState']);
 /** Operations that start a job, and the operation that returns its state. */
 const JOBS = { importStart: 'importState', backfillStart: 'backfillState' } as const;
-const FOLLOW_MS = 500;
+const LOOK_EVERY_MS = 500;
 
 export interface ShardCalls {
   /** Opens the shard if nobody has it open. @returns false if it cannot be opened here */
@@ -37,7 +37,7 @@ export function answerForShards(
   /** Notes changes of a job in the background until it ends. */
   async function follow(workgroupId: string, state: 'importState' | 'backfillState'): Promise<void> {
     for (let isRunning = true; isRunning; ) {
-      await sleep(FOLLOW_MS, undefined, { ref: false });
+      await sleep(LOOK_EVERY_MS, undefined, { ref: false });
       isRunning = (await pipeline.run(workgroupId, state, undefined)).kind === 'running';
       noteChange(workgroupId);
     }

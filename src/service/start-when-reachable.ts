@@ -5,7 +5,7 @@ import type { Service } from './service.ts';
 
 /** After a restart of a machine or of a cluster, Redis, the stream and the bucket can be ready later than this process. */
 const PATIENCE_MS = 30 * SECOND_MS;
-const PAUSE_MS = 500;
+const RETRY_PAUSE_MS = 500;
 /** The codes of errors at a start that end when Redis, the stream or the bucket can be reached. */
 const CODES = new Set([
   'QueueUnreachable',
@@ -30,11 +30,11 @@ export async function startWhenReachable<Started>(
     try {
       return await start();
     } catch (error) {
-      if (!isUnreachable(error) || performance.now() + PAUSE_MS > untilMs) throw error;
+      if (!isUnreachable(error) || performance.now() + RETRY_PAUSE_MS > untilMs) throw error;
       if (attempt === 1)
         logger.warn({ error: error.message, forSeconds: patienceMs / SECOND_MS }, 'start.waiting');
     }
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(RETRY_PAUSE_MS, undefined, { signal }).catch(() => undefined);
   }
   return undefined;
 }

@@ -9,7 +9,7 @@ export interface StageProgress {
   publishedBatchId: number;
 }
 
-const POLL_MS = 200;
+const LOOK_EVERY_MS = 200;
 /** Waits no longer if a service makes no progress within this time. */
 const STUCK_MS = 5 * MINUTE_MS;
 
@@ -48,7 +48,7 @@ export async function settle(
       );
     }
     before = now;
-    if (!(await owner.followUp())) await sleep(POLL_MS);
+    if (!(await owner.followUp())) await sleep(LOOK_EVERY_MS);
     const next = await state();
     if (next.kind !== 'ended') {
       throw new TransientError('ServiceEnded', 'the service was restarted; it rolls up the landed messages');

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { syncPath } from '../lib/durable-files.ts';
+import { runAtATime } from '../lib/run-at-a-time.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { receiveFile } from '../storage/receive-file.ts';
@@ -142,18 +143,12 @@ async function unpackOne(
   const damaged = (what: string) => damagedObject(store.address, pack.key, what);
 
   async function writeBlocks({ start: from, bytes, blocks }: PackPiece): Promise<void> {
-    const waiting = blocks.values();
-    const writeOn = async () => {
-      for (const place of waiting) {
-        signal?.throwIfAborted();
-        const packed = bytes.subarray(place.offset - from, place.offset - from + place.length);
-        const { start, length } = blockRange(place.index, fileBytes);
-        await write(await blockOf(packed, place, length, damaged), start);
-      }
-    };
-    const results = await Promise.allSettled(Array.from({ length: AT_A_TIME }, writeOn));
-    const failure = results.find((result) => result.status === 'rejected');
-    if (failure) throw failure.reason;
+    await runAtATime(blocks, AT_A_TIME, async (place) => {
+      signal?.throwIfAborted();
+      const packed = bytes.subarray(place.offset - from, place.offset - from + place.length);
+      const { start, length } = blockRange(place.index, fileBytes);
+      await write(await blockOf(packed, place, length, damaged), start);
+    });
   }
 
   /** The bytes of the pack. Its blocks are written while the caller uses them. */

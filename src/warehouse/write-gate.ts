@@ -17,7 +17,7 @@ export interface WriteGate {
 }
 
 const POLITE_MS = 5 * SECOND_MS;
-const WAIT_MS = 25 * SECOND_MS;
+const ALONE_TIMEOUT_MS = 25 * SECOND_MS;
 
 export function createWriteGate(): WriteGate {
   let writers = 0;
@@ -66,7 +66,7 @@ export function createWriteGate(): WriteGate {
       writers--;
       if (writers === 0) whenFree?.();
     },
-    async alone(work, { politeMs = POLITE_MS, waitMs = WAIT_MS } = {}) {
+    async alone(work, { politeMs = POLITE_MS, waitMs = ALONE_TIMEOUT_MS } = {}) {
       if (whenFree !== undefined || (closed !== undefined && writers === 0))
         throw new TransientError('WarehouseBusy', 'another call has the warehouse alone; try again later');
       await free(politeMs, waitMs);

@@ -37,9 +37,9 @@ export interface RemoteControl extends Control {
 
 const REACH_MS = 2 * SECOND_MS;
 const TAKEOVER_MS = 20 * SECOND_MS;
-const LOOK_AGAIN_MS = 250;
+const LOOK_EVERY_MS = 250;
 /** A worker that is stopped accepts calls and does not answer. Its lease shows that it has lost the workgroup. */
-const WATCH_MS = 2 * SECOND_MS;
+const WATCH_EVERY_MS = 2 * SECOND_MS;
 
 /**
  * Calls operations in the worker that has a workgroup open, on any machine. If the worker has lost the workgroup and has done nothing, the next owner
@@ -66,7 +66,7 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
       }
       if (hibernates) return { kind: 'hibernates' };
       if (performance.now() > giveUpAt) throw nobodyAnswers(workgroupId, found);
-      await sleep(LOOK_AGAIN_MS, undefined, { signal });
+      await sleep(LOOK_EVERY_MS, undefined, { signal });
     }
   }
 
@@ -81,7 +81,7 @@ export function createRemoteControl(options: RemoteControlOptions): RemoteContro
       const found = await directory.find(call.workgroupId).catch(() => undefined);
       if (found?.kind === 'owner' && found.owner.workerId !== worker.workerId)
         moved.abort(new Error('another worker has the workgroup now'));
-    }, WATCH_MS);
+    }, WATCH_EVERY_MS);
     try {
       return await sendCall(worker, call, tokens, AbortSignal.any([signal, moved.signal]));
     } catch (error) {

@@ -49,7 +49,7 @@ export const parts: readonly Part[] = [
   {
     name: 'inputs',
     paths: ['src/inputs/'],
-    mayUse: [...foundation, 'foreign-table', 'config', 'access', 'http', 'stream'],
+    mayUse: [...foundation, 'foreign-table', 'config', 'redis', 'access', 'http', 'stream'],
   },
   { name: 'client', paths: ['src/client/'], mayUse: [...foundation, 'decode', 'config', 'access'] },
   {
@@ -289,7 +289,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@fastify/swagger-ui': { homes: ['src/report/'] },
     'csv-parse': { homes: ['src/foreign-table/parse-csv.ts'] },
     'p-queue': {
-      homes: ['src/storage/file-cache.ts', 'src/worker-rpc/', 'src/pipeline/'],
+      homes: ['src/storage/file-cache.ts', 'src/worker-rpc/'],
     },
     pino: { homes: ['src/lib/logger.ts'] },
     'temporal-polyfill': { homes: ['src/lib/time.ts'] },

@@ -18,7 +18,7 @@ export type BackfillRunProgress =
   /** Landed messages are being rolled up (`part` of them is) or published. */
   | { kind: 'after'; part: number };
 
-const POLL_MS = 200;
+const LOOK_EVERY_MS = 200;
 
 /** Runs a backfill. Returns once its energy is rolled up and published. */
 export async function superviseBackfill(options: BackfillRunOptions): Promise<AsJson<BackfillOutcome>> {
@@ -31,7 +31,7 @@ export async function superviseBackfill(options: BackfillRunOptions): Promise<As
     let now = await state();
     for (; now.kind === 'running'; now = await state()) {
       onProgress({ kind: 'reading', progress: now.progress });
-      if (!(await owner.followUp())) await sleep(POLL_MS);
+      if (!(await owner.followUp())) await sleep(LOOK_EVERY_MS);
     }
     if (now.kind === 'idle') {
       throw new TransientError(

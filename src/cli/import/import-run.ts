@@ -27,7 +27,7 @@ export interface ImportedFile {
   outcome: AsJson<ImportOutcome>;
 }
 
-const POLL_MS = 200;
+const LOOK_EVERY_MS = 200;
 
 type Ended = Extract<AsJson<ImportState>, { kind: 'ended' }>;
 
@@ -89,7 +89,7 @@ async function importOne(
       default:
         state satisfies never;
     }
-    await sleep(POLL_MS);
+    await sleep(LOOK_EVERY_MS);
   }
 }
 

@@ -74,7 +74,7 @@ const RECHECK_MS = REVOKED_MS / 2;
 const LAST_READ_MS = REVOKED_MS / 2;
 /** On shutdown, clients get this time to receive their last events, and then to close. */
 const LEAVE_MS = 2 * SECOND_MS;
-const CLOSE_MS = SECOND_MS;
+const CLOSE_PAUSE_MS = SECOND_MS;
 
 /** engine.io adds the parsed query. */
 type EngineRequest = IncomingMessage & { _query: Record<string, unknown> };
@@ -195,7 +195,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       void session.stop('server_draining').then(() => socket.disconnect());
     await sleep(LEAVE_MS, undefined, { ref: false });
     server.engine.close();
-    await sleep(CLOSE_MS, undefined, { ref: false });
+    await sleep(CLOSE_PAUSE_MS, undefined, { ref: false });
     for (const connection of upgraded) connection.destroy();
   };
   stream.draining.addEventListener('abort', () => void drain());

@@ -4,8 +4,8 @@ import { SECOND_MS } from '../../../lib/time.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
 
 /** A script is sent again for this long if its answer was lost. Redis must keep the answer for longer. */
-const REPEAT_MS = 10 * SECOND_MS;
-const AGAIN_AFTER_MS = 10;
+const REPEAT_TIMEOUT_MS = 10 * SECOND_MS;
+const REPEAT_PAUSE_MS = 10;
 
 /**
  * Runs a script, and runs it again if the connection broke before its answer. The script must return the same answer again.
@@ -15,13 +15,13 @@ export async function repeatUntilAnswered<Answer>(
   redis: RedisConnection,
   send: () => Promise<Answer>,
 ): Promise<Answer> {
-  const deadline = performance.now() + REPEAT_MS;
+  const deadline = performance.now() + REPEAT_TIMEOUT_MS;
   for (;;) {
     try {
       return await send();
     } catch (error) {
       if (!(error instanceof TransientError && error.code === 'RedisAnswerLost')) throw error;
-      await sleep(AGAIN_AFTER_MS);
+      await sleep(REPEAT_PAUSE_MS);
       await waitUntilReady(redis, deadline - performance.now());
       if (!redis.isReady || performance.now() > deadline) throw error;
     }
