@@ -9,7 +9,7 @@ import { alertsSchema } from '../src/config/alert-settings.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, systemClock } from '../src/lib/time.ts';
 import { createFolderStore } from '../src/storage/folder-store.ts';
-import { openTestShard } from '../test/publish/support.ts';
+import { openTestShard } from '../test/publish/publish-fixture.ts';
 import type { Ratio } from './decode.ts';
 
 const DEVICES = 10_000;

@@ -3,7 +3,7 @@ import { readWarehouseFacts } from '../../src/alerts/read-warehouse-facts.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { flagBits } from '../../src/rollup/flag-bits.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
-import { landMessages, openTestShard, storeDays } from '../publish/support.ts';
+import { landMessages, openTestShard, storeDays } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openAuditSpool } from '../../src/audit/spool.ts';
-import { createTestClock, openWorker, startUpstream, TEST_START_MS } from '../backfill/support.ts';
-import { openExportFixture } from '../exports/support.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { createTestClock, openWorker, startUpstream, TEST_START_MS } from '../backfill/backfill-fixture.ts';
+import { openExportFixture } from '../exports/exports-fixture.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** The audit entries that wait, as readers of the audit log will see them. */

@@ -9,7 +9,7 @@ import {
   TEST_START_MS,
   total,
   upstreamOfNobody,
-} from './support.ts';
+} from './backfill-fixture.ts';
 
 const archive = { source: 'archive' as const, fromMs: TEST_START_MS, messagesPerSecond: 1_000_000 };
 const other = { ...total, field: 'other_wh' };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { queryLake } from '../support/service-process.ts';
-import { createTestClock, HOUR, openWorker, startUpstream, upstreamOfNobody } from './support.ts';
+import { createTestClock, HOUR, openWorker, startUpstream, upstreamOfNobody } from './backfill-fixture.ts';
 
 const gaps = { source: 'gaps' as const, messagesPerSecond: 1_000_000 };
 

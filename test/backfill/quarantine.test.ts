@@ -11,7 +11,7 @@ import {
   TEST_START_MS,
   upstreamOfNobody,
   type Worker,
-} from './support.ts';
+} from './backfill-fixture.ts';
 
 const archive = { source: 'archive' as const, fromMs: TEST_START_MS, messagesPerSecond: 1_000_000 };
 

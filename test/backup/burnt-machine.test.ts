@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { done, siteFor, wattHours } from './support.ts';
+import { done, siteFor, wattHours } from './backup-fixture.ts';
 
 const kinds = [
   { kind: 'a folder', isS3: false, skip: undefined },

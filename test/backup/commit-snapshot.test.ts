@@ -12,7 +12,7 @@ import { retainLake } from '../../src/publish/retain-lake.ts';
 import { packsOf } from '../../src/snapshot/take-snapshot.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
-import { landMessages, WORKGROUP } from '../publish/support.ts';
+import { landMessages, WORKGROUP } from '../publish/publish-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 

@@ -8,7 +8,7 @@ import { parseStoreAddress } from '../../src/storage/open-store.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { done, type Site, siteFor, wattHours } from './support.ts';
+import { done, type Site, siteFor, wattHours } from './backup-fixture.ts';
 
 test('what is lost or damaged on one machine comes back, and what is damaged in a backup is found', {
   timeout: 240_000,

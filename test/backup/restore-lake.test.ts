@@ -16,11 +16,11 @@ import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { onConnection } from '../../src/warehouse/recovering-database.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
-import { landMessages, WORKGROUP } from '../publish/support.ts';
+import { landMessages, WORKGROUP } from '../publish/publish-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { withExtraMigrations } from '../warehouse/extra-migrations.ts';
-import { landedOffsets } from '../warehouse/support.ts';
+import { landedOffsets } from '../warehouse/warehouse-fixture.ts';
 
 type Migrations = ReturnType<typeof withExtraMigrations>;
 

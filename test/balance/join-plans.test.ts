@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { noDeviceSources } from '../../src/balance/device-day-sql.ts';
 import { loadSql } from '../../src/warehouse/load-sql.ts';
-import { rows } from '../publish/support.ts';
+import { rows } from '../publish/publish-fixture.ts';
 
 test.each(['balance/sum_device_day', 'report/select_counted', 'report/select_split_days'] as const)(
   '%s joins days with sources by a hash, so its cost is not days times sources',

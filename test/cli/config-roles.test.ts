@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
-import { addSeries, openTestShard, storeDays, WORKGROUP } from '../publish/support.ts';
+import { addSeries, openTestShard, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';

@@ -6,12 +6,12 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { findProblems } from '../../src/problems/find-problems.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
-import { DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
+import { DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 const streams = [{ table: 't', field: 'net', method: 'total_energy' as const, register: 'net' as const }];
 

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MINUTE_MS, systemClock } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
-import { DEVICE, fileOf, importInto } from '../import/support.ts';
+import { DEVICE, fileOf, importInto } from '../import/import-fixture.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
 const config = `
 dataDir: data

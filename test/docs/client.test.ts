@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support.ts';
+import { GARAGE, homeWorkgroup, openService, readings } from '../operate/operate-fixture.ts';
 import { findImports } from '../support/find-imports.ts';
 import { npmFile } from '../support/npm-file.ts';
 import { blocksOf, repositoryRoot } from '../support/readme.ts';

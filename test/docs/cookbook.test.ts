@@ -13,7 +13,7 @@ import { storeUpload } from '../../src/upload/store-upload.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
-import { openTestShard, WORKGROUP } from '../publish/support.ts';
+import { openTestShard, WORKGROUP } from '../publish/publish-fixture.ts';
 import { askRecipe, recipes } from '../support/recipes.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { exportFormats, exportRanges, exportReports } from '../../src/config/export-settings.ts';
 import { columnTypes } from '../../src/report/row-columns.ts';
-import { openExportFixture } from '../exports/support.ts';
+import { openExportFixture } from '../exports/exports-fixture.ts';
 import { startWebhookServer } from '../exports/webhook-server.ts';
-import { storeDays } from '../publish/support.ts';
+import { storeDays } from '../publish/publish-fixture.ts';
 import { blocksOf, pages } from '../support/readme.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -6,7 +6,7 @@ import type { RuleConstant } from '../../src/rollup/rule-constant-type.ts';
 import { ruleConstants, workBounds } from '../../src/rollup/rule-constants.ts';
 import { loadSql } from '../../src/warehouse/load-sql.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { correctionCases } from '../correction/support.ts';
+import { correctionCases } from '../correction/correction-fixture.ts';
 import {
   daysOf,
   eventsOf,
@@ -17,10 +17,10 @@ import {
   rejectedOf,
   siteOf,
 } from '../rollup/golden.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { pages, repositoryRoot } from '../support/readme.ts';
 import { sampled } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 const page = pages.get('docs/rules.md')!;
 const cases = new Map(goldenCases().map((one) => [one.id, one]));

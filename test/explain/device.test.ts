@@ -3,9 +3,9 @@ import { describeExplained } from '../../src/cli/explain/explain-view.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { type ExplainedDevice, explainedSchema } from '../../src/explain/explained-schema.ts';
-import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
+import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
 const DAY = '2026-06-01';
 const streams = [

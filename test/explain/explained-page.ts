@@ -4,7 +4,7 @@ import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { type Explained, explainedSchema } from '../../src/explain/explained-schema.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { type CaseReading, DEVICE } from '../rollup/support.ts';
+import { type CaseReading, DEVICE } from '../rollup/rollup-fixture.ts';
 
 /** The day that is explained. */
 export const DAY = '2026-07-01';

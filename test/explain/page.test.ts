@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
+import { DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { DAY, explain, linesOf, series, streams } from './explained-page.ts';
 
 test('a day on which nothing happened is short', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { sampled } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import { handSum } from './by-hand.ts';
 import { explain, linesOf, series, streams } from './explained-page.ts';
 

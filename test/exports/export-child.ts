@@ -7,7 +7,7 @@ import { openStoredLedger } from '../../src/exports/stored-ledger.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 
 /** A machine that runs an export once. It shares the bucket and the lake with others, and not its data folder. */
 export interface ExportChild {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { storeDays } from '../publish/support.ts';
+import { storeDays } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { openExportFixture } from './support.ts';
+import { openExportFixture } from './exports-fixture.ts';
 
 const run = { corrected: false };
 const signal = new AbortController().signal;

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { parsePeriod } from '../../src/exports/export-period.ts';
-import { addSeries, storeDays, storeIntervals } from '../publish/support.ts';
+import { addSeries, storeDays, storeIntervals } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { openExportFixture } from './support.ts';
+import { openExportFixture } from './exports-fixture.ts';
 import { readSheet, unzip } from './xlsx.ts';
 
 const signal = new AbortController().signal;

@@ -6,12 +6,12 @@ import { connectHomeAssistant } from '../../src/home-assistant/connect-home-assi
 import { energyStatisticId } from '../../src/home-assistant/energy-statistic-id.ts';
 import { sendDailySums } from '../../src/home-assistant/send-daily-sums.ts';
 import { addDays, MINUTE_MS } from '../../src/lib/time.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { type HomeAssistantServer, startHomeAssistant } from '../support/home-assistant.ts';
 import { deviceId } from '../support/messages.ts';
 import { blocksOf, pages } from '../support/readme.ts';
 import { isSoak } from '../support/rounds.ts';
-import { type ExportFixture, openExportFixture } from './support.ts';
+import { type ExportFixture, openExportFixture } from './exports-fixture.ts';
 
 const signal = new AbortController().signal;
 const roof = deviceId(1);

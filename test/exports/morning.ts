@@ -3,9 +3,9 @@ import { dayBounds, formatInstant, INTERVAL_MS, type LocalDate } from '../../src
 import { storeUpload } from '../../src/upload/store-upload.ts';
 import { startMailServer } from '../mail/mail-server.ts';
 import { budget, budgets } from '../report/meter-support.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { openExportFixture } from './support.ts';
+import { openExportFixture } from './exports-fixture.ts';
 
 const [roof, meter, garage, wallbox] = [1, 2, 3, 4].map(deviceId) as [string, string, string, string];
 const timezone = 'Europe/Berlin';

@@ -11,7 +11,7 @@ import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import { markOutdated } from '../../src/exports/mark-outdated.ts';
 import { writeExportFile } from '../../src/exports/write-export-file.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { budget, budgets, intervals, openMeters, readings } from '../report/meter-support.ts';
 import { deviceId } from '../support/messages.ts';
 import { readSheet } from './xlsx.ts';

@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parsePeriod, periodAt } from '../../src/exports/export-period.ts';
 import { addDays, DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
-import { storeDays } from '../publish/support.ts';
+import { storeDays } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openExportFixture } from './support.ts';
+import { openExportFixture } from './exports-fixture.ts';
 
 test('each range is the days that are over when it is due', () => {
   // A Sunday evening in UTC, a Monday in Tokyo.

@@ -12,12 +12,12 @@ import { CLAIM_MS, openStoredLedger } from '../../src/exports/stored-ledger.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { nodeOptions, processEnvironment } from '../support/process-environment.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { ExportChild } from './export-child.ts';
 import { bodyOf } from './s3-server.ts';
-import { type ExportFixture, openExportFixture } from './support.ts';
+import { type ExportFixture, openExportFixture } from './exports-fixture.ts';
 
 const timeout = 240_000;
 const day = { day: '2026-11-19', device: 1, energyWh: 12_345 };

@@ -7,7 +7,7 @@ import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const stream = (field: string) => ({ table: 'solar', field, method: 'total_energy' as const, unit: 'Wh' });

@@ -4,9 +4,9 @@ import { guessFile } from '../../src/import/guess-file.ts';
 import { openReader } from '../../src/import/open-reader.ts';
 import { formatLocal, HOUR_MS, MINUTE_MS, zoneOffsets } from '../../src/lib/time.ts';
 import { RefusedFile } from '../../src/upload/refusals.ts';
-import { fileOf, preview, testWorkgroup } from '../import/support.ts';
+import { fileOf, preview, testWorkgroup } from '../import/import-fixture.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
-import { readMeters } from '../upload/support.ts';
+import { readMeters } from '../upload/upload-fixture.ts';
 
 const zones = ['Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Etc/UTC'];
 

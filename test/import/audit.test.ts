@@ -10,8 +10,8 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { openTestShard } from '../warehouse/support.ts';
-import { DEVICE, fileOf, testWorkgroup } from './support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { DEVICE, fileOf, testWorkgroup } from './import-fixture.ts';
 
 function setUp() {
   const dataDir = tempDir();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { guessFor, mappingText } from '../../src/cli/import/mapping-files.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
-import { DEVICE, fileOf, OTHER_DEVICE, testWorkgroup } from './support.ts';
+import { DEVICE, fileOf, OTHER_DEVICE, testWorkgroup } from './import-fixture.ts';
 
 const energyStreams = [
   { table: 't', field: 'Zähler', method: 'total_energy', unit: 'kWh', unitField: 'Einheit' },

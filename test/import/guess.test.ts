@@ -3,7 +3,7 @@ import { guessTimeFormat } from '../../src/foreign-table/guess-time-format.ts';
 import { guessMapping } from '../../src/import/guess-mapping.ts';
 import { openReader } from '../../src/import/open-reader.ts';
 import { sampleFile } from '../../src/import/sample-file.ts';
-import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './support.ts';
+import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './import-fixture.ts';
 
 const workgroup = testWorkgroup({
   timezone: 'Europe/Berlin',

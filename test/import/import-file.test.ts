@@ -7,10 +7,10 @@ import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import type { MappingInput } from '../../src/import/import-mapping.ts';
 import { InputError } from '../../src/lib/errors.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { type CaseReading, energyByDay, energyRows, rollUpSite } from '../rollup/support.ts';
+import { type CaseReading, energyByDay, energyRows, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak, sampled } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { DEVICE, fileOf, importInto, messagesIn, parquetOf, testWorkgroup } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { DEVICE, fileOf, importInto, messagesIn, parquetOf, testWorkgroup } from './import-fixture.ts';
 
 const mapping: MappingInput = {
   time: { column: 'time' },

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { zodProblems } from '../../src/config/zod-problems.ts';
 import { mappingSchema } from '../../src/import/import-mapping.ts';
 import { blocksOf } from '../support/readme.ts';
-import { DEVICE } from './support.ts';
+import { DEVICE } from './import-fixture.ts';
 
 const least = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };
 

@@ -2,7 +2,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { MappingInput } from '../../src/import/import-mapping.ts';
 import { InputError } from '../../src/lib/errors.ts';
-import { DEVICE, fileOf, OTHER_DEVICE, parquetOf, preview, testWorkgroup } from './support.ts';
+import { DEVICE, fileOf, OTHER_DEVICE, parquetOf, preview, testWorkgroup } from './import-fixture.ts';
 
 const plain: MappingInput = { time: { column: 'time' }, device: { id: DEVICE }, fields: { a: 'a' } };
 const csv = (...lines: string[]) => fileOf('file.csv', `${lines.join('\n')}\n`);

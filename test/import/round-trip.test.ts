@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { MappingInput } from '../../src/import/import-mapping.ts';
 import { rounds } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
-import { DEVICE, fileOf, importInto, messagesIn, OTHER_DEVICE, parquetOf } from './support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { DEVICE, fileOf, importInto, messagesIn, OTHER_DEVICE, parquetOf } from './import-fixture.ts';
 
 const fields = ['a', 'b', 'odd "name", really'];
 const mapping: MappingInput = {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { fieldUses, useText } from '../../src/import/field-uses.ts';
 import { suggestStreams } from '../../src/import/suggest-streams.ts';
-import { DEVICE, fileOf, OTHER_DEVICE, preview, testWorkgroup } from './support.ts';
+import { DEVICE, fileOf, OTHER_DEVICE, preview, testWorkgroup } from './import-fixture.ts';
 
 const HOURS = 72;
 const zone = 'Europe/Berlin';

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { guessFor } from '../../src/cli/import/mapping-files.ts';
-import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './support.ts';
+import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './import-fixture.ts';
 
 const workgroup = testWorkgroup({ devices: [{ id: DEVICE, name: 'garage' }] });
 const table = 'time,total\n2024-07-01T00:00:00Z,1\n2024-07-01T01:00:00Z,2.5\n';

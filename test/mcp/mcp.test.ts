@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, onTestFinished, test } from 'vitest';
-import { GARAGE, homeWorkgroup, openService, ROOF, readings } from '../operate/support.ts';
+import { GARAGE, homeWorkgroup, openService, ROOF, readings } from '../operate/operate-fixture.ts';
 import { cliFile, nodeOptions, processEnvironment } from '../support/process-environment.ts';
 import { runCommand } from '../support/run-command.ts';
 import { shared } from '../support/shared.ts';

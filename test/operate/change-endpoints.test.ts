@@ -5,7 +5,7 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import type { StatusAnswer } from '../../src/operate/status-schema.ts';
 import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
-import { GARAGE, homeWorkgroup, openSharedService, readings } from './support.ts';
+import { GARAGE, homeWorkgroup, openSharedService, readings } from './operate-fixture.ts';
 
 let shared: Awaited<ReturnType<typeof openSharedService>>;
 beforeAll(async () => {

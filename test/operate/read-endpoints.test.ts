@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StatusAnswer } from '../../src/operate/status-schema.ts';
 import { isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
-import { GARAGE, homeWorkgroup, openSharedService, ROOF, readings } from './support.ts';
+import { GARAGE, homeWorkgroup, openSharedService, ROOF, readings } from './operate-fixture.ts';
 
 const DAY = '2026-05-17';
 const workgroup = {

@@ -8,7 +8,7 @@ import { operations } from '../../src/pipeline/operations.ts';
 import { readReplicaHead } from '../../src/replica/replica-commit.ts';
 import type { S3Settings } from '../../src/storage/s3-store.ts';
 import { workgroupStore } from '../../src/storage/workgroup-store.ts';
-import { landMessages } from '../publish/support.ts';
+import { landMessages } from '../publish/publish-fixture.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isSoak } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';

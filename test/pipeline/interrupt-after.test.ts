@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { interruptAfter } from '../../src/pipeline/interrupt-after.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
 test('statements that take too long are interrupted, and the connection stays usable', async () => {
   const shard = await openTestShard();

@@ -8,7 +8,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { landedOffsets, openTestShard, rowsOf } from '../warehouse/support.ts';
+import { landedOffsets, openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { answerOf, assignmentOf, rawAnswer } from './answers.ts';
 
 function startPipeline(): Pipeline {

@@ -14,11 +14,11 @@ import { readHead } from '../../src/publish/lake-commit.ts';
 import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { stageUpload } from '../../src/upload/stage-upload.ts';
-import { restored } from '../snapshot/support.ts';
+import { restored } from '../snapshot/snapshot-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { answerOf, assignmentOf } from './answers.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';

@@ -4,9 +4,9 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { findProblems } from '../../src/problems/find-problems.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { type CaseReading, DEVICE, landReadings } from '../rollup/support.ts';
+import { type CaseReading, DEVICE, landReadings } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
 const OTHER = DEVICE.replace(/1$/, '2');
 const total = { table: 'solar', field: 'total', method: 'total_energy', maxPower: '10 kW' };

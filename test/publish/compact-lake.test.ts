@@ -9,7 +9,7 @@ import { renewCurrent } from '../../src/publish/renew-current.ts';
 import { isSoak } from '../support/rounds.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openOwnFixture } from './own-fixture.ts';
-import { addSeries, type Fixture, landMessages, storeIntervals } from './support.ts';
+import { addSeries, type Fixture, landMessages, storeIntervals } from './publish-fixture.ts';
 
 const compact = async ({ shard, lakeDir, clock }: Fixture, dryRun = false) => {
   const result = await compactLake(shard, { lakeDir, clock, logger: silentLogger, dryRun });

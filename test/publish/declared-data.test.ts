@@ -11,7 +11,7 @@ import { deviceId } from '../support/messages.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
-import { addSeries, landMessages, openFixture, storeDays, WORKGROUP } from './support.ts';
+import { addSeries, landMessages, openFixture, storeDays, WORKGROUP } from './publish-fixture.ts';
 
 const one = deviceId(1);
 /** Configurations that differ in what they declare. */

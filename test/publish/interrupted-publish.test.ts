@@ -11,7 +11,7 @@ import { isSoak } from '../support/rounds.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openOwnFixture } from './own-fixture.ts';
 import { publishAndRenew } from './publish-and-renew.ts';
-import { analyse, type Fixture, landMessages, rows, storeDays } from './support.ts';
+import { analyse, type Fixture, landMessages, rows, storeDays } from './publish-fixture.ts';
 
 test('a change during the writing of a generation is in the next one', async () => {
   const fixed = await openOwnFixture();

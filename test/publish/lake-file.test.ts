@@ -5,7 +5,7 @@ import { type FileRequest, settleFile, stageFile } from '../../src/publish/lake-
 import { lakePaths } from '../../src/publish/lake-layout.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
-import { WORKGROUP } from './support.ts';
+import { WORKGROUP } from './publish-fixture.ts';
 
 const request: FileRequest = {
   dataset: 'daily_energy',

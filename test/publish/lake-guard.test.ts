@@ -18,7 +18,7 @@ import { newNonce } from '../../src/publish/lake-layout.ts';
 import { maintain } from '../../src/publish/maintain-lake.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
-import { type Fixture, landMessages, markRolledUp, openFixture, rows, WORKGROUP } from './support.ts';
+import { type Fixture, landMessages, markRolledUp, openFixture, rows, WORKGROUP } from './publish-fixture.ts';
 
 async function open(dataDir: string, nowMs: UtcMs = TEST_START_MS): Promise<Fixture> {
   const opened = await openFixture(dataDir, createTestClock(nowMs));

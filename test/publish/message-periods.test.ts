@@ -6,7 +6,7 @@ import { isOver, periodBounds } from '../../src/publish/lake-period.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
-import { landMessages, openFixture, rows } from './support.ts';
+import { landMessages, openFixture, rows } from './publish-fixture.ts';
 
 /** Messages of one hour in the past, and whether the lake is published after they have landed. */
 interface Landing {

@@ -2,7 +2,7 @@
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { publishAndRenew } from './publish-and-renew.ts';
-import { openTestShard } from './support.ts';
+import { openTestShard } from './publish-fixture.ts';
 
 const [dataDir] = process.argv.slice(2);
 if (!dataDir) throw new Error('usage: migrate-forever.ts <dataDir>');

@@ -24,7 +24,7 @@ import {
   rows,
   storeIntervals,
   WORKGROUP,
-} from './support.ts';
+} from './publish-fixture.ts';
 
 async function open(dataDir: string, nowMs = TEST_START_MS): Promise<Fixture> {
   const opened = await openFixture(dataDir, createTestClock(nowMs));

@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path';
 import type { Commit } from '../../src/publish/commit-schema.ts';
 import { filePath, type LakePaths, sequenceName } from '../../src/publish/lake-layout.ts';
-import { type Fixture, rows } from './support.ts';
+import { type Fixture, rows } from './publish-fixture.ts';
 
 /** Makes the lake one of format 1: files side by side, a folder of links for each generation, and no nonces. Also in the warehouse. */
 export async function toFormatOne({ paths, shard }: Fixture): Promise<void> {

@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { compactLake } from '../../src/publish/compact-lake.ts';
 import { publishAndRenew } from './publish-and-renew.ts';
-import { addSeries, landMessages, openTestShard, replaceDays, replaceIntervals } from './support.ts';
+import { addSeries, landMessages, openTestShard, replaceDays, replaceIntervals } from './publish-fixture.ts';
 
 const [dataDir] = process.argv.slice(2);
 if (!dataDir) throw new Error('usage: publish-forever.ts <dataDir>');

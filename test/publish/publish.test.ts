@@ -8,7 +8,7 @@ import { deviceId } from '../support/messages.ts';
 import { isSoak } from '../support/rounds.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openOwnFixture } from './own-fixture.ts';
-import { addSeries, landMessages, rows, storeDays, storeIntervals } from './support.ts';
+import { addSeries, landMessages, rows, storeDays, storeIntervals } from './publish-fixture.ts';
 
 test('landed messages can be read with names instead of ids, by folders and by views', async () => {
   const { shard, paths, publish, renew, analyse } = await openOwnFixture();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';
 import { listSequences, readCommit, readCurrent } from '../../src/publish/lake-commit.ts';
 import { analyticsPath, filePath, lakePaths, treePath } from '../../src/publish/lake-layout.ts';
-import { analyse, rows, WORKGROUP } from './support.ts';
+import { analyse, rows, WORKGROUP } from './publish-fixture.ts';
 
 const [lakeDir] = process.argv.slice(2);
 if (!lakeDir) throw new Error('usage: read-forever.ts <lakeDir>');

@@ -26,7 +26,7 @@ import {
   rows,
   storeDays,
   storeIntervals,
-} from './support.ts';
+} from './publish-fixture.ts';
 
 /** Publishes a new day, and renews current by the default. */
 async function publishDay(at: Fixture, energyWh: number) {

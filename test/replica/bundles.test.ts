@@ -21,11 +21,11 @@ import { createStoredLake } from '../../src/report/stored-lake.ts';
 import { openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
+import { landMessages, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
-import { keysOf, machine, stores, work } from './support.ts';
+import { keysOf, machine, stores, work } from './replica-fixture.ts';
 
 const folderStore = () => createFolderStore(join(tempDir(), 'store'));
 const file = (name: string, bytes: number) => ({ name, bytes }) as LakeFile;

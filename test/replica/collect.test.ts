@@ -5,10 +5,10 @@ import { analyticsKey } from '../../src/publish/lake-layout.ts';
 import { claimReplica } from '../../src/replica/claim-replica.ts';
 import { objectKeys } from '../../src/replica/replica-commit.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { age, keysOf, machine, stores, work } from './support.ts';
+import { age, keysOf, machine, stores, work } from './replica-fixture.ts';
 
 const folderStore = () => createFolderStore(join(tempDir(), 'store'));
 type FolderStore = ReturnType<typeof folderStore>;

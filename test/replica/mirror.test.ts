@@ -6,13 +6,13 @@ import { readReplicaCommit, readReplicaHead } from '../../src/replica/replica-co
 import { rollBackReplica } from '../../src/replica/roll-back-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isSoak } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { entriesOf, keysOf, machine, work } from './support.ts';
+import { entriesOf, keysOf, machine, work } from './replica-fixture.ts';
 
 describe.skipIf(s3Missing)('mirroring over a network', () => {
   /** A store behind a proxy. The proxy notes all PUTs, and `fateOf` chooses what happens to one. */

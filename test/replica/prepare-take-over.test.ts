@@ -6,10 +6,10 @@ import { preparedAt, prepareTakeOver, removeAllPrepared } from '../../src/replic
 import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { entriesOf, keysOf, type Machine, machine, stores, takeOver, work } from './support.ts';
+import { entriesOf, keysOf, type Machine, machine, stores, takeOver, work } from './replica-fixture.ts';
 
 const openFolder = () => createFolderStore(join(tempDir(), 'store'));
 

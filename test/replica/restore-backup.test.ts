@@ -8,7 +8,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { age, keysOf, machine, work } from './support.ts';
+import { age, keysOf, machine, work } from './replica-fixture.ts';
 
 const folderStore = () => createFolderStore(join(tempDir(), 'store'));
 

@@ -8,10 +8,10 @@ import { findReplicaCommit, restoreReplica } from '../../src/replica/restore-rep
 import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { machine, sharedMirrored, stores, takeOver, type Working, work } from './support.ts';
+import { machine, sharedMirrored, stores, takeOver, type Working, work } from './replica-fixture.ts';
 
 const openFolder = () => createFolderStore(join(tempDir(), 'store'));
 const at = (sequence: number) => ({ kind: 'sequence', sequence }) as const;

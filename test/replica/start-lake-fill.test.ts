@@ -14,12 +14,12 @@ import { renewCurrent } from '../../src/publish/renew-current.ts';
 import { startLakeFill } from '../../src/replica/start-lake-fill.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
+import { landMessages, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
-import { machine, stores, type Working, work } from './support.ts';
+import { machine, stores, type Working, work } from './replica-fixture.ts';
 
 const HOURS = 12;
 const DAY = '2026-11-18';

@@ -12,13 +12,13 @@ import { createS3Store } from '../../src/storage/s3-store.ts';
 import { openDatabase } from '../../src/warehouse/database.ts';
 import { onConnection } from '../../src/warehouse/recovering-database.ts';
 import { openShard } from '../../src/warehouse/shard.ts';
-import { landMessages, rows, WORKGROUP } from '../publish/support.ts';
+import { landMessages, rows, WORKGROUP } from '../publish/publish-fixture.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
-import { keysOf, type Machine, machine, sharedMirrored, stores, takeOver, work } from './support.ts';
+import { keysOf, type Machine, machine, sharedMirrored, stores, takeOver, work } from './replica-fixture.ts';
 
 const mirrored = sharedMirrored(1);
 

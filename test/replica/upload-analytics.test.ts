@@ -14,13 +14,13 @@ import { recordIn } from '../../src/replica/replication-state.ts';
 import { createAnalyticsUploader } from '../../src/replica/upload-analytics.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { rows, WORKGROUP } from '../publish/support.ts';
+import { rows, WORKGROUP } from '../publish/publish-fixture.ts';
 import { days, energies, home } from '../report/balance-home.ts';
 import { openBalance } from '../report/balance-support.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
-import { keysOf, machine, stores, work } from './support.ts';
+import { keysOf, machine, stores, work } from './replica-fixture.ts';
 
 /** Names, types and comments of all views, and for each view the number of rows and a sum over them. */
 async function describeViews(path: string, lake?: string): Promise<unknown> {

@@ -5,8 +5,8 @@ import { systemWaiting } from '../../src/client/with-retries.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { createReportClient } from '../../src/report-client/report-client.ts';
 import type { ReportRequestOptions } from '../../src/report-client/report-request.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
-import { openReport } from '../report/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
+import { openReport } from '../report/report-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 
 const TOKEN = 'secret.token.of-a-person';

@@ -5,10 +5,10 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { compactLake } from '../../src/publish/compact-lake.ts';
 import { readHead } from '../../src/publish/lake-commit.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { openMeters } from './meter-support.ts';
-import { workgroupConfig } from './support.ts';
+import { workgroupConfig } from './report-fixture.ts';
 
 const START_MS = Date.UTC(2026, 10, 1);
 const streams = [{ table: 't', field: 'net', method: 'total_energy' as const, register: 'net' as const }];

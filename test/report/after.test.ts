@@ -8,13 +8,13 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { AFTER_MS_MAX, requireCaller, waitForOffset } from '../../src/report/wait-for-offset.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
-import { GARAGE, homeWorkgroup, openService, readings } from '../operate/support.ts';
-import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
+import { GARAGE, homeWorkgroup, openService, readings } from '../operate/operate-fixture.ts';
+import { landMessages, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
-import { openReport, workgroupConfig } from './support.ts';
+import { openReport, workgroupConfig } from './report-fixture.ts';
 
 // The next test has the same without a service.
 test.runIf(isSoak)('a report with the offset of a message has its energy', async () => {

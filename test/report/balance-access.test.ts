@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { WORKGROUP } from '../publish/support.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { days, energies, home, inverter, meter, range } from './balance-home.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
-import { WORKGROUP } from '../publish/support.ts';
-import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak } from '../support/rounds.ts';
 import type { Balances } from './balance-support.ts';
-import { openReport } from './support.ts';
+import { openReport } from './report-fixture.ts';
 
 const [roof, meter] = [deviceId(1), deviceId(2)];
 const roles = [

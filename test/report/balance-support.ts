@@ -1,8 +1,8 @@
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { dayBounds, INTERVAL_MS } from '../../src/lib/time.ts';
-import { WORKGROUP } from '../publish/support.ts';
-import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
+import { openReport, type ReportFixture } from './report-fixture.ts';
 
 /** Wh by interval, as readings of interval energy: every interval of the days is there, but those that are null. */
 export interface SourceEnergy {

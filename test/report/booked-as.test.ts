@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { describeExplained } from '../../src/cli/explain/explain-view.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
-import { WORKGROUP } from '../publish/support.ts';
-import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { type CaseReading, DEVICE, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openReport } from './support.ts';
+import { openReport } from './report-fixture.ts';
 
 const DAY = '2026-06-01';
 const settings = {

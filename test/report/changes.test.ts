@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import type { z } from 'zod';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { dayChangesSchema } from '../../src/report/day-changes.ts';
-import { WORKGROUP } from '../publish/support.ts';
-import { type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { shared } from '../support/shared.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { openReport, type ReportFixture } from './report-fixture.ts';
 
 type DayChanges = z.output<typeof dayChangesSchema>;
 

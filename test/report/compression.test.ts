@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
+import { openReport, type ReportFixture } from './report-fixture.ts';
 
 const path = `/api/v1/orgs/${WORKGROUP}/daily-energy?startDate=2026-01-01&endDate=2026-11-18`;
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lakePaths } from '../../src/publish/lake-layout.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { askRecipe, lakeRecipes, recipes } from '../support/recipes.ts';
 import { shared } from '../support/shared.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
-import { addSeries, rows, storeDays, type TestDay, WORKGROUP } from '../publish/support.ts';
+import { addSeries, rows, storeDays, type TestDay, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { openReport } from './support.ts';
+import { openReport } from './report-fixture.ts';
 
 const path = (query: string) => `/api/v1/orgs/${WORKGROUP}/daily-energy?${query}`;
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { addSeries, storeDays, WORKGROUP } from '../publish/support.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { addSeries, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { openReport, type ReportFixture } from './report-fixture.ts';
 
 const path = (query: string) => `/api/v1/orgs/${WORKGROUP}/daily-energy/details?${query}`;
 const NOVEMBER = 'startDate=2026-11-18&endDate=2026-11-19';

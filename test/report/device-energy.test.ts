@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { addDays } from '../../src/lib/time.ts';
-import { WORKGROUP } from '../publish/support.ts';
-import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
-import { openReport, type ReportFixture, workgroupConfig } from './support.ts';
+import { openReport, type ReportFixture, workgroupConfig } from './report-fixture.ts';
 
 const FIRST = '2026-11-16';
 const LAST = '2026-11-18';

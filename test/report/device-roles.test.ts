@@ -3,12 +3,12 @@ import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
-import { WORKGROUP } from '../publish/support.ts';
-import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { sampled } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
-import { openReport } from './support.ts';
+import { openReport } from './report-fixture.ts';
 
 const DAY = '2026-06-01';
 const NEXT = '2026-06-02';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { landStatuses } from '../warehouse/land-statuses.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { openReport, type ReportFixture } from './report-fixture.ts';
 
 const PATH = `/api/v1/orgs/${WORKGROUP}/device-status`;
 const at = (minute: number, second = 0) =>

@@ -6,11 +6,11 @@ import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createControlServer } from '../../src/worker-rpc/control-server.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { atEnd, shared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
-import { openReport, type ReportFixture, workgroupConfig } from './support.ts';
+import { openReport, type ReportFixture, workgroupConfig } from './report-fixture.ts';
 
 const DAY = '2026-07-01';
 const [own, others] = [deviceId(1), deviceId(2)];

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { WORKGROUP } from '../publish/support.ts';
-import { type CaseReading, landReadings, rollUpSite } from '../rollup/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak, sampled } from '../support/rounds.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { openReport, type ReportFixture } from './report-fixture.ts';
 
 const path = (query: string) => `/api/v1/orgs/${WORKGROUP}/interval-energy?${query}`;
 const streams = [

@@ -12,12 +12,12 @@ import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { createLakeReadiness } from '../../src/report/lake-readiness.ts';
 import { openQueryPool } from '../../src/report/query-pool.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
-import { rows, storeDays, WORKGROUP } from '../publish/support.ts';
+import { rows, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
-import { openReport } from './support.ts';
+import { openReport } from './report-fixture.ts';
 
 test('reports that are asked for while generations come see each of them whole', async () => {
   const at = await openReport();

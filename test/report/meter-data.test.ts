@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays, dayStart } from '../../src/lib/time.ts';
-import { storeDays } from '../publish/support.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { storeDays } from '../publish/publish-fixture.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { rounds } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';

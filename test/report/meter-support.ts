@@ -3,9 +3,9 @@ import { metersSchema, sitesSchema } from '../../src/config/meters.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { storeUpload } from '../../src/upload/store-upload.ts';
 import type { BudgetRow, MeterRow, Upload } from '../../src/upload/upload-rows.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { openReport, type ReportFixture } from './report-fixture.ts';
 
 export interface MeterFixture extends ReportFixture {
   /** Stores rows as an upload and publishes them. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { openMeters } from './meter-support.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openReport } from './support.ts';
+import { openReport } from './report-fixture.ts';
 
 interface Document {
   openapi: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { shared } from '../support/shared.ts';
 import { budget, budgets, openMeters } from './meter-support.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
-import { openReport } from './support.ts';
+import { openReport } from './report-fixture.ts';
 
 const timeout = 240_000;
 

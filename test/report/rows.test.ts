@@ -4,14 +4,14 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { sqlString } from '../../src/lib/sql-text.ts';
 import { preferredFormat } from '../../src/report/row-format.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { sampled } from '../support/rounds.ts';
 import { atEnd, shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openBalance } from './balance-support.ts';
 import { days, openPlant, range } from './plant.ts';
-import { openReport, type ReportFixture } from './support.ts';
+import { openReport, type ReportFixture } from './report-fixture.ts';
 
 const timeout = 240_000;
 const formats = ['csv', 'ndjson', 'parquet'] as const;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Reconciliation } from '../../src/report/reconciliation.ts';
 import type { Variance } from '../../src/report/variance.ts';
-import { storeDays } from '../publish/support.ts';
+import { storeDays } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { budget, budgets, intervals, openMeters, readings } from './meter-support.ts';
 

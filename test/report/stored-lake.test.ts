@@ -11,7 +11,7 @@ import { openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 import { energies, home, days as homeDays, range as homeRange } from './balance-home.ts';
 import { openBalance } from './balance-support.ts';
 import { openPlant, range } from './plant.ts';
-import { openReport, type ReportFixture, serveReports } from './support.ts';
+import { openReport, type ReportFixture, serveReports } from './report-fixture.ts';
 
 const unavailable = { code: 'StorageUnavailable' };
 const day = '2026-11-18';

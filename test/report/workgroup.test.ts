@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { WORKGROUP } from '../publish/support.ts';
-import { openReport } from './support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { openReport } from './report-fixture.ts';
 
 const garage = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const roof = '0b0e7c1e-0000-4000-8000-000000000001';

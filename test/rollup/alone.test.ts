@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { rounds } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
-import { type CaseReading, energyRows, landReadings, rollUpSite } from './support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { type CaseReading, energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const site = {
   timezone: 'Etc/UTC',

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { rounds } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { type CaseReading, type EnergySite, energyRows, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type CaseReading, type EnergySite, energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const STREAMS = 100;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { openTestShard } from '../warehouse/support.ts';
-import { type EnergySite, rollUpSite } from './support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { type EnergySite, rollUpSite } from './rollup-fixture.ts';
 
 const siteOf = (...fields: string[]): EnergySite => ({
   timezone: 'Etc/UTC',

@@ -10,9 +10,9 @@ import { readStageProgress } from '../../src/warehouse/stage-progress.ts';
 import { isSoak } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { deviceOf } from './many-streams.ts';
-import { type CaseReading, type EnergySite, energyRows, landReadings, rollUpSite } from './support.ts';
+import { type CaseReading, type EnergySite, energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const DEVICES = 3;
 const START_MS = Date.UTC(2026, 2, 1);

@@ -6,8 +6,8 @@ import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const FIRST_MS = Date.UTC(2026, 2, 1);
 const site = (closeAfterDays: number): EnergySite => ({

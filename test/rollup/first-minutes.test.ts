@@ -6,7 +6,7 @@ import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { isSoak, rounds, sampled } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { deviceOf } from './many-streams.ts';
 import {
   type CaseReading,
@@ -15,7 +15,7 @@ import {
   energyRows,
   landReadings,
   rollUpSite,
-} from './support.ts';
+} from './rollup-fixture.ts';
 
 /**
  * New installations: one device or two, an empty data folder, a few readings every few seconds. Large warehouses cannot show what goes

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isSoak, sampled } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import {
   daysOf,
   deviceDaysOf,
@@ -16,7 +16,7 @@ import {
   sumByDay,
   unknownKeys,
 } from './golden.ts';
-import { energyRows, landReadings, rollUpSite } from './support.ts';
+import { energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 /** The only case to run, where one is named. */
 const only = process.env.WATTLINE_TEST_CASE;

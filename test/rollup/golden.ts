@@ -6,8 +6,8 @@ import { declareDevices } from '../../src/warehouse/declared-devices.ts';
 import { loadSql } from '../../src/warehouse/load-sql.ts';
 import { queryText } from '../../src/warehouse/query.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { rowsOf } from '../warehouse/support.ts';
-import { type CaseReading, DEVICE, type EnergySite } from './support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type CaseReading, DEVICE, type EnergySite } from './rollup-fixture.ts';
 
 /** What a case says of one day of one source, as far as it says anything. */
 interface ExpectedRow {

@@ -5,9 +5,9 @@ import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { statementsOf } from './statements-of.ts';
-import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';
+import { type EnergySite, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const site: EnergySite = {
   timezone: 'Etc/UTC',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { DEVICE, type EnergySite, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { DEVICE, type EnergySite, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const undeclared: EnergySite = {
   timezone: 'Etc/UTC',

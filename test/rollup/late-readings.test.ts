@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type EnergySite, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 /** Readings that arrive after later ones were rolled up. */
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isSoak } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import {
   type CaseReading,
   type EnergySite,
@@ -8,7 +8,7 @@ import {
   energyRows,
   landReadings,
   rollUpSite,
-} from './support.ts';
+} from './rollup-fixture.ts';
 
 const site: EnergySite = {
   timezone: 'Europe/Paris',

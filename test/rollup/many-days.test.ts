@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { landReadings, rollUpSite } from './rollup-fixture.ts';
 
 /** With the days, more than a row group has. */
 const DEVICES = 500;

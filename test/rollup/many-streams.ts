@@ -3,8 +3,8 @@ import type { FieldValue } from '../../src/contract/messages.ts';
 import type { UtcMs } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { rounds } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 /** What one device sends, in the order of its time, to the table whose name says by which rules it is read. */
 export interface RandomStream {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { energyByDay, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 test('numbers that are not finite, as floats of the wire, are set aside and poison no sum', async () => {
   const shard = await openTestShard();

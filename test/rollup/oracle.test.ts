@@ -3,7 +3,7 @@ import { test } from 'vitest';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { rounds, sampled } from '../support/rounds.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 import {
   CLEAR_JITTER_WH,
   CLEAR_MODULUS_WH,

@@ -10,7 +10,7 @@ import type { Shard } from '../../src/warehouse/shard.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { CANARY, POISON_START_MS, poisonMessages, poisonPosts } from './poison-streams.ts';
 
 /** One stream of each kind; those of the same table share their messages. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { landReadings, rollUpSite } from './rollup-fixture.ts';
 
 test('a quarter of an hour tells the least power of growing registers, and the most that two samples of power agree on', async () => {
   const shard = await openTestShard();

@@ -4,9 +4,9 @@ import { explainDay } from '../../src/explain/explain-day.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak, sampled } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { deviceOf } from './many-streams.ts';
-import { energyRows, landReadings, rollUpSite } from './support.ts';
+import { energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 /**
  * What no message can bring any more is put into the tables themselves: a register reading that an older version let pass, with which

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { type CaseReading, energyByDay, energyRows, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type CaseReading, energyByDay, energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const total: EnergyStreamInput = {
   table: 't',

@@ -4,8 +4,8 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { joinNearStretches } from '../../src/rollup/find-stretches.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const site: EnergySite = {
   timezone: 'Europe/Paris',

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { loadMigrations } from '../../src/warehouse/load-sql.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { deviceOf } from './many-streams.ts';
-import { type CaseReading, energyByDay, energyRows, landReadings, rollUpSite } from './support.ts';
+import { type CaseReading, energyByDay, energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const START_MS = Date.UTC(2026, 10, 20);
 const site = {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { rounds } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { type CaseReading, energyByDay, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type CaseReading, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 /** Other work of this machine can slow it down tenfold. What explodes takes hours. */
 const LONGEST_MS = 120_000;

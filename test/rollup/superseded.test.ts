@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { deviceOf } from './many-streams.ts';
-import { energyByDay, landReadings, rollUpSite } from './support.ts';
+import { energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const site = {
   timezone: 'Etc/UTC',

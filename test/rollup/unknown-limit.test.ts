@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
 import { rounds } from '../support/rounds.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { type Check, deviceOf, expectAll, messagesOf, type RandomStream, rolledUp } from './many-streams.ts';
-import type { EnergySite } from './support.ts';
+import type { EnergySite } from './rollup-fixture.ts';
 
 const START_MS = Date.UTC(2026, 5, 1);
 const DAYS = 3;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { type EnergySite, energyByDay, landReadings, rollUpSite } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { type EnergySite, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 const site: EnergySite = {
   timezone: 'Etc/UTC',

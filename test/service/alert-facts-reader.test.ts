@@ -10,8 +10,8 @@ import { type AlertSources, createFactsReader } from '../../src/service/alert-fa
 import { storeUpload } from '../../src/upload/store-upload.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { startProcessServer } from '../../src/worker-rpc/process-server.ts';
-import { type ExportFixture, openExportFixture } from '../exports/support.ts';
-import { landMessages, storeDays, WORKGROUP } from '../publish/support.ts';
+import { type ExportFixture, openExportFixture } from '../exports/exports-fixture.ts';
+import { landMessages, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { budget, budgets } from '../report/meter-support.ts';
 import { deviceId } from '../support/messages.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';

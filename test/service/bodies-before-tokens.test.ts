@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { homeWorkgroup, openService } from '../operate/support.ts';
+import { homeWorkgroup, openService } from '../operate/operate-fixture.ts';
 import { until } from '../support/until.ts';
 
 const root = '/api/v1/orgs/home';

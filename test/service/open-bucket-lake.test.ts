@@ -8,8 +8,8 @@ import { holdCache } from '../../src/service/hold-roles.ts';
 import { openBucketLake } from '../../src/service/open-bucket-lake.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { workgroupStore } from '../../src/storage/workgroup-store.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
-import { openReport, type ReportFixture } from '../report/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
+import { openReport, type ReportFixture } from '../report/report-fixture.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

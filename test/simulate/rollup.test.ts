@@ -7,7 +7,7 @@ import { rollUp } from '../../src/rollup/roll-up.ts';
 import { createSite, type Site } from '../../src/simulate/create-site.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { sampled } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 /** Lands the arrivals up to an instant, and rolls them up. */
 async function live(shard: Shard, site: Site, untilMs: number): Promise<void> {

@@ -12,8 +12,8 @@ import { rounds } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf } from '../warehouse/batches.ts';
-import { landedOffsets, openTestShard } from '../warehouse/support.ts';
-import { restored, snapshotOf } from './support.ts';
+import { landedOffsets, openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { restored, snapshotOf } from './snapshot-fixture.ts';
 
 async function twoPacks() {
   const shard = await openTestShard();

@@ -7,8 +7,8 @@ import type { SnapshotRef } from '../../src/snapshot/take-snapshot.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard } from '../warehouse/support.ts';
-import { restored, snapshotOf } from './support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { restored, snapshotOf } from './snapshot-fixture.ts';
 
 test('a process that is killed while it packs leaves every complete snapshot, and a warehouse that opens', async () => {
   const folder = tempDir();

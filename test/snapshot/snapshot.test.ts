@@ -14,8 +14,8 @@ import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, columnsOf } from '../warehouse/batches.ts';
 import { expectExactlyOnce } from '../warehouse/landed.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { restored, slowReads, snapshotOf } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { restored, slowReads, snapshotOf } from './snapshot-fixture.ts';
 
 /** A write-ahead log of 12 MiB makes a checkpoint: a few batches of landing do, if nothing holds it back. */
 const SMALL_MEMORY = 48;

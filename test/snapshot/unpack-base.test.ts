@@ -11,8 +11,8 @@ import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf } from '../warehouse/batches.ts';
-import { openTestShard } from '../warehouse/support.ts';
-import { restored, snapshotOf } from './support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { restored, snapshotOf } from './snapshot-fixture.ts';
 
 /** Three snapshots of a growing warehouse, each with the bytes of its file. */
 async function threeSnapshots() {

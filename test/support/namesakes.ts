@@ -4,7 +4,7 @@ import type { SourceFile } from './find-imports.ts';
 const EXPORT =
   /^export\s+(?:declare\s+)?(?:async\s+)?(?:function\*?|const|let|class|interface|type)\s+(?<name>\w+)/gm;
 
-/** Names of files that two files of the product share, so that a name in code leads to several files. */
+/** Names that several files share, so that a name leads to several files. */
 export function findNamesakes(sources: readonly SourceFile[]): string[] {
   return namesakes(sources.map(({ path }) => ({ name: posix.basename(path), path }))).map(({ paths }) =>
     paths.join(' and '),

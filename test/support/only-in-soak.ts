@@ -32,7 +32,7 @@ export const onlyInSoak: readonly string[] = [
   'test/flow/import-interrupted.test.ts',
   'test/flow/late-successor.test.ts',
   'test/flow/older-data.test.ts',
-  'test/flow/poison.test.ts',
+  'test/flow/flow-poison.test.ts',
   'test/flow/presence-and-audit.test.ts',
   'test/flow/redis-at-start.test.ts',
   'test/flow/simulated-day.test.ts',

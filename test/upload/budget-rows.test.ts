@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
 import { granularityOf, parseBudgetPeriod } from '../../src/upload/budget-rows.ts';
-import { readBudgets, refusalOf } from './support.ts';
+import { readBudgets, refusalOf } from './upload-fixture.ts';
 
 const said = { options: { year: 2026, meter: 'PV', scenario: 'P50' } };
 

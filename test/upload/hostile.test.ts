@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseCsv } from '../../src/foreign-table/parse-csv.ts';
-import { readBudgets, readMeters, refusalOf } from './support.ts';
+import { readBudgets, readMeters, refusalOf } from './upload-fixture.ts';
 
 const header = 'meter_code,interval_start,interval_end,energy_kwh';
 const row = 'GRID-1,2026-05-17T13:00Z,2026-05-17T13:15Z,1';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PROBLEMS_SHOWN_MAX, RefusedFile } from '../../src/upload/refusals.ts';
-import { readMeters, refusalOf } from './support.ts';
+import { readMeters, refusalOf } from './upload-fixture.ts';
 
 const HOUR = 3_600_000;
 const heading = 'meter_code,interval_start,interval_end,energy_kwh';

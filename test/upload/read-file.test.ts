@@ -7,7 +7,7 @@ import { readUploadFile } from '../../src/upload/read-file.ts';
 import type { UploadOptions } from '../../src/upload/upload-options.ts';
 import { workbookOf } from '../foreign-table/zip-files.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { meters } from './support.ts';
+import { meters } from './upload-fixture.ts';
 
 const csv =
   'meter_code,interval_start,interval_end,energy_kwh\nGRID-1,2026-05-17T11:00Z,2026-05-17T11:15Z,1.25\n';

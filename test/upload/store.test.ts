@@ -9,7 +9,7 @@ import { type StoreOutcome, storeUpload } from '../../src/upload/store-upload.ts
 import type { BudgetRow, MeterRow, Upload } from '../../src/upload/upload-rows.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { publishAndRenew } from '../publish/publish-and-renew.ts';
-import { openTestShard, WORKGROUP } from '../publish/support.ts';
+import { openTestShard, WORKGROUP } from '../publish/publish-fixture.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';

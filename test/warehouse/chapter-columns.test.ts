@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { expect, test, vi } from 'vitest';
 import { readStatements } from '../../src/warehouse/load-sql.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { without } from './chapter-heads.ts';
-import { openTestShard } from './support.ts';
+import { openTestShard } from './warehouse-fixture.ts';
 
 const sql = join(import.meta.dirname, '../../sql');
 

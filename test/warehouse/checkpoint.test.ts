@@ -9,7 +9,7 @@ import {
 } from '../../src/warehouse/checkpoint.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { batchOf, NOW_MS } from './batches.ts';
-import { openTestShard } from './support.ts';
+import { openTestShard } from './warehouse-fixture.ts';
 
 const position: Checkpoint = {
   origin: 'stream',

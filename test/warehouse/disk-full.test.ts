@@ -6,7 +6,7 @@ import { sampled } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startLanding } from './children.ts';
 import { expectExactlyOnce } from './landed.ts';
-import { openTestShard } from './support.ts';
+import { openTestShard } from './warehouse-fixture.ts';
 
 /** A folder that holds so much, and a way to give it more. */
 interface SmallDisk {

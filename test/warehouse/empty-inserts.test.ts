@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { queryText } from '../../src/warehouse/query.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard, rowsOf } from './support.ts';
+import { openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 const NONE = 'INSERT INTO t SELECT x, x FROM none ORDER BY x';
 const MANY = '-- a comment\nINSERT INTO t SELECT range, 1 FROM range(130000) ORDER BY range';

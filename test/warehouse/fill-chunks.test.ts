@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHUNK_ROWS, createChunkFiller } from '../../src/warehouse/fill-chunks.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { batchOf, columnsOf, messagesFrom, type PlainMessage } from './batches.ts';
-import { landedOffsets, openTestShard, rowsOf } from './support.ts';
+import { landedOffsets, openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 const OFFSET_MAX = 2n ** 64n - 1n;
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { rowsOf } from './support.ts';
+import { rowsOf } from './warehouse-fixture.ts';
 
 /** Checks that every offset from 0 to the checkpoint is there exactly once, and every batch whole. @returns the checkpoint */
 export async function expectExactlyOnce(shard: Shard): Promise<number> {

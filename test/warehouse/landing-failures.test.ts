@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { StaleOwnerError } from '../../src/lib/errors.ts';
 import { batchOf, columnsOf, messagesFrom } from './batches.ts';
-import { landedOffsets, openTestShard, rowsOf } from './support.ts';
+import { landedOffsets, openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 const upTo = (end: number) => Array.from({ length: end }, (_, index) => BigInt(index));
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
-import { landedOffsets, openTestShard, rowsOf } from './support.ts';
+import { landedOffsets, openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 const upTo = (end: number) => Array.from({ length: end }, (_, index) => BigInt(index));
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { batchOf, columnsOf, messagesFrom, NOW_MS } from './batches.ts';
-import { landedOffsets, openTestShard, rowsOf } from './support.ts';
+import { landedOffsets, openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 const upTo = (end: number) => Array.from({ length: end }, (_, index) => BigInt(index));
 

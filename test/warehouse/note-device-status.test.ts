@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
-import { type Fixture, openFixture } from '../publish/support.ts';
+import { type Fixture, openFixture } from '../publish/publish-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { landStatuses, type Told } from './land-statuses.ts';

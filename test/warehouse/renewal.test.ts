@@ -13,7 +13,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { batchOf } from './batches.ts';
 import { startLanding } from './children.ts';
 import { expectExactlyOnce } from './landed.ts';
-import { openTestShard, rowsOf } from './support.ts';
+import { openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 /** A shard with names for the fields of `batchOf`. */
 async function openNamed(options: Partial<ShardOptions>): Promise<Shard> {

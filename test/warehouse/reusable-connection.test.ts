@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { openTestShard } from './support.ts';
+import { openTestShard } from './warehouse-fixture.ts';
 
 const isLeft = async (connection: DuckDBConnection) =>
   Number(

@@ -20,7 +20,7 @@ import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { batchOf, NOW_MS } from './batches.ts';
-import { landedOffsets, openTestShard, rowsOf } from './support.ts';
+import { landedOffsets, openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 const newPath = () => join(tempDir(), 'acme.duckdb');
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { UnlistedBatch } from '../../src/warehouse/plan-landing.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { batchOf } from './batches.ts';
-import { openTestShard, rowsOf } from './support.ts';
+import { openTestShard, rowsOf } from './warehouse-fixture.ts';
 
 describe('an unlisted batch', () => {
   const unlisted = (

@@ -18,10 +18,10 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { answerCorrections } from '../../src/operate/answer-corrections.ts';
 import { openLakeReader } from '../../src/report/lake-reader.ts';
-import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
+import { DEVICE, type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 
 const WORKGROUP = 'acme';
 const OTHER = '00000000-0000-4000-8000-000000000002';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
-import { type CaseReading, type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
+import { type CaseReading, type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { rounds } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
-import { type CaseCorrection, correct, NOW_MS, stateOf } from './support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
+import { type CaseCorrection, correct, NOW_MS, stateOf } from './correction-fixture.ts';
 
 const START_MS = Date.UTC(2026, 2, 27, 20);
 const SPAN_MS = 4 * DAY_MS;

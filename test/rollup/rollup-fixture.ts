@@ -7,7 +7,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type UtcMs } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 export const DEVICE = '00000000-0000-4000-8000-000000000001';
 

@@ -4,7 +4,7 @@ import type { MorningFacts } from '../../src/exports/morning-facts.ts';
 import { writeMorningMail } from '../../src/exports/morning-mail.ts';
 import { usualWh } from '../../src/exports/usual-energy.ts';
 import { addDays, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { blocksOf } from '../support/readme.ts';
 import { isSoak } from '../support/rounds.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { WORKGROUP } from '../publish/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { days, energies, heat, home, inverter, meter, range } from './balance-home.ts';

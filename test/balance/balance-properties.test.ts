@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SourceRole } from '../../src/roles/role.ts';
 import { isSoak } from '../support/rounds.ts';
-import { type OracleInterval, oracleInterval, sumOf } from './oracle.ts';
+import { type OracleInterval, oracleInterval, sumOf } from './balance-oracle.ts';
 import {
   balanceSites,
   DAYS,
@@ -12,7 +12,7 @@ import {
   type Row,
   siteArbitrary,
 } from './sites.ts';
-import { openConnection } from './support.ts';
+import { openConnection } from './balance-fixture.ts';
 
 /** Sites of one round, which are balanced by one statement. */
 const SITES = 80;

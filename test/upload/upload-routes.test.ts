@@ -14,11 +14,11 @@ import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { takeUpload } from '../../src/upload/take-upload.ts';
 import { type AskToTake, registerUploadRoutes } from '../../src/upload/upload-routes.ts';
 import { recordingLog } from '../http/start-http-server.ts';
-import { openTestShard, WORKGROUP } from '../publish/support.ts';
+import { openTestShard, WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 const csv = 'meter_code,period,energy_kwh,scenario\nPV,2026-05,1250,P50\nPV,2026-06,1300.5,P50\n';
 

@@ -6,8 +6,8 @@ import { storeCorrection } from '../../src/correction/store-correction.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { parseQuantity } from '../../src/lib/units.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { type CaseReading, DEVICE, type EnergySite } from '../rollup/support.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { type CaseReading, DEVICE, type EnergySite } from '../rollup/rollup-fixture.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 /** A correction as a case writes it: of the usual device and source, with instants as text. */
 export type CaseCorrection = Record<string, unknown> & { kind: CorrectionRequest['kind'] };

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { DEVICE, fileOf, importInto, messagesIn } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { DEVICE, fileOf, importInto, messagesIn } from './import-fixture.ts';
 
 const ROWS = 60_000;
 const KILLS = rounds(2, 8);

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { parsePeriod } from '../../src/exports/export-period.ts';
 import { HOUR_MS, systemClock } from '../../src/lib/time.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
-import { storeDays, WORKGROUP } from '../publish/support.ts';
+import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
-import { openExportFixture } from './support.ts';
+import { openExportFixture } from './exports-fixture.ts';
 
 test('exports are listed, shown, run and corrected from the command line, and status shows failures', async () => {
   const hook = {

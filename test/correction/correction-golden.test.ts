@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { sampled } from '../support/rounds.ts';
-import { openTestShard } from '../warehouse/support.ts';
+import { openTestShard } from '../warehouse/warehouse-fixture.ts';
 import {
   correct,
   correctionCases,
@@ -11,7 +11,7 @@ import {
   siteOf,
   stateOf,
   toldIntervalsOf,
-} from './support.ts';
+} from './correction-fixture.ts';
 
 const cases = sampled(correctionCases(), 2);
 /** A dry run and computing everything again cost as much as all the rest of a case. One of each kind has them, in the soak all cases. */

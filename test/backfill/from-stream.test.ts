@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { createTestClock, HOUR, openWorker, startUpstream, TEST_START_MS } from './support.ts';
+import { createTestClock, HOUR, openWorker, startUpstream, TEST_START_MS } from './backfill-fixture.ts';
 
 const request = { source: 'stream' as const, fromMs: TEST_START_MS, messagesPerSecond: 1_000_000 };
 const SPOKEN = 360;

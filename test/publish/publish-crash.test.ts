@@ -10,7 +10,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 import { publishAndRenew } from './publish-and-renew.ts';
-import { openFixture, rows } from './support.ts';
+import { openFixture, rows } from './publish-fixture.ts';
 
 const KILLS = rounds(4, 9);
 

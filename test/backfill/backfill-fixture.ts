@@ -17,7 +17,7 @@ import { openLmdbLog } from '../../src/stream/log/lmdb-log.ts';
 import { startStreamService } from '../support/stream-service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS, type TestClock } from '../support/test-clock.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 export const HOUR = 3_600_000;
 export const DEVICES = ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '1f0c8d0e-3b52-4f0c-9d7e-2b9a4a1c6d11'];

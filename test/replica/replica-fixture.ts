@@ -14,7 +14,7 @@ import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { createS3Store } from '../../src/storage/s3-store.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
-import { landMessages, rows, WORKGROUP } from '../publish/support.ts';
+import { landMessages, rows, WORKGROUP } from '../publish/publish-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { atEnd, shared } from '../support/shared.ts';

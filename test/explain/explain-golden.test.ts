@@ -4,9 +4,9 @@ import { explainDay } from '../../src/explain/explain-day.ts';
 import type { Explained } from '../../src/explain/explained-schema.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { caseOf, goldenCases, ownReadings, siteOf } from '../rollup/golden.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { rounds, sampled } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { handSum, stepSum } from './by-hand.ts';
 
 /** A few cases of one zone at a time: each brings energy streams of its own, which a workgroup has few of. */

@@ -4,7 +4,7 @@ import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { DAY_MS, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { isSoak, rounds, sampled } from '../support/rounds.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { CLEAR_JITTER_WH, CLEAR_POWER_W, clearRegister } from './clear-streams.ts';
 import {
   type Check,
@@ -20,7 +20,7 @@ import {
   VERSIONS,
 } from './many-streams.ts';
 import { anyStream, everyRule, nightlyStream, PARTS, standingStream } from './streams-arbitrary.ts';
-import { type EnergySite, rollUpSite } from './support.ts';
+import { type EnergySite, rollUpSite } from './rollup-fixture.ts';
 
 const START_MS = Date.UTC(2026, 2, 26, 20);
 const site: EnergySite = { timezone: 'Europe/Paris', streams: everyRule };

@@ -10,7 +10,7 @@ import { parseJsonExact } from '../../src/lib/json-text.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { rowsOf } from '../warehouse/support.ts';
+import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { NOW_MS, testWorkgroup } from './settings.ts';
 
 export { DEVICE, testWorkgroup } from './settings.ts';

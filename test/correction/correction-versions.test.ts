@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { type EnergySite, landReadings, rollUpSite } from '../rollup/support.ts';
+import { type EnergySite, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openTestShard, rowsOf } from '../warehouse/support.ts';
-import { correct, daysOf, NOW_MS, stateOf, toldIntervalsOf } from './support.ts';
+import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
+import { correct, daysOf, NOW_MS, stateOf, toldIntervalsOf } from './correction-fixture.ts';
 
 const site: EnergySite = {
   timezone: 'Etc/UTC',

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
 import { zodProblems } from '../../src/config/zod-problems.ts';
 import { INTERVAL_MS } from '../../src/lib/time.ts';
-import { WORKGROUP } from '../publish/support.ts';
-import { landReadings, rollUpSite } from '../rollup/support.ts';
+import { WORKGROUP } from '../publish/publish-fixture.ts';
+import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
 import { isSoak } from '../support/rounds.ts';
-import { openExportFixture } from './support.ts';
+import { openExportFixture } from './exports-fixture.ts';
 import { readSheet } from './xlsx.ts';
 
 const [roof, meter] = [deviceId(1), deviceId(2)];

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readBalanceCase } from '../../src/cli/replay/balance-case.ts';
 import { balanceParts, runBalanceCase } from '../../src/cli/replay/run-balance-case.ts';
 import { sampled } from '../support/rounds.ts';
-import { openConnection } from './support.ts';
+import { openConnection } from './balance-fixture.ts';
 
 interface GoldenBalance {
   id: string;

@@ -3,7 +3,7 @@ import { readBalanceCase } from '../../src/cli/replay/balance-case.ts';
 import { runBalanceCase } from '../../src/cli/replay/run-balance-case.ts';
 import { sourceRoles } from '../../src/roles/role.ts';
 import { loadSql } from '../../src/warehouse/load-sql.ts';
-import { openConnection } from '../balance/support.ts';
+import { openConnection } from '../balance/balance-fixture.ts';
 import { pages } from '../support/readme.ts';
 
 const page = pages.get('docs/balance.md')!;

@@ -7,7 +7,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { startLanding } from './children.ts';
 import { withExtraMigrations } from './extra-migrations.ts';
 import { expectExactlyOnce } from './landed.ts';
-import { openTestShard } from './support.ts';
+import { openTestShard } from './warehouse-fixture.ts';
 
 const lastLanded = (events: Array<{ kind: string; nextOffset?: number }>) =>
   Math.max(0, ...events.filter(({ kind }) => kind === 'landed').map(({ nextOffset }) => nextOffset!));

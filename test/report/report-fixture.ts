@@ -13,7 +13,7 @@ import { registerOpenApi } from '../../src/report/openapi.ts';
 import { registerPage } from '../../src/report/page-routes.ts';
 import { registerReportRoutes } from '../../src/report/report-routes.ts';
 import { createControl } from '../../src/worker-rpc/control.ts';
-import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
+import { type Fixture, openFixture, WORKGROUP } from '../publish/publish-fixture.ts';
 import { atEnd } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';

@@ -9,7 +9,7 @@ import { openFolderLedger } from '../../src/exports/folder-ledger.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
 import { holdExport } from '../../src/service/hold-roles.ts';
-import { type Fixture, openFixture, WORKGROUP } from '../publish/support.ts';
+import { type Fixture, openFixture, WORKGROUP } from '../publish/publish-fixture.ts';
 import { atEnd } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock } from '../support/test-clock.ts';
