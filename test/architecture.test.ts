@@ -136,8 +136,11 @@ describe('a breach is found and explained', () => {
     ['src/web/x.tsx', `import type { Explained } from '../explain/explained-schema.ts';`],
     ['src/web/x.tsx', `import { useState } from 'preact/hooks';`],
     ['src/stream/x.ts', `import type { Config } from '../config/config.ts';`],
-    ['src/stream/x.ts', `import { readdirSync } from 'node:fs';
-import { join } from 'node:path';`],
+    [
+      'src/stream/x.ts',
+      `import { readdirSync } from 'node:fs';
+import { join } from 'node:path';`,
+    ],
     ['src/stream/x.ts', `import { z } from 'zod/mini';`],
     ['src/stream/x.ts', `// import { Queue } from 'bullmq';`],
   ])('%s may: %s', (path, text) => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SourceRole } from '../../src/roles/role.ts';
 import { isSoak } from '../support/rounds.ts';
+import { openConnection } from './balance-fixture.ts';
 import { type OracleInterval, oracleInterval, sumOf } from './balance-oracle.ts';
 import {
   balanceSites,
@@ -12,7 +13,6 @@ import {
   type Row,
   siteArbitrary,
 } from './sites.ts';
-import { openConnection } from './balance-fixture.ts';
 
 /** Sites of one round, which are balanced by one statement. */
 const SITES = 80;

@@ -14,8 +14,8 @@ import { expect, test } from 'vitest';
 import { fromDiskError } from '../../src/exports/disk-error.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { storeDays } from '../publish/publish-fixture.ts';
-import { startS3Server } from './s3-server.ts';
 import { openExportFixture } from './exports-fixture.ts';
+import { startS3Server } from './s3-server.ts';
 import { startWebhookServer } from './webhook-server.ts';
 
 const signal = new AbortController().signal;

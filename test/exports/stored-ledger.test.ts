@@ -16,8 +16,8 @@ import { storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
 import { nodeOptions, processEnvironment } from '../support/process-environment.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import type { ExportChild } from './export-child.ts';
-import { bodyOf } from './s3-server.ts';
 import { type ExportFixture, openExportFixture } from './exports-fixture.ts';
+import { bodyOf } from './s3-server.ts';
 
 const timeout = 240_000;
 const day = { day: '2026-11-19', device: 1, energyWh: 12_345 };

@@ -15,7 +15,15 @@ import { isSoak, rounds } from '../support/rounds.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openOwnFixture } from './own-fixture.ts';
 import { publishAndRenew } from './publish-and-renew.ts';
-import { addSeries, analyse, type Fixture, landMessages, markRolledUp, rows, storeDays } from './publish-fixture.ts';
+import {
+  addSeries,
+  analyse,
+  type Fixture,
+  landMessages,
+  markRolledUp,
+  rows,
+  storeDays,
+} from './publish-fixture.ts';
 
 const retain = ({ shard, lakeDir, clock }: Fixture, dryRun = false, by: PublishShard = shard) =>
   retainLake(by, { lakeDir, keepGenerationsMs: DAY_MS, clock, logger: silentLogger, dryRun });

@@ -6,8 +6,8 @@ import { publishAndRenew } from '../publish/publish-and-renew.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
-import { statementsOf } from './statements-of.ts';
 import { type EnergySite, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
+import { statementsOf } from './statements-of.ts';
 
 const site: EnergySite = {
   timezone: 'Etc/UTC',

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
-import { statementsOf } from './statements-of.ts';
 import { type EnergySite, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
+import { statementsOf } from './statements-of.ts';
 
 const DAYS = 40;
 const START_MS = Date.UTC(2026, 3, 1);

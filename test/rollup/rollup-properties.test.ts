@@ -19,8 +19,8 @@ import {
   rolledUp,
   VERSIONS,
 } from './many-streams.ts';
-import { anyStream, everyRule, nightlyStream, PARTS, standingStream } from './streams-arbitrary.ts';
 import { type EnergySite, rollUpSite } from './rollup-fixture.ts';
+import { anyStream, everyRule, nightlyStream, PARTS, standingStream } from './streams-arbitrary.ts';
 
 const START_MS = Date.UTC(2026, 2, 26, 20);
 const site: EnergySite = { timezone: 'Europe/Paris', streams: everyRule };
