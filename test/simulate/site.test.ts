@@ -122,7 +122,7 @@ describe('the truth', () => {
           expect(truthOf(site, day)).toEqual(truthByMessages(site, day));
         },
       ),
-      { numRuns: rounds(20, 60) },
+      { numRuns: rounds(8, 60) },
     );
   });
 
@@ -134,7 +134,7 @@ describe('the truth', () => {
         const day = localDateOf(untilMs, zone);
         expect(truthOf(site, day, untilMs)).toEqual(truthByMessages(site, day, untilMs));
       }),
-      { numRuns: rounds(20, 60) },
+      { numRuns: rounds(8, 60) },
     );
   });
 
