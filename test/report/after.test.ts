@@ -16,7 +16,7 @@ import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openReport, workgroupConfig } from './report-fixture.ts';
 
-// The next test has the same without a service.
+// The next tests wait for an offset without a service.
 test.runIf(isSoak)('a report with the offset of a message has its energy', async () => {
   const at = await openService({ workgroups: [homeWorkgroup] });
   const send = async (wh: number, time: string) => {

@@ -32,7 +32,7 @@ test('the series with most energy come first, and the others are one', async () 
   const at = await openReport();
   await storeDays(at.shard, [
     { day: '2026-11-18', device: 1, source: 'pv', energyWh: 10 },
-    { day: '2026-11-18', device: 2, source: 'pv', energyWh: 20 },
+    { day: '2026-11-18', device: 2, source: 'pv', energyWh: -20 },
     { day: '2026-11-18', device: 3, source: 'pv', energyWh: 3 },
     { day: '2026-11-18', device: 4, source: 'a"b', energyWh: 2 },
     { day: '2026-12-01', device: 1, source: 'pv', energyWh: 40 },
@@ -43,10 +43,10 @@ test('the series with most energy come first, and the others are one', async () 
     (await at.get(path(`startDate=2026-11-18&endDate=2026-12-01&${query}`))).text();
   const [one, two, three, four] = [1, 2, 3, 4].map(deviceId);
   const found = await textOf('top=2');
-  expect(found).toContain(`"2026-11-18":{"${one}":10,"${two}":20,"others":5},"2026-11-19":{}`);
+  expect(found).toContain(`"2026-11-18":{"${one}":10,"${two}":-20,"others":5},"2026-11-19":{}`);
   expect(found).toContain(`"2026-12-01":{"${one}":40,"others":1}}`);
   expect(await textOf('top=3&resolution=month&groupBy=source')).toBe(
-    `{"2026-11":{"${one}.pv":10,"${two}.pv":20,"${three}.pv":3,"others":2},"2026-12":{"${one}.pv":40,"others":1}}`,
+    `{"2026-11":{"${one}.pv":10,"${two}.pv":-20,"${three}.pv":3,"others":2},"2026-12":{"${one}.pv":40,"others":1}}`,
   );
   const all = JSON.parse(await textOf('groupBy=source')) as Record<string, Record<string, number>>;
   expect(all['2026-12-01']).toEqual({ [`${one}.pv`]: 40, [`${four}.a"b`]: 1 });

@@ -19,6 +19,9 @@ test('quality has the same days as the details, and null without a day', { timeo
     { day: '2026-11-18', device: 1, energyWh: 6, flags: 1 },
     { day: '2026-11-18', device: 2, energyWh: 7 },
   ]);
+  await at.shard.transaction((connection) =>
+    connection.run("UPDATE daily_energy SET coverage = 0.9985 WHERE day = '2026-11-16'"),
+  );
   await at.publish();
   const range = 'startDate=2026-11-16&endDate=2026-11-19';
   const read = async <Answer>(path: string) =>

@@ -243,40 +243,36 @@ test('a version names the origins of the readings that changed the day', async (
   ]);
 });
 
-// The test above has origins of one source.
-test.runIf(isSoak)(
-  'a version names the nearest new readings: of its day, else of its source, else of other sources',
-  async () => {
-    const shard = await openTestShard();
-    const readBy = (origin: string, source: string, ...values: Array<[time: string, energy: number]>) =>
-      landReadings(
-        shard,
-        values.map(([time, energy]) => ({ event_time: `2024-06-${time}:00Z`, source, data: { energy } })),
-        't',
-        origin,
-      );
-    await readBy('stream', 'a', ['01T00:00', 0], ['02T12:00', 3600], ['04T12:00', 8400]);
-    await readBy('stream', 'b', ['04T00:00', 0]);
-    await rollUpSite(shard, site, at('09T00:00'));
-    // Day 2 of a is changed by the reading of day 3, which is as near as that of day 6; day 3 by its own.
-    await readBy('backfill:1:0', 'a', ['03T00:00', 4900]);
-    await readBy('stream', 'a', ['06T00:00', 12_000]);
-    await readBy('import:0a1b:7', 'b', ['05T00:00', 2400]);
-    await rollUpSite(shard, site, at('09T01:00'));
-    const rows = await rowsOf(
+test('a version names the nearest new readings: of its day, else of its source, else of other sources', async () => {
+  const shard = await openTestShard();
+  const readBy = (origin: string, source: string, ...values: Array<[time: string, energy: number]>) =>
+    landReadings(
       shard,
-      `SELECT source, day(day)::INTEGER AS day, array_to_string(causes, ' ') AS causes
-     FROM daily_energy_history WHERE batch_id > (SELECT min(batch_id) FROM daily_energy_history) ORDER BY source, day`,
+      values.map(([time, energy]) => ({ event_time: `2024-06-${time}:00Z`, source, data: { energy } })),
+      't',
+      origin,
     );
-    expect(rows.map(({ source, day, causes }) => [source, day, causes])).toEqual([
-      ['a', 2, 'backfill stream'],
-      ['a', 3, 'backfill'],
-      ['a', 4, 'backfill stream'],
-      ['a', 5, 'backfill stream'],
-      ['b', 4, 'import'],
-    ]);
-  },
-);
+  await readBy('stream', 'a', ['01T00:00', 0], ['02T12:00', 3600], ['04T12:00', 8400]);
+  await readBy('stream', 'b', ['04T00:00', 0]);
+  await rollUpSite(shard, site, at('09T00:00'));
+  // Day 2 of a is changed by the reading of day 3, which is as near as that of day 6; day 3 by its own.
+  await readBy('backfill:1:0', 'a', ['03T00:00', 4900]);
+  await readBy('stream', 'a', ['06T00:00', 12_000]);
+  await readBy('import:0a1b:7', 'b', ['05T00:00', 2400]);
+  await rollUpSite(shard, site, at('09T01:00'));
+  const rows = await rowsOf(
+    shard,
+    `SELECT source, day(day)::INTEGER AS day, array_to_string(causes, ' ') AS causes
+     FROM daily_energy_history WHERE batch_id > (SELECT min(batch_id) FROM daily_energy_history) ORDER BY source, day`,
+  );
+  expect(rows.map(({ source, day, causes }) => [source, day, causes])).toEqual([
+    ['a', 2, 'backfill stream'],
+    ['a', 3, 'backfill'],
+    ['a', 4, 'backfill stream'],
+    ['a', 5, 'backfill stream'],
+    ['b', 4, 'import'],
+  ]);
+});
 
 const learning: EnergySite = { ...site, streams: [{ table: 't', field: 'energy', method: 'total_energy' }] };
 /** A reading every five minutes of a day. 8 kWh in 5 minutes are 96 kW: impossible beside 300 W, and possible beside 12 kW. */
