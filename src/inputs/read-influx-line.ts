@@ -1,6 +1,7 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import { type LineRule, MEASUREMENT, templateOf } from '../config/input-settings.ts';
 import type { FieldValue } from '../contract/messages.ts';
+import { limits } from '../contract/wire-limits.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { wildcardPattern } from '../lib/wildcard-pattern.ts';
 import { createDeviceIds } from './device-ids.ts';
@@ -45,6 +46,9 @@ function compile(rule: LineRule, idOf: (text: string) => string) {
 
   function dataOf(point: LinePoint): Record<string, FieldValue> | string {
     if (fields === undefined) {
+      // `checkItems` would refuse it too, but only after an object with all fields was made.
+      if (point.fields.size > limits.fieldsPerMessageMax)
+        return `data must have at most ${limits.fieldsPerMessageMax} fields`;
       if (point.fields.has('__proto__')) return 'the field cannot be "__proto__"';
       return Object.fromEntries(point.fields);
     }

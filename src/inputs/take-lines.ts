@@ -25,8 +25,9 @@ export interface TakenLines {
 
 /** A longer line could become a message that is too large. */
 const LINE_CHARACTERS_MAX = 256 * 1024;
-/** Other work gets a turn after this number of lines, or of readings if several rules match a line. */
+/** Other work gets a turn after this number of lines, of characters of long lines, or of readings if several rules match a line. */
 const SLICE_LINES = 250;
+const SLICE_CHARACTERS = 128 * 1024;
 const SLICE_READINGS = 2_500;
 
 /**
@@ -43,6 +44,8 @@ export async function takeLines(
   const taken: TakenLines = { batches: [], readings: 0, accepted: 0, refusedCount: 0, refused: [] };
   const tables = new Map<string, IngestItem[]>();
   let number = 0;
+  let lines = 0;
+  let characters = 0;
   let waiting = 0;
   for (let start = 0; start < text.length; ) {
     const end = text.indexOf('\n', start);
@@ -50,7 +53,9 @@ export async function takeLines(
     start = end < 0 ? text.length : end + 1;
     number++;
     takeLine(line, number);
-    if (number % SLICE_LINES > 0 && waiting < SLICE_READINGS) continue;
+    lines++;
+    characters += line.length;
+    if (lines < SLICE_LINES && characters < SLICE_CHARACTERS && waiting < SLICE_READINGS) continue;
     encode();
     await nextTurn();
   }
@@ -86,7 +91,7 @@ export async function takeLines(
   function encode(): void {
     for (const [table, items] of tables) taken.batches.push(encodeMessages(items, table));
     tables.clear();
-    waiting = 0;
+    lines = characters = waiting = 0;
   }
 }
 
