@@ -1,5 +1,3 @@
-import { escapeExpression } from '../lib/escape-expression.ts';
-
 /** The topics of a rule. */
 export interface TopicPattern {
   /** The topic filter that a broker understands. */
@@ -22,23 +20,22 @@ export function parseTopicPattern(text: string): TopicPattern | { problem: strin
   if (problem !== undefined) return { problem };
   const levels = text.split('/');
   const names = [...text.matchAll(NAME)].map(([, name]) => name!);
-  const expression = new RegExp(
-    `^${levels
-      .map((level, index) => {
-        const slash = index === 0 ? '' : '/';
-        // In MQTT `a/#` matches `a`, too.
-        if (level === '#') return `(?:${slash}.*)?`;
-        return slash + (level === '+' ? '[^/]*' : partsOf(level));
-      })
-      .join('')}$`,
-    's',
-  );
+  // In MQTT `a/#` matches `a`, too.
+  const isOpen = levels.at(-1) === '#';
+  const readers = (isOpen ? levels.slice(0, -1) : levels).map(levelReader);
   return {
     filter: levels.map((level) => (level.includes('{') ? '+' : level)).join('/'),
     names,
     match(topic) {
-      const found = expression.exec(topic);
-      return found === null ? undefined : (found.groups ?? {});
+      const given = topic.split('/');
+      if (given.length < readers.length || (given.length > readers.length && !isOpen)) return undefined;
+      const values: string[] = [];
+      for (const [index, read] of readers.entries()) {
+        const found = read(given[index]!);
+        if (found === undefined) return undefined;
+        values.push(...found);
+      }
+      return Object.fromEntries(names.map((name, index) => [name, values[index]!]));
     },
   };
 }
@@ -58,10 +55,34 @@ function problemOf(text: string): string | undefined {
   return twice === undefined ? undefined : `{${twice}} is there twice`;
 }
 
-/** The expression of a level with names, such as `shellyem-{id}`. */
-function partsOf(level: string): string {
-  return level
-    .split(NAME)
-    .map((part, index) => (index % 2 === 0 ? escapeExpression(part) : `(?<${part}>[^/]+)`))
-    .join('');
+/** Reads the texts of the names of a level. Undefined if the level does not fit. */
+type LevelReader = (level: string) => readonly string[] | undefined;
+
+function levelReader(pattern: string): LevelReader {
+  if (pattern === '+') return () => [];
+  // Texts and names in turn.
+  const texts = pattern.split(NAME).filter((_, index) => index % 2 === 0);
+  return texts.length === 1
+    ? (level) => (level === pattern ? [] : undefined)
+    : (level) => between(level, texts);
+}
+
+/**
+ * What stands between the texts, at least one character each. If there are several ways, the first is as long as possible, then the second, and so on.
+ * It is read from the end in one pass, because a regular expression goes back again and again, and topics come from strangers.
+ */
+function between(level: string, texts: readonly string[]): readonly string[] | undefined {
+  const first = texts[0]!;
+  const last = texts.at(-1)!;
+  if (!level.startsWith(first) || !level.endsWith(last)) return undefined;
+  const found: string[] = [];
+  let end = level.length - last.length;
+  for (const text of texts.slice(1, -1).reverse()) {
+    const latest = end - 1 - text.length;
+    const at = latest < first.length ? -1 : level.lastIndexOf(text, latest);
+    if (at < first.length) return undefined;
+    found.unshift(level.slice(at + text.length, end));
+    end = at;
+  }
+  return end > first.length ? [level.slice(first.length, end), ...found] : undefined;
 }

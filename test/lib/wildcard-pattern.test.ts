@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { escapeExpression } from '../../src/lib/escape-expression.ts';
+import { escapeExpression } from '../support/escape-expression.ts';
 import { wildcardPattern } from '../../src/lib/wildcard-pattern.ts';
 
 /** The same as a regular expression. */

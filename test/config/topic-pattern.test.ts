@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseTopicPattern, type TopicPattern } from '../../src/config/topic-pattern.ts';
+import { escapeExpression } from '../support/escape-expression.ts';
+
+function patternOf(text: string): TopicPattern {
+  const parsed = parseTopicPattern(text);
+  if ('problem' in parsed) throw new Error(parsed.problem);
+  return parsed;
+}
+
+/** The same as a regular expression. */
+function expressionOf(pattern: string): RegExp {
+  const levels = pattern.split('/').map((level, index) => {
+    const slash = index === 0 ? '' : '/';
+    if (level === '#') return `(?:${slash}.*)?`;
+    if (level === '+') return `${slash}[^/]*`;
+    const parts = level.split(/\{(\w+)\}/);
+    const expressions = parts.map((part, at) =>
+      at % 2 === 0 ? escapeExpression(part) : `(?<${part}>[^/]+)`,
+    );
+    return slash + expressions.join('');
+  });
+  return new RegExp(`^${levels.join('')}$`, 's');
+}
+
+describe('a pattern of topics', () => {
+  test('fits the same topics as the regular expression, with the same texts', () => {
+    const level = fc
+      .array(fc.constantFrom('a', 'b', 'ab', '_', '.', '{}'), { maxLength: 6 })
+      .filter((parts) => !parts.some((part, index) => part === '{}' && parts[index + 1] === '{}'));
+    const pattern = fc
+      .tuple(fc.array(fc.oneof(level, fc.constant(['+'])), { minLength: 1, maxLength: 3 }), fc.boolean())
+      .map(([levels, isOpen]) => {
+        let count = 0;
+        const text = levels.map((parts) =>
+          parts.map((part) => (part === '{}' ? `{n${count++}}` : part)).join(''),
+        );
+        return [...text, ...(isOpen ? ['#'] : [])].join('/');
+      })
+      .filter((text) => text !== '');
+    const topic = fc
+      .array(fc.constantFrom('a', 'b', '_', '.', '/'), { maxLength: 12 })
+      .map((all) => all.join(''));
+    fc.assert(
+      fc.property(pattern, topic, (text, given) => {
+        const found = expressionOf(text).exec(given);
+        expect(patternOf(text).match(given)).toEqual(found === null ? undefined : { ...found.groups });
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('with several names in a level judges a very long topic at once', () => {
+    // A regular expression needs hours for this topic.
+    const topic = `meters/${'_'.repeat(65_000)}`;
+    expect(patternOf('meters/{site}_{device}_{phase}-power').match(topic)).toBeUndefined();
+    expect(patternOf('meters/{site}_{device}').match(topic)).toMatchObject({ device: '_' });
+  });
+});
