@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createInputMeter } from '../../src/inputs/input-meter.ts';
-import { createLineReader } from '../../src/inputs/read-line.ts';
+import { createInputCounter } from '../../src/inputs/input-counter.ts';
+import { createLineReader } from '../../src/inputs/read-influx-line.ts';
 import { takeLines } from '../../src/inputs/take-lines.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 
@@ -33,7 +33,7 @@ test.each([
 ])('other work gets a turn after each long line, also if the lines %s', async (_, measurement, expected) => {
   const rules = [{ measurement: 'power', table: 'power', device: '{host}' }];
   const clock = createTestClock(TEST_START_MS);
-  const meter = createInputMeter(
+  const meter = createInputCounter(
     { workgroupId: 'acme', input: 'lines', kind: 'lines', address: '/write', connection: 'idle' },
     clock,
   );

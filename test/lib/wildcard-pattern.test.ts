@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { escapeExpression } from '../support/escape-expression.ts';
 import { wildcardPattern } from '../../src/lib/wildcard-pattern.ts';
+import { escapeExpression } from '../support/escape-expression.ts';
 
 /** The same as a regular expression. */
 function expressionOf(pattern: string): RegExp {
