@@ -1,9 +1,20 @@
+import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { DailyEnergy } from '../../src/web/facts/answers.ts';
-import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
+import { ASKING, ask, askAgain, openPage, served, signIn, testPage } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
 const big = '.facts .big data';
+
+/** The energy of the day, which follows when the page asks again. */
+async function untilBig(page: Page, wh: string): Promise<void> {
+  await expect
+    .poll(async () => {
+      await askAgain(page);
+      return page.locator(big).getAttribute('value');
+    }, ASKING)
+    .toBe(wh);
+}
 
 testPage('the way from the overview to the reading that spoilt a day, its correction, and back', async () => {
   const { yesterday } = served();
@@ -30,7 +41,7 @@ testPage('the way from the overview to the reading that spoilt a day, its correc
   expect(before[yesterday]![GARAGE], 'nothing is stored by looking').toBe(205_000);
 
   await form.getByRole('button', { name: 'Store the correction' }).click();
-  await expect.poll(() => page.locator(big).getAttribute('value')).toBe('28000');
+  await untilBig(page, '28000');
   await page.locator('.corrections', { hasText: 'a digit was misread' }).waitFor();
   await page.locator('.unused-excluded').first().waitFor();
   await expect
@@ -49,7 +60,7 @@ testPage('the way from the overview to the reading that spoilt a day, its correc
   await form.getByLabel('Reason').fill('to leave the other tests what they expect');
   await form.getByRole('button', { name: 'Show what would change' }).click();
   await form.getByRole('button', { name: 'Store the correction' }).click();
-  await expect.poll(() => page.locator(big).getAttribute('value')).toBe('205000');
+  await untilBig(page, '205000');
   expect(complaints).toEqual([]);
 });
 

@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { localDateOf } from '../../src/lib/time.ts';
 import type { PageName } from '../../src/web/app/address.ts';
@@ -11,9 +10,19 @@ import { overviewLines } from './support/expected-overview.ts';
 import { qualityLines } from './support/expected-quality.ts';
 import { whyLines } from './support/expected-why.ts';
 import { isRounded } from './support/is-rounded.ts';
-import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
+import {
+  ASKING,
+  ask,
+  askAgain,
+  openPage,
+  served,
+  signIn,
+  testPage,
+  untilComplete,
+  type Watched,
+} from './support/open-page.ts';
 import { daysFrom, type Facts, namerOf, shift } from './support/page-facts.ts';
-import { period } from './support/plain-words.ts';
+import { monthName, period } from './support/plain-words.ts';
 import { hasNumber, readPage } from './support/read-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
@@ -70,7 +79,7 @@ const views: Readonly<Record<PageName, (facts: Facts) => View[]>> = {
   ],
   why: (facts) =>
     [
-      ['shop', facts.yesterday],
+      ['shop', served().yesterday],
       ['past', shift(facts.today, -15)],
     ].map(([id, day]) => [`${id}/why?device=${GARAGE}&day=${day}`, () => whyLines(id!, GARAGE, day!, facts)]),
   devices: (facts) => [
@@ -79,10 +88,17 @@ const views: Readonly<Record<PageName, (facts: Facts) => View[]>> = {
   ],
   budgets: (facts) => {
     const span = { from: shift(facts.today, -19), to: shift(facts.today, -14) };
+    const first = `${served().yesterday.slice(0, 7)}-01`;
+    const month = { from: first, to: shift(`${shift(first, 31).slice(0, 7)}-01`, -1) };
     return [
       [
         `past/budgets?from=${span.from}&to=${span.to}`,
         () => budgetLines('past', 'works', span, period(span.from, span.to), facts),
+      ],
+      // The month of yesterday to date, in which one day alone has a budget.
+      [
+        `shop/budgets?from=${month.from}&to=${month.to}`,
+        () => budgetLines('shop', 'garage', month, monthName(month.from), facts),
       ],
     ];
   },
@@ -93,11 +109,16 @@ const views: Readonly<Record<PageName, (facts: Facts) => View[]>> = {
 };
 
 /** Compares every number of a view: none is wrong, none is missing, and none is unknown here. */
-async function expectNumbers(page: Page, [view, expected]: View): Promise<void> {
+async function expectNumbers(watched: Watched, [view, expected]: View): Promise<void> {
+  const { page } = watched;
   await signIn(page, view);
+  await untilComplete(watched);
+  let isFirst = true;
   await expect
     .poll(
       async () => {
+        if (!isFirst) await askAgain(page);
+        isFirst = false;
         await page.locator('main details:not([open])').evaluateAll((closed) => {
           for (const one of closed) (one as HTMLDetailsElement).open = true;
         });
@@ -111,7 +132,7 @@ async function expectNumbers(page: Page, [view, expected]: View): Promise<void> 
           rounded: numbers.filter((one) => !isRounded(one)),
         };
       },
-      { message: view },
+      { message: view, ...ASKING },
     )
     .toEqual({ unknown: [], missing: [], rounded: [] });
 }
@@ -128,12 +149,13 @@ function without(lines: readonly string[], others: readonly string[]): string[] 
 
 for (const [name, viewsOf] of Object.entries(views))
   testPage(`every number of the page ${name} is that of the endpoints`, async () => {
-    const { page, complaints } = await openPage();
+    const watched = await openPage();
+    const { page, complaints } = watched;
     const nowMs = Date.now();
     // "3 minutes ago" stays true while it is compared.
     await page.clock.setFixedTime(nowMs);
-    const { yesterday } = served();
-    for (const view of viewsOf({ today: localDateOf(nowMs, ZONE), yesterday, zone: ZONE, nowMs }))
-      await expectNumbers(page, view);
+    const today = localDateOf(nowMs, ZONE);
+    for (const view of viewsOf({ today, yesterday: shift(today, -1), zone: ZONE, nowMs }))
+      await expectNumbers(watched, view);
     expect(complaints).toEqual([]);
   });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import type { Balances, DailyEnergy, DayDetails, Profiles } from '../../src/web/facts/answers.ts';
+import type { Balances, DailyEnergy } from '../../src/web/facts/answers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
 
@@ -20,10 +20,6 @@ async function tableOf(page: Page, captions = 'Energy'): Promise<Row[]> {
       }),
     ),
   );
-}
-
-async function amountOf(place: Locator): Promise<number> {
-  return Number(await place.locator('data').first().getAttribute('value'));
 }
 
 testPage('the balance of a period is that of the endpoint, in the table and in the file', async () => {
@@ -59,30 +55,6 @@ testPage('the balance of a period is that of the endpoint, in the table and in t
   expect(complaints).toEqual([]);
 });
 
-testPage('the devices of a role are those of the endpoint, and add up to the sum', async () => {
-  const { yesterday } = served();
-  const { page } = await openPage();
-  await signIn(page, `home/energy?from=${yesterday}&to=${yesterday}&show=production`);
-  const [row] = await tableOf(page);
-  const details = await ask<DayDetails>(
-    `home/daily-energy/details?startDate=${yesterday}&endDate=${yesterday}&groupBy=source`,
-  );
-  const { [yesterday]: balance } = await ask<Balances>(
-    `home/balance?startDate=${yesterday}&endDate=${yesterday}`,
-  );
-  const produced = balance!.parts
-    .filter(({ role }) => role === 'production')
-    .map(({ device, source }) => details[yesterday]![`${device}.${source}`]!.energyWh!);
-  expect(produced.length).toBeGreaterThan(3);
-  const sum = produced.reduce((total, wh) => total + wh, 0);
-  expect(row!.slice(0, -1).sort()).toEqual(produced.sort());
-  expect(row!.at(-1)).toBe(sum);
-  expect(await amountOf(page.locator('.sentence'))).toBe(sum);
-  expect(await page.locator('.sentence data').first().getAttribute('title')).toBe(
-    `${sum.toLocaleString('en-GB')}\u00a0Wh`,
-  );
-});
-
 testPage('meters and sites are those of their endpoints', async () => {
   // Late readings may still come for yesterday.
   const day = shiftDay(served().yesterday, -1);
@@ -113,46 +85,6 @@ testPage('days without data are hatched, and no zero stands in their place', asy
   await page.locator('.column').first().waitFor();
   expect(await page.locator('.column.provisional').count()).toBeGreaterThan(0);
   expect(await page.locator('.column').count()).toBe(2);
-});
-
-testPage('the quarters of a day are those of the endpoint', async () => {
-  const { yesterday } = served();
-  const { page } = await openPage();
-  const profiles = await ask<Profiles>(
-    `shop/interval-energy?startDate=${yesterday}&endDate=${yesterday}&groupBy=source`,
-  );
-  await signIn(page, `shop/day?day=${yesterday}`);
-  await page.getByText('The same as a table').click();
-  const first = await tableOf(page);
-  await page.getByRole('button', { name: 'Next' }).click();
-  await expect.poll(async () => (await tableOf(page)).length).toBe(profiles[yesterday]!.intervals - 50);
-  const rows = [...first, ...(await tableOf(page))];
-  const [energy] = Object.values(profiles[yesterday]!.energyWh);
-  expect(rows).toEqual(energy!.map((wh) => [wh]));
-  expect(energy!.reduce<number>((sum, wh) => sum + (wh ?? 0), 0)).toBe(205_000);
-});
-
-testPage('the overview has the energy of yesterday and the sentence of its state', async () => {
-  const { yesterday } = served();
-  const { page } = await openPage();
-  await signIn(page, 'home/overview');
-  const tile = page.locator('.tile', { has: page.getByRole('link', { name: 'Yesterday', exact: true }) });
-  await tile.waitFor();
-  const details = await ask<DayDetails>(
-    `home/daily-energy/details?startDate=${yesterday}&endDate=${yesterday}&groupBy=source`,
-  );
-  const { [yesterday]: balance } = await ask<Balances>(
-    `home/balance?startDate=${yesterday}&endDate=${yesterday}`,
-  );
-  const produced = balance!.parts
-    .filter(({ role }) => role === 'production')
-    .reduce(
-      (sum, { device, source }) => sum + (details[yesterday]![`${device}.${source}`]?.energyWh ?? 0),
-      0,
-    );
-  expect(await amountOf(tile)).toBe(produced);
-  // In the first minutes of a local day there is nothing of it yet.
-  expect(await page.locator('.state').textContent()).toMatch(/Europe\/Berlin|Nothing of today is known yet/);
 });
 
 testPage('columns and cells are read with the arrow keys, and lead on with Enter', async () => {

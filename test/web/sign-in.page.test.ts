@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { issueToken } from './support/issue-token.ts';
-import { openPage, served, signIn, testPage } from './support/open-page.ts';
+import { ASKING, askAgain, openPage, served, signIn, testPage } from './support/open-page.ts';
 
 testPage('a pasted token signs in, and signing out forgets it', async () => {
   const { page, complaints } = await openPage();
@@ -47,7 +47,7 @@ testPage('a token shows its own workgroups only', async () => {
   await signIn(all.page, 'empty/overview');
   await expect
     .poll(() => all.page.locator('.workgroup option').allTextContents())
-    .toEqual(['empty', 'home', 'island', 'mended', 'plants', 'shop']);
+    .toEqual(['empty', 'home', 'island', 'mended', 'past', 'plants', 'shop', 'torn']);
   await all.page.getByText('No energy yet').waitFor();
 });
 
@@ -64,8 +64,12 @@ testPage('a token that is revoked leads back to the sign-in with words', async (
   await signIn(page, 'shop/overview', token);
   await page.getByRole('heading', { name: 'Needs attention', exact: true }).waitFor();
   revoke();
-  // The page asks again by itself.
-  await page.getByLabel('API token').waitFor();
+  await expect
+    .poll(async () => {
+      await askAgain(page);
+      return page.getByLabel('API token').count();
+    }, ASKING)
+    .toBe(1);
   expect(await page.getByRole('alert').textContent()).toContain('not accepted any more');
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
 });

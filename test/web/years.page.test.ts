@@ -3,7 +3,9 @@ import { expect } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
 import type { DailyEnergy, Profiles, QualityAnswer } from '../../src/web/facts/answers.ts';
 import { filledDevices } from '../support/fill-days.ts';
-import { ask, openPage, served, signIn, testPage } from './support/open-page.ts';
+import { drawnCells } from './support/drawn-cells.ts';
+import { stateOf } from './support/expected-quality.ts';
+import { ask, openPage, served, signIn, testPage, untilComplete } from './support/open-page.ts';
 
 const ANSWER_BYTES_MAX = 1_000_000;
 
@@ -17,6 +19,19 @@ testPage('a year of 400 devices is one picture that can be read, scrolled and fo
   await page.locator('.heat path').first().waitFor();
   expect(await page.locator('.row-name').count()).toBe(deviceCount);
   const { devices, kinds } = await ask<QualityAnswer>(`plants/quality?startDate=${from}&endDate=${to}`);
+  const expected = new Map(
+    filledDevices(deviceCount).map(({ id, name }) => {
+      const first = devices[id]!.findIndex((kind) => kind !== null);
+      const states = devices[id]!.map((kind, index) =>
+        kind === null ? (index < first ? 'future' : 'missing') : stateOf(kinds[kind]!.flags),
+      );
+      return [name, states];
+    }),
+  );
+  const names = await page.locator('.row-name').allTextContents();
+  const drawn = await drawnCells(page, 365);
+  const wrong = names.filter((name, row) => String(drawn[row]) !== String(expected.get(name)));
+  expect(wrong, 'each of 146,000 cells has the state of its day').toEqual([]);
 
   const active = page.locator('.heat-active');
   const nameOf = async (place: 'first' | 'last') => (await page.locator('.row-name')[place]().textContent())!;
@@ -65,7 +80,8 @@ testPage('a year of 400 devices is one picture that can be read, scrolled and fo
 });
 
 testPage('no answer of any page is above a megabyte with 400 devices and three years', async () => {
-  const { page, complaints } = await openPage();
+  const watched = await openPage();
+  const { page, complaints } = watched;
   const sizes: Array<Promise<[url: string, bytes: number]>> = [];
   page.on('response', (response) => {
     sizes.push(
@@ -91,7 +107,7 @@ testPage('no answer of any page is above a megabyte with 400 devices and three y
   ]) {
     await goTo(page, view!);
     await page.locator(shown!).first().waitFor();
-    await page.waitForLoadState('networkidle');
+    await untilComplete(watched);
   }
   const large = (await Promise.all(sizes)).filter(([, bytes]) => bytes > ANSWER_BYTES_MAX);
   expect(large).toEqual([]);

@@ -34,7 +34,7 @@ export function Failed({ failure, onRetry }: { failure: Failure; onRetry?: () =>
   return (
     <div class="empty failed" role="alert">
       <p class="empty-title">{titles[failure.kind]}</p>
-      <p class="muted">{failure.message}</p>
+      <div class="muted">{failure.message}</div>
       {onRetry && (
         <button type="button" class="button" onClick={onRetry}>
           Try again

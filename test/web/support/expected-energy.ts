@@ -1,10 +1,4 @@
-import type {
-  Balances,
-  DailyEnergy,
-  DayDetails,
-  DeviceStatuses,
-  Profiles,
-} from '../../../src/web/facts/answers.ts';
+import type { Balances, DayDetails, DeviceStatuses, Profiles } from '../../../src/web/facts/answers.ts';
 import {
   amount,
   balanceColumns,
@@ -23,6 +17,7 @@ import { isMarked } from './expected-quality.ts';
 import { ask } from './open-page.ts';
 import { daysFrom, type Facts, namerOf } from './page-facts.ts';
 import { clock, count, longDay, many, monthName, period, shortDay } from './plain-words.ts';
+import { readLake } from './read-lake.ts';
 
 interface Span {
   from: string;
@@ -137,7 +132,10 @@ export async function seriesLines(
   ];
 }
 
-/** The energy page: devices by month or by year, with another period beside it. @param length of the name of a column: 7 or 4 */
+/**
+ * The energy page: 400 devices by month or by year, with another period beside it. The energy is read from the lake.
+ * @param length of the name of a column: 7 or 4
+ */
 export async function longPeriodLines(
   id: string,
   span: Span & { name: string },
@@ -145,62 +143,70 @@ export async function longPeriodLines(
   length: 7 | 4,
   facts: Facts,
 ): Promise<string[]> {
-  const asked = (of: Span) => ask<DailyEnergy>(`${id}/daily-energy?${rangeOf(of)}`);
   const [energy, before, statuses] = await Promise.all([
-    asked(span),
-    other && asked(other),
+    energyOfColumns(id, span, length),
+    other && energyOfColumns(id, other, length),
     ask<DeviceStatuses>(`${id}/device-status`),
   ]);
   const nameOf = namerOf(statuses);
   const names = namesOf(span, length);
   const totals = new Map<string, number>();
-  for (const values of Object.values(energy))
-    for (const [key, wh] of Object.entries(values)) totals.set(key, (totals.get(key) ?? 0) + wh);
+  for (const { devices } of energy.values())
+    for (const [device, wh] of devices) totals.set(device, (totals.get(device) ?? 0) + wh);
   const own = [...totals]
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, 7)
-    .map(([key]) => key);
-  const daysIn = (name: string, of: DailyEnergy) => Object.keys(of).filter((day) => day.startsWith(name));
-  const wholeOf = (name: string, of: DailyEnergy) =>
-    sum(daysIn(name, of).flatMap((day) => Object.values(of[day]!)));
+    .map(([device]) => device);
+  const wholeOf = (found: EnergyOfColumn | undefined) => (found ? sum([...found.devices.values()]) : null);
   const one = length === 7 ? 'month' : 'year';
-  let doubtful = 0;
-  const columns = names.map((name): Column => {
-    const ofOwn = own.map((key) => sum(daysIn(name, energy).map((day) => energy[day]![key])));
-    const whole = wholeOf(name, energy);
+  const columns = names.map((name, index): Column => {
     const title = length === 7 ? monthName(name) : name;
-    const values = [...ofOwn, whole === null ? null : whole - sum(ofOwn)!];
-    if (whole === null)
-      return { name: title, values: values.map(() => null), notes: ['no data'], isMissing: true };
-    const past = daysIn(name, energy).filter((day) => day <= facts.today);
-    const known = past.filter((day) => Object.keys(energy[day]!).length > 0).length;
-    const isRunning = facts.today.startsWith(name);
-    if (known < past.length - (isRunning ? 1 : 0)) doubtful += 1;
-    const days = known < past.length ? [`${known} of ${many(past.length, 'day')} with data`] : [];
-    return { name: title, values, notes: [energyNote(whole), ...days] };
-  });
-  for (const [index, column] of columns.entries())
-    if (column.isMissing && columns.slice(0, index).every(({ isEmpty }) => isEmpty)) {
-      column.notes = ['no data, and none before it in this period'];
-      column.isEmpty = true;
+    const found = energy.get(name);
+    const whole = wholeOf(found);
+    if (!found || whole === null) {
+      const isBefore = names.slice(0, index).every((earlier) => !energy.has(earlier));
+      const notes = [isBefore ? 'no data, and none before it in this period' : 'no data'];
+      return {
+        name: title,
+        values: [...own, ''].map(() => null),
+        notes,
+        isMissing: !isBefore,
+        isEmpty: isBefore,
+      };
     }
+    const ofOwn = own.map((device) => found.devices.get(device) ?? null);
+    const all = daysFrom(span.from, [span.to, facts.today].sort()[0]!).filter((day) =>
+      day.startsWith(name),
+    ).length;
+    const days = found.days < all ? [`${found.days} of ${many(all, 'day')} with data`] : [];
+    return { name: title, values: [...ofOwn, whole - sum(ofOwn)!], notes: [energyNote(whole), ...days] };
+  });
+  // Of the running column today may be missing, which is no fault.
+  const doubtful = columns.filter(
+    ({ notes, name }) => notes.length > 1 && !facts.today.startsWith(name.slice(0, 4)),
+  ).length;
+  const begun = columns.filter(({ isEmpty }) => !isEmpty);
+  const wholes = names.map((name) => wholeOf(energy.get(name)));
+  const otherWholes =
+    other && before ? namesOf(other, length).map((name) => wholeOf(before.get(name))) : undefined;
+  const words = [
+    `${amount(sum(wholes))} by 8 devices ${span.to >= facts.today ? 'so far in' : 'in'} ${span.name}.`,
+    begun.length < columns.length ? `The first data are of ${begun[0]!.name}.` : '',
+    otherWholes ? comparedWords('That is', wholes, otherWholes, other!.name, one) : '',
+    doubtful > 0
+      ? `${many(doubtful, one)} ${doubtful === 1 ? 'is' : 'are'} marked: look before you trust ${doubtful === 1 ? 'it' : 'them'}.`
+      : '',
+  ];
   // The service adds up the others of large answers, and does not say how many they are.
   const legend = [...own.map(nameOf), 'all others'];
-  const wholes = names.map((name) => wholeOf(name, energy));
-  const otherWholes =
-    other && before ? namesOf(other, length).map((name) => wholeOf(name, before)) : undefined;
-  const compared = otherWholes ? comparedWords('That is', wholes, otherWholes, other!.name, one) : '';
-  const isSoFar = span.to >= facts.today ? 'so far in' : 'in';
   return [
     span.name,
-    `${amount(sum(wholes))} by 8 devices ${isSoFar} ${span.name}. ${missingBefore(columns)}${compared}${missingWords(columns, facts.today, doubtful, one).replace(/The first data are of [^.]*\. ?/, '')}`,
+    words.filter(Boolean).join(' '),
     ...figureLines({
       label: `Energy by ${one}, ${span.name}`,
       wholeName: span.name,
       whole: sum(wholes),
-      ...(otherWholes && {
-        reference: [other!.name, sum(otherWholes.slice(0, names.length))] as [string, Wh],
-      }),
+      ...(otherWholes && { reference: [other!.name, sum(otherWholes)] as [string, Wh] }),
       legend,
       columns,
     }),
@@ -208,8 +214,34 @@ export async function longPeriodLines(
   ];
 }
 
-const missingBefore = (columns: readonly Column[]) =>
-  columns[0]!.isEmpty ? `The first data are of ${columns.find(({ isEmpty }) => !isEmpty)!.name}. ` : '';
+interface EnergyOfColumn {
+  /** With energy of any device. */
+  days: number;
+  devices: Map<string, number>;
+}
+
+/** The energy of each device in each month or year. */
+async function energyOfColumns(id: string, { from, to }: Span, length: number) {
+  const rows = await readLake(
+    id,
+    (files) => `
+      WITH chosen AS (
+        SELECT left(day::VARCHAR, ${length}) AS name, day, device, energy_wh
+        FROM ${files('daily_energy')}
+        WHERE day BETWEEN '${from}' AND '${to}'
+      )
+      SELECT name, device::VARCHAR, sum(energy_wh)::DOUBLE, any_value(days)::DOUBLE
+      FROM chosen JOIN (SELECT name, count(DISTINCT day) AS days FROM chosen GROUP BY name) USING (name)
+      GROUP BY ALL`,
+  );
+  const columns = new Map<string, EnergyOfColumn>();
+  for (const [name, device, wh, days] of rows as Array<[string, string, number, number]>) {
+    const column = columns.get(name) ?? { days, devices: new Map() };
+    column.devices.set(device, wh);
+    columns.set(name, column);
+  }
+  return columns;
+}
 
 const namesOf = ({ from, to }: Span, length: number) => [
   ...new Set(daysFrom(from, to).map((day) => day.slice(0, length))),

@@ -168,12 +168,12 @@ function quarantineLines({ total, groups, setAside }: QuarantineAnswer, statuses
     ...groups.flatMap(({ kind, reason, count: number, devices, firstAt, lastAt, samples }) => [
       `${spaced(reason)}: ${many(number, kind === 'message' ? 'message' : 'value')}${devices > 0 ? ` of ${many(devices, 'device')}` : ''}`,
       `From ${at(firstAt)} to ${at(lastAt)}.${samples.length < number ? ' Some of them:' : ''}`,
-      ...samples.map(({ device, source, field, eventTime, text, bytes, detail }) =>
+      ...samples.map(({ device, source, field, eventTime, text, encoding, bytes, detail }) =>
         row(
           device ? [nameOf(device), source].filter(Boolean).join(' · ') : 'not named',
           field ?? '–',
           at(eventTime),
-          `${text ?? '–'}${bytes === null ? '' : ` ${many(bytes, 'byte')}`}`,
+          `${text ?? '–'}${bytes === null ? '' : ` ${encoding === 'hex' ? 'hexadecimal, ' : ''}${many(bytes, 'byte')}`}`,
           detail ?? '',
         ),
       ),

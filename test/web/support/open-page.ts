@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { inject, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import type { Served } from './serve-page.ts';
 
 /** A test in the browser; skipped if there is none. */
@@ -83,6 +83,19 @@ export async function signIn(page: Page, view: string, token = served().token): 
   if (!(await field.isVisible())) return;
   await field.fill(token);
   await field.press('Enter');
+}
+
+/** Waits until nothing of a page is being read. */
+export async function untilComplete({ page, inFlight }: Watched): Promise<void> {
+  await expect.poll(async () => (await page.locator('main .loading').count()) + inFlight()).toBe(0);
+}
+
+/** How often a test looks at a page that it lets ask again: an answer takes a while. */
+export const ASKING = { interval: 250 };
+
+/** Lets a page ask for everything again at once, as it does when it becomes visible. */
+export async function askAgain(page: Page): Promise<void> {
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
 }
 
 /** Asks an endpoint of a workgroup with the token of the tests. */

@@ -39,8 +39,8 @@ export function hourly(timezone: string, firstDay: string, from: string, to: str
 }
 
 /**
- * Days that were rolled up more than a week ago and closed since, so that late readings restate them. Of the last hour ten messages are in the
- * stream and were not read: a gap that can be filled.
+ * Days that were rolled up more than a week ago and closed since, so that late readings restate them. Of the last hour eleven messages are in
+ * the stream and were not read: a gap that can be filled.
  */
 export async function prepareClosedDays(past: Past, today: string): Promise<void> {
   const { timezone, nowMs } = past;
