@@ -1,12 +1,6 @@
-import { type Access, createAccess } from '../access/access.ts';
-import { createAccessAudit } from '../access/access-audit.ts';
-import { shareRevocations } from '../access/shared-revocations.ts';
-import { storeRevocations } from '../access/store-revocations.ts';
-import { createAudit } from '../audit/audit.ts';
-import { localActor } from '../audit/local-actor.ts';
+import type { Access } from '../access/access.ts';
 import type { Config } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
-import { createWorkgroups } from '../config/workgroups.ts';
 import { allowOrigins } from '../http/allow-origins.ts';
 import { compressAnswers } from '../http/compress-answers.ts';
 import { registerHealth } from '../http/health-routes.ts';
@@ -14,25 +8,17 @@ import { createHttpServer } from '../http/http-server.ts';
 import type { InputState } from '../inputs/input-counter.ts';
 import { programVersion } from '../lib/program-version.ts';
 import { SECOND_MS } from '../lib/time.ts';
-import { startSystemTimer } from '../lib/timer.ts';
 import { registerMetricsRoute } from '../metrics/metrics-route.ts';
 import { createServiceMetrics } from '../metrics/service-metrics.ts';
 import { registerOpenApi } from '../report/openapi.ts';
 import { pageFolder, registerPage } from '../report/page-routes.ts';
-import { repeatRequests } from '../storage/repeat-requests.ts';
-import { serviceStore } from '../storage/workgroup-store.ts';
 import { addReport } from './add-report.ts';
 import { addStream } from './add-stream.ts';
 import { addWorker, type WorkerRole } from './add-worker.ts';
-import { auditConfigChanges } from './audit-config-changes.ts';
-import { createBucketProbe } from './bucket-probe.ts';
-import { openCommitNews } from './commit-news.ts';
-import { drainAudit } from './drain-audit.ts';
 import { holdRoles, type Role, readersWarning } from './hold-roles.ts';
 import { listenAt } from './listen-at.ts';
-import { openBucketLake } from './open-bucket-lake.ts';
-import { openControl, openQueueRedis } from './open-control.ts';
 import { openMetricsPort } from './open-metrics-port.ts';
+import { openSharedLakes, openSharedParts } from './open-shared-parts.ts';
 import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage, sharingWarnings } from './require-shared-storage.ts';
 import { requireStream } from './require-stream.ts';
@@ -74,59 +60,14 @@ export async function startRoles(
     for (const stopOne of stops.splice(0).reverse()) await stopOne();
   };
   try {
-    const audit = createAudit({ dataDir: config.dataDir, actor: localActor(), clock });
-    auditConfigChanges(config, roles, audit);
-    const workgroups = createWorkgroups(config);
-    // Stopped after the other parts, because they record entries until they end.
-    const stopDraining = roles.includes('stream')
-      ? undefined
-      : await drainAudit(config, workgroups, { logger, clock });
-    if (stopDraining) stops.push(stopDraining);
-    const accessAudit = createAccessAudit({
-      dataDir: config.dataDir,
-      audit,
-      clock,
-      startTimer: startSystemTimer,
-      logger,
-    });
-    stops.push(async () => accessAudit.close());
-    // All roles use this connection to the queue's Redis.
-    const redis = config.queue.backend === 'redis' ? await openQueueRedis(config, logger) : undefined;
-    if (redis) stops.push(async () => redis.close());
-    const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock, audit });
-    if (redis)
-      stops.push(
-        await shareRevocations({ dataDir: config.dataDir, redis, startTimer: startSystemTimer, logger }),
-      );
-    const place = serviceStore(config.storage);
-    const store = place && repeatRequests(place);
-    const probe = createBucketProbe(store, logger);
-    if (store) {
-      const { dataDir } = config;
-      // At the same time, because each waits for a bucket that does not answer.
-      const [probed, stored] = await Promise.allSettled([
-        roles.includes('worker') && probe.atStart(),
-        storeRevocations({ dataDir, store, startTimer: startSystemTimer, logger }),
-      ]);
-      if (stored.status === 'fulfilled') stops.push(stored.value);
-      // The probe knows why a bucket is unsuitable.
-      for (const outcome of [probed, stored]) if (outcome.status === 'rejected') throw outcome.reason;
-    }
-    const control = openControl(config, { logger }, redis);
+    const shared = await openSharedParts(config, roles, { logger, clock }, stops);
+    const { audit, workgroups, accessAudit, access, redis, probe, control } = shared;
     let url: string | undefined;
     let inputStates: () => InputState[] = () => [];
     const current = { urlNow: () => url, inputsNow: () => inputStates() };
     // All parts follow changes, so a reload can come while they start.
     stops.push(await acceptReloads({ ...service, config, roles, workgroups, audit, ...current }));
-    const commits = config.storage.s3 && (await openCommitNews({ redis, logger }));
-    if (commits) stops.push(commits.close);
-    // Reports and exports share one cache.
-    const readsLakes = roles.includes('report') || roles.includes('worker');
-    const bucket = readsLakes ? await openBucketLake(config, { clock }) : undefined;
-    if (bucket) {
-      stops.push(bucket.close);
-      commits?.onCommit(bucket.noteCommit);
-    }
+    const { commits, bucket } = await openSharedLakes(config, roles, { redis, logger, clock }, stops);
     const parts = { access, accessAudit, audit, workgroups, control, bucket, logger, clock };
     const metrics = createServiceMetrics({
       version: programVersion,
@@ -144,20 +85,7 @@ export async function startRoles(
     commits?.onCommit((workgroupId, sequence) => worker?.noteCommit(workgroupId, sequence));
     const work = () => workOf(worker?.health(), idsNow(), clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
-      const app = createHttpServer({
-        logger,
-        clock,
-        access,
-        requestsPerMinuteMax: config.limits.requestsPerMinute,
-        connectionsMax: config.limits.connectionsPerProcess + OTHER_CONNECTIONS_MAX,
-      });
-      metrics.watchHttp(app);
-      await allowOrigins(app, config.http.corsOrigins);
-      await compressAnswers(app);
-      registerOpenApi(app, { version: programVersion });
-      await registerPage(app, roles.includes('report') ? pageFolder() : undefined);
-      const health = registerHealth(app);
-      registerMetricsRoute(app, metrics.registry, { audit: accessAudit, workgroups });
+      const { app, health } = await createServiceApp(config, roles, parts, metrics);
       if (roles.includes('worker')) {
         health.addReadiness('worker', (asker) => workReadiness(work(), asker));
         health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
@@ -203,6 +131,37 @@ export async function startRoles(
     await stop();
     throw error;
   }
+}
+
+/** Creates the HTTP server of this process, with what all roles need. */
+async function createServiceApp(
+  config: Config,
+  roles: readonly Role[],
+  {
+    access,
+    accessAudit,
+    workgroups,
+    logger,
+    clock,
+  }: Pick<Service, 'logger' | 'clock'> &
+    Pick<Awaited<ReturnType<typeof openSharedParts>>, 'access' | 'accessAudit' | 'workgroups'>,
+  metrics: ReturnType<typeof createServiceMetrics>,
+) {
+  const app = createHttpServer({
+    logger,
+    clock,
+    access,
+    requestsPerMinuteMax: config.limits.requestsPerMinute,
+    connectionsMax: config.limits.connectionsPerProcess + OTHER_CONNECTIONS_MAX,
+  });
+  metrics.watchHttp(app);
+  await allowOrigins(app, config.http.corsOrigins);
+  await compressAnswers(app);
+  registerOpenApi(app, { version: programVersion });
+  await registerPage(app, roles.includes('report') ? pageFolder() : undefined);
+  const health = registerHealth(app);
+  registerMetricsRoute(app, metrics.registry, { audit: accessAudit, workgroups });
+  return { app, health };
 }
 
 /** Runs the roles until the process must end. */

@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Parts of paths of the longest test files, the longest first. */
 const longest = [
   'test/backup/',
-  'test/rollup/properties',
+  'test/rollup/rollup-properties',
   'test/flow/',
   'test/service/',
   'test/web/',
