@@ -73,7 +73,7 @@ export function nearest(written: string, names: readonly string[]): string | und
   return best?.name;
 }
 
-/** The number of letters to insert, remove or replace (Levenshtein). */
+/** The number of letters to insert, remove or replace (Levenshtein). No package is used, because it is short and compares a few names only. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [at, letter] of [...one].entries()) {

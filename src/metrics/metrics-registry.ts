@@ -8,7 +8,7 @@ export type PutSample = (name: MetricName, value: number | undefined, labels?: M
 /** Reads values that the service has in memory. Called at each scrape. */
 export type Sampler = (put: PutSample) => void;
 
-/** The metrics of one service. */
+/** The metrics of one service. No library writes them, because it wrote the labels of each line anew: two thirds of the CPU of a scrape of 1,000 workgroups. */
 export interface MetricsRegistry {
   readonly contentType: string;
   /** Adds the gauges and counters of a part. Their values are read at each scrape, so nothing is kept for them. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTopicPattern, type TopicPattern } from '../../src/config/topic-pattern.ts';
-import { escapeExpression } from '../support/escape-expression.ts';
 
 function patternOf(text: string): TopicPattern {
   const parsed = parseTopicPattern(text);
@@ -16,9 +15,7 @@ function expressionOf(pattern: string): RegExp {
     if (level === '#') return `(?:${slash}.*)?`;
     if (level === '+') return `${slash}[^/]*`;
     const parts = level.split(/\{(\w+)\}/);
-    const expressions = parts.map((part, at) =>
-      at % 2 === 0 ? escapeExpression(part) : `(?<${part}>[^/]+)`,
-    );
+    const expressions = parts.map((part, at) => (at % 2 === 0 ? RegExp.escape(part) : `(?<${part}>[^/]+)`));
     return slash + expressions.join('');
   });
   return new RegExp(`^${levels.join('')}$`, 's');

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { wildcardPattern } from '../../src/lib/wildcard-pattern.ts';
-import { escapeExpression } from '../support/escape-expression.ts';
 
 /** The same as a regular expression. */
 function expressionOf(pattern: string): RegExp {
   const parts = pattern.split(/([*?])/);
-  const expressions = parts.map((part) =>
-    part === '*' ? '.*' : part === '?' ? '.' : escapeExpression(part),
-  );
+  const expressions = parts.map((part) => (part === '*' ? '.*' : part === '?' ? '.' : RegExp.escape(part)));
   return new RegExp(`^${expressions.join('')}$`, 's');
 }
 
