@@ -9,10 +9,11 @@ import {
   readRedisSettings,
   warnOfRedisSettings,
 } from './redis-settings.ts';
+import { createRedisSubscriptions, type RedisSubscriptions } from './redis-subscriptions.ts';
 import { watchOutage } from './watch-outage.ts';
 
 /** The Redis connections that all logs of a process share: one for commands, one for news. */
-export interface RedisConnection {
+export interface RedisConnection extends RedisSubscriptions {
   /** True if commands can be sent now. */
   readonly isReady: boolean;
   /**
@@ -36,10 +37,6 @@ export interface RedisConnection {
    * @throws TransientError as `run` does
    */
   fields(key: string, names: readonly string[]): Promise<Array<string | null>>;
-  /** Subscribes to all channels that match a pattern, until the connection closes. News can be lost when it breaks. */
-  subscribePattern(pattern: string, listener: (channel: string) => void): Promise<void>;
-  /** Subscribes to a channel. News can be lost when the connection breaks. Returns a function that unsubscribes. */
-  subscribe(channel: string, listener: (news: string) => void): Promise<() => Promise<void>>;
   /**
    * Calls the listener after each reconnect, when Redis may have other data. Returns a function that removes the
    * listener.
@@ -123,7 +120,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     maxRetriesPerRequest: null,
     retryStrategy,
     lazyConnect: true,
-    // The code below does this, because the caller cannot catch errors of the library's own resubscription.
+    // `createRedisSubscriptions` does it.
     autoResubscribe: false,
     ...found,
   });
@@ -136,8 +133,6 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     });
   }
   const readyListeners = new Set<() => void>();
-  const patternListeners = new Map<string, (channel: string) => void>();
-  const channelListeners = new Map<string, (news: string) => void>();
   const tellReady = () => {
     for (const listener of readyListeners) listener();
   };
@@ -184,16 +179,10 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     lookAtSettings().catch(() => undefined);
     tellReady();
   });
-  news.on('ready', () => {
-    const channels = [...channelListeners.keys()];
-    const patterns = [...patternListeners.keys()];
-    Promise.all([
-      channels.length > 0 && news.subscribe(...channels),
-      patterns.length > 0 && news.psubscribe(...patterns),
-    ]).then(tellReady, () => undefined);
+  const subscriptions = createRedisSubscriptions(news, {
+    asFailure: (error) => (isReply(error) ? refused(error) : error),
+    onSubscribed: tellReady,
   });
-  news.on('pmessage', (pattern, channel) => patternListeners.get(pattern)?.(channel));
-  news.on('message', (channel, message) => channelListeners.get(channel)?.(message));
 
   const call = async (
     command: 'EVALSHA' | 'EVAL',
@@ -249,22 +238,7 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
     values: (keys) =>
       keys.length === 0 ? Promise.resolve([]) : attempt(() => commands.mgetBuffer([...keys])),
     fields: (key, names) => attempt(() => commands.hmget(key, ...names)),
-    async subscribePattern(pattern, listener) {
-      patternListeners.set(pattern, listener);
-      await news.psubscribe(pattern).catch((error) => {
-        throw isReply(error) ? refused(error) : error;
-      });
-    },
-    async subscribe(channel, listener) {
-      channelListeners.set(channel, listener);
-      await news.subscribe(channel).catch((error) => {
-        throw isReply(error) ? refused(error) : error;
-      });
-      return async () => {
-        channelListeners.delete(channel);
-        if (news.status === 'ready') await news.unsubscribe(channel);
-      };
-    },
+    ...subscriptions,
     onReady(listener) {
       readyListeners.add(listener);
       return () => readyListeners.delete(listener);

@@ -250,7 +250,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     '@electric-sql/pglite': { homes: ['jobs/'] },
     ioredis: {
       homes: ['jobs/queue-backend.ts', 'jobs/lease.ts', 'src/redis/redis-connection.ts'],
-      types: ['src/redis/redis-settings.ts'],
+      types: ['src/redis/redis-settings.ts', 'src/redis/redis-subscriptions.ts'],
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {
