@@ -17,15 +17,15 @@ const [own, others] = [deviceId(1), deviceId(2)];
 const path = (query: string) => `/api/v1/orgs/acme/daily-energy/explain?${query}`;
 const asked = `device=${own}&day=${DAY}`;
 
-/** A report beside the owner of the warehouse, with a day of two devices. */
+/** A report beside the owner of the warehouse, with a day of two devices, and two days before it. */
 async function openWithOwner(): Promise<ReportFixture> {
   const at = await openReport({ deviceGroups: { tenants: [own, deviceId(3)] } });
   const readings = [own, others].flatMap((device) =>
-    ['00', '12', '24'].map((hour, index) => ({
+    Object.entries({ '-48': 4_000, '0': 5_000, '12': 5_600, '24': 6_200 }).map(([hour, total]) => ({
       event_time: new Date(Date.parse(`${DAY}T00:00:00Z`) + Number(hour) * 3_600_000).toISOString(),
       device,
       source: 'roof',
-      data: { total: 5_000 + 600 * index },
+      data: { total },
     })),
   );
   await landReadings(at.shard, readings);
