@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { addDays } from '../../src/lib/time.ts';
 import { addSeries, rows, storeDays, type TestDay, WORKGROUP } from '../publish/publish-fixture.ts';
 import { deviceId } from '../support/messages.ts';
+import { rounds } from '../support/rounds.ts';
 import { openReport } from './report-fixture.ts';
 
 const path = (query: string) => `/api/v1/orgs/${WORKGROUP}/daily-energy?${query}`;
@@ -264,7 +265,7 @@ test('the report equals a plain sum over the warehouse, for any range, devices a
         expect(Object.keys(report).at(-1)).toBe(end);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: rounds(15, 40) },
   );
 });
 

@@ -65,7 +65,7 @@ test('any order of arrival, repetition, split into batches and number of threads
     { weight: 3, arbitrary: nightlyStream(START_MS) },
     { weight: 2, arbitrary: standingStream(START_MS) },
   );
-  await expectAll(site, stream, check, rounds(24, 1_000));
+  await expectAll(site, stream, check, rounds(18, 1_000));
 });
 
 /** What rolling up again, and computing everything again by the same rules, changes of rows and versions. */
@@ -115,7 +115,7 @@ test('readings that arrive hours or days late give the same rows as readings in 
     await closeAll(inTime, late);
     return joined(problems);
   };
-  await expectAll(site, anyStream(START_MS), check, rounds(20, 1_000));
+  await expectAll(site, anyStream(START_MS), check, rounds(14, 1_000));
 });
 
 /** The closed days of each stream that were computed again because limits were learnt. */
