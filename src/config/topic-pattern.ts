@@ -78,9 +78,8 @@ function between(level: string, texts: readonly string[]): readonly string[] | u
   const found: string[] = [];
   let end = level.length - last.length;
   for (const text of texts.slice(1, -1).reverse()) {
-    const latest = end - 1 - text.length;
-    const at = latest < first.length ? -1 : level.lastIndexOf(text, latest);
-    if (at < first.length) return undefined;
+    const at = level.lastIndexOf(text, end - 1 - text.length);
+    if (at < 0) return undefined;
     found.unshift(level.slice(at + text.length, end));
     end = at;
   }

@@ -36,11 +36,16 @@ describe('a pattern of topics', () => {
         return [...text, ...(isOpen ? ['#'] : [])].join('/');
       })
       .filter((text) => text !== '');
-    const topic = fc
-      .array(fc.constantFrom('a', 'b', '_', '.', '/'), { maxLength: 12 })
-      .map((all) => all.join(''));
+    const letters = fc.array(fc.constantFrom('a', 'b', '_', '.', '/'), { maxLength: 3 });
+    /** A pattern, and a topic that has some letters for each name. */
+    const both = pattern.chain((text) =>
+      fc.array(letters, { minLength: 20, maxLength: 20 }).map((fill) => ({
+        text,
+        given: text.replace(/\{n(\d+)\}|[+#]/g, (_, at = 19) => fill[at]!.join('')),
+      })),
+    );
     fc.assert(
-      fc.property(pattern, topic, (text, given) => {
+      fc.property(both, ({ text, given }) => {
         const found = expressionOf(text).exec(given);
         expect(patternOf(text).match(given)).toEqual(found === null ? undefined : { ...found.groups });
       }),
