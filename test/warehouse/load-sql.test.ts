@@ -10,9 +10,8 @@ test('statements are read by their name below sql/', () => {
 
 test('the same code finds the sql folder from dist/src, beside which it is installed', async () => {
   const root = tempDir();
-  for (const file of ['warehouse/load-sql.ts', 'lib/errors.ts']) {
-    cpSync(join(import.meta.dirname, '../../src', file), join(root, 'dist/src', file));
-  }
+  for (const path of ['warehouse/load-sql.ts', 'lib'])
+    cpSync(join(import.meta.dirname, '../../src', path), join(root, 'dist/src', path), { recursive: true });
   mkdirSync(join(root, 'sql/schema'), { recursive: true });
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
   mkdirSync(join(root, 'sql/answers'));
