@@ -147,7 +147,7 @@ testPage(
       isRunning = false;
     });
     const seen: string[] = [];
-    while (isRunning) {
+    while (isRunning && seen.length === 0) {
       const answered = page.waitForResponse((response) => response.url().endsWith('/imports'));
       await askAgain(page);
       await answered;

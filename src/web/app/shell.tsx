@@ -94,7 +94,10 @@ export function Shell(props: {
       </header>
       <main ref={main} tabIndex={-1} id="main" class={`page page-${address.page}`}>
         {failure ? (
-          <Failed failure={failure} onRetry={retry} />
+          <>
+            <h1 class="visually-hidden">{title}</h1>
+            <Failed failure={failure} onRetry={retry} />
+          </>
         ) : work ? (
           <PageWorkContext.Provider value={work}>
             <Page key={workgroup.id} query={address.query} />

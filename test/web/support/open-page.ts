@@ -91,7 +91,7 @@ export async function untilComplete({ page, inFlight }: Watched): Promise<void> 
 }
 
 /** How often a test looks at a page that it lets ask again: an answer takes a while. */
-export const ASKING = { interval: 250 };
+export const ASKING = { interval: 500 };
 
 /** Lets a page ask for everything again at once, as it does when it becomes visible. */
 export async function askAgain(page: Page): Promise<void> {

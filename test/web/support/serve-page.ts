@@ -186,25 +186,25 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     ]);
     await service.start();
     const { url, token } = service;
-    for (const id of ['shop', 'mended'])
-      await postMisreadRegister(url, token, id, dayStart(yesterday, timezone));
-    await put(
-      url,
-      token,
-      'shop/budget-data',
-      `meter_code,period,energy_kwh,scenario\nG-1,${yesterday},200,P50\n`,
-    );
-    await postPast(url, token, today);
-    await postMessages(url, token, 'shop', [
-      {
-        device: GARAGE,
-        event_time: dayStart(yesterday, timezone) + 7 * HOUR_MS,
-        data: { total_wh: 'broken' },
-      },
-    ]);
     const clockDay = lastClockChange(yesterday);
-    await postMessages(url, token, 'island', registerOf(clockDay));
-    await postSite(url, token, site, nowMs);
+    const unreadable = {
+      device: GARAGE,
+      event_time: dayStart(yesterday, timezone) + 7 * HOUR_MS,
+      data: { total_wh: 'broken' },
+    };
+    await Promise.all([
+      ...['shop', 'mended'].map((id) => postMisreadRegister(url, token, id, dayStart(yesterday, timezone))),
+      postMessages(url, token, 'shop', [unreadable]),
+      put(
+        url,
+        token,
+        'shop/budget-data',
+        `meter_code,period,energy_kwh,scenario\nG-1,${yesterday},200,P50\n`,
+      ),
+      postPast(url, token, today),
+      postMessages(url, token, 'island', registerOf(clockDay)),
+      postSite(url, token, site, nowMs),
+    ]);
     // Late readings may still come for yesterday, so the day before is compared.
     const settled = addDays(today, -2);
     const expected = site.truth(settled).reduce((sum, { energyWh }) => sum + energyWh, 0);
