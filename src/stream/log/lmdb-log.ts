@@ -20,6 +20,8 @@ export interface LmdbLogOptions extends LogOptions {
 
 /** Address space, not disk space: the file grows as it is written, and trimmed pages are used again. */
 const MAP_BYTES = 16 * 1024 ** 3;
+/** LMDB reads whole pages, and gives a chunk pages of its own unless it is small. */
+const PAGE_BYTES = 4_096;
 /** Chunks that one transaction removes. Appends wait for this transaction. */
 const TRIM_CHUNKS_MAX = 500;
 const FORMAT = 1;
@@ -156,7 +158,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
       const firstOffset = findSpan(chunks, offset)?.firstOffset;
       if (firstOffset === undefined) return undefined;
       const value = chunks.getBinary(keyOf(firstOffset));
-      fileBytesRead += value?.length ?? 0;
+      fileBytesRead += pageBytes(value?.length ?? 0);
       return value && openChunk(firstOffset, value);
     },
     spanFrom: (offset) => findSpan(chunks, offset),
@@ -174,7 +176,7 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
           for (const span of spans) chunks.remove(keyOf(span.firstOffset));
           heads.put(HEAD_KEY, trimmed);
         });
-        for (const { bytes } of spans) fileBytesRead += bytes;
+        for (const { bytes } of spans) fileBytesRead += pageBytes(bytes);
         head = trimmed;
         tail = { ...tail, trimmedThrough: last.lastOffset };
         if (spans.length < TRIM_CHUNKS_MAX) return;
@@ -238,6 +240,11 @@ function spanOf(chunks: Database<Buffer, Buffer>, key: Buffer) {
   const value = chunks.getBinaryFast(key);
   if (value === undefined) throw new TerminalError('BrokenLog', 'a chunk of the log has no value');
   return { ...openSpan(key.readBigUInt64BE(), value), bytes: value.length };
+}
+
+/** The bytes of the pages that a value takes. */
+function pageBytes(valueBytes: number): number {
+  return Math.ceil(valueBytes / PAGE_BYTES) * PAGE_BYTES;
 }
 
 function keyOf(offset: Offset): Buffer {

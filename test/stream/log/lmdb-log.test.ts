@@ -162,6 +162,20 @@ test('trimmed pages are used for new messages, so the file does not grow', async
   await log.close();
 });
 
+test('the bytes that a trim and a read take of the file are those of its pages', async () => {
+  const clock = createTestClock();
+  const log = openLmdbLog({ ...settings, clock, path: tempDir(), retentionMs: 10_000, cacheBytesMax: 1 });
+  for (let append = 0; append < 3; append++) await log.append(telemetryBatch(1));
+  expect(log.fileBytesRead).toBe(0);
+  const { earliest } = await log.bounds();
+  await log.read({ from: earliest, limit: 1, bytesMax: 1e6, oneAtLeast: true });
+  expect(log.fileBytesRead).toBe(4_096);
+  await clock.advance(10_001);
+  await log.trim();
+  expect(log.fileBytesRead).toBe(4 * 4_096);
+  await log.close();
+});
+
 test('after a second process has opened the log, the first process reads but cannot append', async () => {
   const path = tempDir();
   const first = openLmdbLog({ ...settings, path });
