@@ -6,6 +6,7 @@ import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { fileKind } from './file-kind.ts';
 import { checkFirstBytes } from './first-bytes.ts';
 import { fileProblem } from './open-reader.ts';
+import { zstdFrames } from './zstd-frames.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -26,18 +27,25 @@ export async function contentHash(
       yield chunk;
     }
   }
-  const file = createReadStream(path, { highWaterMark: CHUNK_BYTES });
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() });
   const { compression } = fileKind(path);
   const { signal } = options;
-  if (compression === 'none') await pipeline(file, taken, nowhere, { signal });
-  else {
-    const unpack = compression === 'gzip' ? createGunzip() : createZstdDecompress();
-    await pipeline(file, taken, unpack, nowhere, { signal }).catch((error: NodeJS.ErrnoException) => {
-      const isDamaged = /^(Z_|ZSTD_)/.test(error.code ?? '');
-      throw isDamaged ? fileProblem(path, `is damaged or cut off: ${error.message}`) : error;
+  const read = (part?: { start: number; end: number }) =>
+    createReadStream(path, {
+      highWaterMark: CHUNK_BYTES,
+      ...(part && { start: part.start, end: part.end - 1 }),
     });
+  async function unpackAll(): Promise<void> {
+    if (compression === 'none') await pipeline(read(), taken, nowhere(), { signal });
+    else if (compression === 'gzip') await pipeline(read(), taken, createGunzip(), nowhere(), { signal });
+    else
+      for await (const frame of zstdFrames(path))
+        await pipeline(read(frame), taken, createZstdDecompress(), nowhere(), { signal });
   }
+  await unpackAll().catch((error: NodeJS.ErrnoException) => {
+    const isDamaged = /^(Z_|ZSTD_)/.test(error.code ?? '');
+    throw isDamaged ? fileProblem(path, `is damaged or cut off: ${error.message}`) : error;
+  });
   return hash.digest('hex');
 }
 

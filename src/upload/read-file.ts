@@ -66,8 +66,7 @@ function textBytes(path: string, compression: Compression): Buffer {
     if (statSync(path).size > BYTES_MAX) throw new RangeError('too large');
     const bytes = readFileSync(path);
     if (compression === 'none') return bytes;
-    const unpack = compression === 'gzip' ? gunzipSync : zstdDecompressSync;
-    return unpack(bytes, { maxOutputLength: BYTES_MAX });
+    return compression === 'gzip' ? gunzipSync(bytes, { maxOutputLength: BYTES_MAX }) : unpackZstd(bytes);
   } catch (error) {
     if (error instanceof RangeError)
       throw refusedFile(path, `is larger than ${BYTES_MAX / MEBIBYTE} MiB; split it`);
@@ -78,6 +77,23 @@ function textBytes(path: string, compression: Compression): Buffer {
         : cannotBeRead(error),
     );
   }
+}
+
+/** All frames. Node unpacks only the first one. */
+function unpackZstd(bytes: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let left = BYTES_MAX;
+  for (let at = 0; at < bytes.length; ) {
+    const { buffer, engine } = zstdDecompressSync(bytes.subarray(at), {
+      maxOutputLength: Math.max(1, left),
+      info: true,
+    }) as unknown as { buffer: Buffer; engine: { bytesWritten: number } };
+    parts.push(buffer);
+    left -= buffer.length;
+    at += engine.bytesWritten;
+  }
+  if (left < 0) throw new RangeError('too large');
+  return Buffer.concat(parts);
 }
 
 /** A sheet as CSV with a line for each row, so that messages name its rows. */

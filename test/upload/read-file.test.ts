@@ -84,6 +84,16 @@ test.each([
   await expect(read(fileOf(name, content))).rejects.toThrow(expected);
 });
 
+test('all frames of a file that is packed with Zstandard are read', async () => {
+  const [heading = '', ...rows] = csv.split(/(?<=\n)/);
+  const all = await read(fileOf('a.csv', csv));
+  const frames = [heading, ...rows].map((text) => zstdCompressSync(text));
+  expect(frames.length).toBeGreaterThan(1);
+  expect((await read(fileOf('a.csv.zst', Buffer.concat(frames)))).rows).toEqual(all.rows);
+  const cut = Buffer.concat(frames).subarray(0, -2);
+  await expect(read(fileOf('a.csv.zst', cut))).rejects.toThrow(/damaged or cut off/);
+});
+
 test('a workbook is read below its title, with local times, and wrong rows are named', async () => {
   const text = (value: string) => `<c t="inlineStr"><is><t>${value}</t></is></c>`;
   // Days since 1899-12-30: 2026-05-17 13:00 and 13:15.

@@ -1,0 +1,59 @@
+import { type FileHandle, open } from 'node:fs/promises';
+
+/** A part of a packed file: from its first byte to the byte after its last one. */
+export interface PackedPart {
+  start: number;
+  end: number;
+}
+
+/** The file does not follow the format. The message is for people. */
+export class ZstdError extends Error {
+  readonly code = 'ZSTD_frames';
+}
+
+const FRAME = 0xfd2fb528;
+/** Frames that readers skip begin with sixteen such words. */
+const SKIPPED = 0x184d2a50;
+const RUN = 1;
+const DICTIONARY_BYTES = [0, 1, 2, 4];
+const SIZE_BYTES = [0, 2, 4, 8];
+
+/**
+ * The frames of a Zstandard file (RFC 8878, section 3.1). Node unpacks only the first one of those that it gets at once. Only the sizes are read.
+ * @throws ZstdError if the file is cut off or has something else behind a frame
+ */
+export async function* zstdFrames(path: string): AsyncGenerator<PackedPart> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    for (let start = 0; start < size; ) {
+      const end = await frameEnd(file, start);
+      if (end > size) throw new ZstdError('unexpected end of file');
+      yield { start, end };
+      start = end;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function frameEnd(file: FileHandle, start: number): Promise<number> {
+  const word = (await bytesAt(file, start, 4)).readUInt32LE();
+  if ((word & ~0xf) >>> 0 === SKIPPED) return start + 8 + (await bytesAt(file, start + 4, 4)).readUInt32LE();
+  if (word !== FRAME) throw new ZstdError('there is something else behind the packed data');
+  const descriptor = (await bytesAt(file, start + 4, 1))[0]!;
+  const isSingle = (descriptor & 0b10_0000) > 0;
+  const sizeBytes = SIZE_BYTES[descriptor >> 6]! || (isSingle ? 1 : 0);
+  let at = start + 5 + (isSingle ? 0 : 1) + DICTIONARY_BYTES[descriptor & 0b11]! + sizeBytes;
+  for (;;) {
+    const block = (await bytesAt(file, at, 3)).readUIntLE(0, 3);
+    at += 3 + (((block >> 1) & 0b11) === RUN ? 1 : block >> 3);
+    if ((block & 1) === 1) return at + ((descriptor & 0b100) > 0 ? 4 : 0);
+  }
+}
+
+async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
+  if (bytesRead < length) throw new ZstdError('unexpected end of file');
+  return buffer;
+}
