@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/time.ts';
 import { type ZipArchive, ZipError } from './read-zip.ts';
-import { attributeOf, elementsOf, firstTextOf, textOf } from './sheet-xml.ts';
+import { attributeOf, elementsOf, firstTextOf, textOf, type XmlElement } from './sheet-xml.ts';
 
 /** A sheet of a workbook. */
 export interface WorkbookSheet {
@@ -13,6 +13,8 @@ export interface WorkbookSheet {
 const FIRST_COLUMN_CODE = 64;
 const COLUMNS_MAX = 16_384;
 const ROWS_MAX = 1_048_576;
+/** Sheets, relations, number formats and cell formats of a workbook, each. */
+const DECLARED_MAX = 100_000;
 
 /**
  * The sheets of an XLSX workbook (ECMA-376). Numbers keep the digits of the file, with a point. Cells with the format of a date become
@@ -29,7 +31,7 @@ export function openWorkbook(
   if (workbook === undefined) throw new ZipError('is not a workbook: it has no xl/workbook.xml');
   const relations = partOf(archive, 'xl/_rels/workbook.xml.rels') ?? '';
   const targets = new Map(
-    [...elementsOf(relations, 'Relationship')].map(({ tag }) => [
+    readUpTo(DECLARED_MAX, relations, 'Relationship', ({ tag }) => [
       attributeOf(tag, 'Id'),
       attributeOf(tag, 'Target') ?? '',
     ]),
@@ -38,7 +40,7 @@ export function openWorkbook(
     ['1', 'true'].includes(attributeOf(tag, 'date1904') ?? ''),
   );
   let shared: { texts: string[]; dates: boolean[] } | undefined;
-  return [...elementsOf(workbook, 'sheet')].map(({ tag }) => ({
+  return readUpTo(DECLARED_MAX, workbook, 'sheet', ({ tag }) => ({
     name: attributeOf(tag, 'name') ?? '',
     isHidden: ['hidden', 'veryHidden'].includes(attributeOf(tag, 'state') ?? ''),
     *rows() {
@@ -46,7 +48,7 @@ export function openWorkbook(
       const path = target?.startsWith('/') ? target.slice(1) : `xl/${target}`;
       const xml = partOf(archive, path);
       if (xml === undefined) throw new ZipError(`is damaged: it has no ${path}`);
-      shared ??= { texts: sharedTexts(archive), dates: dateStyles(archive) };
+      shared ??= { texts: sharedTexts(archive, max.cells), dates: dateStyles(archive) };
       const context = { ...shared, is1904, left: { ...max } };
       let row = 0;
       for (const { tag: rowTag, inner } of elementsOf(xml, 'row')) {
@@ -68,22 +70,32 @@ function partOf(archive: ZipArchive, path: string): string | undefined {
     .replace(/^\uFEFF/, '');
 }
 
-function sharedTexts(archive: ZipArchive): string[] {
+/** What `of` makes of the elements with a local name. @throws ZipError if there are more than `max`, because a small file can have very many empty ones */
+function readUpTo<T>(max: number, xml: string, name: string, of: (element: XmlElement) => T): T[] {
+  const read: T[] = [];
+  for (const element of elementsOf(xml, name)) {
+    if (read.length === max) throw new ZipError(`has more than ${max.toLocaleString('en')} elements ${name}`);
+    read.push(of(element));
+  }
+  return read;
+}
+
+function sharedTexts(archive: ZipArchive, max: number): string[] {
   const xml = partOf(archive, 'xl/sharedStrings.xml') ?? '';
-  return [...elementsOf(xml, 'si')].map(({ inner }) => textOf(inner));
+  return readUpTo(max, xml, 'si', ({ inner }) => textOf(inner));
 }
 
 /** For each cell style: true if its number format shows a date or a time. */
 function dateStyles(archive: ZipArchive): boolean[] {
   const xml = partOf(archive, 'xl/styles.xml') ?? '';
   const formats = new Map(
-    [...elementsOf(xml, 'numFmt')].map(({ tag }) => [
+    readUpTo(DECLARED_MAX, xml, 'numFmt', ({ tag }) => [
       Number(attributeOf(tag, 'numFmtId')),
       attributeOf(tag, 'formatCode') ?? '',
     ]),
   );
   const [styles] = elementsOf(xml, 'cellXfs');
-  return [...elementsOf(styles?.inner ?? '', 'xf')].map(({ tag }) => {
+  return readUpTo(DECLARED_MAX, styles?.inner ?? '', 'xf', ({ tag }) => {
     const id = Number(attributeOf(tag, 'numFmtId') ?? 0);
     const code = formats.get(id);
     return code === undefined ? isBuiltInDate(id) : isDateFormat(code);

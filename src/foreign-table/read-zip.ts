@@ -1,4 +1,4 @@
-import { inflateRawSync } from 'node:zlib';
+import { crc32, inflateRawSync } from 'node:zlib';
 import { errorCode } from '../lib/errors.ts';
 
 /** The files of a ZIP archive. */
@@ -35,6 +35,9 @@ export function openZip(archive: Buffer, bytesMax: number): ZipArchive {
       if (!entry) return undefined;
       const bytes = unpack(archive, entry, left);
       left -= bytes.length;
+      // A changed byte often unpacks to another number.
+      if (crc32(bytes) !== entry.checksum)
+        throw new ZipError('is damaged: the checksum of a file in it is wrong; get it again');
       return bytes;
     },
   };
@@ -42,6 +45,8 @@ export function openZip(archive: Buffer, bytesMax: number): ZipArchive {
 
 interface Entry {
   method: number;
+  /** CRC-32 of the unpacked file. */
+  checksum: number;
   packedBytes: number;
   headAt: number;
 }
@@ -62,6 +67,7 @@ function readDirectory(archive: Buffer): Map<string, Entry> {
     const name = archive.toString('utf8', at + ENTRY_BYTES, at + ENTRY_BYTES + nameBytes);
     entries.set(name, {
       method: archive.readUInt16LE(at + 10),
+      checksum: archive.readUInt32LE(at + 16),
       packedBytes: archive.readUInt32LE(at + 20),
       headAt: archive.readUInt32LE(at + 42),
     });

@@ -47,9 +47,10 @@ export function textOf(xml: string): string {
 
 function withoutPhonetics(xml: string): string {
   if (!xml.includes('rPh')) return xml;
-  const last = [...xml.matchAll(/<\/?(?:\w+:)?rPh\b/g)].at(-1);
+  let isClosed = false;
+  for (const [tag] of xml.matchAll(/<\/?(?:\w+:)?rPh\b/g)) isClosed = tag.startsWith('</');
   // Without an end, the search for it from each beginning would square the time.
-  if (!last?.[0].startsWith('</')) return xml;
+  if (!isClosed) return xml;
   return xml.replace(/<(?:\w+:)?rPh\b[\s\S]*?<\/(?:\w+:)?rPh>/g, '');
 }
 

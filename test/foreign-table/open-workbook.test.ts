@@ -104,3 +104,27 @@ test('a small file cannot have any number of cells, rows or characters', () => {
   // Cells that have only a format take no space.
   expect(rowsOf(workbookOf({ Data: '<row><c><v>1</v></c><c r="XFD1" s="1"/></row>' }))).toEqual([['1']]);
 });
+
+test('a small file cannot declare any number of texts, sheets, relations or formats', () => {
+  const empty = (name: string) => `<${name}/>`.repeat(100_001);
+  const texts = { 'xl/sharedStrings.xml': `<sst>${'<si/>'.repeat(1_001)}</sst>` };
+  expect(() => rowsOf(workbookOf({ Data: '' }, texts))).toThrow('has more than 1,000 elements si');
+  for (const [part, name, xml] of [
+    ['xl/workbook.xml', 'sheet', empty('sheet')],
+    ['xl/_rels/workbook.xml.rels', 'Relationship', empty('Relationship')],
+    ['xl/styles.xml', 'numFmt', empty('numFmt')],
+    ['xl/styles.xml', 'xf', `<cellXfs>${empty('xf')}</cellXfs>`],
+  ] as const)
+    expect(() => rowsOf(workbookOf({ Data: '' }, { [part]: xml }))).toThrow(
+      `has more than 100,000 elements ${name}`,
+    );
+});
+
+test('a workbook with a changed byte is refused, also if it can be unpacked', () => {
+  const archive = zipFiles({ 'a.xml': '<v>5</v>' });
+  const name = archive.indexOf('a.xml', 30 + 'a.xml'.length);
+  archive[name - 30]! ^= 1;
+  expect(() => openZip(archive, BYTES_MAX).read('a.xml')).toThrow(
+    'is damaged: the checksum of a file in it is wrong; get it again',
+  );
+});
