@@ -126,8 +126,10 @@ export function uniqueName(sequence: number): string {
 
 /**
  * A value as part of a Hive folder name. Special characters are percent-encoded, as DuckDB and Spark expect. `*` too, because DuckDB would read it as a
- * pattern.
+ * pattern. Readers take two words for a missing value, so their first character is encoded.
  */
 export function folderValue(text: string): string {
-  return encodeURIComponent(text.toWellFormed()).replaceAll('*', '%2A');
+  const value = encodeURIComponent(text.toWellFormed()).replaceAll('*', '%2A');
+  if (!/^(?:null|__hive_default_partition__)$/i.test(value)) return value;
+  return `%${value.charCodeAt(0).toString(16).toUpperCase()}${value.slice(1)}`;
 }
