@@ -3,9 +3,9 @@ import { type Chunk, indexFrom } from './chunk.ts';
 import { type MessageSelection, selectFrom, type VisibleNames } from './select-messages.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, ReadFilter } from './stream-log.ts';
 
-/** A read returns after this many messages or bytes, so that many readers with a narrow filter never block the event loop. */
-const MESSAGES_SCANNED_MAX = 25_000;
-const BYTES_SCANNED_MAX = 2 * 1024 * 1024;
+/** A read returns after this many messages, so that a reader with a narrow filter never blocks the event loop. */
+const MESSAGES_SCANNED_MAX = 200_000;
+const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
 
 /**
  * Reads forward until the request is satisfied, nothing is left, or the scan limits are reached.
