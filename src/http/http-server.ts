@@ -241,7 +241,8 @@ const brokenRequests: Readonly<Record<string, [status: number, message: string]>
 
 /** Sends an error on a connection without a reply, and ends it. */
 export function endWithError(socket: Duplex, status: number, error: StreamErrorCode, message: string): void {
-  const body = JSON.stringify({ error, message, status, retryable: false });
+  // A request that was late can be in time when it is sent again. The same request is refused again otherwise.
+  const body = JSON.stringify({ error, message, status, retryable: status === 408 });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );
