@@ -120,7 +120,7 @@ testPage(
   },
 );
 
-const ROWS = 20_000;
+const ROWS = 100_000;
 
 testPage(
   'an import is shown while it runs, and with its rows and what was refused when it has ended',
@@ -160,7 +160,7 @@ testPage(
     const { imports } = await ask<Imports>('torn/imports');
     expect(imports).toMatchObject([{ rowsLanded: ROWS, rowsRejected: 1, rejected: { bad_time: 1 } }]);
     const cells = (await row.getByRole('cell').allTextContents()).slice(0, -1);
-    expect(cells).toEqual(['unread', 'imported', '20,000', '1', 'bad time (1)']);
+    expect(cells).toEqual(['unread', 'imported', '100,000', '1', 'bad time (1)']);
     expect(complaints).toEqual([]);
   },
 );
