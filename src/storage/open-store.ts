@@ -9,7 +9,8 @@ export type StoreAddress = { kind: 'folder'; path: string } | { kind: 's3'; buck
 /** @throws InputError if it is neither a path nor an address of S3 */
 export function parseStoreAddress(text: string): StoreAddress {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
-  if (scheme === undefined) return { kind: 'folder', path: text };
+  // An empty text is often a variable of a shell that has no value.
+  if (scheme === undefined && text.trim() !== '') return { kind: 'folder', path: text };
   const found = /^s3:\/\/(?<bucket>[a-z0-9][a-z0-9._-]{1,62})(?:\/(?<prefix>[\w!.*'()/ -]*))?$/i.exec(
     text,
   )?.groups;

@@ -107,7 +107,7 @@ async function restoreFromOwnLake(site: Site, warehouse: string): Promise<void> 
 }
 
 test('places and times that are none are refused', { timeout: 240_000 }, async () => {
-  for (const wrong of ['s3://', 'https://example.com/x', 's3://b/../x'])
+  for (const wrong of ['', ' ', 's3://', 'https://example.com/x', 's3://b/../x'])
     expect(() => parseStoreAddress(wrong), wrong).toThrow(InputError);
   for (const wrong of ['yesterday', '2026-11-22', '2026-11-22T18:00:00', '-1'])
     expect(() => parseAt(wrong), wrong).toThrow(InputError);
