@@ -25,10 +25,10 @@ const examples = [
   { name: 'in Python', file: 'follow.py', code: blockOf(/```python\n(.*?)```/s), command: python },
 ];
 
-test.each(examples)(
+test.for(examples)(
   'the example $name of the documentation follows the stream',
-  async ({ file, code, command }) => {
-    if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
+  async ({ file, code, command }, context) => {
+    if (command === undefined) return context.skip(MISSING);
     const service = await startStreamService();
     const log = await service.stream.logOf('acme');
     const output = run(service.baseUrl, file, code, command, await service.token());
@@ -44,9 +44,9 @@ test.each(examples)(
   },
 );
 
-test('the Python example continues at its position after its connection was cut', async () => {
+test('the Python example continues at its position after its connection was cut', async (context) => {
   const { name: _, file, code, command } = examples[1]!;
-  if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
+  if (command === undefined) return context.skip(MISSING);
   const service = await startStreamService();
   const log = await service.stream.logOf('acme');
   const way = await startCuttingProxy(Number(new URL(service.baseUrl).port));
@@ -68,9 +68,9 @@ test('the Python example continues at its position after its connection was cut'
 
 test.runIf(isSoak)(
   'the Python example handles frames in order and once, under load and across reconnects',
-  async () => {
+  async (context) => {
     const { name: _, file, code, command } = examples[1]!;
-    if (command === undefined) return void process.stderr.write(`skipped: ${MISSING}\n`);
+    if (command === undefined) return context.skip(MISSING);
     const service = await startStreamService();
     const log = await service.stream.logOf('acme');
     const way = await startCuttingProxy(Number(new URL(service.baseUrl).port));
