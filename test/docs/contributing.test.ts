@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import biome from '../../biome.json' with { type: 'json' };
@@ -35,6 +35,34 @@ test('each recipe names its files in order, and the files exist', () => {
   }
   const missing = linksOf('CONTRIBUTING.md').filter((path) => !existsSync(join(repositoryRoot, path)));
   expect(missing).toEqual([]);
+});
+
+test('what a recipe says to be in a file or folder is there', () => {
+  const recipes = page.split('\n## Recipes')[1]!.split('\n## ')[0]!.split('\n### ').slice(1);
+  const named = recipes.flatMap((recipe) =>
+    [...recipe.matchAll(/`(\w+)`\s+(?:of|in)\s+\[[^\]]+\]\(([^)#]+)\)/g)].map(([, name, path]) => ({
+      name: name!,
+      path: path!,
+    })),
+  );
+  expect(named.length).toBeGreaterThan(8);
+  expect(named.filter(({ name, path }) => !new RegExp(`\\b${name}\\b`).test(read(path)))).toEqual([]);
+
+  /** The folders of statements to which the files of a recipe belong: chapters lie in one, code loads from them. */
+  const foldersOf = (recipe: string) =>
+    [...recipe.matchAll(/\]\(([^)#]+\.(?:sql|ts))\)/g)].flatMap(([, path]) => [
+      dirname(path!),
+      ...[...read(path!).matchAll(/loadSql\('(\w[\w-]*)\//g)].map(([, folder]) => `sql/${folder}`),
+    ]);
+  const folders = recipes.flatMap((recipe) =>
+    [...recipe.matchAll(/`(sql\/[\w-]+)\/`/g)].map(([, folder]) => ({ folder: folder!, recipe })),
+  );
+  expect(folders.length).toBeGreaterThan(0);
+  for (const { folder, recipe } of folders)
+    expect([recipe.split('\n')[0], foldersOf(recipe)]).toEqual([
+      recipe.split('\n')[0],
+      expect.arrayContaining([folder]),
+    ]);
 });
 
 test('the table of faults has the numbers of the tests: together 50 in npm test and 500 in the soak', () => {
