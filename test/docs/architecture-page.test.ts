@@ -129,8 +129,18 @@ describe.each(ways)('$name', ({ files, count }) => {
   });
 });
 
+/** The decisions of docs/decisions.md by topic. */
+const topics = pages
+  .get('docs/decisions.md')!
+  .split('\n## ')
+  .slice(1)
+  .map((text) => {
+    const [topic, ...decisions] = text.split('\n### ');
+    return { topic: topic!.trim(), decisions: decisions.map((decision) => decision.trimEnd()) };
+  });
+
 test('every decision has its context, what was decided, and what came of it', () => {
-  const decisions = below('## Decisions').split('\n### ').slice(1);
+  const decisions = topics.flatMap((topic) => topic.decisions);
   expect(decisions.length).toBeGreaterThan(20);
   for (const text of decisions)
     expect(text).toMatch(
@@ -138,11 +148,15 @@ test('every decision has its context, what was decided, and what came of it', ()
     );
 });
 
-test('every decision is in the index of decisions by topic', () => {
-  const [index, ...decisions] = below('## Decisions').split('\n### ');
-  const headings = decisions.map((text) => text.split('\n')[0]!);
-  const indexed = [...index!.matchAll(/\[(.+?)\]\(#/g)].map(([, heading]) => heading!);
-  expect(indexed.toSorted()).toEqual(headings.toSorted());
+test('the table of contents has every topic with its decisions, in their order', () => {
+  const contents = [...pages.get('docs/decisions.md')!.matchAll(/^ *- \[(.+)\]\(#/gm)].map(
+    ([, title]) => title!,
+  );
+  const titles = topics.flatMap(({ topic, decisions }) => [
+    topic,
+    ...decisions.map((text) => text.split('\n')[0]!),
+  ]);
+  expect(contents).toEqual(titles);
 });
 
 test('every folder of the data folder has its writers in the table', () => {
