@@ -144,7 +144,7 @@ describe('npm run bench -- truth', () => {
     expect((await run(...args)).text).toBe(text);
   });
 
-  // rollup/properties.test.ts compares parts with the whole.
+  // rollup-properties.test.ts compares parts with the whole.
   test.runIf(isSoak)('rolls up day by day where that is asked for, and has the same days', async () => {
     const args = ['--fault', 'rollover', '--count', String(rounds(20, 30))];
     const daysOf = ({ text }: { text: string }) => /^total +(\d+) +(\d+)/m.exec(text)!.slice(1);

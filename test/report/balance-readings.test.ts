@@ -144,7 +144,7 @@ test('values of whole days have no shape, so netted energy is unknown but has bo
   });
 });
 
-// balance/golden.test.ts has the cases of shapes.
+// balance-golden.test.ts has the cases of shapes.
 test.runIf(isSoak)(
   'a register has no shape during hours without readings, unless little energy flowed',
   async () => {
@@ -173,7 +173,7 @@ test.runIf(isSoak)(
   },
 );
 
-// balance/golden.test.ts has the cases of shapes.
+// balance-golden.test.ts has the cases of shapes.
 test.runIf(isSoak)(
   'readings up to an hour apart have a shape, and readings of a register up to two hours apart',
   async () => {
@@ -231,7 +231,7 @@ test.runIf(isSoak)(
   },
 );
 
-// balance/golden.test.ts has such registers.
+// balance-golden.test.ts has such registers.
 test.runIf(isSoak)('registers that count in large steps are off by their steps, and no more', async () => {
   const coarse = (device: string, source: string, wh: number) =>
     steady(device, source, (index) => (index % 10 === 0 ? wh : 0));

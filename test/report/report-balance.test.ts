@@ -233,7 +233,7 @@ test('a workgroup of several sites does not set them off against each other', as
   expect((await alone.ask(one))['2026-05-20']).toMatchObject({ gridExportWh: 300, flags: ['netted'] });
 });
 
-// balance/golden.test.ts has roles that are absent, and the test above a workgroup of sites.
+// balance-golden.test.ts has roles that are absent, and the test above a workgroup of sites.
 test.runIf(isSoak)(
   'a site without members has all devices, and a workgroup lacks the roles that its only site lacks',
   async () => {

@@ -61,7 +61,7 @@ const installation = fc.record({
   restarts: fc.boolean(),
 });
 
-// The next test has the energy after each post, and properties.test.ts compares parts with the whole.
+// The next test has the energy after each post, and rollup-properties.test.ts compares parts with the whole.
 test.runIf(isSoak)(
   'from the first reading of an empty data folder on, every post leaves the same rows as all readings at once',
   {

@@ -33,7 +33,7 @@ const zones = [
     only === undefined ? 2 : 1,
   ),
 ];
-/** In how many pieces the cases come: a few, because properties.test.ts has every order for a thousand streams. */
+/** In how many pieces the cases come: a few, because rollup-properties.test.ts has every order for a thousand streams. */
 const ROUNDS_MAX = 4;
 
 test('every golden case has a name of its own', () => {
@@ -79,7 +79,7 @@ describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) =>
       }
     }
 
-    // properties.test.ts compares parts with the whole.
+    // rollup-properties.test.ts compares parts with the whole.
     if (!isSoak) return;
     // In pieces, the last first, rolled up after each: the same rows.
     const pieces = await openTestShard();

@@ -56,7 +56,7 @@ test('a restart later on a day shows that the register continued the evening bef
   expect(await energyRows(oneByOne)).toEqual(await energyRows(atOnce));
 });
 
-// The first test has the restart, and properties.test.ts has revisions.
+// The first test has the restart, and rollup-properties.test.ts has revisions.
 test.runIf(isSoak)('a restart that is revised away no longer changes the evening before', async () => {
   const revised = { ...at('02T02:00', 8100), msg_id: 2 };
   const goesOn = at('02T20:00', 9000);
@@ -66,7 +66,7 @@ test.runIf(isSoak)('a restart that is revised away no longer changes the evening
   expect(await energyRows(later)).toEqual(await energyRows(atOnce));
 });
 
-// properties.test.ts compares late readings with readings in time.
+// rollup-properties.test.ts compares late readings with readings in time.
 test.runIf(isSoak)(
   'a late reading of the day before keeps the effect of a later restart on its evening',
   async () => {

@@ -37,7 +37,7 @@ test('another zone cuts every day again', async () => {
   expect(await energyByDay(shard)).toEqual({ '2024-05-31': 1000, '2024-06-01': 3400 });
 });
 
-// The test above has registers, and properties.test.ts computes everything again.
+// The test above has registers, and rollup-properties.test.ts computes everything again.
 test.runIf(isSoak)(
   'another zone gives daily registers and rounded power as if it had always been configured',
   async () => {

@@ -50,7 +50,7 @@ test('readings that are days apart are looked at in few stretches, which hold al
   );
 });
 
-// The next test has silent years, and properties.test.ts compares parts with the whole.
+// The next test has silent years, and rollup-properties.test.ts compares parts with the whole.
 test.runIf(isSoak)(
   'years of rare readings, and clocks that restart in 2021, give the same rows at once and one by one',
   async () => {
@@ -101,7 +101,7 @@ test('many silent years that are computed in parts give the same rows', async ()
   expect(sums).toEqual([...Array(5).fill(faultySum), { wh: 400_000, days: daysSince('2014-06-01') }]);
 });
 
-// properties.test.ts compares parts with the whole for such registers.
+// rollup-properties.test.ts compares parts with the whole for such registers.
 test.runIf(isSoak)(
   'a midnight value of a daily register is computed again if a later reading makes that value a spike',
   async () => {

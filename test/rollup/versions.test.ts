@@ -124,7 +124,7 @@ test('a day is provisional until closeAfter has passed, then final, and restated
   expect(await daysOf(shard)).toEqual([[1, 3, 'restated', 2600]]);
 });
 
-// Golden cases have the reset and the glitch, and properties.test.ts compares parts with the whole.
+// Golden cases have the reset and the glitch, and rollup-properties.test.ts compares parts with the whole.
 test.runIf(isSoak)(
   'late data repair a fault: a reset becomes a glitch when later readings continue the series',
   async () => {
