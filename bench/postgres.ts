@@ -21,7 +21,7 @@ export const ROOMY = [
 ];
 
 /**
- * @param settings beside those with which Debian installs it
+ * @param settings in addition to those with which Debian installs it
  * @returns undefined where Debian's package `postgresql` is not installed
  */
 export function startPostgres(settings: readonly string[]): Postgres | undefined {

@@ -8,7 +8,7 @@ import type { Measured, PartName } from './rollup-cost-worker.ts';
 
 /** Of each warehouse. */
 const MEMORY_MEGABYTES = 1_024;
-/** What a process has beside the warehouse's limit while it rolls up: statements, results, what the engine does not count. */
+/** What a process has in addition to the warehouse's limit while it rolls up: statements, results, what the engine does not count. */
 const BESIDE_MEGABYTES = 384;
 
 /**

@@ -10,7 +10,7 @@ import { median } from './statistics.ts';
 import { residentMegabytes, watchMemory } from './watch-memory.ts';
 
 const MEMORY_MEGABYTES = 1_024;
-/** What the process has beside the warehouse's limit while it rolls up: statements, results, what the engine does not count. */
+/** What the process has in addition to the warehouse's limit while it rolls up: statements, results, what the engine does not count. */
 const BESIDE_MEGABYTES = 384;
 const THREADS = 2;
 const ROUNDS = 3;

@@ -15,7 +15,7 @@ import { type BenchLog, openBenchLog } from './logs.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 /**
- * The service and, beside it, a bare `node:http` server that sends a ready buffer of the same size, in a thread of
+ * The service and, next to it, a bare `node:http` server that sends a ready buffer of the same size, in a thread of
  * their own, so that the client which measures them does not share theirs.
  */
 const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

@@ -19,7 +19,7 @@ import { createStream } from '../src/stream/stream.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 /**
- * The service's socket and, beside it, a bare `ws` server that sends ready frames of the same size, in a thread of their
+ * The service's socket and, next to it, a bare `ws` server that sends ready frames of the same size, in a thread of their
  * own, so that the clients which measure them do not share theirs.
  */
 export type SocketWorkerRequest =

@@ -58,7 +58,8 @@ async function saveImage(database: PGlite, image: string, logger: Logger): Promi
 const BULLMQ_TABLES = ['job', 'event', 'scheduler', 'meta'];
 
 /**
- * Frees the space of deleted rows and old log segments. An embedded PostgreSQL has neither autovacuum nor a checkpointer, so both would grow for ever.
+ * Frees the space of deleted rows and old log segments. An embedded PostgreSQL has neither autovacuum nor a
+ * checkpointer, so both would grow for ever.
  */
 export async function tidyEmbeddedPostgres(pool: PgQueryable): Promise<void> {
   for (const table of BULLMQ_TABLES) await pool.query(`VACUUM bullmq.${table}`);

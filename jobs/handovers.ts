@@ -9,8 +9,9 @@ import type { GiveUpReason, OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 /**
- * Handing a workgroup over while its owner still works: the owner announces that it is leaving, one other worker fetches the warehouse beside its own
- * data, and gets the lease when the owner releases it. It saves time only. Every message can be lost, and the claim in the bucket decides as always.
+ * Handing a workgroup over while its owner still works: the owner announces that it is leaving, one other
+ * worker fetches the warehouse next to its own data, and gets the lease when the owner releases it. It saves
+ * time only. Every message can be lost, and the claim in the bucket decides as always.
  */
 export interface Handovers {
   /**

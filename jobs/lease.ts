@@ -4,8 +4,9 @@ import { leaseKey, workersKey } from '../src/redis/redis-keys.ts';
 import type { HandoverMessage } from './handover-message.ts';
 
 /**
- * Leases decide which worker owns which open shard. The epoch of the warehouse guarantees that no other worker writes. Calls fail at once if the store
- * is not reachable. A workgroup is awake from its first lease until it hibernates: an awake workgroup without a lease needs a worker.
+ * Leases decide which worker owns which open shard. The epoch of the warehouse guarantees that no other
+ * worker writes. Calls fail at once if the store is not reachable. A workgroup is awake from its first lease
+ * until it hibernates: an awake workgroup without a lease needs a worker.
  */
 export interface Leases {
   /** The duration of a lease without renewal. */
@@ -116,7 +117,10 @@ const HOLD_SHARDS = `
   end
   return answer`;
 
-/** Arguments: worker, state, workgroup, channel, prefix of the channels of workers, message, milliseconds. A successor that has ended hears nothing. */
+/**
+ * Arguments: worker, state, workgroup, channel, prefix of the channels of workers, message, milliseconds. A
+ * successor that has ended hears nothing.
+ */
 const RELEASE_SHARD = `
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
   redis.call('DEL', KEYS[1])

@@ -26,7 +26,7 @@ interface OwnedShard {
   state: 'opening' | 'owned' | 'closing';
   /** The lease is being released, so it must not be renewed. */
   isReleased: boolean;
-  /** The lease is certainly ours until then, also if the store is not reachable. */
+  /** The lease is certainly ours until then, even if the store is not reachable. */
   leaseUntilMs: UtcMs;
   loop: ShardLoop | undefined;
   /** Set once the shard must be given up. Opening then ends in closing. */

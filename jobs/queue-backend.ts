@@ -97,7 +97,7 @@ function openPglite(options: { cacheDir: string; logger: Logger; leaseMs: number
 
 async function openRedis(options: { url: string; logger: Logger; leaseMs: number }): Promise<QueueBackend> {
   const { url, logger, leaseMs } = options;
-  // Not before, because most services have no Redis.
+  // Loaded at first use, because most services have no Redis.
   const { Redis } = await import('ioredis');
   const workerId = randomUUID();
   const released = releasedChannel(KEY_PREFIX);

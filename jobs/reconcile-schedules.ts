@@ -31,7 +31,7 @@ export async function reconcileSchedules(
     else if (found.pattern !== row.pattern || found.timeZone !== row.timeZone) changes.changed.push(key);
     else if (!isOnTime(found, row, nowMs)) {
       changes.repaired.push(key);
-      // A next job at a wrong time would run beside the new one, so it is removed first.
+      // A next job at a wrong time would run in addition to the new one, so it is removed first.
       if (found.nextAtMs !== undefined && found.nextAtMs > nowMs) await queue.unschedule(key);
     } else continue;
     await queue.schedule(row);

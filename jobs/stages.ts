@@ -26,8 +26,8 @@ export interface StageRun {
 }
 
 /**
- * The work of the stages. Each may run twice or not at all: it reads its position from the warehouse, does a bounded piece of work, and ends soon after
- * `signal` aborts.
+ * The work of the stages. Each may run twice or not at all: it reads its position from the warehouse, does a
+ * bounded piece of work, and ends soon after `signal` aborts.
  */
 export type Stages = Readonly<
   Record<StageName, (workgroupId: string, signal: AbortSignal) => Promise<unknown>>

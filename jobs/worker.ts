@@ -78,7 +78,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const configured = { has: (workgroupId: string) => workgroups.get(workgroupId) !== undefined };
   let survey: Survey = { workers: 1, awake: [], free: [] };
   let awake = new Set<string>();
-  /** The shards of this worker when the last survey began. The survey names them as awake, also if this worker has closed them since. */
+  /** The shards of this worker when the last survey began. The survey names them as awake, even if this worker has closed them since. */
   let ownAtSurvey = new Set<string>();
   const isAwakeElsewhere = (workgroupId: string) =>
     awake.has(workgroupId) && !ownAtSurvey.has(workgroupId) && !ownedShards.has(workgroupId);
@@ -261,7 +261,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     void review({ isClockSet: false });
   });
 
-  // A changed workgroup is computed again with its new settings, also if it hibernated.
+  // A changed workgroup is computed again with its new settings, even if it hibernated.
   const stopFollowing = workgroups.onChange(({ added, changed, removed, alerts }) => {
     for (const { id } of removed) {
       demand.drop(id);

@@ -18,7 +18,7 @@ const ABSURD_TIMES = 3;
 const ABSURD_WH = 1_000;
 
 /**
- * - exact: within 1 % or 50 Wh; near: within 5 % or 200 Wh; both beside what an answer without any mistake may be off by
+ * - exact: within 1 % or 50 Wh; near: within 5 % or 200 Wh; both in addition to what an answer without any mistake may be off by
  * - absurd: more than 3 times a truth that can be known and more than a kWh above it, more than the installed power can give in the day, or
  *   below -1 kWh
  * - flagged, silent: another wrong answer, with or without a flag that says doubt

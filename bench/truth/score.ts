@@ -6,7 +6,7 @@ import type { TrueDay } from './knowledge.ts';
 import type { Recording } from './recording.ts';
 import type { Answer } from './roll-up.ts';
 
-/** A day of a recording beside what the roll-up says of it. */
+/** A day of a recording with what the roll-up says of it. */
 export interface ScoredDay {
   truth: TrueDay;
   answer: Answer | undefined;

@@ -5,7 +5,7 @@
 -- Why     A person who has seen another number before can see why it changed.
 
 -- name: find_versions
--- Returns every version of a day ($day) of a device ($device) and source ($source), and the current one, also if the day is not over. causes: only
+-- Returns every version of a day ($day) of a device ($device) and source ($source), and the current one, even if the day is not over. causes: only
 -- for versions of days that were over.
 SELECT energy_wh::DOUBLE AS energy_wh, method, flags, coverage, version, computed_at_ms::DOUBLE AS computed_at_ms, batch_id, any_value(causes) AS causes
 FROM (

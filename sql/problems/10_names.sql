@@ -69,7 +69,7 @@ SELECT field FROM (
 ORDER BY jaro_winkler_similarity(lower(field), lower($field)) DESC, field;
 
 -- name: find_units
--- Returns the units that a field beside the readings names, in the newest kept messages. $table, $unit_pointer: JSON pointer.
+-- Returns the units that a field next to the readings names, in the newest kept messages. $table, $unit_pointer: JSON pointer.
 SELECT DISTINCT try(json_extract_string(other, $unit_pointer)) AS unit
 FROM (
   SELECT other FROM message

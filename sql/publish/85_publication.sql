@@ -2,7 +2,7 @@
 --
 -- Reads   publication, shard, batch, progress.
 -- Writes  publication.
--- Why     An older copy of the warehouse beside a newer lake would publish batch numbers that the lake already has. Messages would be lost or
+-- Why     An older copy of the warehouse with a newer lake would publish batch numbers that the lake already has. Messages would be lost or
 --         doubled.
 
 -- name: find_publication

@@ -6,7 +6,7 @@
 
 -- name: answer_day_changes
 -- Returns the days of a generation's daily_energy_version ($files) with versions from $since_ms up to $until_ms (excluded), each as a JSON object:
--- before the first of these versions and after the last one. A version counts if the day was final when it came; with $with_provisional also if it
+-- before the first of these versions and after the last one. A version counts if the day was final when it came; with $with_provisional even if it
 -- was not. $devices: only these, as text; null for all. $rows_max: the most rows.
 WITH version AS (
   SELECT day, device, source, version, energy_wh, method, flags, coverage, status, computed_at, causes, batch_id,

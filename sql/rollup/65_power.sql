@@ -3,7 +3,7 @@
 -- Reads   reading_pair, series_rule, day_limit, energy_event.
 -- Writes  power_line (a view: power in W along straight lines, cut at the bounds of intervals, with the energy of each piece).
 -- Why     The sampling of a stream says what lies between two samples. instantaneous: a straight line, if the samples are no further apart than the
---         longest gap; between two zeros also if they are. on_change: the last value until the next one. interval_average and interval_energy: the
+--         longest gap; between two zeros even if they are. on_change: the last value until the next one. interval_average and interval_energy: the
 --         value over its own interval, by its label, at most up to the neighbouring reading. Spikes are left out.
 
 -- name: create_power_line

@@ -7,7 +7,7 @@
 --         day_contradiction; reading, excluded_reading (readings move between them), incoming_series, incoming, series, series_day (what follows from
 --         the moved readings).
 -- Why     A correction never changes measured data. Excluded readings leave table reading, so no other chapter sees them. Set or estimated energy is
---         stored beside the measured intervals of the series from which the day is read, and is computed again whenever these change. So the order of
+--         stored next to the measured intervals of the series from which the day is read, and is computed again whenever these change. So the order of
 --         corrections and data does not matter, and an undone correction leaves nothing behind.
 
 -- name: count_corrections
@@ -163,7 +163,7 @@ JOIN series_rule r USING (series_id)
 WHERE NOT EXISTS (SELECT 1 FROM day_candidate d WHERE d.preference = 1 AND d.device = c.device AND d.source = c.source AND d.day = c.day);
 
 -- name: flag_excluded_days
--- Flags all days that overlap an exclusion as corrected, also if they have no readings in that time.
+-- Flags all days that overlap an exclusion as corrected, even if they have no readings in that time.
 UPDATE day_candidate SET flags = flags | flag('corrected')
 WHERE preference = 1 AND EXISTS (
   SELECT 1 FROM correction_in_force k

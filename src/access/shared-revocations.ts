@@ -57,10 +57,10 @@ export async function tellRevocation(
 }
 
 /**
- * Shares the revoked tokens of several data folders through Redis: a token that is revoked in one is refused in all within a second, or within five
- * seconds if the news of Redis is lost. Each file keeps
- * all revocations, so they also count while Redis is away, and Redis gets them back if it has lost them. Tokens that are revoked meanwhile are refused
- * in the own folder at once, and in the others when Redis is back.
+ * Shares the revoked tokens of several data folders through Redis: a token that is revoked in one is refused
+ * in all within a second, or within five seconds if the news of Redis is lost. Each file keeps all
+ * revocations, so they also count while Redis is away, and Redis gets them back if it has lost them. Tokens
+ * that are revoked meanwhile are refused in the own folder at once, and in the others when Redis is back.
  * @returns stops it
  */
 export async function shareRevocations(options: SharedRevocationsOptions): Promise<() => Promise<void>> {

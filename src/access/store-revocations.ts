@@ -46,7 +46,7 @@ export async function storeRevocation(
 
 /**
  * Keeps the revoked tokens of all data folders in the store, one object for each. A token that is revoked in one folder is refused in all after
- * at most 30 s, also without Redis, and also if all machines are replaced. While the store is away, the file of each folder counts.
+ * at most 30 s, even without Redis, and even if all machines are replaced. While the store is away, the file of each folder counts.
  * @returns stops it
  * @throws TransientError if the store cannot be read, and this data folder has never received a revocation or read the store. It would accept all
  * revoked tokens

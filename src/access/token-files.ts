@@ -55,7 +55,7 @@ export function openTokenFiles(folder: string): TokenFiles {
   );
   const revokedFile = openLineFile(revokedFileOf(folder), (value) => revocationSchema.safeParse(value).data, {
     take: ({ tokenId, revokedAtMs }) => revoked.set(tokenId, revokedAtMs),
-    // A revoked token stays revoked in this process, also if the file is emptied.
+    // A revoked token stays revoked in this process, even if the file is emptied.
     reset: () => undefined,
   });
   return {

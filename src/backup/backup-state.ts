@@ -8,7 +8,7 @@ import type { Clock } from '../lib/time.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { findDamage } from './find-damage.ts';
 
-/** The folder of this state in a place, beside the workgroups. An id of a workgroup cannot contain a dot. */
+/** The folder of this state in a place, next to the workgroups. An id of a workgroup cannot contain a dot. */
 export const STATE_FOLDER = 'service.state';
 /** The folders of a data folder that are not in a warehouse or a lake. The last one has secrets. */
 export const stateFolders = ['audit', 'exports'] as const;
@@ -45,8 +45,9 @@ export interface BackupStateOptions {
 }
 
 /**
- * Stores the small files beside warehouses and lakes: the export ledger with its waiting files, the spool of the audit log and, if asked, keys and tokens.
- * The manifest is stored at the end. Equal content is stored once.
+ * Stores the small files next to warehouses and lakes: the export ledger with its waiting files, the spool of
+ * the audit log and, if asked, keys and tokens. The manifest is stored at the end. Equal content is stored
+ * once.
  */
 export async function backupState(options: BackupStateOptions): Promise<{ files: number; copied: number }> {
   const { store, dataDir, exportsRoot = dataDir, withSecrets, stagingDir, clock, signal } = options;

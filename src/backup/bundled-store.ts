@@ -37,7 +37,7 @@ function outside({ sequence, workgroupId }: StoredCommit, name: string, bundle: 
 }
 
 /**
- * The store of a commit, in which each file of the commit can be read by its key, also if it is in a bundle. If the bundle was
+ * The store of a commit, in which each file of the commit can be read by its key, even if it is in a bundle. If the bundle was
  * deleted, the file is an object of its own since a later commit. Lists contain the objects of the store.
  */
 export function bundledStore(store: ObjectStore, commit: StoredCommit): ObjectStore {

@@ -15,7 +15,7 @@ import type { Shard } from '../warehouse/shard.ts';
 
 export interface CommitSnapshotOptions {
   lakeDir: string;
-  /** Adds a generation also if the newest one has a snapshot, because the warehouse has changed and the lake has not. */
+  /** Adds a generation even if the newest one has a snapshot, because the warehouse has changed and the lake has not. */
   isForced?: boolean;
   clock: Clock;
   logger: Logger;
@@ -23,8 +23,9 @@ export interface CommitSnapshotOptions {
 }
 
 /**
- * Adds a generation with the same files and a snapshot of the warehouse. Does nothing if the newest generation has a snapshot, unless `isForced`. The warehouse stores the
- * nonce of the generation before the snapshot is taken, so the restored warehouse and the generation know each other.
+ * Adds a generation with the same files and a snapshot of the warehouse. Does nothing if the newest
+ * generation has a snapshot, unless `isForced`. The warehouse stores the nonce of the generation before the
+ * snapshot is taken, so the restored warehouse and the generation know each other.
  *
  * The caller must not publish at the same time.
  * @returns the newest generation, which has a snapshot

@@ -12,7 +12,7 @@ const EARLIER_KEPT_MS = DAY_MS;
 
 const MOVED = /\.before-restore-(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\d)(?:\.wal)?(?:-\d+)?$/;
 
-/** A free name beside `path` for data that is moved away. The name has the time. */
+/** A free name next to `path` for data that is moved away. The name has the time. */
 export function movedName(path: string, nowMs: UtcMs): string {
   const time = new Date(nowMs).toISOString().replaceAll(':', '').slice(0, 17);
   const wanted = path.endsWith('.wal')

@@ -42,7 +42,7 @@ export interface RestoreLakeOptions {
   signal?: AbortSignal;
 }
 
-/** A snapshot of this or another commit of the workgroup, beside the target. */
+/** A snapshot of this or another commit of the workgroup, next to the target. */
 export interface PreparedRestore {
   /** A folder with its packs, which becomes the folder of the lake. */
   root: string;
@@ -58,9 +58,10 @@ export interface RestoredLake {
 }
 
 /**
- * Restores the warehouse of one commit, and its lake unless `hasFiles` is false. Everything is checked by SHA-256 beside the target, and moved into place at the end. No process may have
- * the warehouse open.
- * @throws TerminalError `DataExists` without `force`, `ObjectDamaged`, `ObjectMissing`; then nothing has changed
+ * Restores the warehouse of one commit, and its lake unless `hasFiles` is false. Everything is checked by
+ * SHA-256 next to the target, and moved into place at the end. No process may have the warehouse open.
+ * @throws TerminalError `DataExists` without `force`, `ObjectDamaged`, `ObjectMissing`; then nothing has
+ *   changed
  */
 export async function restoreLake(options: RestoreLakeOptions): Promise<RestoredLake> {
   const { warehousePath, root, force, clock, signal } = options;

@@ -47,8 +47,9 @@ export interface Broken {
 }
 
 /**
- * Reads everything in a lake or a backup of one workgroup: each commit, each file with its SHA-256, its rows and its energy, and each snapshot with the
- * SHA-256 of each block. The newest snapshot is opened as a warehouse. Damage is collected, not thrown.
+ * Reads everything in a lake or a backup of one workgroup: each commit, each file with its SHA-256, its rows
+ * and its energy, and each snapshot with the SHA-256 of each block. The newest snapshot is opened as a
+ * warehouse. Damage is collected, not thrown.
  * @throws TransientError if the store does not answer, TerminalError if it refuses
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<VerifiedLake> {

@@ -50,7 +50,7 @@ export function decodeCbor(bytes: Uint8Array, options: DecodeOptions = {}): unkn
 
 /**
  * Decodes a CBOR sequence (RFC 8742): items one after another. No bytes are an empty sequence.
- * @throws MalformedError like `decodeCbor`, also if only the last item is broken
+ * @throws MalformedError like `decodeCbor`, even if only the last item is broken
  */
 export function decodeCborSequence(bytes: Uint8Array, options: DecodeOptions = {}): unknown[] {
   const cbor = cborBytes(bytes, options);

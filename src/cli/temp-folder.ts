@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Service } from './../service/service.ts';
 
-/** Runs `work` in a temporary folder that is removed afterwards, also if the process is killed. */
+/** Runs `work` in a temporary folder that is removed afterwards, even if the process is killed. */
 export async function inTempFolder<Result>(
   name: string,
   { temporary }: Pick<Service, 'temporary'>,

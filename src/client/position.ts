@@ -3,7 +3,10 @@ import type { ReadStart } from '../contract/read-start.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Gap } from './read-outcome.ts';
 
-/** The start of a read, as a server is asked for it. A consumer never begins at the newest message, because it could not report the missing messages. */
+/**
+ * The start of a read, as a server is asked for it. A consumer never begins at the newest message, because it
+ * could not report the missing messages.
+ */
 export type Ask = Exclude<ReadStart, { kind: 'newest' }>;
 
 export function sameAsk(one: Ask, other: Ask): boolean {

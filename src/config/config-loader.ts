@@ -48,7 +48,7 @@ const environmentPaths: Readonly<Record<string, readonly string[]>> = {
   WATTLINE_JWKS_FILE: ['access', 'jwksFile'],
 };
 
-/** The folder beside the configuration that is read without a setting. */
+/** The folder next to the configuration that is read without a setting. */
 export const WORKGROUPS_FOLDER = 'workgroups.d';
 /** A reload gives other work a turn after this time. */
 const TURN_MS = 10;

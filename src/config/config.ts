@@ -123,7 +123,7 @@ const settingsSchema = z.strictObject({
     .superRefine((workgroups, context) =>
       refuseTwice(workgroups, context, 'id', ({ id }) => id.toLowerCase()),
     ),
-  /** A folder with a file for each workgroup. Default: `workgroups.d` beside the configuration, if it exists. */
+  /** A folder with a file for each workgroup. Default: `workgroups.d` next to the configuration, if it exists. */
   workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,
   storage: storageSchema,

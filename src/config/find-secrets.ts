@@ -28,7 +28,7 @@ function decodedText(part: string): string {
 }
 
 /**
- * The secrets that the files of a configuration and the environment give it, also if the configuration is not valid.
+ * The secrets that the files of a configuration and the environment give it, even if the configuration is not valid.
  * @returns undefined if a file cannot be read, so that its secrets are not known
  */
 export function readSecrets({ environment, ...options }: LoadOptions): string[] | undefined {
@@ -89,7 +89,7 @@ interface Leaf {
   isHidden: boolean;
 }
 
-/** The texts of a value, beside the same texts after `hideSecrets`. */
+/** The texts of a value, with the same texts after `hideSecrets`. */
 function leavesOf(value: unknown, hidden: unknown, name: string): Leaf[] {
   if (typeof value === 'string') return [{ name, text: value, isHidden: value !== hidden }];
   if (Array.isArray(value))

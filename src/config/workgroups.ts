@@ -79,8 +79,8 @@ export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgro
 export function needsReopening({ before, after }: WorkgroupsChange['changed'][number]): boolean {
   // The same workgroup has changed if its exports have.
   if (before === after) return true;
-  const unheeded = { deviceGroups: {}, deviceTimeout: undefined, inputs: undefined };
-  return !isDeepStrictEqual({ ...before, ...unheeded }, { ...after, ...unheeded });
+  const ignored = { deviceGroups: {}, deviceTimeout: undefined, inputs: undefined };
+  return !isDeepStrictEqual({ ...before, ...ignored }, { ...after, ...ignored });
 }
 
 interface Index {

@@ -25,7 +25,7 @@ export const streamErrors = {
 
 export type StreamErrorCode = keyof typeof streamErrors;
 
-/** The members of an error beside its code and message. */
+/** The members of an error in addition to its code and message. */
 export interface StreamErrorDetails {
   parameter?: string;
   required?: string[];

@@ -8,7 +8,7 @@ export const limits = {
   readBytesMax: 8 * 1024 * 1024,
   /** An answer waits this long for another message before it is sent. */
   idleTimeoutMs: 1_000,
-  /** A request is held at most this long, also if messages keep arriving. */
+  /** A request is held at most this long, even if messages keep arriving. */
   readHoldMsMax: 20_000,
   /** Messages stay in the stream this long after their store time. */
   retentionMs: 3_600_000,

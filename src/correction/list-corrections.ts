@@ -57,7 +57,7 @@ export const listedCorrectionSchema = z.object({
     ])
     .nullable()
     .meta({
-      description: 'Basis of an estimate; null also if it is a device that the token cannot see',
+      description: 'Basis of an estimate; also null for a device that the token cannot see',
     }),
   undoes: z.number().int().nullable(),
   undoneBy: z.number().int().nullable().meta({ description: 'null while it is in force' }),

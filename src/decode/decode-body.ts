@@ -6,7 +6,7 @@ import type { MessageColumns, NameTable } from './message-columns.ts';
 import { appendMessage, type ColumnsOptions } from './messages-to-columns.ts';
 import { isMap, readOffset } from './parse-values.ts';
 
-/** The members of an answer beside its messages; undefined if they are missing in the answer. */
+/** The members of an answer in addition to its messages; undefined if they are missing in the answer. */
 export interface BodyFacts {
   nextOffset: bigint | undefined;
   earliestOffset: bigint | undefined;

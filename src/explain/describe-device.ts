@@ -29,7 +29,10 @@ interface DeviceFacts {
 
 type Rule = ExplainedDevice['rule'];
 
-/** Describes how the energy of a device follows from its sources: the rule, which sources count, why the others do not, and the reasons of its flags (see docs/balance.md). */
+/**
+ * Describes how the energy of a device follows from its sources: the rule, which sources count, why the
+ * others do not, and the reasons of its flags (see docs/balance.md).
+ */
 export function describeDevice(sources: readonly SourceFacts[], facts: DeviceFacts): ExplainedDevice {
   const rule = ruleOf(sources, facts);
   const role = roleOf(sources, rule, facts);

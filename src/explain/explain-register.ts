@@ -58,7 +58,10 @@ export async function readRegister(
   };
 }
 
-/** Joins lines on which the index continues into segments. The energy of a segment is the difference of its rounded ends, which is the sum of its lines. */
+/**
+ * Joins lines on which the index continues into segments. The energy of a segment is the difference of its
+ * rounded ends, which is the sum of its lines.
+ */
 export function segmentsOf({ lines }: RegisterTrace, events: readonly Event[], day: Day): Segment[] {
   const segments: Array<{ first: Line; last: Line; energyWh: number }> = [];
   for (const line of lines) {

@@ -57,7 +57,7 @@ export function createExports(options: ExportsOptions): Exports {
   const lookedAtMs = new Map<string, number>();
   const states = new Map<OpenExport, ExportState>();
 
-  // The caller receives the error.
+  /** Attempts a run that a person asked for. Its error also says when it is tried again, or what the person can do. */
   async function attemptByHand(open: OpenExport, run: ExportRun, signal: AbortSignal): Promise<ExportRun> {
     try {
       return await attemptRun(open, run, deps, signal);

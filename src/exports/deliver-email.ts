@@ -12,7 +12,7 @@ import { requireGeneration } from './require-generation.ts';
 
 type Email = NonNullable<ExportConfig['destination']['email']>;
 
-/** The parts of a mail beside the file. */
+/** The parts of a mail without the file. */
 export interface EmailDeps {
   lake: LakeReader;
   /** Undefined if no mail server is configured. */

@@ -8,7 +8,8 @@ import type { ExportQuery } from './exported-report.ts';
 import type { Outgoing } from './outgoing.ts';
 
 /**
- * Delivers a file. Delivering it again changes nothing; a mail comes again with the same Message-ID. Home Assistant gets statistics, and not the file.
+ * Delivers a file. Delivering it again changes nothing; a mail comes again with the same Message-ID. Home
+ * Assistant gets statistics, and not the file.
  * @returns its place, without secrets
  * @throws TransientError that says what to check, without secrets
  */

@@ -31,7 +31,7 @@ export async function send(
   { method, url, headers, bodyPath, text }: SendRequest,
   signal: AbortSignal,
 ): Promise<SendAnswer> {
-  // Not before, because most services send nothing.
+  // Loaded at first use, because most services send nothing.
   const { request } = await import('undici');
   const body = bodyPath === undefined ? undefined : createReadStream(bodyPath);
   try {

@@ -108,7 +108,7 @@ function totalSheet({ keys, energies }: TotalColumns, totals: readonly TotalRow[
   };
 }
 
-/** Columns in Wh with a column in kWh beside them. Balances have too many columns for that. */
+/** Columns in Wh with a column in kWh next to them. Balances have too many columns for that. */
 const withKwh: ReadonlySet<ColumnName> = new Set([
   ...(['energy_wh', 'budget_wh', 'actual_wh', 'meters_wh', 'devices_wh'] as const),
 ]);

@@ -70,7 +70,10 @@ function partOf(archive: ZipArchive, path: string): string | undefined {
     .replace(/^\uFEFF/, '');
 }
 
-/** What `of` makes of the elements with a local name. @throws ZipError if there are more than `max`, because a small file can have very many empty ones */
+/**
+ * What `of` makes of the elements with a local name.
+ * @throws ZipError if there are more than `max`, because a small file can have very many empty ones
+ */
 function readUpTo<T>(max: number, xml: string, name: string, of: (element: XmlElement) => T): T[] {
   const read: T[] = [];
   for (const element of elementsOf(xml, name)) {

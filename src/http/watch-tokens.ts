@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = SECOND_MS;
 
 /**
  * Checks the tokens of requests again. If a token is not valid any more, its request is refused after its body. Its answer is refused before the
- * first byte, also if the request did something. A body or an answer in transfer is cut off.
+ * first byte, even if the request did something. A body or an answer in transfer is cut off.
  */
 export function watchTokens(app: FastifyInstance, { recheck }: Pick<Access, 'recheck'>): void {
   /** Requests that are not answered completely, by their tokens. */

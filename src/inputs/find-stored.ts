@@ -15,8 +15,8 @@ export interface Sought {
 }
 
 /**
- * Finds the readings that the log has already: same table, device, source, time and values. It looks at the messages that were stored since the oldest
- * of the readings was made.
+ * Finds the readings that the log has already: same table, device, source, time and values. It looks at the
+ * messages that were stored since the oldest of the readings was made.
  */
 export async function findStored<Reading extends Sought>(
   log: StreamLog,

@@ -14,8 +14,8 @@ export interface InputProblem {
 }
 
 /**
- * The lasting problem of an input: it is not connected, messages cannot be stored, or the connection ends again and again. Undefined if it works, or if
- * it has not worked for a moment only.
+ * The lasting problem of an input: it is not connected, messages cannot be stored, or the connection ends
+ * again and again. Undefined if it works, or if it has not worked for a moment only.
  * @param graceMs how long a moment is
  */
 export function inputProblem(input: InputState, nowMs: UtcMs, graceMs = GRACE_MS): InputProblem | undefined {

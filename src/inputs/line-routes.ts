@@ -42,8 +42,8 @@ interface Authorized {
 }
 
 /**
- * Registers the endpoints that take the Influx line protocol. Lines that can be read are stored, also if others are refused. The answer comes after the
- * lines are stored.
+ * Registers the endpoints that take the Influx line protocol. Lines that can be read are stored, even if
+ * others are refused. The answer comes after the lines are stored.
  */
 export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOptions): void {
   const { stream, inputs, clock, logger } = options;

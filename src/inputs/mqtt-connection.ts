@@ -55,8 +55,8 @@ const BROKER_CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 const RETAIN_AT_NO_SUBSCRIPTION = 2;
 
 /**
- * Keeps a connection to a broker, with a session that outlives it. After a failure it connects again, after a second at first and after up to a minute
- * later.
+ * Keeps a connection to a broker, with a session that outlives it. After a failure it connects again, after a
+ * second at first and after up to a minute later.
  */
 export function keepConnected(options: {
   settings: MqttInput;

@@ -1,6 +1,6 @@
 /**
- * Cuts large packets of an MQTT connection to a size. The library gathers a packet as a whole before anybody sees its size, and a packet can have 256 MiB.
- * A cut packet is a packet again: its head has the new length.
+ * Cuts large packets of an MQTT connection to a size. The library gathers a packet as a whole before anybody
+ * sees its size, and a packet can have 256 MiB. A cut packet is a packet again: its head has the new length.
  * @returns takes the bytes of the connection in their order, and returns the bytes that are left
  */
 export function createPacketCutter(bytesMax: number): (chunk: Uint8Array) => Uint8Array[] {

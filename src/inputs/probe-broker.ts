@@ -7,8 +7,8 @@ import { clientOptions } from './client-options.ts';
 const NO_RETAINED = 2;
 
 /**
- * Connects to a broker as another client, asks for the topics of an input, and disconnects. It sends no message and leaves no session. The client of a
- * running service stays connected.
+ * Connects to a broker as another client, asks for the topics of an input, and disconnects. It sends no
+ * message and leaves no session. The client of a running service stays connected.
  * @throws TransientError that says what is wrong, without the password; the reason of `signal` if it aborts
  */
 export async function probeBroker(

@@ -69,7 +69,11 @@ export async function syncPath(path: string): Promise<void> {
   await file.sync();
 }
 
-/** Writes a new file that others can read if the umask lets them, and makes it durable without blocking the event loop. @throws EEXIST if it exists */
+/**
+ * Writes a new file that others can read if the umask lets them, and makes it durable without blocking the
+ * event loop.
+ * @throws EEXIST if it exists
+ */
 export async function writeSharedFile(path: string, text: string): Promise<void> {
   await using file = await open(path, 'wx');
   await file.writeFile(text);

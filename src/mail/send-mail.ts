@@ -28,7 +28,8 @@ const SUBJECT_CHARACTERS_MAX = 200;
 
 /**
  * Sends one mail over SMTP. Returns when the server has taken it for at least one address.
- * @throws TransientError that says what to check, without the password; TerminalError if it is too large or an address is none; the reason of `signal` if it aborts
+ * @throws TransientError that says what to check, without the password; TerminalError if it is too large or
+ *   an address is none; the reason of `signal` if it aborts
  */
 export async function sendMail(settings: MailSettings, mail: Mail, signal: AbortSignal): Promise<SentMail> {
   refuseTooLarge(mail);
@@ -36,7 +37,7 @@ export async function sendMail(settings: MailSettings, mail: Mail, signal: Abort
   signal.throwIfAborted();
   const { to, subject, text, html, attachment, key } = mail;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)]);
-  // Not before, because most services send no mail.
+  // Loaded at first use, because most services send no mail.
   const { createTransport } = await import('nodemailer');
   const transport = createTransport(transportOptions(settings));
   try {

@@ -9,7 +9,7 @@ export function daysOf(startDate: LocalDate, endDate: LocalDate): LocalDate[] {
   return days;
 }
 
-/** The rows of daily energy in words: each device on each day, also if its energy is unknown. */
+/** The rows of daily energy in words: each device on each day, even if its energy is unknown. */
 export function dayLines(
   rows: readonly AnsweredRow[],
   days: readonly LocalDate[],

@@ -13,8 +13,8 @@ const ofWorkgroup = ['workgroup'] as const;
 const ofInput = ['workgroup', 'input'] as const;
 
 /**
- * All metrics. No label has the id of a device, because a plant can have thousands. Histograms have no label `workgroup`, because each would add a dozen
- * lines for every workgroup.
+ * All metrics. No label has the id of a device, because a plant can have thousands. Histograms have no label
+ * `workgroup`, because each would add a dozen lines for every workgroup.
  */
 export const metricTable = {
   wattline_build_info: {

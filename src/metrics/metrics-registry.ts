@@ -8,7 +8,7 @@ export type PutSample = (name: MetricName, value: number | undefined, labels?: M
 /** Reads values that the service has in memory. Called at each scrape. */
 export type Sampler = (put: PutSample) => void;
 
-/** The metrics of one service. No library writes them, because it wrote the labels of each line anew: two thirds of the CPU of a scrape of 1,000 workgroups. */
+/** The metrics of one service. */
 export interface MetricsRegistry {
   readonly contentType: string;
   /** Adds the gauges and counters of a part. Their values are read at each scrape, so nothing is kept for them. */
@@ -41,8 +41,8 @@ export function label(name: string, value: string): MetricLabels {
 }
 
 /**
- * The text is written here and not by a library: a library writes labels anew for each of tens of thousands of lines, and took two thirds of the time
- * of a scrape.
+ * The text is written here and not by a library. A library wrote the labels of each of tens of thousands of lines anew,
+ * which took two thirds of the CPU of a scrape of 1,000 workgroups.
  */
 export function createMetricsRegistry(): MetricsRegistry {
   /** The metrics in the order of the text. A histogram has its lines; the others get them from the samplers. */

@@ -25,7 +25,7 @@ export interface OperatorAction<Body extends z.ZodType> {
   summary: string;
   description: string;
   body?: Body;
-  /** Answers by status, beside the errors of all actions. */
+  /** Answers by status, in addition to the errors of all actions. */
   answers: Record<number, z.ZodType>;
   run(request: ActionRequest<z.output<Body>>): Promise<unknown>;
 }

@@ -2,7 +2,8 @@ import type { UtcMs } from '../lib/time.ts';
 import type { StageStatus, WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 
 /**
- * Computes the current lag of the stages of a workgroup. The written lag is from the last success, so the time since then is added while a stage fails.
+ * Computes the current lag of the stages of a workgroup. The written lag is from the last success, so the
+ * time since then is added while a stage fails.
  * @returns the poll with its lag, and the largest lag of the stages; undefined if unknown
  */
 export function withLag(

@@ -266,7 +266,10 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
   backfillGaps: ({ backfills }, { upstream }) => backfills.gaps(upstream),
 };
 
-/** Without the same key a correction would be stored twice. If this machine is lost before the next commit, the correction is lost with it, and the caller must send it again. */
+/**
+ * Without the same key a correction would be stored twice. If this machine is lost before the next commit,
+ * the correction is lost with it, and the caller must send it again.
+ */
 function sendAgain({ key }: CorrectionRequest): string {
   return key === undefined
     ? 'look at the list of corrections later, and send it again if it is missing'

@@ -18,7 +18,7 @@ export interface PollOptions {
   waitSeconds?: number;
   /** Called after every landed read. A slice with a push source stays at the head. */
   onProgress?: (result: PollResult) => void;
-  /** Called once for each read that has landed, also if a later one fails. */
+  /** Called once for each read that has landed, even if a later one fails. */
   onDelivered?: (reply: Delivered) => void;
 }
 
@@ -108,7 +108,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
   } finally {
     const landed = (await Promise.allSettled(inFlight)).filter((reply) => reply.status === 'fulfilled');
     for (const { value } of landed) note(options, result, value);
-    // Landed messages are rolled up, also if the read after them has failed.
+    // Landed messages are rolled up, even if the read after them has failed.
     if (landed.length > 0) onProgress?.(result);
   }
 }

@@ -34,8 +34,8 @@ export async function takeSnapshotNow(
 }
 
 /**
- * Takes a snapshot once in `pipeline.snapshotEvery`, and soon after something that the stream does not have, such as an upload. A failure is logged, and
- * the next call tries again.
+ * Takes a snapshot once in `pipeline.snapshotEvery`, and soon after something that the stream does not have,
+ * such as an upload. A failure is logged, and the next call tries again.
  */
 export async function takeSnapshotIfDue(open: OpenShard): Promise<void> {
   const { shard, assignment, snapshots, clock, logger } = open;

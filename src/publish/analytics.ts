@@ -21,8 +21,9 @@ const LAKE_VARIABLE = 'lake';
 type FileExpression = (file: LakeFile) => string;
 
 /**
- * Writes the views of a generation to `analytics/<sequence>.duckdb`, with comments on views and columns. The views name the files of this generation by
- * absolute path, so a session always sees the same data. The file appears as a whole.
+ * Writes the views of a generation to `analytics/<sequence>.duckdb`, with comments on views and columns. The
+ * views name the files of this generation by absolute path, so a session always sees the same data. The file
+ * appears as a whole.
  */
 export async function writeAnalytics(
   shard: Pick<PublishShard, 'connect'>,

@@ -27,7 +27,10 @@ export const datasets = {
 
 export type DatasetName = keyof typeof datasets;
 
-/** Small datasets whose rows follow from the configuration, the devices and the range of days. Only they read the temporary tables of `declareData`. */
+/**
+ * Small datasets whose rows follow from the configuration, the devices and the range of days. Only they read
+ * the temporary tables of `declareData`.
+ */
 export const declaredDatasets = [
   'device',
   'workgroup',

@@ -10,7 +10,10 @@ export type DeclaredZone = Partial<Pick<WorkgroupConfig, 'timezone'>>;
 
 const columns = { day: 'DATE', start_ms: 'BIGINT', end_ms: 'BIGINT' };
 
-/** Fills the temporary tables declared_zone with the time zone, and declared_day with the local days from the first to the last with energy, with bounds from the tz database. */
+/**
+ * Fills the temporary tables declared_zone with the time zone, and declared_day with the local days from the
+ * first to the last with energy, with bounds from the tz database.
+ */
 export async function declareDays(
   connection: DuckDBConnection,
   { timezone = 'Etc/UTC' }: DeclaredZone,

@@ -185,7 +185,10 @@ async function findByMonth(
   return pieces;
 }
 
-/** Messages of new batches become new files by month of quarantine. @param isRewritten true if messages left the quarantine, so all its files are written again */
+/**
+ * Messages of new batches become new files by month of quarantine.
+ * @param isRewritten true if messages left the quarantine, so all its files are written again
+ */
 async function findQuarantine(
   connection: DuckDBConnection,
   head: Commit | undefined,

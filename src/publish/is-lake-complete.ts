@@ -8,8 +8,8 @@ import { filePath, type LakePaths } from './lake-layout.ts';
 export const INCOMPLETE_FILE = 'incomplete';
 
 /**
- * False after a takeover, until the files of the lake are copied from the bucket. Until then a commit can name files that only the bucket has, so nothing
- * may read them here.
+ * False after a takeover, until the files of the lake are copied from the bucket. Until then a commit can
+ * name files that only the bucket has, so nothing may read them here.
  */
 export function isLakeComplete({ root }: Pick<LakePaths, 'root'>): boolean {
   return !existsSync(join(root, INCOMPLETE_FILE));

@@ -125,8 +125,9 @@ export function uniqueName(sequence: number): string {
 }
 
 /**
- * A value as part of a Hive folder name. Special characters are percent-encoded, as DuckDB and Spark expect. `*` too, because DuckDB would read it as a
- * pattern. Readers take two words for a missing value, so their first character is encoded.
+ * A value as part of a Hive folder name. Special characters are percent-encoded, as DuckDB and Spark expect.
+ * `*` too, because DuckDB would read it as a pattern. Readers take two words for a missing value, so their
+ * first character is encoded.
  */
 export function folderValue(text: string): string {
   const value = encodeURIComponent(text.toWellFormed()).replaceAll('*', '%2A');

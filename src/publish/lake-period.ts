@@ -2,8 +2,8 @@ import { TerminalError } from '../lib/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 
 /**
- * A period of UTC time, written as the beginning of an ISO instant: month `2026-11`, day `2026-11-20` or hour `2026-11-20T13`. Partitions are named by
- * periods.
+ * A period of UTC time, written as the beginning of an ISO instant: month `2026-11`, day `2026-11-20` or hour
+ * `2026-11-20T13`. Partitions are named by periods.
  */
 export type Period = string;
 export type PeriodKind = 'hour' | 'day' | 'month';

@@ -20,7 +20,10 @@ export interface MaintainResult {
   trim: TrimResult;
 }
 
-/** Keeps lake and warehouse small: merges small files, removes old generations, and deletes messages that are in the lake. Renews `current` if it is due. */
+/**
+ * Keeps lake and warehouse small: merges small files, removes old generations, and deletes messages that are
+ * in the lake. Renews `current` if it is due.
+ */
 export async function maintain(shard: PublishShard, options: MaintainOptions): Promise<MaintainResult> {
   const compact = await compactLake(shard, options);
   const retain = await retainLake(shard, options);

@@ -30,11 +30,12 @@ export type PublishResult =
   | { kind: 'published'; sequence: number; batchId: bigint; files: number; rows: number; bytes: number };
 
 /**
- * Writes a new generation of the workgroup's lake if the warehouse has changed: only the changed partitions, all read in one transaction, so that
- * messages, intervals, days and checkpoint agree. After a crash the lake has the previous or the new generation. Its cost depends on the change, and not on
- * the number of files.
- * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker has the shard, TerminalError if lake and
- *   warehouse do not belong together; nothing new is visible then, unless the shard was taken after the commit
+ * Writes a new generation of the workgroup's lake if the warehouse has changed: only the changed partitions,
+ * all read in one transaction, so that messages, intervals, days and checkpoint agree. After a crash the lake
+ * has the previous or the new generation. Its cost depends on the change, and not on the number of files.
+ * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker
+ *   has the shard, TerminalError if lake and warehouse do not belong together; nothing new is visible then,
+ *   unless the shard was taken after the commit
  */
 export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
   const { clock, logger } = options;

@@ -15,7 +15,7 @@ const REPORT_MS = 2 * MINUTE_MS;
 const SESSION_MS = HOUR_MS;
 /** Of older generations, one with views and one with a snapshot of each period of this length is kept. */
 const THINNED_TO_MS = HOUR_MS;
-/** Files without a commit may belong to a running publisher, so they are kept this long. They are looked for as seldom. */
+/** Files without a commit may belong to a running publisher, so they are kept this long. They are looked for as rarely. */
 const ORPHAN_MS = HOUR_MS;
 /** Folders of format 1: a folder of links for each generation, and deleted files. */
 const OLD_GENERATIONS = 'generations';

@@ -35,8 +35,8 @@ const NEXT = 'next';
 const LINKS_PER_TURN = 64;
 
 /**
- * Makes `current` show a generation: changes the oldest tree by the difference, and points `current` at it. A crash leaves `current` as it was, and the
- * next call continues.
+ * Makes `current` show a generation: changes the oldest tree by the difference, and points `current` at it. A
+ * crash leaves `current` as it was, and the next call continues.
  */
 export async function pointCurrent(paths: LakePaths, trees: Trees, commit: Commit): Promise<void> {
   const target = treePath(paths, commit.sequence);
@@ -123,7 +123,7 @@ async function linkFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** The places of the files in a tree, without the two files beside the datasets. */
+/** The places of the files in a tree, without the two files next to the datasets. */
 async function filesOf(tree: string): Promise<Set<string>> {
   const entries = await readdir(tree, { recursive: true, withFileTypes: true });
   return new Set(

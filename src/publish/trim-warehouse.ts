@@ -26,8 +26,8 @@ export interface TrimResult {
 const KEEP_REJECTED_MS = 90 * DAY_MS;
 
 /**
- * Deletes messages from the warehouse that are in the lake, rolled up, and old enough. Readings, intervals, days and the ledger stay. Deletes rejections
- * after 90 days.
+ * Deletes messages from the warehouse that are in the lake, rolled up, and old enough. Readings, intervals,
+ * days and the ledger stay. Deletes rejections after 90 days.
  * @throws as openLake does; nothing is deleted then
  */
 export async function trimWarehouse(shard: PublishShard, options: TrimOptions): Promise<TrimResult> {

@@ -93,7 +93,7 @@ export interface RedisConnectionOptions {
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { url, replicasMin = 0, use = 'stream', logger } = options;
   const { host, hostname, protocol } = new URL(url);
-  // Not before: it takes a tenth of the CPU of a start, and most services have no Redis.
+  // Loaded at first use, because it takes a tenth of the CPU of a start, and most services have no Redis.
   const { Redis } = await import('ioredis');
   const retryStrategy = (attempt: number) => Math.min(attempt * 50, RECONNECT_AFTER_MS_MAX);
   const found = options.sentinels && {

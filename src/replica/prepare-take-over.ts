@@ -10,7 +10,7 @@ import { generationOf, readReplicaHead } from './replica-commit.ts';
 
 /*
  * The successor of a worker that is about to leave fetches the warehouse before it claims the workgroup. Nothing is claimed and nothing is visible:
- * the files are beside the files of the workgroup, and only the restore after the claim uses them. It checks each block, so they decide nothing.
+ * the files are next to the files of the workgroup, and only the restore after the claim uses them. It checks each block, so they decide nothing.
  */
 
 export interface PrepareTakeOverOptions {

@@ -70,7 +70,7 @@ export interface ReplicaOwner {
   /** True if the last collection of any owner began more than an hour ago. */
   isCollectionDue(): boolean;
   /**
-   * Deletes what is not needed any more, see `createCollector`. The next commit says when it began, also if it fails. If it is aborted, it stays due.
+   * Deletes what is not needed any more, see `createCollector`. The next commit says when it began, even if it fails. If it is aborted, it stays due.
    * @throws StaleOwnerError
    */
   collect(options?: CollectOptions): Promise<Collected>;

@@ -24,7 +24,7 @@ export interface ReplicationState {
   publication: Publication;
 }
 
-/** A file beside a warehouse. A claim is sent before the warehouse is opened, so the warehouse cannot store it in time. */
+/** A file next to a warehouse. A claim is sent before the warehouse is opened, so the warehouse cannot store it in time. */
 const plannedClaimsSchema = z.object({
   /** The nonces that the warehouse had. Another copy of the warehouse has others, so the claims are not for it. */
   of: z.object({ replicatedNonce: z.string().nullable(), plannedNonce: z.string().nullable() }),

@@ -78,7 +78,7 @@ export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOv
       if (fault && !state && !previous?.generation) throw fault;
       refuseOtherHistory(store, previous, { warehousePath, root, state, hasPublished });
       if (continues(previous)) planClaim(warehousePath, state!, commit.nonce);
-      // Also if the answer is lost: then the claim can exist.
+      // Even if the answer is lost: then the claim can exist.
       if (commit.nonce !== unused?.nonce) note(commit, { isRestored: false });
     },
     signal: signal ? AbortSignal.any([signal, claiming.signal]) : claiming.signal,

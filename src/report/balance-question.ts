@@ -81,7 +81,7 @@ export function balanceStatement(asked: BalanceQuestion): BalanceStatement {
   };
 }
 
-/** What changes an answer beside its files: intervals that are not over, or that wait for data. */
+/** What changes an answer in addition to its files: intervals that are not over, or that wait for data. */
 export function elapsedIntervalsOf({
   endDay,
   zone,
@@ -124,7 +124,7 @@ function build(asked: BalanceQuestion, generation: Generation) {
     endDay: localDateOf(endMs - 1, ownZone),
     zone: ownZone,
   };
-  // The months beside are read too, because a register that is silent over the end of the range is known if it is read again.
+  // The months before and after are read too, because a register that is silent over the end of the range is known if it is read again.
   const [firstMonth, lastMonth] = [addDays(own.startDay, -31), addDays(own.endDay, 31)].map((day) =>
     day.slice(0, 7),
   );

@@ -40,7 +40,7 @@ function orderBy({ order }: ReportRows): string {
   return order.length === 0 ? '' : `ORDER BY ${order.map((name) => `exported.${name}`).join(', ')}`;
 }
 
-/** The cell with its declared type, also if all rows are empty. */
+/** The cell with its declared type, even if all rows are empty. */
 function typedCell(column: ColumnName): string {
   return `${column}::${columnType(column).sql}`;
 }

@@ -29,7 +29,7 @@ export interface LocalLakeOptions {
 }
 
 export interface QueryOptions {
-  /** Folders beside the lake in which queries can write files. */
+  /** Folders next to the lake in which queries can write files. */
   writeFolders?: readonly string[];
   threads?: number;
   memoryMegabytes?: number;

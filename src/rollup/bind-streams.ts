@@ -20,7 +20,7 @@ import { ruleMacros, withConstants } from './rule-macros.ts';
 const RULES_VERSION = 4;
 
 /**
- * Which settings have changed, so that days are computed again: `configuration` (streams, or the sources of devices), `zone` (the time zone, also
+ * Which settings have changed, so that days are computed again: `configuration` (streams, or the sources of devices), `zone` (the time zone, even
  * if other settings changed too), `rules` (only the rules of the program).
  */
 export type Restatement = 'configuration' | 'zone' | 'rules';

@@ -11,7 +11,7 @@ export interface FailingSeries {
 export type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
 
 /**
- * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing series, also if two fail only together.
+ * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing series, even if two fail only together.
  * That one is removed, and the rest is tried again, until it succeeds. Each of n failing series takes about log2(list length) trials.
  * @param series series that have just failed together; without all of them nothing fails
  * @returns the series, each of which failed twice; empty if nothing fails any more

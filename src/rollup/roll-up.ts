@@ -14,9 +14,12 @@ import { type SeriesKey, setAside } from './set-aside.ts';
 
 export type { RollUpOptions, RollUpResult } from './roll-up-once.ts';
 
-/** One call may always take this many messages, also if many streams read them. */
+/** One call may always take this many messages, even if many streams read them. */
 const MESSAGES_ALWAYS = 250_000;
-/** Readings of one call if few streams read the messages, so that the fixed cost of a call counts for little. A reading an hour makes four intervals, which need the memory. */
+/**
+ * Readings of one call if few streams read the messages, so that the fixed cost of a call counts for little.
+ * A reading an hour makes four intervals, which need the memory.
+ */
 const READINGS_MAX = 500_000;
 /** How often one call searches for failing series: more than once only if failures change. */
 const ROUNDS_MAX = 3;

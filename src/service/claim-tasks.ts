@@ -10,8 +10,8 @@ import { holdUpkeep } from './hold-roles.ts';
 import type { Service } from './service.ts';
 
 /**
- * The leases of a stream process, and where it stores the presence of devices. With logs in Redis one process of all data folders watches the devices,
- * and one is connected to the brokers of inputs.
+ * The leases of a stream process, and where it stores the presence of devices. With logs in Redis one process
+ * of all data folders watches the devices, and one is connected to the brokers of inputs.
  * @param redis undefined if the logs are not in Redis
  */
 export function claimTasks(

@@ -9,9 +9,10 @@ import { openStreamLogs } from './open-stream-logs.ts';
 import type { Service } from './service.ts';
 
 /**
- * Moves the audit entries of this data folder into the logs in Redis, for a process without the stream. The stream process of another machine does not
- * see this folder.
- * @returns stops it, after the last entries were moved. Undefined if the logs are not in Redis: then only a stream process with this folder has them
+ * Moves the audit entries of this data folder into the logs in Redis, for a process without the stream. The
+ * stream process of another machine does not see this folder.
+ * @returns stops it, after the last entries were moved. Undefined if the logs are not in Redis: then only a
+ *   stream process with this folder has them
  */
 export async function drainAudit(
   config: Pick<Config, 'dataDir' | 'stream' | 'queue'>,

@@ -29,7 +29,7 @@ export interface IdleNotes {
   write(assignment: Assignment, end: StreamEnd, computedAtMs: UtcMs): Promise<void>;
 }
 
-/** Notes in files beside the warehouses, for processes that share a data folder. */
+/** Notes in files next to the warehouses, for processes that share a data folder. */
 export function createLocalIdleNotes({
   clock,
   logger,

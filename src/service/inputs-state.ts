@@ -6,8 +6,9 @@ import type { UtcMs } from '../lib/time.ts';
 const LISTED_MAX = 20;
 
 /**
- * The inputs for `/ready` and `/health`. Their problems are listed, and never change the answer: one broker must not take a machine out of service, and
- * another machine would not reach it either. `wattline status` fails with them. Undefined if there are no inputs.
+ * The inputs for `/ready` and `/health`. Their problems are listed, and never change the answer: one broker
+ * must not take a machine out of service, and another machine would not reach it either. `wattline status`
+ * fails with them. Undefined if there are no inputs.
  */
 export function inputsState(
   inputs: readonly InputState[],

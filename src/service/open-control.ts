@@ -23,8 +23,10 @@ const SECOND_LOOK_MS = SECOND_MS;
 type ControlSettings = Pick<Config, 'dataDir' | 'queue' | 'access'>;
 
 /**
- * Calls operations in the worker that has a workgroup open: first a worker of this data folder, then, with the queue in Redis, a worker of any machine.
- * @param shared the connection of this process to the Redis of the queue. Without one, a connection is opened for the first call that needs it
+ * Calls operations in the worker that has a workgroup open: first a worker of this data folder, then, with
+ * the queue in Redis, a worker of any machine.
+ * @param shared the connection of this process to the Redis of the queue. Without one, a connection is opened
+ *   for the first call that needs it
  */
 export function openControl(
   config: ControlSettings,

@@ -25,7 +25,8 @@ export interface WarehouseOwner {
 
 /**
  * @param prepare called with the pipeline if this process opens the warehouse
- * @throws TransientError if another process has the warehouse open and cannot be asked, or if the newest data are in a bucket and a worker may have them
+ * @throws TransientError if another process has the warehouse open and cannot be asked, or if the newest data
+ *   are in a bucket and a worker may have them
  */
 export async function openOwner(
   config: Config,

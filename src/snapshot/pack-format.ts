@@ -18,7 +18,11 @@ import { errorCode } from '../lib/errors.ts';
 
 /** The headers of a DuckDB file: three of 4,096 bytes. */
 export const HEAD_BYTES = 12_288;
-/** The size of a block of a DuckDB file. */
+/**
+ * The size of a block of a pack. It covers four blocks of a warehouse file, which has blocks of 64 KiB. Packs that exist
+ * name this size, and another one is refused (`blockBytes`). So if it changes, snapshots and backups of before cannot be
+ * read any more.
+ */
 export const BLOCK_BYTES = 262_144;
 export const MAGIC = Buffer.from('WLPACK01', 'latin1');
 export const TRAILER_BYTES = 52;

@@ -20,11 +20,15 @@ export interface UnpackOptions {
   /** The file to write, which appears when it is complete and durable. Without it the snapshot is only checked. */
   path?: string;
   /**
-   * A file beside `path` that can be like the wanted one, such as that of an earlier snapshot. It becomes the draft of `path`: its blocks that have the
-   * right SHA-256 stay, whatever the others are. Then only the other blocks are read, and the caller has checked the packs. Default: none.
+   * A file next to `path` that can be like the wanted one, such as that of an earlier snapshot. It becomes
+   * the draft of `path`: its blocks that have the right SHA-256 stay, whatever the others are. Then only the
+   * other blocks are read, and the caller has checked the packs. Default: none.
    */
   base?: string;
-  /** Without `base`: a folder that gets a copy of each pack under its key, complete and durable. The pack is read only once for both. Default: none. */
+  /**
+   * Without `base`: a folder that gets a copy of each pack under its key, complete and durable. The pack is
+   * read only once for both. Default: none.
+   */
   keepIn?: string;
   onProgress?: (doneBytes: number) => void;
   signal?: AbortSignal;

@@ -23,7 +23,7 @@ export interface CreateOnceOptions {
 }
 
 /**
- * Creates an object that only one writer can create, also if answers are lost. After a lost answer it reads the object: if it has our bytes,
+ * Creates an object that only one writer can create, even if answers are lost. After a lost answer it reads the object: if it has our bytes,
  * the creation has succeeded. If the key is free, it sends the same creation again, which is safe, because only one of the two can succeed.
  * @throws TerminalError if the store refuses (keys, permissions)
  */

@@ -84,7 +84,7 @@ export function createS3Store(settings: S3Settings): ObjectStore {
     const timeout = AbortSignal.timeout(
       Math.min(TIMER_MS_MAX, timeouts.requestMs + Math.ceil(bytes / MEBIBYTE) * timeouts.mebibyteMs),
     );
-    // Not before, because most services have no bucket.
+    // Loaded at first use, because most services have no bucket.
     const { request } = await import('undici');
     const stream = content && ('path' in content ? createReadStream(content.path) : content.bytes);
     try {

@@ -13,7 +13,7 @@ export interface UploadOrigin {
   name: string;
   /** The person or token that uploads it. */
   actor: string;
-  /** Stores the rows also if the same rows were already stored, so that they count again. */
+  /** Stores the rows even if the same rows were already stored, so that they count again. */
   again: boolean;
 }
 

@@ -37,9 +37,10 @@ export interface Database {
 }
 
 /**
- * The block size of a new file; a file keeps its own. Each column of each table that has rows since the last checkpoint takes a block of memory. With
- * DuckDB's 256 KiB this is 37 MB for an open warehouse with a few new readings, and with 64 KiB 12 MB. Most scans cost the same. Scans of wide tables can cost
- * up to twice the time: a scan of `series_quarter` took 81 ms instead of 43 ms. A large file is 20 % larger.
+ * The block size of a new file; a file keeps its own. Each column of each table that has rows since the last
+ * checkpoint takes a block of memory. With DuckDB's 256 KiB this is 37 MB for an open warehouse with a few
+ * new readings, and with 64 KiB 12 MB. Most scans cost the same. Scans of wide tables can cost up to twice
+ * the time: a scan of `series_quarter` took 81 ms instead of 43 ms. A large file is 20 % larger.
  */
 const BLOCK_BYTES = '65536';
 /** DuckDB makes a checkpoint when its write-ahead log has this size. A checkpoint delays commits by about 0.4 s, so few are better. */
@@ -54,7 +55,7 @@ const INTERRUPT_MS_MAX = SECOND_MS;
  * @throws TransientError if another process has it open or the disk is full, TerminalError if it is damaged or of another program
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  // Not before: commands that open no database start in half the time.
+  // Loaded at first use, because commands that open no database then start in half the time.
   const duckdb = await import('@duckdb/node-api');
   const { readOnly = false } = options;
   if (!readOnly) mkdirSync(dirname(resolve(options.path)), { recursive: true });
@@ -113,7 +114,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   try {
     if (!readOnly) removeUnfinished(path, options.clock);
     instance = await duckdb.DuckDBInstance.create(path, settings(path, options));
-    // This process owns the file now, so spilled files beside it are of a process that was killed.
+    // This process owns the file now, so spilled files next to it are of a process that was killed.
     if (!readOnly) rmSync(spillFolder(path), { recursive: true, force: true });
     if (!readOnly) file = await open(path, 'r');
     const connection = await connect();

@@ -32,7 +32,7 @@ export async function appendNames(
   });
 }
 
-/** Stores what belongs to a batch beside its messages: its ledger row, its gap, and the messages that could not be decoded. */
+/** Stores what belongs to a batch in addition to its messages: its ledger row, its gap, and the messages that could not be decoded. */
 export async function writeLedger(
   connection: DuckDBConnection,
   insertBatch: DuckDBPreparedStatement,

@@ -8,7 +8,7 @@ import { type NewMessages, selectNewMessages } from './select-new-messages.ts';
 
 /** A batch and its position in the log. */
 export interface LandInput {
-  /** `stream`, or the name of an import. */
+  /** `stream`, or a name that begins with `import:`, `backfill:` or `archive:`. Each origin has its own checkpoint. */
   origin: string;
   /** In any order. Messages that landed before are dropped. */
   columns: MessageColumns;

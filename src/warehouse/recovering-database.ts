@@ -7,8 +7,8 @@ import type { Database } from './database.ts';
 import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
 
 /**
- * A database that opens again by itself after a failure that invalidates it, such as a checkpoint on a full disk. It can also be opened again without a
- * failure.
+ * A database that opens again by itself after a failure that invalidates it, such as a checkpoint on a full
+ * disk. It can also be opened again without a failure.
  */
 export interface RecoveringDatabase {
   connect(): Promise<DuckDBConnection>;
@@ -17,8 +17,8 @@ export interface RecoveringDatabase {
   /** Receives every error, to notice when the database is invalidated. @returns one of our errors for it */
   note(error: unknown): Error;
   /**
-   * Closes the file and opens it again, which frees memory. Calls of `connect` wait meanwhile. After a failure the next call of `connect` tries to open
-   * it, as after any loss.
+   * Closes the file and opens it again, which frees memory. Calls of `connect` wait meanwhile. After a
+   * failure the next call of `connect` tries to open it, as after any loss.
    * @returns false if it is in use; then nothing has happened
    */
   renew(): Promise<boolean>;

@@ -57,12 +57,13 @@ export interface TransactionOptions {
 
 /** Changes in the write-ahead log take several times their size of memory. */
 const CHECKPOINT_BYTES_MIN = 4 * 1024 * 1024;
-/** The same for a warehouse that rests. Stages note their progress also if there is nothing new, which is less. */
+/** The same for a warehouse that rests. Stages note their progress even if there is nothing new, which is less. */
 const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
 
 /**
- * DuckDB keeps some bytes for each block of memory that a statement has used, and frees them when the file is closed. Its memory limit does not count them. This many transactions
- * leave about 4 MB. Opening a file again takes 20 to 40 ms of CPU time, also if it is large.
+ * DuckDB keeps some bytes for each block of memory that a statement has used, and frees them when the file is
+ * closed. Its memory limit does not count them. This many transactions leave about 4 MB. Opening a file again
+ * takes 20 to 40 ms of CPU time, even if it is large.
  */
 const RENEW_AFTER_TRANSACTIONS = 200;
 
@@ -108,13 +109,14 @@ export interface Shard extends EngineUse {
   readFrozen: FrozenReads['read'];
   status(): Promise<ShardStatus>;
   /**
-   * Empties the write-ahead log if it is large, or if nothing was stored since the last call. Rows that are not in the file yet take about 30 MB of memory
-   * in all, however few they are.
+   * Empties the write-ahead log if it is large, or if nothing was stored since the last call. Rows that are
+   * not in the file yet take about 30 MB of memory in all, however few they are.
    */
   checkpointIfDue(): Promise<void>;
   /**
-   * Closes the file and opens it again if there were many transactions since it was opened and nobody uses it, because that frees memory. Later calls wait
-   * meanwhile. If the file cannot be opened, each later call tries it again and fails as after any loss of the file.
+   * Closes the file and opens it again if there were many transactions since it was opened and nobody uses
+   * it, because that frees memory. Later calls wait meanwhile. If the file cannot be opened, each later call
+   * tries it again and fails as after any loss of the file.
    */
   renewIfDue(): Promise<void>;
   /** Finishes running work, empties the write-ahead log and closes the file. A second call does nothing. */

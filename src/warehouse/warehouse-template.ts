@@ -9,8 +9,9 @@ import { errorCode } from '../lib/errors.ts';
 import type { Migration } from './load-sql.ts';
 
 /**
- * Empty warehouses of this process, by schema: the compressed bytes of a file that has all migrations and no owner. The first new warehouse of a process is
- * migrated. Later ones are copies of its file as it was then, because running all migrations takes about 100 ms of CPU time.
+ * Empty warehouses of this process, by schema: the compressed bytes of a file that has all migrations and no
+ * owner. The first new warehouse of a process is migrated. Later ones are copies of its file as it was then,
+ * because running all migrations takes about 100 ms of CPU time.
  */
 const templates = new Map<string, Buffer>();
 
@@ -29,7 +30,8 @@ export async function keepTemplate(file: FileHandle, migrations: readonly Migrat
 }
 
 /**
- * Creates a warehouse with the schema of these migrations from the template, if there is one and the warehouse does not exist. The file appears as a whole.
+ * Creates a warehouse with the schema of these migrations from the template, if there is one and the
+ * warehouse does not exist. The file appears as a whole.
  * @returns true if it was created
  */
 export async function createFromTemplate(file: string, migrations: readonly Migration[]): Promise<boolean> {

@@ -7,7 +7,7 @@ export default defineConfig({
   // Addresses are relative, so the page also works below a path of a proxy.
   base: './',
   publicDir: false,
-  // For work on the page: `vite src/web` beside a running service.
+  // For work on the page: `vite src/web` with a running service.
   server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
   build: {
     outDir: join(import.meta.dirname, '..', '..', 'dist-web'),

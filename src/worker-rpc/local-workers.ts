@@ -52,8 +52,9 @@ function stateOf(file: WorkerFile): 'living' | 'stopped' | 'ended' | 'unknown' {
 }
 
 /**
- * True if a process with this id has written the file. In a container, a service with a `/proc` of its own (`ProtectProc` of systemd) reads another id of
- * the last start than a command. After a restart of the machine, the process with that id is younger than the file.
+ * True if a process with this id has written the file. In a container, a service with a `/proc` of its own
+ * (`ProtectProc` of systemd) reads another id of the last start than a command. After a restart of the
+ * machine, the process with that id is younger than the file.
  */
 function hasWritten({ pid, machine, writtenAtMs }: WorkerFile): boolean {
   const startedAtMs = processFacts(pid)?.startedAtMs;

@@ -9,8 +9,9 @@ export const NOT_HERE = { code: 'NotHere', message: 'another worker has the work
 export const NOTHING_DONE: ReadonlySet<string> = new Set([NOT_HERE.code, 'ShardNotOpen', 'StaleOwner']);
 
 /**
- * What happens to the file that the argument `path` names. `sent`: the caller sends its bytes. `shared`: the owner opens the path, so it has to run on
- * the same machine: an import reads a file of any size for a long time, and continues after a restart.
+ * What happens to the file that the argument `path` names. `sent`: the caller sends its bytes. `shared`: the
+ * owner opens the path, so it has to run on the same machine: an import reads a file of any size for a long
+ * time, and continues after a restart.
  */
 export const FILE_OPERATIONS: { readonly [Name in AskableName]?: 'sent' | 'shared' } = {
   upload: 'sent',

@@ -109,7 +109,7 @@ describe('tokens', () => {
     for (const other of respelled) await expect(access.authenticate(other)).rejects.toMatchObject(invalid);
   });
 
-  test('a token expires to the second, also if its signature was checked before', async () => {
+  test('a token expires to the second, even if its signature was checked before', async () => {
     const { access, clock, another } = await setUp();
     const { token } = await access.issue(request);
     const grant = await access.authenticate(token);

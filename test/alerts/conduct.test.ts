@@ -244,7 +244,7 @@ test('a message under way at a handover is sent again by the successor with the 
   expect(keys[1]).toBe(keys[0]);
 });
 
-test('an entry of a replaced owner is refused also if its number is free again', async () => {
+test('an entry of a replaced owner is refused even if its number is free again', async () => {
   const store = createFolderStore(join(tempDir(), 'alerts'));
   const [old, next] = [openAlertBook(store), openAlertBook(store)];
   const state = await old.claim();

@@ -3,7 +3,7 @@ import { createSilenceWatch } from '../../src/alerts/silence-watch.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 
-test('the silence of a device grows with the time that passes, also if the clock is set', async () => {
+test('the silence of a device grows with the time that passes, even if the clock is set', async () => {
   const clock = createTestClock();
   const watch = createSilenceWatch(clock);
   const silentMs = (lastSeenMs: number) => watch.look([{ device: 'd1', lastSeenMs }])[0]!.silentMs;

@@ -27,7 +27,7 @@ function terminalThat(kill: Terminal['kill']) {
   return { terminal, end };
 }
 
-test('a temporary folder is deleted after its work, also if the process is killed', async () => {
+test('a temporary folder is deleted after its work, even if the process is killed', async () => {
   const killed: string[] = [];
   let folder = '';
   const ended = Promise.withResolvers<void>();

@@ -124,7 +124,7 @@ workgroups:
   });
 });
 
-test('a log in Redis needs an address, its own or that of the queue, also if other settings are wrong', () => {
+test('a log in Redis needs an address, its own or that of the queue, even if other settings are wrong', () => {
   const needed = expect.stringContaining('such as "redis://127.0.0.1:6379"');
   expect(problemsOf('stream: { log: redis }')).toEqual({ 'stream.redisUrl': needed });
   expect(problemsOf('stream: { log: redis }\nhttp: { port: x }\nqueue: { backend: redis }')).toEqual({

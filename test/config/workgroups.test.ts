@@ -42,7 +42,7 @@ test('a workgroup has changed if its exports have changed', () => {
   expect(workgroups.exportsOf('home')).toEqual([]);
 });
 
-test('every listener is called, also if an earlier one fails', () => {
+test('every listener is called, even if an earlier one fails', () => {
   const workgroups = createWorkgroups(settings([]));
   const called: string[] = [];
   workgroups.onChange(() => {

@@ -5,7 +5,7 @@ import { nextOffset, OFFSET_MAX, offsetMs, offsetOf, parseOffset } from '../../s
 const instant = fc.nat(4_000_000_000_000);
 
 describe('nextOffset', () => {
-  it('always grows, also if the clock steps back', () => {
+  it('always grows, even if the clock steps back', () => {
     fc.assert(
       fc.property(fc.array(instant, { minLength: 2, maxLength: 100 }), (clock) => {
         let last: bigint | undefined;

@@ -3,13 +3,19 @@ import { basename, join, posix } from 'node:path';
 import { expect, test } from 'vitest';
 import { pages, repositoryRoot } from '../support/readme.ts';
 
+const THIS_FILE = 'test/docs/comments.test.ts';
+/** A comment that is wrapped anew gets the width of the code (`lineWidth` of biome.json). No line is longer than this. */
+const COMMENT_WIDTH_MAX = 150;
+
+const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
+
 /** Everything in the project whose name a comment can give, from the root. */
 const files = globSync(['*', '{.ci,.github,bench,docs,jobs,ops,sql,src,test}/**/*'], {
   cwd: repositoryRoot,
 }).map((path) => path.replaceAll('\\', '/'));
 const sources = files
   .filter((path) => /^(?:\.ci|bench|jobs|sql|src|test)\/.*\.(?:css|mjs|sql|tsx?)$/.test(path))
-  .map((path) => ({ path, text: readFileSync(join(repositoryRoot, path), 'utf8') }));
+  .map((path) => ({ path, text: read(path) }));
 
 const TEXT_WITH_STARS = /\/\*[\s\S]*?\*\//g;
 const comments = sources.flatMap(({ path, text }) => {
@@ -49,4 +55,41 @@ test('the text of a link to a file of code is the name of that file', () => {
     }
   }
   expect(wrong).toEqual([]);
+});
+
+test('comments and pages use the common words', () => {
+  const avoided: ReadonlyArray<[phrase: RegExp, instead: string]> = [
+    [/\balso(?:\s+(?:\*|\/\/|--))?\s+if\b/gi, 'even if'],
+    [/\bseldom\b/gi, 'rarely'],
+    [/\bunheeded\b/gi, 'ignored'],
+  ];
+  const texts = [
+    ...[...pages, ['CHANGELOG.md', read('CHANGELOG.md')] as const].map(([path, text]) => ({ path, text })),
+    // This file has the phrases itself. Released migrations are never edited.
+    ...sources.filter(({ path }) => path !== THIS_FILE && !path.startsWith('sql/schema/')),
+  ];
+  const found = texts.flatMap(({ path, text }) =>
+    avoided.flatMap(([phrase, instead]) =>
+      [...text.matchAll(phrase)].map(({ index }) => {
+        const line = text.slice(0, index).split('\n').length;
+        return `${path}:${line}: write "${instead}"`;
+      }),
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
+test(`no line of a comment of the product is longer than ${COMMENT_WIDTH_MAX} characters`, () => {
+  const long = sources
+    .filter(({ path }) => /^(?:jobs|src)\//.test(path))
+    .flatMap(({ path, text }) =>
+      text
+        .split('\n')
+        .flatMap((line, index) =>
+          /^\s*(?:\*|\/\*|\/\/)/.test(line) && line.length > COMMENT_WIDTH_MAX
+            ? [`${path}:${index + 1}`]
+            : [],
+        ),
+    );
+  expect(long).toEqual([]);
 });

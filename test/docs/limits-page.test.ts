@@ -62,7 +62,7 @@ test.each(rows)('$what: $limit', ({ what, limit, keys }) => {
       `${number[0]} is none of ${values}`,
     ).toBe(true);
 });
-/** Counts of periods and failures beside a time. */
+/** Counts of periods and failures next to a time. */
 const periods = [2, 5, 10];
 
 /** Limits that no user meets, by the reason. */

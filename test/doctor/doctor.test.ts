@@ -180,7 +180,7 @@ test('the words for people are one line for each finding', async () => {
   expect(namesOf(cwd)).toEqual(['wattline.yaml']);
 });
 
-test('a file with a secret that others can read is named, also if the configuration refers to it', async () => {
+test('a file with a secret that others can read is named, even if the configuration refers to it', async () => {
   const cwd = tempDir();
   const upstream = { url: 'http://127.0.0.1:9', token: { file: 'token.txt' } };
   writeFileSync(join(cwd, 'token.txt'), 'hunter9\n', { mode: 0o644 });

@@ -208,7 +208,7 @@ test('a claimed run without a file is continued, and the later changes of delive
   expect(corrected.run).toMatchObject({ revision: 2, file: { energyWh: 20_000 } });
 });
 
-test('a process that was stopped cannot store a state, also if the numbers after its own are deleted', async () => {
+test('a process that was stopped cannot store a state, even if the numbers after its own are deleted', async () => {
   const at = await openExportFixture([{}]);
   await storeDays(at.shard, [day]);
   await at.publish();

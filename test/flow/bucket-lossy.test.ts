@@ -13,7 +13,7 @@ import { s3Missing } from '../support/s3-for-tests.ts';
 import { until } from '../support/until.ts';
 
 test.skipIf(s3Missing)(
-  'a new machine takes a workgroup over at the first attempt, also if each object must be asked for twice',
+  'a new machine takes a workgroup over at the first attempt, even if each object must be asked for twice',
   async () => {
     /** The addresses that were asked for. Undefined while nothing is lost. */
     let asked: Set<string> | undefined;

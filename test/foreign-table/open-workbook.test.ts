@@ -120,7 +120,7 @@ test('a small file cannot declare any number of texts, sheets, relations or form
     );
 });
 
-test('a workbook with a changed byte is refused, also if it can be unpacked', () => {
+test('a workbook with a changed byte is refused, even if it can be unpacked', () => {
   const archive = zipFiles({ 'a.xml': '<v>5</v>' });
   const name = archive.indexOf('a.xml', 30 + 'a.xml'.length);
   archive[name - 30]! ^= 1;

@@ -30,7 +30,7 @@ function longLine(measurement: string): string {
 test.each([
   ['are refused', 'power', { accepted: 0, refusedCount: LINES, readings: 0 }],
   ['are about no rule', 'other', { accepted: LINES, refusedCount: 0, readings: 0 }],
-])('other work gets a turn after each long line, also if the lines %s', async (_, measurement, expected) => {
+])('other work gets a turn after each long line, even if the lines %s', async (_, measurement, expected) => {
   const rules = [{ measurement: 'power', table: 'power', device: '{host}' }];
   const clock = createTestClock(TEST_START_MS);
   const meter = createInputCounter(

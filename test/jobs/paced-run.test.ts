@@ -21,7 +21,7 @@ function setUp(after: (count: number) => AfterRun = () => 'done', takesMs = 0) {
   return { clock, paced, atSeconds };
 }
 
-test('it runs at the beginning, and seldom if nobody asks, a tenth earlier or later', async () => {
+test('it runs at the beginning, and rarely if nobody asks, a tenth earlier or later', async () => {
   const { clock, paced, atSeconds } = setUp();
   await clock.advance(100_000);
   expect(atSeconds).toHaveLength(4);
@@ -55,7 +55,7 @@ test('it runs again if it is asked for during a run, and never twice at once', a
   expect(atSeconds).toEqual([0, 8]);
 });
 
-test('it runs again if the run says so, and after the wait that a run wants, also if it is asked for', async () => {
+test('it runs again if the run says so, and after the wait that a run wants, even if it is asked for', async () => {
   const { clock, paced, atSeconds } = setUp((count) =>
     count === 1 ? 'again' : count === 2 ? { waitMs: 20_000 } : 'done',
   );

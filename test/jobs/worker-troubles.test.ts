@@ -92,7 +92,7 @@ describe('what keeps a workgroup from being worked on', () => {
     expect(troubles()).toEqual([]);
   });
 
-  test('is a bucket without a commit for half of the retention of the stream, also if the commit hangs', () => {
+  test('is a bucket without a commit for half of the retention of the stream, even if the commit hangs', () => {
     const { pass, progress, troubles, clock } = setUp(['commit']);
     pass(MINUTE_MS);
     const sinceMs = clock.ms;

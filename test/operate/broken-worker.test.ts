@@ -3,7 +3,7 @@ import { workerTroubles } from '../../src/operate/storage-troubles.ts';
 import type { LocalWorkers } from '../../src/worker-rpc/local-workers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-test('a worker that was stopped by a signal or killed is a trouble, also if no workgroup has its data open', () => {
+test('a worker that was stopped by a signal or killed is a trouble, even if no workgroup has its data open', () => {
   const dataDir = tempDir();
   const { pid } = process;
   const of = (workers: LocalWorkers) => workerTroubles({ dataDir }, workers, 'home', 0);

@@ -46,7 +46,7 @@ async function openWith(s3: S3Settings, dataDir: string, clock: Clock, logger: L
 }
 
 test.skipIf(!isSoak || s3Missing)(
-  'what is in the bucket is acknowledged, also if the collection fails or hangs',
+  'what is in the bucket is acknowledged, even if the collection fails or hangs',
   async () => {
     const s3 = await s3ForTests();
     let fate: Fate = 'pass';

@@ -6,7 +6,7 @@ import { pollSlice } from '../../src/pipeline/poll-slice.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { answerOf, assignmentOf } from './answers.ts';
 
-test('what has landed is reported, also if the next read fails', async () => {
+test('what has landed is reported, even if the next read fails', async () => {
   const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   onTestFinished(pipeline.close);
   await pipeline.open(assignmentOf(tempDir()));

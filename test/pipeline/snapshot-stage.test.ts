@@ -108,7 +108,7 @@ test('an upload is in a snapshot although the one that was running failed', asyn
 });
 
 test.runIf(isSoak)(
-  'an import that runs while a snapshot begins asks for another one, also if it ends before the snapshot',
+  'an import that runs while a snapshot begins asks for another one, even if it ends before the snapshot',
   async () => {
     const { open, meanwhile, restoredCount } = await openWorkgroup();
     const ended = () =>

@@ -112,7 +112,7 @@ const lakeFile = (fields: Partial<LakeFile>): LakeFile => ({
 });
 const commitOf = (files: LakeFile[]) => ({ files }) as Commit;
 
-test('a row is rewritten seldom while its hour grows, and its hour never has many files', () => {
+test('a row is rewritten rarely while its hour grows, and its hour never has many files', () => {
   let files: LakeFile[] = [];
   let rewritten = 0;
   let mostFiles = 0;

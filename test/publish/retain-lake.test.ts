@@ -137,7 +137,7 @@ test('the generation that was replaced just now stays, however old it is', async
   expect(await readCommit(at.paths, 1)).toBeDefined();
 });
 
-test('the generation of current stays, also if it is renewed rarely', async () => {
+test('the generation of current stays, even if it is renewed rarely', async () => {
   const at = await openOwnFixture();
   for (let step = 0; step < 3; step++) {
     at.clock.set(TEST_START_MS + step * 6 * HOUR_MS);

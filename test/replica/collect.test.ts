@@ -52,7 +52,7 @@ test('a commit is complete for a day after it was the newest one, and its key st
   expect((await keysOf(store, 'commits/')).length).toBe(3);
 });
 
-test('a commit that was the newest one a moment ago stays complete, also if it is old', async () => {
+test('a commit that was the newest one a moment ago stays complete, even if it is old', async () => {
   const store = folderStore();
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow());

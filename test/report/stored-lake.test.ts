@@ -233,7 +233,7 @@ test('a store that has lost its commits is a 503, and never an empty answer', as
 });
 
 describe.skipIf(s3Missing)('a lake in a bucket', () => {
-  test('a reader lists from its commit on, seldom, and reads the commits that news names', async () => {
+  test('a reader lists from its commit on, rarely, and reads the commits that news names', async () => {
     const at = await openReport();
     const bucket = await openBucket(at);
     await publishDay(at, 1);

@@ -86,7 +86,7 @@ test('readings that arrive hours or days late give the same rows as readings in 
 }, async () => {
   const rolledUpAtMs = (days: readonly number[]) => days.map((day) => START_MS + day * DAY_MS + HOUR_MS);
   const daily = rolledUpAtMs([...Array.from({ length: rounds(3, 13) }, (_, day) => day + 1), 30]);
-  const seldom = rolledUpAtMs([...(isSoak ? [1, 3, 4] : [3]), 30]);
+  const rarely = rolledUpAtMs([...(isSoak ? [1, 3, 4] : [3]), 30]);
   const came = (
     messages: ReturnType<typeof messagesOf>,
     nowsMs: readonly UtcMs[],
@@ -104,8 +104,8 @@ test('readings that arrive hours or days late give the same rows as readings in 
     );
     const late = await rolledUp(
       site,
-      came(messages, seldom, ({ comesAtMs }) => comesAtMs),
-      seldom,
+      came(messages, rarely, ({ comesAtMs }) => comesAtMs),
+      rarely,
     );
     const problems = [await differences(streams, inTime, late), await restatedDays(streams, inTime)];
     await closeAll(inTime, late);

@@ -283,7 +283,7 @@ const dayOf = (day: number, first: number, watts: number, jump = 0): Array<[stri
   ]);
 
 // close-after.test.ts has the same over two more days.
-test.runIf(isSoak)('a closed day keeps its limits, also if later days have others', async () => {
+test.runIf(isSoak)('a closed day keeps its limits, even if later days have others', async () => {
   const shard = await openTestShard();
   await read(shard, ...dayOf(1, 600_000, 300, 8_000), ...dayOf(2, 615_200, 300));
   await rollUpSite(shard, learning, at('05T00:00'));

@@ -50,7 +50,7 @@ test('the newest commit says that a workgroup rests, until another owner claims 
 
   const owner = await claim(id);
   expect(await machine().assess()).toBe('behind');
-  // A workgroup that has data is not new, also if the stream has forgotten its messages.
+  // A workgroup that has data is not new, even if the stream has forgotten its messages.
   expect(await machine().assess({ ...END, isEmpty: true })).toBe('behind');
 
   await owner.noteHibernation(idleNoteOf(assignment, END, clock.now()));

@@ -103,7 +103,7 @@ describe.skipIf(s3Missing)('the lakes of an installation with a bucket', () => {
     leave('command-3', 0);
     leave('2', 5 * HOUR_MS);
     leave('4', 2 * DAY_MS);
-    // The caches of running processes stay, also if they are not used.
+    // The caches of running processes stay, even if they are not used.
     leave('1', 2 * DAY_MS);
     leave('command-1', 0);
     const release = await holdCache(at.dataDir, 'command-1', at.clock);

@@ -10,7 +10,7 @@ const timeout = 240_000;
 const TIMEOUT_MS = 15_000;
 const [ROAMING, PROBE] = ['7c9e6679-7425-40de-944b-e07fc1f90ae7', '7c9e6679-7425-40de-944b-e07fc1f90ae8'];
 
-test('a device that moves between machines is online once and offline once, also if the watching one is killed', {
+test('a device that moves between machines is online once and offline once, even if the watching one is killed', {
   timeout,
 }, async () => {
   const machines = await setUpMachines({

@@ -97,7 +97,7 @@ describe('a process that serves', () => {
     },
   );
 
-  test('ends at once after a signal, also if a thread is waiting', async () => {
+  test('ends at once after a signal, even if a thread is waiting', async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'kill-child.ts')], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/lib/time.ts';
 import { programBuilds, programEntries, programRoot } from './program-folder.ts';
 import { createUpProcess } from './up-process.ts';
 
-/** Packages with files that they read beside themselves. */
+/** Packages with files that they read next to themselves. */
 const separatePackages = [
   '@duckdb/node-bindings',
   '@electric-sql/pglite',
@@ -37,7 +37,7 @@ export async function setup(): Promise<void> {
       copyPublicDir: false,
       rolldownOptions: {
         input: programEntries.map((file) => join(programRoot, file)),
-        // A thread is found by its name beside the module that starts it.
+        // A thread is found by its name next to the module that starts it.
         output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
       },
     },

@@ -4,7 +4,7 @@ import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { SOCKET_PATH, socketEvents } from '../../src/contract/socket-events.ts';
 import { jsonOf, type VendorMessage, type VendorServer } from './vendor-server.ts';
 
-/** How a server of sockets may speak, beside what its messages look like (`Dialect`). */
+/** How a server of sockets may speak, in addition to what its messages look like (`Dialect`). */
 export interface SocketDialect {
   /** wrapped: binary content in an object of its own. objects: plain ones, which socket.io turns into JSON. */
   form: 'binary' | 'array-buffer' | 'wrapped' | 'base64' | 'json-text' | 'json-pretty' | 'objects';

@@ -95,7 +95,7 @@ describe('columns of series', () => {
   });
 });
 
-test('a day with readings and without a balance is a gap, also if it is the first', () => {
+test('a day with readings and without a balance is a gap, even if it is the first', () => {
   const unknown = {
     productionWh: null,
     parts: [{ device: roof, source: 'pv', role: 'production', wh: null, within: null }],

@@ -10,7 +10,7 @@ import type { ObjectStore } from '../../storage/object-store.ts';
 import { openStore, parseStoreAddress } from '../../storage/open-store.ts';
 import { repeatRequests } from '../../storage/repeat-requests.ts';
 
-/** Where a backup is: a store for each workgroup, and one for the state beside them. */
+/** Where a backup is: a store for each workgroup, and one for the state next to them. */
 export interface Place {
   /** For people: a path, or `s3://bucket/prefix`. */
   name: string;

@@ -150,7 +150,7 @@ const limitNames: ReadonlyArray<
   ['intervalMilliseconds', 'interval', ''],
 ];
 
-/** The limits, and the maximum power of registers also if it has no limit. */
+/** The limits, and the maximum power of registers even if it has no limit. */
 function describeLimits({ limits, boundaries }: ExplainedSource): string {
   if (!limits) return '';
   const rows = limitNames

@@ -13,7 +13,7 @@ export interface ViewOptions {
   all: boolean;
 }
 
-/** Rows at the ends and beside events are always shown. */
+/** Rows at the ends and next to events are always shown. */
 const ENDS_SHOWN = 2;
 const SHOWN_MAX = 60;
 

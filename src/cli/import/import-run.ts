@@ -33,7 +33,7 @@ type Ended = Extract<AsJson<ImportState>, { kind: 'ended' }>;
 
 /**
  * Imports files one after another. Returns once their energy is rolled up and published.
- * @param onFile called after each file, also if a later one fails
+ * @param onFile called after each file, even if a later one fails
  */
 export async function runImport(
   options: ImportRunOptions,

@@ -6,7 +6,7 @@ const DESCRIPTION_COLUMN_MAX = 40;
 const FULL_LINE = 60;
 
 /**
- * Formats help for a terminal: wraps paragraphs, and descriptions beside their terms. Other indented lines are examples and stay as they
+ * Formats help for a terminal: wraps paragraphs, and descriptions next to their terms. Other indented lines are examples and stay as they
  * are.
  */
 export function wrapHelp(text: string, terminalColumns: number): string {

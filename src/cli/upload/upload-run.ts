@@ -31,7 +31,7 @@ export interface PutOptions {
 
 /**
  * Stores files one after another, and publishes them if no service runs.
- * @param onFile called after each stored file, also if a later one is refused
+ * @param onFile called after each stored file, even if a later one is refused
  */
 export async function putAll(
   files: ReadonlyArray<{ path: string; upload: Upload }>,

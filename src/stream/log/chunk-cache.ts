@@ -16,7 +16,10 @@ export interface ChunkCache {
   clear(): void;
 }
 
-/** The objects of a chunk and each of its names take about this much memory beside the value, measured with 4,000 chunks of 1, 20 and 200 devices. */
+/**
+ * The objects of a chunk and each of its names take about this much memory in addition to the value, measured
+ * with 4,000 chunks of 1, 20 and 200 devices.
+ */
 const CHUNK_OVERHEAD_BYTES = 1_536;
 const NAME_BYTES = 64;
 

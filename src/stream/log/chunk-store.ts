@@ -29,7 +29,7 @@ export interface ChunkStore {
 }
 
 export interface StoreTail {
-  /** The newest offset that was ever stored, also if it was trimmed; undefined in a new log. */
+  /** The newest offset that was ever stored, even if it was trimmed; undefined in a new log. */
   lastOffset: Offset | undefined;
   /** The newest offset that was trimmed. */
   trimmedThrough: Offset | undefined;

@@ -2,8 +2,9 @@ import type { Offset } from '../../contract/offset.ts';
 import type { LogBounds, LogHead, StreamLog } from './stream-log.ts';
 
 /**
- * A log that is opened at its first use. It can be closed while nobody uses it, and opens again at the next use. `trim` also closes it if it has read much of its file:
- * the system counts what was read as memory of this process, until the file is closed.
+ * A log that is opened at its first use. It can be closed while nobody uses it, and opens again at the next
+ * use. `trim` also closes it if it has read much of its file: the system counts what was read as memory of
+ * this process, until the file is closed.
  */
 export interface IdleClosingLog extends StreamLog {
   readonly isOpen: boolean;

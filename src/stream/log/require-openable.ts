@@ -10,12 +10,14 @@ const SPARE_DESCRIPTORS = 16;
 const LOGS_MAX = 6_000;
 
 /**
- * Checks everything that can make LMDB fail to open a log, because a failed opening is not safe: lmdb-js 3.5 then frees its state twice and locks a mutex
- * in freed memory, which ends the process.
+ * Checks everything that can make LMDB fail to open a log, because a failed opening is not safe: lmdb-js 3.5
+ * then frees its state twice and locks a mutex in freed memory, which ends the process.
  * @param path the folder of the log
  * @param openLogs logs that are open in this process
- * @throws TransientError TooManyFiles if the process has no file descriptors left, TooManyLogs if it has no address space left
- * @throws TerminalError DamagedLog if the file is not a complete log, NoPermission if this user cannot read and write it
+ * @throws TransientError TooManyFiles if the process has no file descriptors left, TooManyLogs if it has no
+ *   address space left
+ * @throws TerminalError DamagedLog if the file is not a complete log, NoPermission if this user cannot read
+ *   and write it
  */
 export function requireOpenable(path: string, openLogs: number): void {
   requireDescriptors(path);

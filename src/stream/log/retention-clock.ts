@@ -1,7 +1,7 @@
 import type { Logger } from '../../lib/logger.ts';
 import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../../lib/time.ts';
 
-/** Decides which messages of a log are older than the retention, also if the system's clock was set. */
+/** Decides which messages of a log are older than the retention, even if the system's clock was set. */
 export interface RetentionClock {
   /**
    * Messages with an earlier store time are older than the retention. It can step back when the clock steps back. It must also be called at

@@ -98,7 +98,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
 
   /**
    * Updates which messages are too old or trimmed, and returns the bounds. A message that was too old once stays
-   * hidden, also if the clock steps back. Newer messages do not depend on earlier readings of the clock.
+   * hidden, even if the clock steps back. Newer messages do not depend on earlier readings of the clock.
    */
   const refresh = (): LogBounds => {
     const trimmed = store.tail().trimmedThrough;

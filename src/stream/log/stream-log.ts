@@ -52,8 +52,8 @@ export interface StreamLog {
   trim(): Promise<void>;
 
   /**
-   * How many bytes of the log's file were read or trimmed since the log was opened. The system counts them as memory of this process until the log is closed.
-   * 0 or undefined if the log is no file.
+   * How many bytes of the log's file were read or trimmed since the log was opened. The system counts them as
+   * memory of this process until the log is closed. 0 or undefined if the log is no file.
    */
   readonly fileBytesRead?: number;
 

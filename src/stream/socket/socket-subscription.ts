@@ -189,7 +189,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       if (next === undefined) continue;
       const { frame, hasMoved } = next;
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
-      // Other work gets a turn, also if the log wakes its readers without a new message.
+      // Other work gets a turn, even if the log wakes its readers without a new message.
       if (!frame.upToDate || !hasMoved) await nextTurn();
       if (frame.upToDate && !isIdle) await wait(from.waitForMore);
     }

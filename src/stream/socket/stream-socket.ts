@@ -217,7 +217,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   };
 }
 
-/** Runs socket.io at a path of `app`, beside its routes. */
+/** Runs socket.io at a path of `app`, next to its routes. */
 function openServer(
   app: FastifyInstance,
   path: string,

@@ -212,7 +212,7 @@ function columnOf(
   };
 }
 
-/** The same columns with those of another period beside them, in order. */
+/** The same columns with those of another period next to them, in order. */
 export function withReference(
   { series, columns }: EnergyColumns,
   others: readonly BarColumn[] | undefined,

@@ -62,8 +62,8 @@ export function missingOfDay(details: DayDetails, day: LocalDay, chosen: (key: s
 }
 
 /**
- * The sum of a month to date over the days that are known. Days before the first data do not count as unknown. Neither does today: its balance is complete
- * only after the first readings of tomorrow.
+ * The sum of a month to date over the days that are known. Days before the first data do not count as
+ * unknown. Neither does today: its balance is complete only after the first readings of tomorrow.
  */
 export function sumOfMonth(
   balances: Balances,
@@ -100,8 +100,9 @@ export function completeUpTo(
 }
 
 /**
- * The power of a recent interval, from its energy. It takes the interval with the most known values of the two hours before the last known value, because
- * the last interval lacks devices that are away. Powers are in W; null if not known, or if the site has no source of this role.
+ * The power of a recent interval, from its energy. It takes the interval with the most known values of the
+ * two hours before the last known value, because the last interval lacks devices that are away. Powers are in
+ * W; null if not known, or if the site has no source of this role.
  * @param quarters the balance of each interval of a day, by the start of the interval
  * @returns undefined if nothing is known
  */

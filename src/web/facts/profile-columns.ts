@@ -93,7 +93,7 @@ export function profileColumns(
     const isFuture = !isKnown && fromMs + INTERVAL_MS > nowMs - HOUR_MS && index > last;
     const column: BarColumn = {
       key: String(index),
-      // Some zones are half an hour beside the others, so the clock says where an hour begins.
+      // The offset of some zones ends in half an hour, so the clock says where an hour begins.
       tick: clockTime(fromMs, zone).endsWith(':00') ? clockTime(fromMs, zone) : '',
       name: `${clockTime(fromMs, zone)} – ${clockTime(fromMs + INTERVAL_MS, zone)}`,
       // A source that is silent at night leaves nothing out of a picture of all of them.

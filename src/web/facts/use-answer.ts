@@ -14,7 +14,7 @@ export interface Answered<Answer> {
 
 /** How often an answer is asked for again. */
 export const LIVE_MS = 5_000;
-/** For answers that are large, or that change seldom. */
+/** For answers that are large, or that change rarely. */
 export const SLOW_MS = 15_000;
 /** After failures the time doubles, up to this. */
 const WAIT_MS_MAX = 60_000;

@@ -74,7 +74,7 @@ export function CorrectionForm(props: {
       <h3>{draft.kind === 'undo' ? `Undo correction ${draft.correction}` : kindNames[draft.kind]}</h3>
       {isOne && (
         <p>
-          The reading of {clockTimeToSecond(draft.from!, zone)} is left out, now and also if it comes again.
+          The reading of {clockTimeToSecond(draft.from!, zone)} is left out, now and whenever it comes again.
         </p>
       )}
       {draft.kind === 'exclude' && !isOne && (

@@ -20,8 +20,8 @@ const LABEL_WIDTH = 100;
 const HOUR_MS = 3_600_000;
 
 /**
- * The readings of a day on a time line: used ones as a line, the others with a sign for each fate. Below them the energy of each quarter of an hour. The
- * arrow keys move from reading to reading.
+ * The readings of a day on a time line: used ones as a line, the others with a sign for each fate. Below them
+ * the energy of each quarter of an hour. The arrow keys move from reading to reading.
  */
 export function WhyPicture(props: {
   explained: Explained;

@@ -218,7 +218,7 @@ export function testLifetime(implementation: LogImplementation, setUp: LogSetUp)
       expect(await again.countFrom(0n)).toBe(15);
     });
 
-    test('offsets continue after the last one, also if the clock is behind', async () => {
+    test('offsets continue after the last one, even if the clock is behind', async () => {
       const { clock, log, reopen } = await setUp();
       const { lastOffset } = await log.append(telemetryBatch(2));
       clock.set(TEST_START_MS - 3_600_000);

@@ -69,7 +69,7 @@ test.each([
     const lost = [...acknowledged.keys()].filter((number) => !kept.has(number));
     expect(new Set(acknowledged.values()).size).toBe(acknowledged.size);
     for (const { seen, epochs } of await Promise.all(readers)) {
-      // Also if nothing is lost, because nobody can know it.
+      // Even if nothing is lost, because nobody can know it.
       expect(epochs).toHaveLength(2);
       // Each acknowledged message was read, or was lost with the epoch.
       const read = new Set(seen.map(([, number]) => number));

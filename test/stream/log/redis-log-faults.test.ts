@@ -69,7 +69,7 @@ describe('a Redis that fails', () => {
     expect(await logs[0]!.countFrom(0n)).toBe(stored.length);
   });
 
-  test('stores a chunk once and acknowledges it, also if its answer was lost', async () => {
+  test('stores a chunk once and acknowledges it, even if its answer was lost', async () => {
     await start();
     const proxy = await startCuttingProxy(server.port);
     onTestFinished(() => proxy.close());

@@ -70,7 +70,7 @@ describe('two processes on one log in Redis', () => {
     expect((await roundTrips()) - appended).toBeLessThanOrEqual(4);
   });
 
-  test('both wake their readers for a message, also if the news was lost', async () => {
+  test('both wake their readers for a message, even if the news was lost', async () => {
     const clock = createTestClock();
     const { log: a } = await openTestRedisLog(server.url);
     const { log: b } = await openTestRedisLog(server.url);

@@ -93,7 +93,7 @@ describe('errors', () => {
       });
   });
 
-  test('an expired offset is 410 with the positions to continue from, also if no message is visible', async () => {
+  test('an expired offset is 410 with the positions to continue from, even if no message is visible', async () => {
     const { call, clock, log, read, token } = await setUp();
     const old = await log.append(telemetryBatch(3));
     await clock.advance(3_599_000);

@@ -54,7 +54,7 @@ describe('connections that have not authenticated', () => {
     expect(socket.counts()).toMatchObject({ sockets: 2, waiting: 20 });
   });
 
-  test('are counted on arrival, also if many requests arrive at once', async () => {
+  test('are counted on arrival, even if many requests arrive at once', async () => {
     const { baseUrl, socket } = await setUp({ socketsWaitingPerAddressMax: 5 });
     const { port, hostname } = new URL(baseUrl);
     const raw = connectTcp(Number(port), hostname);

@@ -40,7 +40,7 @@ describe('a subscription', () => {
     expect(frame.subarray(frame.indexOf('messages')).equals(messages)).toBe(true);
   });
 
-  test('gets frames that each start at the end of the frame before, also if messages are filtered out', async () => {
+  test('gets frames that each start at the end of the frame before, even if messages are filtered out', async () => {
     const { log, connect, token, baseUrl, clock } = await setUp();
     const roof = { token: await token({ deviceGroups: ['roof'] }), workgroupId: 'acme' };
     const readers = [];
@@ -314,7 +314,7 @@ describe('a subscription', () => {
     expect(await later.answer).toMatchObject({ epoch: 'another' });
   });
 
-  test('gets an empty frame with its position after 15 s without another one, also if all messages are filtered out', async () => {
+  test('gets an empty frame with its position after 15 s without another one, even if all messages are filtered out', async () => {
     const { log, connect, clock } = await setUp();
     const client = await connect();
     const reader = client.subscribe(request({ table: 'solar' }));

@@ -41,7 +41,7 @@ const root = join(import.meta.dirname, '..', '..', '..');
 const timezone = 'Europe/Berlin';
 /** A day is usual if at least five days before it are known. */
 const DAYS = 8;
-/** Half an hour beside other zones. Its clocks change by half an hour. */
+/** Its offset ends in half an hour. Its clocks change by half an hour. */
 export const ISLAND_ZONE = 'Australia/Lord_Howe';
 const MESSAGES_MAX = 1_000;
 export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';

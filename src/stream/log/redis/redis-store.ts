@@ -30,7 +30,7 @@ export interface RedisStore {
   listen(listeners: RedisStoreListeners): Promise<void>;
   look(position: Offset, nowMs: UtcMs): Promise<Look>;
   /**
-   * Stores a chunk once after all others, also if the connection breaks meanwhile.
+   * Stores a chunk once after all others, even if the connection breaks meanwhile.
    * @param readTo set for an announcement: nothing is stored if the log has an announcement at or after it
    */
   append(
