@@ -37,15 +37,16 @@ test('each recipe names its files in order, and the files exist', () => {
   expect(missing).toEqual([]);
 });
 
-test('what a recipe says to be in a file or folder is there', () => {
+test('what a recipe, or the table of behaviours, says to be in a file or folder is there', () => {
   const recipes = page.split('\n## Recipes')[1]!.split('\n## ')[0]!.split('\n### ').slice(1);
-  const named = recipes.flatMap((recipe) =>
-    [...recipe.matchAll(/`(\w+)`\s+(?:of|in)\s+\[[^\]]+\]\(([^)#]+)\)/g)].map(([, name, path]) => ({
-      name: name!,
-      path: path!,
-    })),
+  const behaviours = page.split('\n## What decides a behaviour\n')[1]!.split('\n## ')[0]!;
+  expect(behaviours.match(/^\| /gm)!.length).toBeGreaterThan(7);
+  const named = [...recipes, behaviours].flatMap((text) =>
+    [...text.matchAll(/((?:`\w+` and )?`\w+`)\s+(?:of|in)\s+\[[^\]]+\]\(([^)#]+)\)/g)].flatMap(
+      ([, names, path]) => [...names!.matchAll(/\w+(?=`)/g)].map(([name]) => ({ name, path: path! })),
+    ),
   );
-  expect(named.length).toBeGreaterThan(8);
+  expect(named.length).toBeGreaterThan(20);
   expect(named.filter(({ name, path }) => !new RegExp(`\\b${name}\\b`).test(read(path)))).toEqual([]);
 
   /** The folders of statements to which the files of a recipe belong: chapters lie in one, code loads from them. */
