@@ -43,7 +43,7 @@ export function addRestoreCommand(program: Command, terminal: Terminal): void {
       '--at <commit or time>',
       'the number of a commit, or a time such as 2026-11-22T18:00:00Z (default: the newest)',
     )
-    .option('--force', 'move existing data away; it is kept for 7 days beside the restored data')
+    .option('--force', 'move existing data away; it is kept for 7 days next to the restored data')
     .addHelpText('after', help)
     .action((place: string | undefined, options: Options) =>
       runTask(command, terminal, async (config, service) => {
@@ -205,7 +205,7 @@ function ownLake(config: Config): string | undefined {
 }
 
 const help = `
-Restores warehouse and lake of one commit together. Every file is checked by its SHA-256 beside the old data, and moved into place at the end, so an
+Restores warehouse and lake of one commit together. Every file is checked by its SHA-256 next to the old data, and moved into place at the end, so an
 interrupted or refused restore changes nothing. The service must not run. After its start it continues at the end of the restored data. The
 stream has the messages of the last hour (stream.retention); older messages that are missing are reported as a gap.
 
