@@ -21,8 +21,11 @@ test('a full memory log drops the oldest messages and tells readers', async () =
     bytesMax: 30_000,
     logger: silentLogger,
   });
-  const { firstOffset } = await log.append(telemetryBatch(10));
+  const { firstOffset, lastOffset } = await log.append(telemetryBatch(10));
   for (let round = 0; round < 20; round++) await log.append(telemetryBatch(10));
+  // The first call after the messages were dropped already knows it.
+  const afterFirst = { from: lastOffset + 1n, limit: 1, bytesMax: 1e6, oneAtLeast: true };
+  expect(await log.read(afterFirst)).toMatchObject({ kind: 'expired' });
   const { earliest, next } = await log.bounds();
   expect(earliest).toBeGreaterThan(firstOffset);
   expect(next - earliest).toBeLessThan(150n);
