@@ -1,4 +1,6 @@
 import type { Offset } from '../../contract/offset.ts';
+import { readInPieces } from './read-in-pieces.ts';
+import { readTurns } from './read-turns.ts';
 import type { LogBounds, LogHead, StreamLog } from './stream-log.ts';
 
 /**
@@ -130,7 +132,8 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
         return result;
       }),
     announce: (batch, readTo) => use((log) => appended(log.announce(batch, readTo))),
-    read: (request) => use((log) => log.read(request)),
+    // Each piece is a call of its own, so that the log can be closed between pieces.
+    read: (request) => readInPieces(request, readTurns, (piece) => use((log) => log.read(piece))),
     bounds: () => use((log) => log.bounds()),
     chunkFrom: (position) => use((log) => log.chunkFrom(position)),
     // The caller reads again and gets the error.

@@ -3,12 +3,23 @@ import { type Chunk, indexFrom } from './chunk.ts';
 import { type MessageSelection, selectFrom, type VisibleNames } from './select-messages.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, ReadFilter } from './stream-log.ts';
 
-/** A read returns after this many messages, so that a reader with a narrow filter never blocks the event loop. */
+/** A read returns after it has looked through this many messages or bytes, so that a reader with a narrow filter gets a position to continue from. */
 const MESSAGES_SCANNED_MAX = 200_000;
 const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
 
+/** Counts what a read looks through. The function adds to the counts, and returns false when the read has to return. */
+export function createScanBound(): (messages: number, bytes: number) => boolean {
+  let messagesScanned = 0;
+  let bytesScanned = 0;
+  return (messages, bytes) => {
+    messagesScanned += messages;
+    bytesScanned += bytes;
+    return messagesScanned < MESSAGES_SCANNED_MAX && bytesScanned < BYTES_SCANNED_MAX;
+  };
+}
+
 /**
- * Reads forward until the request is satisfied, nothing is left, or the scan limits are reached.
+ * Reads forward until the request is satisfied, nothing is left, or the read may not continue.
  * @param chunkFrom returns the first chunk whose last message is at or after a position; if it never returns a promise,
  * no append can happen during the read
  */
@@ -17,7 +28,8 @@ export async function readChunks(
   bounds: LogBounds,
   chunkFrom: (position: Offset) => Chunk | undefined | Promise<Chunk | undefined>,
 ): Promise<LogReadOutcome & { kind: 'batch' }> {
-  const names = visibleNames(request.filter);
+  const { filter, mayContinue = createScanBound() } = request;
+  const names = visibleNames(filter);
   const selection: MessageSelection = {
     parts: [],
     count: 0,
@@ -28,9 +40,7 @@ export async function readChunks(
     full: false,
   };
   let position = request.from;
-  let messagesScanned = 0;
-  let bytesScanned = 0;
-  while (!selection.full && messagesScanned < MESSAGES_SCANNED_MAX && bytesScanned < BYTES_SCANNED_MAX) {
+  while (!selection.full) {
     const start = laterOffset(position, bounds.earliest);
     const found = chunkFrom(start);
     const chunk = found instanceof Promise ? await found : found;
@@ -38,8 +48,7 @@ export async function readChunks(
     const index = indexFrom(chunk, start);
     const end = selectFrom(chunk, index, names, selection);
     if (end > index) position = chunk.firstOffset + BigInt(end);
-    messagesScanned += end - index;
-    bytesScanned += chunk.bytes.length;
+    if (!mayContinue(end - index, chunk.bytes.length)) break;
   }
   const { parts, count, bytes, full } = selection;
   const upToDate = position >= bounds.next;

@@ -107,7 +107,8 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     let floor = offsetOf(Math.max(0, retention.floorMs()));
     if (goneThrough !== undefined) floor = laterOffset(floor, goneThrough + 1n);
     while (oldest !== undefined && oldest.lastOffset < floor) {
-      goneThrough = goneThrough === undefined ? oldest.lastOffset : laterOffset(goneThrough, oldest.lastOffset);
+      goneThrough =
+        goneThrough === undefined ? oldest.lastOffset : laterOffset(goneThrough, oldest.lastOffset);
       oldest = spanFrom(goneThrough + 1n);
     }
     if (oldest === undefined) return { earliest: next(), next: next(), epoch };

@@ -104,6 +104,12 @@ export interface LogReadRequest {
   /** True if the first message may exceed `bytesMax`. */
   oneAtLeast: boolean;
   filter?: ReadFilter;
+  /** Who reads. If several readers read much at once, they take turns; see `ReadTurns`. Default: the service itself. */
+  reader?: string;
+  /** Ends a read that takes several turns, with the messages so far. */
+  signal?: AbortSignal;
+  /** Called after each chunk with what was looked through. If it returns false, the read ends. Default: `createScanBound`. */
+  mayContinue?: (messages: number, bytes: number) => boolean;
 }
 
 export type LogReadOutcome =

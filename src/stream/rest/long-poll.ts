@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Offset } from '../../contract/offset.ts';
 import type { ReadStart } from '../../contract/read-start.ts';
 import { limits } from '../../contract/wire-limits.ts';
@@ -15,6 +14,8 @@ export interface PollRequest {
   /** How long the request may be held in total. */
   holdMs: number;
   filter: ReadFilter;
+  /** Who reads; see `LogReadRequest`. */
+  reader?: string;
 }
 
 export interface PollAnswer {
@@ -46,7 +47,7 @@ export async function poll(
   request: PollRequest,
   dependencies: PollDependencies,
 ): Promise<PollAnswer> {
-  const { limit, bytesMax, holdMs, filter } = request;
+  const { limit, bytesMax, holdMs, filter, reader } = request;
   const cursor = await openCursor(log, request.start, dependencies);
   const holdTimer = createHoldTimer({ ...dependencies, holdMs, idleMs: limits.idleTimeoutMs });
   const parts: Uint8Array[] = [];
@@ -70,6 +71,8 @@ export async function poll(
       bytesMax: bytesMax - bytes,
       oneAtLeast: count === 0,
       filter,
+      signal: dependencies.signal,
+      ...(reader !== undefined && { reader }),
     });
 
   try {
@@ -87,7 +90,6 @@ export async function poll(
       if (outcome.upToDate) holdTimer.exhausted(outcome.count > 0);
       if (outcome.full || holdTimer.isOver(outcome.upToDate)) return answer(outcome);
       if (outcome.upToDate) await holdTimer.during(cursor.waitForMore);
-      else await nextTurn();
     }
   } finally {
     holdTimer.end();

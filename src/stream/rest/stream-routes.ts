@@ -102,6 +102,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
             bytesMax: readMessagesBytesMax,
             holdMs: Math.min(waitMs ?? readHoldMsMax, readHoldMsMax),
             filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
+            reader: grant.tokenId,
           },
           gone.signal,
           {

@@ -14,6 +14,8 @@ export interface FrameRequest {
   from: Offset;
   limit: number;
   filter: ReadFilter;
+  /** Who reads; see `LogReadRequest`. */
+  reader?: string;
 }
 
 /** Reads a log in frames. Subscriptions at the same position share one read. */
@@ -49,11 +51,9 @@ export function createFrameSource(
   let newest: Offset = 0n;
   let epoch: string | undefined;
 
-  const readNow = async ({ from, limit, filter }: FrameRequest): Promise<FrameOutcome> => {
+  const readNow = async (request: FrameRequest): Promise<FrameOutcome> => {
     const outcome = await log.read({
-      from,
-      limit,
-      filter,
+      ...request,
       bytesMax: limits.frameBytesMax - FRAME_HEAD_BYTES_MAX,
       oneAtLeast: true,
     });

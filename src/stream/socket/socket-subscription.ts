@@ -18,8 +18,8 @@ import type { FrameOutcome } from './socket-frames.ts';
 export interface SubscriptionOptions {
   requestId: string;
   connection: SocketConnection;
-  /** The log that is read, and its frames. */
-  source: Pick<ConnectionContext, 'log' | 'frames'>;
+  /** The log that is read, its frames, and the token that reads. */
+  source: Pick<ConnectionContext, 'log' | 'frames' | 'grant'>;
   /** The messages that the client may see now. */
   filterNow: () => ReadFilter;
   limit: number;
@@ -54,7 +54,8 @@ const READ_AGAIN_MS = SECOND_MS;
 
 export function createSubscription(options: SubscriptionOptions): Subscription {
   const { requestId, connection, filterNow, limit, startTimer, logger } = options;
-  const { log, frames } = options.source;
+  const { log, frames, grant } = options.source;
+  const reader = grant.tokenId;
   const flowControl = createFlowControl({
     connection,
     startTimer,
@@ -132,10 +133,10 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       if (outcome.kind === 'batch') from.moveTo(offset);
       return outcome;
     };
-  const readFrame = (offset: Offset) => frames.read({ from: offset, limit, filter: filterNow() });
+  const readFrame = (offset: Offset) => frames.read({ from: offset, limit, filter: filterNow(), reader });
   /** Finds out if the log has the offset, and reads no message. */
   const lookAt = (offset: Offset) =>
-    log.read({ from: offset, limit: 1, filter: {}, bytesMax: 0, oneAtLeast: false });
+    log.read({ from: offset, limit: 1, filter: {}, bytesMax: 0, oneAtLeast: false, reader });
   const read = async (from: ReadCursor): Promise<FrameOutcome> => {
     for (let attempt = 1; ; attempt++) {
       try {
