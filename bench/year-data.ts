@@ -60,7 +60,7 @@ export async function fillYear(
 async function landDay({ shard }: OpenShard, day: number, fromMs: UtcMs, toMs: UtcMs): Promise<void> {
   const [table, source, field] = ['solar', 'pv', 'total_wh'].map((name) => shard.names.idOf(name));
   await shard.transaction(async (connection) => {
-    for (const { id, name } of shard.names.takeNew())
+    for (const { id, name } of shard.names.takeNew().names)
       await connection.run(`INSERT INTO name VALUES (${id}, '${name}')`);
     const firstBatch = 1 + day * BATCHES_A_DAY;
     const batchMs = (toMs - fromMs) / BATCHES_A_DAY;

@@ -1,13 +1,13 @@
 -- 20 Batches: landed batches, and how far each origin was read.
 --
--- Reads   name, batch, checkpoint, gap, progress, shard.
+-- Reads   name, message_table, batch, checkpoint, gap, progress, shard.
 -- Writes  batch (one row for each batch of messages), checkpoint (one row for each origin: the next offset to read), gap.
 -- Why     A batch and its checkpoint are stored in one transaction, so that no message is lost or counted twice.
 
 -- name: find_names
--- Returns every name and its id.
--- Columns: name_id, name.
-SELECT name_id, name FROM name ORDER BY name_id
+-- Returns every name and its id, and if messages have it as their table.
+-- Columns: name_id, name, is_table.
+SELECT name_id, name, name_id IN (FROM message_table) AS is_table FROM name ORDER BY name_id
 
 -- name: find_last_batch
 -- Returns the highest batch id that this file has ever had. Its ledger row can be deleted already.

@@ -16,6 +16,7 @@ export const limitsSchema = z
     authenticationTimeout: duration({ minMs: 100, maxMs: MINUTE_MS }).default(serviceLimits.authenticationMs),
     readHold: duration({ minMs: 100, maxMs: serviceLimits.readHoldMs }).default(serviceLimits.readHoldMs),
     namesPerWorkgroup: count(10_000_000, serviceLimits.namesPerWorkgroup),
+    tablesPerWorkgroup: count(1_000_000, serviceLimits.tablesPerWorkgroup),
     watchedDevicesPerWorkgroup: count(10_000_000, serviceLimits.watchedDevicesPerWorkgroup),
   })
   .prefault({});

@@ -46,7 +46,11 @@ export function createFastReader(names: NameTable, columns: MessageColumns): Fas
   return {
     scan: createScan(),
     columns,
-    tables: named(isTableName),
+    tables: {
+      cache: createNameCache(),
+      isValid: (name) => isTableName(name) && names.takesTable(name),
+      idOf: (name) => names.tableIdOf(name),
+    },
     sources: named(isName),
     fields: createFieldScan(named(isFieldName)),
     tableSlot: 0,

@@ -69,7 +69,20 @@ export interface NameTable {
   idOf(name: string): number;
   /** True if `idOf` would return an id for the name. */
   takes(name: string): boolean;
+  /**
+   * The id of the name of a table, which counts as a table from now on.
+   * @throws TooManyNamesError if there is no room for a new table or a new name
+   */
+  tableIdOf(name: string): number;
+  /** True if `tableIdOf` would return an id for the name. */
+  takesTable(name: string): boolean;
   nameOf(id: number): string;
   /** Names added since the last call. The warehouse stores them in the same transaction as the batch. */
-  takeNew(): Array<{ id: number; name: string }>;
+  takeNew(): NewNames;
+}
+
+/** New names, and the ids of names that are new as tables. */
+export interface NewNames {
+  names: Array<{ id: number; name: string }>;
+  tables: number[];
 }

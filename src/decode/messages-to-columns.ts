@@ -63,8 +63,7 @@ function tryAppend(
     append(columns, names, message);
     return { offset, reason: undefined, detail: '' };
   } catch (error) {
-    if (error instanceof TooManyNamesError)
-      return { offset, reason: 'too_many_names', detail: error.message };
+    if (error instanceof TooManyNamesError) return { offset, reason: error.reason, detail: error.message };
     throw error;
   }
 }
@@ -74,7 +73,7 @@ function append(columns: MessageColumns, names: NameTable, message: PlainMessage
   const index = columns.count;
   columns.offset[index * 2] = Number(message.offset & 0xffff_ffffn);
   columns.offset[index * 2 + 1] = Number(message.offset >> 32n);
-  columns.table[index] = names.idOf(message.table);
+  columns.table[index] = names.tableIdOf(message.table);
   columns.source[index] = message.source === undefined ? -1 : names.idOf(message.source);
   columns.kind[index] = messageKinds.indexOf(message.messageKind);
   columns.deviceValid[index] = message.device === undefined ? 0 : 1;

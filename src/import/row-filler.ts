@@ -31,7 +31,7 @@ export interface RowFillerOptions {
 
 export function createRowFiller(options: RowFillerOptions): RowFiller {
   const { mapping, selection, names, devices, clock, rejections, baseOffset } = options;
-  const tableId = names.idOf(options.table);
+  const tableId = names.tableIdOf(options.table);
   const fieldIds = selection.fields.map((field) => (field === undefined ? undefined : names.idOf(field)));
   const fixedDevice = mapping.device.id === undefined ? undefined : devices.find(mapping.device.id);
   const fixedSource = mapping.source?.name === undefined ? -1 : names.idOf(mapping.source.name);

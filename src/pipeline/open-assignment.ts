@@ -2,6 +2,7 @@ import { createAudit } from '../audit/audit.ts';
 import { localActor } from '../audit/local-actor.ts';
 import { createBackfillJob } from '../backfill/backfill-job.ts';
 import { createInterpreter } from '../client/interpret.ts';
+import { AUDIT_TABLE, DEVICE_STATUS_TABLE } from '../contract/messages.ts';
 import { createImportJob } from '../import/import-job.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { createInTurn } from '../lib/in-turn.ts';
@@ -33,6 +34,8 @@ export async function openAssignment(
     memoryMegabytes: pipeline.warehouseMemoryMegabytes,
     threads: pipeline.warehouseThreads,
     namesMax: limits.namesPerWorkgroup,
+    tablesMax: limits.tablesPerWorkgroup,
+    neededTables: [DEVICE_STATUS_TABLE, AUDIT_TABLE, ...workgroup.energyStreams.map(({ table }) => table)],
     folders: [lakeFolder(assignment)],
     ...(claimed && { epoch: BigInt(claimed.claim.ownerEpoch) }),
     clock,

@@ -1,4 +1,5 @@
 import type { DuckDBAppender, DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type { NewNames } from '../decode/message-columns.ts';
 import { StaleOwnerError, TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { type Checkpoint, checkpointOf, isSamePosition, type PositionRow } from './checkpoint.ts';
@@ -24,7 +25,7 @@ export interface Committer {
    */
   commit(
     writes: readonly PreparedWrite[],
-    names: ReadonlyArray<{ id: number; name: string }>,
+    names: NewNames,
     nowMs: UtcMs,
     onCommitting: () => void,
   ): Promise<CommitOutcome>;
@@ -58,7 +59,7 @@ export async function createCommitter(
 
   async function commit(
     writes: readonly PreparedWrite[],
-    names: ReadonlyArray<{ id: number; name: string }>,
+    names: NewNames,
     nowMs: UtcMs,
     onCommitting: () => void,
   ): Promise<CommitOutcome> {

@@ -4,7 +4,7 @@ import type {
   DuckDBDataChunk,
   DuckDBPreparedStatement,
 } from '@duckdb/node-api';
-import type { RejectedMessage } from '../decode/message-columns.ts';
+import type { NewNames, RejectedMessage } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Write } from './plan-landing.ts';
 import { query } from './query.ts';
@@ -18,18 +18,22 @@ export interface PreparedWrite extends Write {
 }
 
 /** Stores new names, in the transaction of their batch. */
-export async function appendNames(
-  connection: DuckDBConnection,
-  names: ReadonlyArray<{ id: number; name: string }>,
-): Promise<void> {
-  if (names.length === 0) return;
-  await withAppender(connection, 'name', (appender) => {
-    for (const { id, name } of names) {
-      appender.appendInteger(id);
-      appender.appendVarchar(name);
-      appender.endRow();
-    }
-  });
+export async function appendNames(connection: DuckDBConnection, { names, tables }: NewNames): Promise<void> {
+  if (names.length > 0)
+    await withAppender(connection, 'name', (appender) => {
+      for (const { id, name } of names) {
+        appender.appendInteger(id);
+        appender.appendVarchar(name);
+        appender.endRow();
+      }
+    });
+  if (tables.length > 0)
+    await withAppender(connection, 'message_table', (appender) => {
+      for (const id of tables) {
+        appender.appendInteger(id);
+        appender.endRow();
+      }
+    });
 }
 
 /** Stores what belongs to a batch in addition to its messages: its ledger row, its gap, and the messages that could not be decoded. */

@@ -1,4 +1,4 @@
-import type { NameTable } from '../decode/message-columns.ts';
+import type { NameTable, NewNames } from '../decode/message-columns.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { CommitOutcome, Committer } from './committer.ts';
 import type { PreparedWrite } from './landing-ledger.ts';
@@ -20,7 +20,7 @@ export function createReusableCommitter(options: {
   let isCommitting = false;
   let isRetired = false;
   /** Includes names of failed batches, because later batches use the same ids. */
-  let unsavedNames: ReturnType<NameTable['takeNew']> = [];
+  let unsaved: NewNames = { names: [], tables: [] };
 
   function retire(): void {
     isRetired = isCommitting;
@@ -36,12 +36,13 @@ export function createReusableCommitter(options: {
 
   return {
     async commit(writes, nowMs, onCommitting) {
-      unsavedNames = unsavedNames.concat(options.names.takeNew());
+      const { names, tables } = options.names.takeNew();
+      unsaved = { names: unsaved.names.concat(names), tables: unsaved.tables.concat(tables) };
       try {
         kept ??= await options.open();
         isCommitting = true;
-        const outcome = await kept.commit(writes, unsavedNames, nowMs, onCommitting);
-        if (outcome.kind === 'committed') unsavedNames = [];
+        const outcome = await kept.commit(writes, unsaved, nowMs, onCommitting);
+        if (outcome.kind === 'committed') unsaved = { names: [], tables: [] };
         return outcome;
       } catch (error) {
         isRetired = true;

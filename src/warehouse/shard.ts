@@ -33,6 +33,10 @@ export interface ShardOptions {
   threads: number;
   /** Names of tables, sources and fields. Default: 100,000. */
   namesMax?: number;
+  /** Tables among them. Default: no limit of their own. */
+  tablesMax?: number;
+  /** Tables that always land, because the configuration names them. */
+  neededTables?: readonly string[];
   /** Folders in which statements can read and write files, such as the lake. They have no access to the rest of the disk. */
   folders?: readonly string[];
   /** `renewIfDue` opens the file again after this many transactions. Default: 200. */
@@ -328,14 +332,18 @@ async function prepareFile(file: Database, options: ShardOptions & { migrations:
     const isNew = migrations.length === options.migrations.length;
     if (isNew && file.file) await keepTemplate(file.file, options.migrations);
     const epoch = await takeOwnership(connection, options);
-    const names = await query<{ name_id: number; name: string }>(connection, 'land/find_names');
+    const names = await query<{ name_id: number; name: string; is_table: boolean }>(
+      connection,
+      'land/find_names',
+    );
+    const tables = names.filter((row) => row.is_table).map((row) => row.name);
     const [last] = await query<{ batch_id: bigint }>(connection, 'land/find_last_batch');
     return {
       epoch,
       migrations,
       names: createNameTable(
         names.map((row) => ({ id: row.name_id, name: row.name })),
-        options.namesMax,
+        { ...options, tables },
       ),
       lastBatchId: Number(last?.batch_id ?? 0),
       checkpoints: await readCheckpoints(connection),

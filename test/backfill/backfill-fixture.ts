@@ -82,15 +82,18 @@ export async function openWorker(
     streams = [total],
     keepMessages = '2d',
     table,
+    limits,
   }: {
     dataDir?: string;
     streams?: Array<typeof total>;
     keepMessages?: string;
     /** Of the upstream, where it has one only. */
     table?: string;
+    limits?: ConfigInput['limits'];
   } = {},
 ) {
   const input: ConfigInput = {
+    limits,
     pipeline: { keepMessages },
     workgroups: [
       {

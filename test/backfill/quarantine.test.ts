@@ -137,3 +137,62 @@ test('quarantined messages are read again by themselves, without reading the arc
   });
   expect(await now.jobs.list()).toMatchObject([{ source: 'quarantine', state: 'done' }]);
 });
+
+test('messages of more tables than there may be go to the quarantine, others go on, and they land with a higher limit', async () => {
+  const clock = createTestClock();
+  await clock.advance(HOUR);
+  const worker = await openWorker(clock, { limits: { tablesPerWorkgroup: 2 } });
+  // The table of the configured energy stream comes last, and has a place in any case.
+  const tables = ['t1', 't2', 't3', 't1', 't4', 'solar', 't2'];
+  const landInto = async (to: Worker, from: number, inOrder = tables) => {
+    const messages = inOrder.map((table, index) => ({ ...reading(from + index), table, kind: 'telemetry' }));
+    const nextOffset = 100 + from + tables.length;
+    const answer = rawAnswer(encodeCbor({ nextOffset, epoch: 'one', messages }), 'application/cbor');
+    const { ask } = await operations.position(to.open, undefined);
+    expect(await operations.land(to.open, { ask, answer })).toMatchObject({ kind: 'delivered' });
+  };
+  const landed = (of: Worker) =>
+    of.rows(`SELECT n.name AS "table", count(*)::INTEGER AS messages FROM message m JOIN name n ON n.name_id = m.table_id
+      GROUP BY n.name ORDER BY n.name`);
+  await landInto(worker, 0);
+  expect(await landed(worker)).toEqual([
+    { table: 'solar', messages: 1 },
+    { table: 't1', messages: 2 },
+    { table: 't2', messages: 2 },
+  ]);
+  expect(await worker.rows('SELECT DISTINCT reason, detail FROM quarantine')).toEqual([
+    {
+      reason: 'too_many_tables',
+      detail: expect.stringMatching(
+        /has 2 tables already.*raise limits.tablesPerWorkgroup.*"wattline backfill/,
+      ),
+    },
+  ]);
+  await worker.close();
+
+  // A later worker knows the tables, also if the messages have left the warehouse.
+  const same = await openWorker(clock, { dataDir: worker.dataDir, limits: { tablesPerWorkgroup: 2 } });
+  await same.open.shard.transaction(async (connection) => {
+    await connection.run('DELETE FROM message');
+  });
+  await same.close();
+  const again = await openWorker(clock, { dataDir: worker.dataDir, limits: { tablesPerWorkgroup: 2 } });
+  await landInto(again, tables.length, tables.toReversed());
+  expect(await landed(again)).toEqual([
+    { table: 'solar', messages: 1 },
+    { table: 't1', messages: 2 },
+    { table: 't2', messages: 2 },
+  ]);
+  await again.close();
+
+  const more = await openWorker(clock, { dataDir: worker.dataDir });
+  expect(await more.backfill(archive, upstreamOfNobody)).toMatchObject({ messagesLanded: 4 });
+  expect(await landed(more)).toMatchObject([
+    {},
+    {},
+    {},
+    { table: 't3', messages: 2 },
+    { table: 't4', messages: 2 },
+  ]);
+  expect(await more.rows('SELECT * FROM quarantine')).toEqual([]);
+});

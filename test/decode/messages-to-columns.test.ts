@@ -245,7 +245,7 @@ describe('a message', () => {
     expect(
       names
         .takeNew()
-        .map(({ name }) => name)
+        .names.map(({ name }) => name)
         .sort(),
     ).toStrictEqual(['grid', 'power', 'solar']);
   });

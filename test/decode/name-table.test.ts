@@ -23,11 +23,14 @@ describe('a name table', () => {
     names.idOf('a');
     names.idOf('__proto__');
     names.idOf('a');
-    expect(names.takeNew()).toStrictEqual([
-      { id: 1, name: 'a' },
-      { id: 2, name: '__proto__' },
-    ]);
-    expect(names.takeNew()).toStrictEqual([]);
+    expect(names.takeNew()).toStrictEqual({
+      names: [
+        { id: 1, name: 'a' },
+        { id: 2, name: '__proto__' },
+      ],
+      tables: [],
+    });
+    expect(names.takeNew()).toStrictEqual({ names: [], tables: [] });
   });
 });
 

@@ -22,7 +22,7 @@ test.each([
   'of more names than there may be, %s messages with a new one are set aside, and all others go on',
   (_, body) => {
     // The table `solar` is also a name.
-    const names = createNameTable([], 3);
+    const names = createNameTable([], { namesMax: 3 });
     const decoder = createMessageDecoder(names);
     const messages = messagesWith(
       { a: 1 },
@@ -45,9 +45,26 @@ test.each([
         },
       ]);
     }
-    expect(names.takeNew().map(({ name }) => name)).toHaveLength(3);
+    expect(names.takeNew().names.map(({ name }) => name)).toHaveLength(3);
   },
 );
+
+test('the limit of tables holds for names that are tables, and known and needed tables are taken beyond it', () => {
+  const known = ['solar', 'wind', 'power'].map((name, id) => ({ id, name }));
+  const names = createNameTable(known, { tables: ['solar', 'wind'], neededTables: ['grid'], tablesMax: 2 });
+  expect(names.takesTable('power')).toBe(false);
+  expect(() => names.tableIdOf('power')).toThrow('has 2 tables already');
+  expect([names.idOf('power'), names.tableIdOf('wind'), names.takesTable('grid')]).toEqual([2, 1, true]);
+  const fresh = names.idOf('other');
+  expect([names.tableIdOf('grid'), fresh]).toEqual([4, 3]);
+  expect(names.takeNew()).toEqual({
+    names: [
+      { id: 3, name: 'other' },
+      { id: 4, name: 'grid' },
+    ],
+    tables: [4],
+  });
+});
 
 test('known names keep their ids, also beyond the limit', () => {
   const names = createNameTable(
@@ -55,7 +72,7 @@ test('known names keep their ids, also beyond the limit', () => {
       { id: 3, name: 'a' },
       { id: 7, name: 'b' },
     ],
-    1,
+    { namesMax: 1 },
   );
   expect([names.idOf('a'), names.idOf('b'), names.takes('b'), names.takes('c')]).toEqual([3, 7, true, false]);
   expect(() => names.idOf('c')).toThrow('has 1 names');

@@ -87,9 +87,9 @@ test('rows of a transaction that failed never show up, even if the committer is 
   await connection.run('CREATE UNIQUE INDEX unique_offset ON message (stream_offset)');
   await connection.run('INSERT INTO message SELECT 0, 5, 0, 0, NULL, NULL, 0, 0, NULL, [], [], NULL');
   const committer = await openCommitter();
-  await expect(committer.commit([prepare(undefined, 0, 10)], [], NOW_MS, () => {})).rejects.toThrow(
-    /Duplicate|unique/i,
-  );
+  await expect(
+    committer.commit([prepare(undefined, 0, 10)], { names: [], tables: [] }, NOW_MS, () => {}),
+  ).rejects.toThrow(/Duplicate|unique/i);
   await connection.run('DELETE FROM message');
   committer.close();
   expect(await count(connection)).toBe(0);
@@ -104,12 +104,17 @@ test('several batches are written in one transaction, and the chunks are free be
   const first = prepare(undefined, 0, 10);
   const second = prepare(first.after, 10, 10);
   let landedWhenFree = -1;
-  const committed = committer.commit([first, second], [{ id: 0, name: 'power_w' }], NOW_MS, () => {
-    landedWhenFree = 0;
-    void count(connection).then((rows) => {
-      landedWhenFree = rows;
-    });
-  });
+  const committed = committer.commit(
+    [first, second],
+    { names: [{ id: 0, name: 'power_w' }], tables: [0] },
+    NOW_MS,
+    () => {
+      landedWhenFree = 0;
+      void count(connection).then((rows) => {
+        landedWhenFree = rows;
+      });
+    },
+  );
   expect(await committed).toEqual({ kind: 'committed' });
   expect(landedWhenFree).not.toBe(-1);
   expect(await count(connection)).toBe(20);
