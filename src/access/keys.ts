@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CryptoKey, createLocalJWKSet, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { z } from 'zod';
 import { syncFolder, writePrivateFile } from '../lib/durable-files.ts';
-import { cannotBeRead, errorCode, InputError } from '../lib/errors.ts';
+import { errorCode, InputError } from '../lib/errors.ts';
+import { readNamedFile } from '../lib/read-named-file.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 
 /** The two registered names of Ed25519. Other algorithms are never accepted. */
 export const algorithms = ['EdDSA', 'Ed25519'];
@@ -29,6 +31,9 @@ const keySetSchema = z
     error: 'must each have their own "kid" if there are several',
   });
 
+/** Thousands of keys. */
+const KEY_FILE_BYTES_MAX = MEBIBYTE;
+
 /** The key file: the configured file, or the file that the first start creates in the data folder. */
 export function keyFileOf({ dataDir, jwksFile }: { dataDir: string; jwksFile?: string | undefined }): string {
   return jwksFile ?? join(dataDir, 'access', 'keys.json');
@@ -41,12 +46,13 @@ export function keyFileOf({ dataDir, jwksFile }: { dataDir: string; jwksFile?: s
 export async function readKeys(path: string): Promise<Keys> {
   const fail = (problems: Array<{ path: string; message: string }>) =>
     new InputError(`the key file ${path}`, problems);
+  const content = readNamedFile(path, KEY_FILE_BYTES_MAX);
+  if ('problem' in content) throw fail([{ path: '', message: content.problem }]);
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    const code = errorCode(error);
-    throw fail([{ path: '', message: code === undefined ? 'is not JSON' : cannotBeRead(error) }]);
+    value = JSON.parse(content.text);
+  } catch {
+    throw fail([{ path: '', message: 'is not JSON' }]);
   }
   const parsed = keySetSchema.safeParse(value);
   if (!parsed.success)

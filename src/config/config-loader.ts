@@ -79,7 +79,9 @@ export function createConfigLoader(options: LoadOptions): ConfigLoader {
       problems.push(...zodProblems(parsed.error).filter((problem) => !reported.has(problem.path)));
     }
     const settings: Record<string, unknown> = isSettings(resolved) ? resolved : {};
-    const folder = typeof settings.workgroupsDir === 'string' ? settings.workgroupsDir : undefined;
+    // Empty if it could not be resolved.
+    const folder =
+      typeof settings.workgroupsDir === 'string' ? settings.workgroupsDir || undefined : undefined;
     const shownAs = folder ?? WORKGROUPS_FOLDER;
     const more = yield* files.read(absolute(shownAs), shownAs, options.environment);
     if (more === undefined && folder !== undefined)

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -248,6 +249,41 @@ test('a file reference is replaced by the trimmed text, relative to the folder o
   );
   expect(problems).toEqual({
     'workgroups.0.upstream.token': 'the file secrets/none cannot be read (ENOENT)',
+  });
+});
+
+test('a file that is no regular file, or too large, is refused and not read', () => {
+  mkdirSync(join(cwd, 'folder'), { recursive: true });
+  execFileSync('mkfifo', [join(cwd, 'pipe')]);
+  writeFileSync(join(cwd, 'large'), '');
+  truncateSync(join(cwd, 'large'), 16 * 1024 * 1024 + 1);
+  const problemOf = (file: string) =>
+    problemsOf(
+      `workgroups: [{ id: home, upstream: { url: "https://x.example", token: { file: ${file} } } }]`,
+    );
+  const problems = ['/dev/zero', 'pipe', 'folder', 'large'].map(problemOf);
+  expect(problems.flatMap(Object.values)).toEqual([
+    'the file /dev/zero is a device or a pipe: name a regular file',
+    'the file pipe is a device or a pipe: name a regular file',
+    'the file folder is a folder: name a file',
+    'the file large has 16777217 bytes, and at most 16777216 are read: name another file',
+  ]);
+});
+
+test('a NUL character is refused wherever it is, with its path', () => {
+  writeFileSync(join(cwd, 'binary'), 'a\0b');
+  const problems = problemsOf(String.raw`
+    dataDir: "a\0b"
+    workgroupsDir: "more\0"
+    access: { jwksFile: "keys\0.json" }
+    workgroups: [{ id: home, upstream: { url: "https://x.example", token: { file: binary }, table: { file: "t\0" } } }]`);
+  const inYaml = 'contains a NUL character ("\\0" in YAML): remove it';
+  expect(problems).toEqual({
+    dataDir: inYaml,
+    workgroupsDir: inYaml,
+    'access.jwksFile': inYaml,
+    'workgroups.0.upstream.token': 'the file binary contains a NUL character, so it is not text',
+    'workgroups.0.upstream.table': 'names a file with a NUL character ("\\0" in YAML): remove it',
   });
 });
 
