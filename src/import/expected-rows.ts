@@ -7,12 +7,12 @@ const SAMPLE_BYTES = 64 * 1024;
 
 /** Estimates the number of rows: exact for Parquet, from a sample for text, undefined for packed files. */
 export async function expectedRows(
-  { connection, path, kind }: Reader,
+  { connection, path, pattern, kind }: Reader,
   { format }: SourceFile,
 ): Promise<number | undefined> {
   if (format === 'parquet') {
     const found = await connection.runAndReadAll(
-      `SELECT num_rows::DOUBLE FROM parquet_file_metadata(${sqlString(path)})`,
+      `SELECT num_rows::DOUBLE FROM parquet_file_metadata(${sqlString(pattern)})`,
     );
     return Number(found.getRows()[0]?.[0]);
   }

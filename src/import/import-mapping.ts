@@ -97,9 +97,12 @@ export const mappingSchema = z
       .max(50)
       .default([...usualNullTexts]),
   })
-  .superRefine(({ fields, long, decimal, thousands }, context) => {
+  .superRefine((mapping, context) => {
+    const { fields, long, decimal, thousands } = mapping;
     const problem = (path: string, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message });
+    for (const [setting, value] of Object.entries(mapping))
+      if (hasNul(value)) problem(setting, 'contains a NUL character ("\\0" in YAML): remove it');
     if ((fields === undefined) === (long === undefined)) problem('fields', 'needs either fields or long');
     const names = Object.values(fields ?? {});
     if (fields && names.length === 0) problem('fields', 'names no field');
@@ -107,6 +110,12 @@ export const mappingSchema = z
     if (twice !== undefined) problem('fields', `"${twice}" is used for two columns`);
     if (decimal === thousands) problem('thousands', 'is the same as decimal');
   });
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).flat().some(hasNul);
+}
 
 export type Mapping = z.output<typeof mappingSchema>;
 export type MappingInput = z.input<typeof mappingSchema>;

@@ -12,6 +12,8 @@ export interface Reader {
   readonly connection: DuckDBConnection;
   /** Absolute, without symbolic links. */
   readonly path: string;
+  /** The same as a pattern of DuckDB that fits only this file. */
+  readonly pattern: string;
   /** By the given name, or else by the name of the linked file. */
   readonly kind: FileKind;
   close(): void;
@@ -30,6 +32,8 @@ export async function openReader(file: string, options: { threads: number }): Pr
     throw fileProblem(file, cannotBeRead(error));
   }
   if (isFolder) throw fileProblem(file, `is a folder: name its files, such as "${file}/*.csv"`);
+  // Otherwise DuckDB reads the files that "a*.csv" or "a[1].csv" fits, and not the file of this name.
+  const pattern = path.replace(/[*?[]/g, '[$&]');
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${MEMORY_MEGABYTES}MiB`,
     threads: String(options.threads),
@@ -45,7 +49,8 @@ export async function openReader(file: string, options: { threads: number }): Pr
   };
   try {
     await connection.run("SET TimeZone = 'UTC'");
-    await connection.run(`SET allowed_paths = [${sqlString(path)}]`);
+    // DuckDB compares the pattern with them too, before it looks for files.
+    await connection.run(`SET allowed_paths = [${sqlString(path)}, ${sqlString(pattern)}]`);
     await connection.run('SET enable_external_access = false');
     await connection.run('SET lock_configuration = true');
     for (const macro of macros) await connection.run(`CREATE MACRO ${macro}`);
@@ -54,7 +59,7 @@ export async function openReader(file: string, options: { threads: number }): Pr
     throw error;
   }
   const named = fileKind(file);
-  return { connection, path, kind: named.format === undefined ? fileKind(path) : named, close };
+  return { connection, path, pattern, kind: named.format === undefined ? fileKind(path) : named, close };
 }
 
 /** DuckDB's error for an unreadable file, in one line. */

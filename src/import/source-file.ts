@@ -35,10 +35,11 @@ const BROKEN_NONE = 'NULL::VARCHAR AS broken';
  * @throws InputError if the file cannot be read
  */
 export async function openSource(
-  { connection, path, kind }: Reader,
+  reader: Reader,
   mapping: Pick<Mapping, 'format' | 'csv'>,
   wanted: readonly string[],
 ): Promise<SourceFile> {
+  const { connection, path, pattern, kind } = reader;
   const format = mapping.format ?? kind.format;
   if (format === undefined) {
     throw fileProblem(
@@ -50,11 +51,11 @@ export async function openSource(
   try {
     switch (format) {
       case 'csv':
-        return await openCsv(connection, path, kind.compression, mapping.csv);
+        return await openCsv(connection, pattern, kind.compression, mapping.csv);
       case 'ndjson':
-        return openJson(await jsonObjects({ path, kind }), wanted);
+        return openJson(await jsonObjects(reader), wanted);
       case 'parquet':
-        return await openParquet(connection, path);
+        return await openParquet(connection, pattern);
       default:
         return format satisfies never;
     }
@@ -65,7 +66,7 @@ export async function openSource(
 
 async function openCsv(
   connection: DuckDBConnection,
-  path: string,
+  pattern: string,
   compression: string,
   given: Mapping['csv'],
 ): Promise<SourceFile> {
@@ -74,7 +75,7 @@ async function openCsv(
     encoding: sqlString(given.encoding),
     max_line_size: String(LINE_BYTES_MAX),
   };
-  const sniffed = await sniff(connection, path, {
+  const sniffed = await sniff(connection, pattern, {
     ...fixed,
     ...(given.delimiter !== undefined && { delim: sqlString(given.delimiter) }),
     ...(given.quote !== undefined && { quote: sqlString(given.quote) }),
@@ -111,7 +112,7 @@ async function openCsv(
     format: 'csv',
     columns,
     csv,
-    from: `(SELECT *, ${BROKEN_NONE} FROM read_csv(${sqlString(path)}, ${list(settings)}))`,
+    from: `(SELECT *, ${BROKEN_NONE} FROM read_csv(${sqlString(pattern)}, ${list(settings)}))`,
   };
 }
 
@@ -125,13 +126,13 @@ interface Sniffed {
 
 async function sniff(
   connection: DuckDBConnection,
-  path: string,
+  pattern: string,
   settings: Record<string, string>,
 ): Promise<Sniffed> {
   const { all_varchar: _, ...sniffable } = settings;
   const found = await connection.runAndReadAll(
     `SELECT "Delimiter", "Quote", "SkipRows", "HasHeader", list_transform("Columns", lambda one: one.name)::VARCHAR[] AS names
-     FROM sniff_csv(${sqlString(path)}, ${list(sniffable)})`,
+     FROM sniff_csv(${sqlString(pattern)}, ${list(sniffable)})`,
   );
   const [row] = found.getRowObjectsJson() as Array<Record<string, unknown>>;
   const character = (value: unknown, otherwise: string) =>
@@ -146,7 +147,11 @@ async function sniff(
 }
 
 /** A FROM clause with a column `json` for each object of a file, and `broken`. Objects stand one on a line, or in one array. */
-export async function jsonObjects({ path, kind }: Pick<Reader, 'path' | 'kind'>): Promise<string> {
+export async function jsonObjects({
+  path,
+  pattern,
+  kind,
+}: Omit<Reader, 'connection' | 'close'>): Promise<string> {
   const { compression } = kind;
   const start = Buffer.from(await firstBytes(path, compression)).toString();
   const settings = {
@@ -157,7 +162,7 @@ export async function jsonObjects({ path, kind }: Pick<Reader, 'path' | 'kind'>)
   };
   const broken =
     "CASE WHEN json IS NULL THEN 'no JSON' WHEN json_type(json) <> 'OBJECT' THEN 'no JSON object' END AS broken";
-  return `(SELECT json, ${broken} FROM read_json_objects(${sqlString(path)}, ${list(settings)}))`;
+  return `(SELECT json, ${broken} FROM read_json_objects(${sqlString(pattern)}, ${list(settings)}))`;
 }
 
 /** Each wanted member becomes a column. A name that begins with a slash is a path (RFC 6901). */
@@ -172,8 +177,8 @@ function openJson(objects: string, wanted: readonly string[]): SourceFile {
   };
 }
 
-async function openParquet(connection: DuckDBConnection, path: string): Promise<SourceFile> {
-  const read = `read_parquet(${sqlString(path)}, hive_partitioning = false)`;
+async function openParquet(connection: DuckDBConnection, pattern: string): Promise<SourceFile> {
+  const read = `read_parquet(${sqlString(pattern)}, hive_partitioning = false)`;
   const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${read}`);
   const columns = described
     .getRowObjectsJson()

@@ -40,6 +40,9 @@ test.each([
   ['thousands', { ...least, decimal: ',', thousands: ',' }],
   ['device', { ...least, device: {} }],
   ['device', { ...least, device: { id: 'a', column: 'b' } }],
+  ['nullTexts', { ...least, nullTexts: ['\0'] }],
+  ['fields', { ...least, fields: { 'a\0': 'a' } }],
+  ['time', { ...least, time: { column: ['time', '\0'] } }],
   ['time.zone', { ...least, time: { column: 'time', zone: '+25:00' } }],
 ])('a mapping with a contradiction in %s is refused', (path, input) => {
   const { error } = mappingSchema.safeParse(input);

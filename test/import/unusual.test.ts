@@ -1,8 +1,9 @@
-import { symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { guessFor } from '../../src/cli/import/mapping-files.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './import-fixture.ts';
 
 const workgroup = testWorkgroup({ devices: [{ id: DEVICE, name: 'garage' }] });
@@ -45,6 +46,27 @@ describe('a file whose content does not fit its name is refused with its real ty
     await expect(read(dirname(fileOf('a.csv', table)))).rejects.toThrow('is a folder: name its files');
   });
 });
+
+test.each(['a*.csv', 'a?.csv', 'a[1].csv', '[a].csv', 'a**.ndjson', 'a*.parquet'])(
+  'a file of the name %s is read, and no other file that its name fits as a pattern',
+  async (name) => {
+    const folder = tempDir();
+    const [ending] = /[a-z]+$/.exec(name)!;
+    const contents: Record<string, string | Uint8Array> = {
+      csv: table,
+      ndjson: '{"time":"2024-07-01T00:00:00Z","total":1}\n{"time":"2024-07-01T01:00:00Z","total":2.5}\n',
+      parquet: readFileSync(
+        await parquetOf(
+          "SELECT * FROM (VALUES ('2024-07-01T00:00:00Z', 1.0), ('2024-07-01T01:00:00Z', 2.5)) t(time, total)",
+        ),
+      ),
+    };
+    for (const other of ['a', 'a1', 'ab', 'a[1'])
+      writeFileSync(join(folder, `${other}.${ending}`), 'time,total\n');
+    writeFileSync(join(folder, name), contents[ending]!);
+    expect(await read(join(folder, name))).toMatchObject({ values: both });
+  },
+);
 
 test('the format of a link follows from its own name, or else from the name of its target', async () => {
   const packed = fileOf('blob', gzipSync(table));
