@@ -10,7 +10,8 @@ const sampleSchema = z.object({
   eventTime: instant,
   detail: z.string().nullable().meta({ description: 'Problem of the message' }),
   text: z.string().nullable().meta({
-    description: 'The value as received; of a message its first bytes, as text or as hexadecimal digits',
+    description:
+      'The value as received; of a message its first bytes, as text if they are text, otherwise as hexadecimal digits',
   }),
   encoding: z.enum(['text', 'hex']),
   bytes: count.nullable().meta({ description: 'Length of the message' }),

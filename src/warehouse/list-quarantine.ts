@@ -28,7 +28,7 @@ export interface QuarantineSample {
   field: string | null;
   eventTimeMs: UtcMs | null;
   detail: string | null;
-  /** The value, or the first bytes of the message, as text or as hexadecimal digits. */
+  /** The value, or the first bytes of the message: as text if they are text, otherwise as hexadecimal digits. */
   text: string | null;
   encoding: 'text' | 'hex';
   /** The length of the message. */
@@ -98,10 +98,24 @@ function messageSample({
 }: MessageRow): QuarantineSample {
   const about = { device, source, field, eventTimeMs: event_time_ms, detail };
   if (head === null) return { ...about, text: null, encoding: 'text', byteCount: null };
-  const bytes = Buffer.from(head.bytes);
-  const isJson = bytes[0] === 0x7b;
-  const text = isJson ? bytes.toString('utf8') : bytes.toString('hex');
-  return { ...about, text, encoding: isJson ? 'text' : 'hex', byteCount: byte_count };
+  const text = plainText(head.bytes, byte_count! > head.bytes.length);
+  return {
+    ...about,
+    text: text ?? Buffer.from(head.bytes).toString('hex'),
+    encoding: text === undefined ? 'hex' : 'text',
+    byteCount: byte_count,
+  };
+}
+
+/** The text of bytes that are UTF-8 without control characters, such as JSON or a row of a CSV file. Undefined for other bytes, such as CBOR. */
+function plainText(bytes: Uint8Array, isCut: boolean): string | undefined {
+  try {
+    // A character that is cut is left out.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut });
+    return /\p{Cc}/u.test(text.replace(/[\t\r\n]/g, '')) ? undefined : text;
+  } catch {
+    return undefined;
+  }
 }
 
 function readingSample({ device, source, field, event_time_ms, value }: ReadingRow): QuarantineSample {
