@@ -170,7 +170,7 @@ test('messages of more tables than there may be go to the quarantine, others go 
   ]);
   await worker.close();
 
-  // A later worker knows the tables, also if the messages have left the warehouse.
+  // A later worker knows the tables, even if the messages have left the warehouse.
   const same = await openWorker(clock, { dataDir: worker.dataDir, limits: { tablesPerWorkgroup: 2 } });
   await same.open.shard.transaction(async (connection) => {
     await connection.run('DELETE FROM message');
