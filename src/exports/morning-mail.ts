@@ -76,7 +76,7 @@ function balanceSections({ balances, day }: MorningFacts): Section[] {
   return balances.flatMap((one) => {
     if ('refusal' in one) return [];
     const { name, days } = one;
-    const today = days[day];
+    const ofDay = days[day];
     const rows = Object.entries(flows).flatMap(([key, [words, role]]): Section['rows'] => {
       const flow = key as keyof typeof flows;
       const energies = Object.fromEntries(
@@ -87,7 +87,7 @@ function balanceSections({ balances, day }: MorningFacts): Section[] {
       if (!isMeasured && Object.values(energies).every((wh) => (wh ?? 0) === 0)) return [];
       return [compared(words, energies[day] ?? null, usualWh(energies, day))];
     });
-    const autarky = today?.autarky ?? null;
+    const autarky = ofDay?.autarky ?? null;
     if (autarky !== null) rows.push(['autarky', `${Math.round(autarky * 100)} %`, '', '']);
     return [{ title: visibleText(name), comparedWith: 'usual', rows }];
   });

@@ -26,7 +26,7 @@ export interface InputsOptions {
 /** The inputs of all workgroups. They follow the configuration. */
 export interface Inputs {
   /** How a workgroup reads lines. Undefined if it has no rules for them. */
-  linesOf(workgroupId: string): { read: LineReader; meter: InputCounter } | undefined;
+  linesOf(workgroupId: string): { read: LineReader; counter: InputCounter } | undefined;
   states(): InputState[];
   /** Stores all received messages, and disconnects. */
   stop(): Promise<void>;
@@ -35,7 +35,7 @@ export interface Inputs {
 interface RunningInput {
   workgroup: WorkgroupConfig;
   settings: MqttInput;
-  meter: InputCounter;
+  counter: InputCounter;
   stop(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function createInputs(options: InputsOptions): Inputs {
   const { stream, workgroups, lease, clock, startTimer, logger } = options;
   const running = new Map<string, RunningInput>();
   const lineReaders = new WeakMap<WorkgroupConfig, LineReader>();
-  const lineMeters = new Map<string, InputCounter>();
+  const lineCounters = new Map<string, InputCounter>();
 
   const wantedInputs = () =>
     new Map(
@@ -85,7 +85,7 @@ export function createInputs(options: InputsOptions): Inputs {
   }: Pick<RunningInput, 'workgroup' | 'settings'>): Promise<RunningInput> {
     // Loaded only if it is needed.
     const { startMqttInput } = await import('./mqtt-input.ts');
-    const meter = createInputCounter(
+    const counter = createInputCounter(
       {
         workgroupId: workgroup.id,
         input: settings.id,
@@ -99,8 +99,8 @@ export function createInputs(options: InputsOptions): Inputs {
     return {
       workgroup,
       settings,
-      meter,
-      stop: startMqttInput({ workgroup, settings, log, meter, clock, startTimer, logger }),
+      counter,
+      stop: startMqttInput({ workgroup, settings, log, counter, clock, startTimer, logger }),
     };
   }
 
@@ -116,16 +116,16 @@ export function createInputs(options: InputsOptions): Inputs {
       read = createLineReader(workgroup, rules);
       lineReaders.set(workgroup, read);
     }
-    let meter = lineMeters.get(workgroupId);
-    if (meter === undefined) {
+    let counter = lineCounters.get(workgroupId);
+    if (counter === undefined) {
       const address = `/api/v2/write?bucket=${workgroupId}`;
-      meter = createInputCounter(
+      counter = createInputCounter(
         { workgroupId, input: LINES_INPUT, kind: 'lines', address, connection: 'idle' },
         clock,
       );
-      lineMeters.set(workgroupId, meter);
+      lineCounters.set(workgroupId, counter);
     }
-    return { read, meter };
+    return { read, counter };
   }
 
   return {
@@ -134,8 +134,8 @@ export function createInputs(options: InputsOptions): Inputs {
       const ofBrokers = Map.groupBy(running.values(), ({ workgroup }) => workgroup.id);
       return workgroups.list().flatMap(({ id }) => {
         const lines = linesOf(id);
-        const meters = [...(ofBrokers.get(id) ?? []), ...(lines ? [lines] : [])];
-        return meters.map(({ meter }) => meter.state());
+        const counters = [...(ofBrokers.get(id) ?? []), ...(lines ? [lines] : [])];
+        return counters.map(({ counter }) => counter.state());
       });
     },
     async stop() {

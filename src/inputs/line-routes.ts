@@ -91,16 +91,16 @@ export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOpti
               'InvalidRequest',
               `the workgroup "${workgroupId}" has no rules for lines; add inputs.lines to its configuration`,
             );
-          const { read, meter } = lines;
+          const { read, counter } = lines;
           const context = { precision: precisionOf(request), receivedAtMs: clock.now(), devices };
-          const taken = await takeLines(await textOf(request), read, context, meter);
+          const taken = await takeLines(await textOf(request), read, context, counter);
           const appended = await Promise.all(taken.batches.map((batch) => log.append(batch)));
           if (appended.length > 0)
             reply.stored = {
               firstOffset: appended.map(({ firstOffset }) => firstOffset).reduce(earlierOffset),
               lastOffset: appended.map(({ lastOffset }) => lastOffset).reduce(laterOffset),
             };
-          meter.count('stored', taken.readings);
+          counter.count('stored', taken.readings);
           if (taken.refusedCount > 0) throw new RefusedLinesError(taken.refused, taken);
           return reply.code(204).header('Cache-Control', 'no-store').send();
         },

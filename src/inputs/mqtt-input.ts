@@ -20,7 +20,7 @@ export interface MqttInputOptions {
   workgroup: Pick<WorkgroupConfig, 'id' | 'devices'>;
   settings: MqttInput;
   log: StreamLog;
-  meter: InputCounter;
+  counter: InputCounter;
   clock: Clock;
   startTimer: StartTimer;
   logger: Logger;
@@ -48,7 +48,7 @@ type ReadMessage = { message: Waiting; outcomes: readonly Outcome[] };
  * @returns stops it: messages that were taken are stored and acknowledged
  */
 export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
-  const { workgroup, settings, log, meter, clock, startTimer, logger } = options;
+  const { workgroup, settings, log, counter, clock, startTimer, logger } = options;
   const reader = createMessageReader(workgroup, settings.rules);
   const names = { workgroup: workgroup.id, input: settings.id };
   const arrivalOf = createArrivals();
@@ -82,10 +82,10 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     for (let attempt = 0; ; attempt++) {
       try {
         await store(readAs, attempt > 0);
-        meter.problem(undefined);
+        counter.problem(undefined);
         return true;
       } catch (error) {
-        meter.problem(`messages cannot be stored: ${errorMessage(error)}`);
+        counter.problem(`messages cannot be stored: ${errorMessage(error)}`);
         logger.warn({ ...names, error: errorMessage(error) }, 'input.not-stored');
         if (isStopped) return false;
         await pause(Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** attempt));
@@ -129,8 +129,8 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     const refusals = batch.flatMap(({ message, outcomes }) => refusalsOf(message, outcomes));
     await Promise.all(batchesOf(fresh).map((one) => log.append(one)));
     if (refusals.length > 0) await log.append(encodeMessages(refusals, AUDIT_TABLE));
-    meter.count('stored', isAgain ? readings.length : fresh.length);
-    meter.count('repeated', isAgain ? 0 : known.size);
+    counter.count('stored', isAgain ? readings.length : fresh.length);
+    counter.count('repeated', isAgain ? 0 : known.size);
     for (const { message, outcomes } of batch) noteOutcomes(message, outcomes);
   }
 
@@ -144,11 +144,11 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
 
   function noteOutcomes({ topic, isRetained }: Waiting, outcomes: readonly Outcome[]): void {
     const about = topic.slice(0, TOPIC_CHARACTERS_MAX);
-    if (isRetained) meter.count('retained');
-    else if (outcomes.length === 0) meter.ignored(`no rule is about the topic ${about}`);
+    if (isRetained) counter.count('retained');
+    else if (outcomes.length === 0) counter.ignored(`no rule is about the topic ${about}`);
     for (const outcome of outcomes) {
-      if (outcome.kind === 'ignored') meter.ignored(`${about}: ${outcome.reason}`);
-      if (outcome.kind === 'refused') meter.refused(about, outcome.reason);
+      if (outcome.kind === 'ignored') counter.ignored(`${about}: ${outcome.reason}`);
+      if (outcome.kind === 'refused') counter.refused(about, outcome.reason);
     }
   }
 
@@ -160,7 +160,7 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
     events: {
       message(message, resume) {
         if (isStopped) return;
-        meter.received();
+        counter.received();
         waiting.push({ ...message, receivedAtMs: clock.now() });
         waitingBytes += message.payload.length;
         paused.push(resume);
@@ -168,11 +168,11 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
         running ??= Promise.resolve().then(work);
       },
       connected() {
-        meter.connection('connected');
+        counter.connection('connected');
         logger.info(names, 'input.connected');
       },
       disconnected(reason) {
-        meter.connection('disconnected', reason);
+        counter.connection('disconnected', reason);
         logger.warn({ ...names, reason }, 'input.disconnected');
         paused = [];
         // The broker sends them again.

@@ -38,7 +38,7 @@ export async function takeLines(
   text: string,
   read: LineReader,
   context: LineContext,
-  meter: InputCounter,
+  counter: InputCounter,
 ): Promise<TakenLines> {
   requireLines(text);
   const taken: TakenLines = { batches: [], readings: 0, accepted: 0, refusedCount: 0, refused: [] };
@@ -68,17 +68,17 @@ export async function takeLines(
         ? [{ kind: 'refused' as const, reason: `the line has more than ${LINE_CHARACTERS_MAX} characters` }]
         : read(line, context);
     if (outcomes.length === 0) return;
-    meter.received();
+    counter.received();
     const problem = outcomes.find((outcome) => outcome.kind === 'refused');
     if (problem === undefined) taken.accepted++;
     else {
       taken.refusedCount++;
       if (taken.refused.length < problemsListedMax)
         taken.refused.push({ line: number, reason: problem.reason });
-      meter.refused(`line ${number}`, problem.reason);
+      counter.refused(`line ${number}`, problem.reason);
     }
     for (const outcome of outcomes) {
-      if (outcome.kind === 'ignored') meter.ignored(outcome.reason);
+      if (outcome.kind === 'ignored') counter.ignored(outcome.reason);
       if (outcome.kind !== 'reading') continue;
       const items = tables.get(outcome.table);
       if (items) items.push(outcome.item);

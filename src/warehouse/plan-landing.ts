@@ -57,7 +57,7 @@ export interface LandedResult {
   messages: number;
   quarantined: number;
   /** Number of dropped messages: landed before, twice in the batch, or beyond `nextOffset` (they come again). */
-  delivered: number;
+  landedBefore: number;
   repeated: number;
   beyond: number;
   /** Number of messages that came after one with a higher offset. */
@@ -155,7 +155,7 @@ export function planLanding(
       nextOffset: movedTo,
       messages,
       quarantined: found.rejected.length,
-      delivered: found.delivered,
+      landedBefore: found.landedBefore,
       repeated: found.repeated,
       beyond: found.beyond,
       outOfOrder: found.outOfOrder,

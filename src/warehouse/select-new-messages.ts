@@ -9,7 +9,7 @@ export interface NewMessages {
   end: number;
   rejected: RejectedMessage[];
   /** Number of dropped messages: landed before, twice in the batch, or beyond the position (they come again). */
-  delivered: number;
+  landedBefore: number;
   repeated: number;
   beyond: number;
   /** Number of messages that came after one with a higher offset. */
@@ -48,7 +48,7 @@ export function selectNewMessages(
     start,
     end,
     rejected,
-    delivered: start + batch.rejected.length - fresh.length,
+    landedBefore: start + batch.rejected.length - fresh.length,
     repeated: sorted.repeated,
     beyond: count - end + fresh.length - rejected.length,
     outOfOrder: sorted.outOfOrder,

@@ -8,23 +8,23 @@ import { createTestClock } from '../support/test-clock.ts';
 
 function setUp() {
   const clock = createTestClock();
-  const meter = createInputCounter(
+  const counter = createInputCounter(
     {
       ...{ workgroupId: 'home', input: 'house', kind: 'mqtt' },
       ...{ address: 'mqtt://127.0.0.1:1', connection: 'connecting' },
     },
     clock,
   );
-  const problem = () => inputProblem(meter.state(), clock.now())?.message;
-  const ready = (maySeeNames: boolean) => inputsState([meter.state()], clock.now(), maySeeNames);
-  return { clock, meter, problem, ready };
+  const problem = () => inputProblem(counter.state(), clock.now())?.message;
+  const ready = (maySeeNames: boolean) => inputsState([counter.state()], clock.now(), maySeeNames);
+  return { clock, counter, problem, ready };
 }
 
 test('an input that is not connected is a problem after 30 s, however often it tries, until it is connected', async () => {
-  const { clock, meter, problem, ready } = setUp();
+  const { clock, counter, problem, ready } = setUp();
   for (let second = 0; second < 29; second++) {
     await clock.advance(SECOND_MS);
-    meter.connection('disconnected', 'connect ECONNREFUSED');
+    counter.connection('disconnected', 'connect ECONNREFUSED');
     expect(problem()).toBeUndefined();
   }
   await clock.advance(SECOND_MS);
@@ -37,19 +37,19 @@ test('an input that is not connected is a problem after 30 s, however often it t
     detail: { inputs: 1, troubles: 1, problems: [`workgroup home: ${said}`] },
   });
   expect(ready(false)).toEqual({ ok: true, detail: { inputs: 1, troubles: 1 } });
-  meter.connection('connected');
+  counter.connection('connected');
   expect(problem()).toBeUndefined();
   expect(ready(true)).toEqual({ ok: true, detail: { inputs: 1, troubles: 0 } });
 });
 
 test('a connection that ends again and again is a problem, also while it is connected', async () => {
-  const { clock, meter, problem } = setUp();
+  const { clock, counter, problem } = setUp();
   const loseIt = async () => {
-    meter.connection('connected');
+    counter.connection('connected');
     await clock.advance(20 * SECOND_MS);
-    meter.connection('disconnected', 'another client uses the session');
+    counter.connection('disconnected', 'another client uses the session');
     await clock.advance(SECOND_MS);
-    meter.connection('connected');
+    counter.connection('connected');
   };
   await loseIt();
   await loseIt();
@@ -63,15 +63,15 @@ test('a connection that ends again and again is a problem, also while it is conn
 });
 
 test('an input that is connected and cannot store messages is a problem after 30 s', async () => {
-  const { clock, meter, problem } = setUp();
-  meter.connection('connected');
-  meter.problem('messages cannot be stored: the disk is full');
+  const { clock, counter, problem } = setUp();
+  counter.connection('connected');
+  counter.problem('messages cannot be stored: the disk is full');
   await clock.advance(29 * SECOND_MS);
   expect(problem()).toBeUndefined();
   await clock.advance(SECOND_MS);
-  meter.problem('messages cannot be stored: the disk is full');
+  counter.problem('messages cannot be stored: the disk is full');
   expect(problem()).toMatch(/^input "house" .* has a problem since .*: messages cannot be stored: the disk/);
-  meter.problem(undefined);
+  counter.problem(undefined);
   expect(problem()).toBeUndefined();
 });
 

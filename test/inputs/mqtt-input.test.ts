@@ -49,7 +49,7 @@ function setUp({
   ];
   const inputs = { mqtt: [{ id, url, version, rules, ...more }] };
   const workgroup = configSchema.parse({ workgroups: [{ id: 'acme', inputs }] }).workgroups[0]!;
-  const meter = createInputCounter(
+  const counter = createInputCounter(
     { workgroupId: 'acme', input: id, kind: 'mqtt', address: url, connection: 'connecting' },
     systemClock,
   );
@@ -58,7 +58,7 @@ function setUp({
       workgroup,
       settings: workgroup.inputs!.mqtt[0]!,
       log,
-      meter,
+      counter,
       clock: systemClock,
       startTimer: startSystemTimer,
       logger: silentLogger,
@@ -66,11 +66,11 @@ function setUp({
     onTestFinished(stop);
     return stop;
   };
-  const connected = () => until('the input is connected', () => meter.state().connection === 'connected');
+  const connected = () => until('the input is connected', () => counter.state().connection === 'connected');
   const messages = async () => (await readToTail(log)).messages;
   const data = async () =>
     (await messages()).map((message) => ('data' in message ? message.data : undefined));
-  return { id, log, meter, start, connected, messages, data };
+  return { id, log, counter, start, connected, messages, data };
 }
 
 function memoryLog(): StreamLog {
@@ -86,16 +86,16 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
   test.each([5, '3.1.1'] as const)(
     'keeps the order of the broker, and each reading has its own time (MQTT %s)',
     async (version) => {
-      const { id, start, connected, meter, messages } = setUp({ version });
+      const { id, start, connected, counter, messages } = setUp({ version });
       start();
       await connected();
       const values = Array.from({ length: 3_000 }, (_, index) => index);
       await broker.publish(values.map((value) => [`${id}/x/plain`, String(value)] as const));
-      await until('all are stored', () => meter.state().stored === values.length);
+      await until('all are stored', () => counter.state().stored === values.length);
       const stored = await messages();
       expect(stored.map((message) => 'data' in message && message.data?.power)).toEqual(values);
       expect(new Set(stored.map(({ event_time }) => event_time)).size).toBe(values.length);
-      expect(meter.state()).toMatchObject({
+      expect(counter.state()).toMatchObject({
         received: values.length,
         perMinute: values.length,
         refused: 0,
@@ -105,7 +105,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
   );
 
   test('gets what the broker kept while it was away', async () => {
-    const { id, start, connected, meter, data } = setUp();
+    const { id, start, connected, counter, data } = setUp();
     const stop = start();
     await connected();
     await stop();
@@ -114,12 +114,12 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
       [`${id}/x/plain`, '2'],
     ]);
     start();
-    await until('both are stored', () => meter.state().stored === 2);
+    await until('both are stored', () => counter.state().stored === 2);
     expect(await data()).toEqual([{ power: 1 }, { power: 2 }]);
   });
 
   test.each([5, '3.1.1'] as const)('takes no retained message for a reading (MQTT %s)', async (version) => {
-    const { id, start, connected, meter, data } = setUp({ version });
+    const { id, start, connected, counter, data } = setUp({ version });
     await broker.publish(
       [
         [`${id}/x/plain`, '1'],
@@ -131,18 +131,18 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     await connected();
     // A message that comes while it is connected is one, though the broker retains it.
     await broker.publish([[`${id}/x/plain`, '2']], { retain: true });
-    await until('the new one is stored', () => meter.state().stored === 1);
+    await until('the new one is stored', () => counter.state().stored === 1);
     await stop();
     start();
     await broker.publish([[`${id}/x/plain`, '3']]);
-    await until('the last one is stored', () => meter.state().stored === 2);
+    await until('the last one is stored', () => counter.state().stored === 2);
     expect(await data()).toEqual([{ power: 2 }, { power: 3 }]);
-    if (version === '3.1.1') expect(meter.state().retained).toBeGreaterThanOrEqual(2);
-    else expect(meter.state().retained).toBe(0);
+    if (version === '3.1.1') expect(counter.state().retained).toBeGreaterThanOrEqual(2);
+    else expect(counter.state().retained).toBe(0);
   });
 
   test('refuses hostile messages one by one, and stores the readings between them (MQTT 3.1.1)', async () => {
-    const { id, start, connected, meter, data, messages } = setUp({ version: '3.1.1' });
+    const { id, start, connected, counter, data, messages } = setUp({ version: '3.1.1' });
     start();
     await connected();
     const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
@@ -156,7 +156,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
       [`${id}/../plain`, '1e999'],
       [`${id}/../plain`, '7'],
     ]);
-    await until('all are handled', () => meter.state().stored === 1 && meter.state().refused === 7);
+    await until('all are handled', () => counter.state().stored === 1 && counter.state().refused === 7);
     expect((await data()).filter(Boolean)).toContainEqual({ power: 7 });
     const kept = (await messages()).filter((message) => 'action' in message);
     expect(kept.map(({ data }) => [data?.bytes, String(data?.payload).length])).toEqual(
@@ -171,7 +171,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
   test('stores a message once that the broker delivers again, if it has its own time', async () => {
     const gate = await startAckGate(broker.port);
     onTestFinished(gate.close);
-    const { id, start, meter, connected, data } = setUp({ url: `mqtt://127.0.0.1:${gate.port}` });
+    const { id, start, counter, connected, data } = setUp({ url: `mqtt://127.0.0.1:${gate.port}` });
     gate.onAck = () => 'lose';
     const stop = start();
     await connected();
@@ -181,12 +181,12 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
       [`${id}/x/json`, `{"wh":2,"t":${atMs + 1}}`],
       [`${id}/x/plain`, '7'],
     ]);
-    await until('all are stored', () => meter.state().stored === 3);
+    await until('all are stored', () => counter.state().stored === 3);
     await stop();
     gate.onAck = () => 'pass';
     start();
-    await until('they came again', () => meter.state().received === 6 && meter.state().stored === 4);
-    expect(meter.state().repeated).toBe(2);
+    await until('they came again', () => counter.state().received === 6 && counter.state().stored === 4);
+    expect(counter.state().repeated).toBe(2);
     expect((await data()).toSorted(byKey)).toEqual([{ power: 7 }, { power: 7 }, { wh: 1 }, { wh: 2 }]);
   });
 
@@ -202,7 +202,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
         return log.append(batch);
       },
     };
-    const { id, start, meter, connected } = setUp({ url: `mqtt://127.0.0.1:${gate.port}`, log: failing });
+    const { id, start, counter, connected } = setUp({ url: `mqtt://127.0.0.1:${gate.port}`, log: failing });
     const storedAtAck: number[] = [];
     gate.onAck = async () => {
       storedAtAck.push((await readToTail(log)).messages.length);
@@ -211,15 +211,15 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     start();
     await connected();
     await broker.publish([[`${id}/x/plain`, '1']]);
-    await until('the problem shows', () => meter.state().problem?.includes('the disk is full') ?? false);
+    await until('the problem shows', () => counter.state().problem?.includes('the disk is full') ?? false);
     expect(storedAtAck).toEqual([]);
     await until('it is acknowledged', () => storedAtAck.length > 0);
     expect(storedAtAck).toEqual([1]);
-    expect(meter.state()).toMatchObject({ stored: 1, problem: undefined });
+    expect(counter.state()).toMatchObject({ stored: 1, problem: undefined });
   });
 
   test('puts a bad payload into the log with its topic and its reason, acknowledges it, and continues', async () => {
-    const { id, start, meter, connected, messages } = setUp();
+    const { id, start, counter, connected, messages } = setUp();
     start();
     await connected();
     await broker.publish([
@@ -229,7 +229,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
       [`${id}/x/json`, '{"other":1}'],
       [`${id}/x/plain`, '5'],
     ]);
-    await until('all were read', () => meter.state().received === 5 && meter.state().stored === 1);
+    await until('all were read', () => counter.state().received === 5 && counter.state().stored === 1);
     const reason = expect.stringMatching(/must be a number|not text|not JSON/);
     const refused = (topic: string, payload: string) => ({
       kind: 'audit',
@@ -246,18 +246,18 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
       refused('json', '{"wh":'),
       { table: 'plain', data: { power: 5 } },
     ]);
-    expect(meter.state()).toMatchObject({ refused: 3, ignored: 1, lastRefused: { about: `${id}/x/json` } });
+    expect(counter.state()).toMatchObject({ refused: 3, ignored: 1, lastRefused: { about: `${id}/x/json` } });
   });
 
   test('connects again after the broker was restarted, and loses nothing', async () => {
-    const { id, start, meter, connected, data } = setUp();
+    const { id, start, counter, connected, data } = setUp();
     start();
     await connected();
-    await broker.restart(() => until('it is noticed', () => meter.state().connection === 'disconnected'));
+    await broker.restart(() => until('it is noticed', () => counter.state().connection === 'disconnected'));
     await broker.publish([[`${id}/x/plain`, '1']]);
     await connected();
     await broker.publish([[`${id}/x/plain`, '2']]);
-    await until('both are stored', () => meter.state().stored === 2);
+    await until('both are stored', () => counter.state().stored === 2);
     expect(await data()).toEqual([{ power: 1 }, { power: 2 }]);
   });
 
@@ -266,16 +266,16 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     onTestFinished(stop);
     const stranger = setUp({ url: tlsUrl! });
     stranger.start();
-    await until('the problem shows', () => stranger.meter.state().problem !== undefined);
-    expect(stranger.meter.state().problem).toContain('the certificate of the broker is not trusted');
+    await until('the problem shows', () => stranger.counter.state().problem !== undefined);
+    expect(stranger.counter.state().problem).toContain('the certificate of the broker is not trusted');
     const trusting = setUp({ url: tlsUrl!, more: { ca: testCertificate } });
     trusting.start();
     await trusting.connected();
     await publish([[`${trusting.id}/x/plain`, '1']]);
-    await until('it is stored', () => trusting.meter.state().stored === 1);
+    await until('it is stored', () => trusting.counter.state().stored === 1);
     const broken = setUp({ url: tlsUrl!, more: { clientCertificate: 'no PEM', clientKey: 'no PEM' } });
     broken.start();
-    await until('the problem shows', () => broken.meter.state().problem !== undefined);
+    await until('the problem shows', () => broken.counter.state().problem !== undefined);
   });
 
   test.each(['mqtts', 'wss'])('shows its certificate to those who ask for one (%s)', async (protocol) => {
@@ -284,8 +284,8 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     const url = protocol === 'mqtts' ? own.clientTlsUrl! : await startWebSocketGateway(own.port);
     const stranger = setUp({ url, more: { ca: testCertificate } });
     stranger.start();
-    await until('the problem shows', () => stranger.meter.state().problem !== undefined);
-    expect(stranger.meter.state().problem).toMatch(
+    await until('the problem shows', () => stranger.counter.state().problem !== undefined);
+    expect(stranger.counter.state().problem).toMatch(
       /^the broker wants a certificate of its clients \(.*\); set clientCertificate and clientKey$/,
     );
     const clientCertificate = testCertificate;
@@ -296,7 +296,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     known.start();
     await known.connected();
     await own.publish([[`${known.id}/x/plain`, '1']]);
-    await until('it is stored', () => known.meter.state().stored === 1);
+    await until('it is stored', () => known.counter.state().stored === 1);
     expect(await known.data()).toEqual([{ power: 1 }]);
   });
 
@@ -315,8 +315,8 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
   test('says that a broker cannot be reached, and that the password is wrong', async () => {
     const away = setUp({ url: 'mqtt://127.0.0.1:1' });
     away.start();
-    await until('the problem shows', () => away.meter.state().problem !== undefined);
-    expect(away.meter.state()).toMatchObject({
+    await until('the problem shows', () => away.counter.state().problem !== undefined);
+    expect(away.counter.state()).toMatchObject({
       connection: 'disconnected',
       problem: expect.stringContaining('ECONNREFUSED'),
     });
@@ -324,8 +324,8 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     onTestFinished(strict.stop);
     const stranger = setUp({ url: strict.url });
     stranger.start();
-    await until('the problem shows', () => stranger.meter.state().problem !== undefined);
-    expect(stranger.meter.state().problem).toBe(
+    await until('the problem shows', () => stranger.counter.state().problem !== undefined);
+    expect(stranger.counter.state().problem).toBe(
       'the broker wants a user and a password; set username and password',
     );
   });

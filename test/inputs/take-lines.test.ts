@@ -33,7 +33,7 @@ test.each([
 ])('other work gets a turn after each long line, even if the lines %s', async (_, measurement, expected) => {
   const rules = [{ measurement: 'power', table: 'power', device: '{host}' }];
   const clock = createTestClock(TEST_START_MS);
-  const meter = createInputCounter(
+  const counter = createInputCounter(
     { workgroupId: 'acme', input: 'lines', kind: 'lines', address: '/write', connection: 'idle' },
     clock,
   );
@@ -41,8 +41,8 @@ test.each([
   const text = Array.from({ length: LINES }, () => longLine(measurement)).join('\n');
   const turns = countTurns();
   const context = { precision: 'ms' as const, receivedAtMs: TEST_START_MS, devices: 'all' as const };
-  expect(await takeLines(text, read, context, meter)).toMatchObject(expected);
+  expect(await takeLines(text, read, context, counter)).toMatchObject(expected);
   expect(turns()).toBeGreaterThanOrEqual(LINES);
   if (expected.refusedCount > 0)
-    expect(meter.state().lastRefused?.reason).toBe('data must have at most 1000 fields');
+    expect(counter.state().lastRefused?.reason).toBe('data must have at most 1000 fields');
 });

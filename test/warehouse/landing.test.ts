@@ -23,7 +23,7 @@ test('a batch lands with its ledger row, its names and the checkpoint', async ()
     nextOffset: 12n,
     messages: 2,
     quarantined: 0,
-    delivered: 0,
+    landedBefore: 0,
     repeated: 0,
     beyond: 0,
     outOfOrder: 0,
@@ -114,7 +114,7 @@ test('landing the same batch again changes nothing, not even after a restart', a
   expect(await again.land(batchOf(50, 100))).toMatchObject({
     kind: 'landed',
     messages: 50,
-    delivered: 50,
+    landedBefore: 50,
     batchId: 2,
   });
   expect(await landedOffsets(again)).toEqual(upTo(150));

@@ -40,7 +40,7 @@ describe('a batch of the same log', () => {
     expect(landing(planned)).toEqual(numbers(100, 110));
     expect(planned).toMatchObject({
       write: { after: { nextOffset: 110n, lastOffset: 109n, batchId: 8, logEpoch: 'log-1' } },
-      result: { kind: 'landed', batchId: 8, messages: 10, delivered: 0, nextOffset: 110n },
+      result: { kind: 'landed', batchId: 8, messages: 10, landedBefore: 0, nextOffset: 110n },
     });
   });
 
@@ -54,7 +54,7 @@ describe('a batch of the same log', () => {
   test('that overlaps the checkpoint lands only the messages beyond it', () => {
     const planned = plan(at(), batchOf(95, 10));
     expect(landing(planned)).toEqual(numbers(100, 105));
-    expect(planned.result).toMatchObject({ messages: 5, delivered: 5, nextOffset: 105n });
+    expect(planned.result).toMatchObject({ messages: 5, landedBefore: 5, nextOffset: 105n });
   });
 
   test('that begins beyond the checkpoint is refused, so that nothing is skipped', () => {
@@ -119,7 +119,7 @@ describe('a server that breaks the order', () => {
   test('an old offset among new ones counts as landed', () => {
     const planned = plan(at(), broken([100, 12, 101], 102));
     expect(landing(planned)).toEqual([100, 101]);
-    expect(planned.result).toMatchObject({ delivered: 1, outOfOrder: 1 });
+    expect(planned.result).toMatchObject({ landedBefore: 1, outOfOrder: 1 });
   });
 
   test('an offset far ahead does not move the checkpoint: its message lands when the log reaches it', () => {
@@ -153,7 +153,7 @@ describe('messages that could not be read', () => {
       columns: columnsOf(messagesFrom(95, 10), [97n, 103n, 9_999n, undefined].map(rejected)),
     });
     const planned = plan(at(), input);
-    expect(planned.result).toMatchObject({ quarantined: 2, delivered: 6, beyond: 1 });
+    expect(planned.result).toMatchObject({ quarantined: 2, landedBefore: 6, beyond: 1 });
   });
 
   test('move the position if there is no other message', () => {
