@@ -49,7 +49,7 @@ function typedCell(column: ColumnName): string {
 const localTime = (column: ColumnName) => `strftime(${column}, '%Y-%m-%dT%H:%M:%S')`;
 
 /** Characters that a spreadsheet reads as the beginning of a formula. The wide characters are characters of Japanese keyboards. */
-const FORMULA = '=+@＝＋＠－-';
+const FORMULA_STARTS = '=+@＝＋＠－-';
 /** Where a spreadsheet begins a new cell, also inside of quotes: many take semicolons and not commas between cells. */
 const cellEnds = [';', '\t', '\r', '\n'];
 
@@ -58,9 +58,9 @@ function csvCell(column: ColumnName): string {
   const guarded = (text: string) => {
     // Few texts have one of them, and looking for them takes less time than a pattern.
     const mayEnd = cellEnds.map((end) => `contains(${text}, chr(${end.charCodeAt(0)}))`).join(' OR ');
-    const inside = `regexp_replace(${text}, '([;\\t\\r\\n])([${FORMULA}])', '\\1''\\2', 'g')`;
-    const whole = `regexp_replace(${inside}, '^([\\t\\r\\n${FORMULA}])', '''\\1')`;
-    return `CASE WHEN regexp_matches(${text}, '^[${FORMULA}]') OR ${mayEnd} THEN ${whole} ELSE ${text} END`;
+    const inside = `regexp_replace(${text}, '([;\\t\\r\\n])([${FORMULA_STARTS}])', '\\1''\\2', 'g')`;
+    const whole = `regexp_replace(${inside}, '^([\\t\\r\\n${FORMULA_STARTS}])', '''\\1')`;
+    return `CASE WHEN regexp_matches(${text}, '^[${FORMULA_STARTS}]') OR ${mayEnd} THEN ${whole} ELSE ${text} END`;
   };
   switch (columnType(column).sql) {
     case 'VARCHAR':

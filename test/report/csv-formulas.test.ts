@@ -4,6 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { copyRows } from '../../src/report/copy-rows.ts';
 import { listedRows } from '../../src/report/row-select.ts';
+import { csvText } from '../../src/web/words/csv-text.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 test.each([
@@ -24,5 +25,8 @@ test.each([
   await copyRows(connection, rows, 'csv', path);
   connection.closeSync();
   instance.closeSync();
-  expect(readFileSync(path, 'utf8')).toBe(`device_name,energy_wh\r\n${cell},5\r\n`);
+  const expected = `device_name,energy_wh\r\n${cell},5\r\n`;
+  expect(readFileSync(path, 'utf8')).toBe(expected);
+  // The page writes files of its own.
+  expect(csvText(['device_name', 'energy_wh'], [[text, 5]])).toBe(expected);
 });

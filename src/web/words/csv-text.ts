@@ -1,3 +1,8 @@
+// The same rule as `csvCell` of the service (copy-rows.ts). A test compares both.
+const FORMULA_STARTS = '=+@＝＋＠－-';
+const insidePattern = new RegExp(`([;\t\r\n])([${FORMULA_STARTS}])`, 'g');
+const startPattern = new RegExp(`^([\t\r\n${FORMULA_STARTS}])`);
+
 /** A table as CSV (RFC 4180): a heading, then rows. Null is empty. */
 export function csvText(
   heading: readonly string[],
@@ -8,7 +13,11 @@ export function csvText(
 
 function csvCell(value: string | number | null): string {
   if (value === null) return '';
-  // Spreadsheets run a text that begins with one of these as a formula.
-  const text = typeof value === 'string' && /^[=+\-@\t]/.test(value) ? `'${value}` : String(value);
+  const text = typeof value === 'string' ? guarded(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Puts an apostrophe before each part of a text that a spreadsheet would read as a formula. */
+function guarded(text: string): string {
+  return text.replace(insidePattern, "$1'$2").replace(startPattern, "'$1");
 }
