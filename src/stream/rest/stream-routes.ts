@@ -91,7 +91,8 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         const { devices, log, grant } = guarded(request);
         const table = tableName === WILDCARD_TABLE ? undefined : parseTable(tableName);
         const { start, limit } = parseReadQuery(request.query as Query);
-        const waitMs = parseWaitPreference(request.headers.prefer);
+        const preferredMs = parseWaitPreference(request.headers.prefer);
+        const holdMs = Math.min(preferredMs ?? readHoldMsMax, readHoldMsMax);
         const gone = new AbortController();
         reply.raw.once('close', () => gone.abort());
         const answer = await stream.poll(
@@ -100,7 +101,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
             start,
             limit,
             bytesMax: readMessagesBytesMax,
-            holdMs: Math.min(waitMs ?? readHoldMsMax, readHoldMsMax),
+            holdMs,
             filter: { ...(table !== undefined && { table }), ...(devices !== 'all' && { devices }) },
             reader: grant.tokenId,
           },
@@ -113,7 +114,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
             },
           },
         );
-        if (waitMs !== undefined) reply.header('Preference-Applied', `wait=${waitMs / SECOND_MS}`);
+        if (preferredMs !== undefined) reply.header('Preference-Applied', `wait=${holdMs / SECOND_MS}`);
         reply.header('Stream-Lag-Messages', String(await log.countFrom(answer.nextOffset)));
         app.bytesUnderWay.hold(grant.tokenId, bytesOf(answer), reply.raw);
         return sendMessages(reply, answer);

@@ -190,6 +190,13 @@ describe('a read', () => {
     expect(bodyOf(short).count).toBe(1);
   });
 
+  test('says how long it may be held, if the caller asks for longer', async () => {
+    const { log, call, tokenText } = await setUp();
+    await log.append(telemetryBatch(1));
+    const answer = await call(`${SOLAR}?limit=1`, { token: tokenText, headers: { prefer: 'wait=600' } });
+    expect(answer.headers['preference-applied']).toBe('wait=20');
+  });
+
   test('of an idle stream answers after one second, up to date and with a position', async () => {
     const { read } = await setUp();
     const startedMs = performance.now();
