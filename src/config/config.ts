@@ -86,6 +86,7 @@ const settingsSchema = z.strictObject({
   pipeline: z
     .strictObject({
       pollEvery: duration({ minMs: 200, maxMs: MINUTE_MS }).default(SECOND_MS),
+      /** Acts only if it is longer than `publishEvery`. */
       rollupEvery: duration({ minMs: 200, maxMs: HOUR_MS }).default(2 * SECOND_MS),
       publishEvery: duration({ minMs: 200, maxMs: HOUR_MS }).default(5 * SECOND_MS),
       /** The folder `current` of a lake and the views for people follow publications at most once in this time. */

@@ -29,10 +29,10 @@ export class TerminalError extends WattlineError {
   readonly retryable = false;
 }
 
-/** Another worker has taken the shard. Nothing was written, and this worker must stop. */
+/** Another worker has taken the shard. The transaction has changed nothing in the warehouse, and this worker must stop. */
 export class StaleOwnerError extends TerminalError {
   constructor(workgroupId: string, ownEpoch: bigint, currentEpoch: bigint) {
-    super('StaleOwner', `another worker owns workgroup ${workgroupId} now; nothing was written`, {
+    super('StaleOwner', `another worker owns workgroup ${workgroupId} now; its warehouse is unchanged`, {
       details: { workgroupId, ownEpoch: String(ownEpoch), currentEpoch: String(currentEpoch) },
     });
   }

@@ -31,8 +31,7 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
     );
   }
   if (isDiskFull(error) || /max_temp_directory_size/.test(text)) {
-    const next = 'nothing was written. Free some space, then the work continues';
-    return diskFullError(path, error, next);
+    return diskFullError(path, error, 'free some space, then the work continues');
   }
   if (/not a valid DuckDB database file/.test(text)) {
     return new TerminalError(

@@ -1,6 +1,5 @@
 /** The members of the body of an error that the page uses. */
 interface ServiceError {
-  error?: string;
   message?: string;
   nearestDays?: { before: string | null; after: string | null };
 }
@@ -69,16 +68,13 @@ export async function askService<Answer>(
 }
 
 async function failureOf(response: Response): Promise<Failure> {
-  const { error, message = '', nearestDays } = await readError(response);
+  const { message = '', nearestDays } = await readError(response);
   const words = sentence(message) || `The service answered with status ${response.status}.`;
   switch (response.status) {
     case 401:
       return {
         kind: 'signed-out',
-        message:
-          error === 'InvalidToken' && /expired/.test(message)
-            ? 'Your token has expired. Ask for a new one.'
-            : `Your token is not accepted any more: ${message || 'it was refused'}.`,
+        message: `Your token is not accepted any more: ${message || 'it was refused'}. Ask for a new one.`,
       };
     case 403:
       return { kind: 'forbidden', message: words };
