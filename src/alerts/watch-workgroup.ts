@@ -1,6 +1,7 @@
 import type { AlertSettings, ConditionName, ConditionSettings } from '../config/alert-settings.ts';
 import { channelsOf } from '../config/alert-settings.ts';
 import { errorMessage, TransientError } from '../lib/errors.ts';
+import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, elapsedOf, HOUR_MS, SECOND_MS } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
@@ -128,7 +129,7 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
       if (!channels.some(({ id }) => id === channelId)) return;
       await state.update((current) => endAttempt(current, channelId, outcome, clock.now()));
       if (outcome.kind !== 'failed') continue;
-      const waitMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** (message.attempts - 1));
+      const waitMs = growingWaitMs(message.attempts, RETRY_MS_MIN, RETRY_MS_MAX);
       retryAtMs.set(channel.id, elapsedOf(clock) + waitMs);
       return;
     }

@@ -8,6 +8,7 @@ import { instantAt, offsetAt } from '../decode/message-columns.ts';
 import { TransientError } from '../lib/errors.ts';
 import { formatInstant, type UtcMs } from '../lib/time.ts';
 import type { Checkpoint } from '../warehouse/checkpoint.ts';
+import { LIVE_ORIGIN } from '../warehouse/checkpoint.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { type Availability, askAvailability } from './availability.ts';
 import { markNotWhole, originOf } from './backfill-ledger.ts';
@@ -33,7 +34,6 @@ export interface FromStreamOptions {
 
 /** Messages of one transaction. The live reader waits a few milliseconds for it. */
 const MESSAGES_A_BATCH_MAX = 2_500;
-const LIVE_ORIGIN = 'stream';
 
 /**
  * Reads a period of the upstream again, without changing the checkpoint of the live reader, and lands missing messages. It lands only messages

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
+import { growingWaitMs } from '../lib/growing-wait.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../lib/time.ts';
 
 /** p-retry is not used, because it cannot wait as long as a `Retry-After` requires, and accepts no clock for tests. */
@@ -53,7 +54,7 @@ export function backoffMs(
   backoff: Backoff = defaultBackoff,
   retryAfterMs?: number,
 ): number {
-  const ceilingMs = Math.min(backoff.maxMs, backoff.baseMs * 2 ** Math.min(attempt - 1, 30));
+  const ceilingMs = growingWaitMs(attempt, backoff.baseMs, backoff.maxMs);
   const jitterMs = Math.round(random() * ceilingMs);
   if (retryAfterMs === undefined) return jitterMs;
   return Math.min(retryAfterMs, backoff.retryAfterMsMax) + Math.round(random() * backoff.baseMs);

@@ -4,6 +4,7 @@ import { auditRun } from '../audit/audited-run.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
 import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
+import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, formatInstant, HOUR_MS, MINUTE_MS } from '../lib/time.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
@@ -104,7 +105,7 @@ const RETRY_MS_MAX = HOUR_MS;
 function failureOf(run: ExportRun, error: unknown, nowMs: number): Partial<ExportRun> {
   const attempts = run.attempts + 1;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'Failed';
-  const retryMs = Math.min(RETRY_MS_MAX, MINUTE_MS * 2 ** (attempts - 1));
+  const retryMs = growingWaitMs(attempts, MINUTE_MS, RETRY_MS_MAX);
   return {
     attempts,
     lastError: { at: formatInstant(nowMs), code, message: errorMessage(error) },

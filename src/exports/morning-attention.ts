@@ -1,4 +1,4 @@
-import { addDays, formatInstant } from '../lib/time.ts';
+import { addDays, formatMinute } from '../lib/time.ts';
 import type { DeviceWeeks, MorningFacts } from './morning-facts.ts';
 import { USUAL_DAYS } from './usual-energy.ts';
 
@@ -33,11 +33,12 @@ function refusalLines({ balances }: MorningFacts): string[] {
 function deviceLines(facts: MorningFacts): string[] {
   const { day, devices, states, workgroup } = facts;
   const stateOf = new Map(states.map((one) => [one.device, one]));
-  const silence = (device: string) => {
-    const { state, lastSeenMs = null } = stateOf.get(device) ?? {};
-    const last = lastSeenMs === null ? '' : `, last heard at ${minuteOf(lastSeenMs)}`;
-    return state === 'offline' ? `; it is silent${last}` : last;
+  const lastHeard = (device: string) => {
+    const { lastSeenMs = null } = stateOf.get(device) ?? {};
+    return lastSeenMs === null ? '' : `, last heard at ${minuteOf(lastSeenMs)}`;
   };
+  const isSilent = (device: string) => stateOf.get(device)?.state === 'offline';
+  const silence = (device: string) => `${isSilent(device) ? '; it is silent' : ''}${lastHeard(device)}`;
   const known = new Set(devices.map(({ device }) => device));
   const never = workgroup.devices.filter(({ id }) => !known.has(id));
   const unknown = devices.filter((one) => (one.energies[day] ?? null) === null);
@@ -45,35 +46,36 @@ function deviceLines(facts: MorningFacts): string[] {
   return [
     ...unknown.map(
       (one) =>
-        `${nameOfDevice(facts, one.device)}: energy unknown${since(one)}${flagText(one)}${silence(one.device)}`,
+        `${nameOfDevice(facts, one.device)}: energy unknown${since(one)}${flagText(one, '; ')}${silence(one.device)}`,
     ),
     ...never.map(
       ({ id }) =>
         `${nameOfDevice(facts, id)}: energy unknown since ${addDays(day, -USUAL_DAYS)} or longer${silence(id)}`,
     ),
     ...flagged
-      .filter((one) => flagText(one) !== '')
+      .filter(hasMorningFlag)
       .map(
         (one) =>
-          `${nameOfDevice(facts, one.device)}${flagText(one).replace(/^;/, ':')}${measured(one)}${silenceIfOffline(one)}`,
+          `${nameOfDevice(facts, one.device)}${flagText(one, ': ')}${measured(one)}${isSilent(one.device) ? silence(one.device) : ''}`,
       ),
     ...flagged
-      .filter((one) => flagText(one) === '' && silenceIfOffline(one) !== '')
-      .map((one) => `${nameOfDevice(facts, one.device)}${silenceIfOffline(one).replace(/^; it/, '')}`),
+      .filter((one) => !hasMorningFlag(one) && isSilent(one.device))
+      .map(({ device }) => `${nameOfDevice(facts, device)} is silent${lastHeard(device)}`),
   ];
-
-  function silenceIfOffline({ device }: DeviceWeeks): string {
-    return stateOf.get(device)?.state === 'offline' ? silence(device) : '';
-  }
 }
 
 function since({ lastDay }: DeviceWeeks): string {
   return lastDay === null ? '' : `, known last on ${lastDay}`;
 }
 
-function flagText({ flags }: DeviceWeeks): string {
+function hasMorningFlag({ flags }: DeviceWeeks): boolean {
+  return morningFlags.some((flag) => flags.includes(flag));
+}
+
+/** @param before what separates the flags from the text before them */
+function flagText({ flags }: DeviceWeeks, before: string): string {
   const found = morningFlags.filter((flag) => flags.includes(flag));
-  return found.length === 0 ? '' : `; flagged ${found.join(', ')}`;
+  return found.length === 0 ? '' : `${before}flagged ${found.join(', ')}`;
 }
 
 function measured({ coverage }: DeviceWeeks): string {
@@ -81,5 +83,5 @@ function measured({ coverage }: DeviceWeeks): string {
 }
 
 function minuteOf(ms: number): string {
-  return `${formatInstant(ms).slice(0, 16).replace('T', ' ')} UTC`;
+  return `${formatMinute(ms)} UTC`;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { hashFile } from '../lib/durable-files.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
+import { runAtATime } from '../lib/run-at-a-time.ts';
 import { type Clock, DAY_MS, elapsedOf, MINUTE_MS } from '../lib/time.ts';
 import { createOnce } from '../storage/create-once.ts';
 import type { ListedObject, ObjectStore } from '../storage/object-store.ts';
@@ -94,14 +95,10 @@ export function openStoredLedger(options: StoredLedgerOptions): ExportLedger {
       if (parts) objects.set(parts.name!, { number: Number(parts.number), object });
     }
     const found: typeof newest = new Map();
-    const left = objects.entries();
-    const readSome = async () => {
-      for (const [name, { number, object }] of left) {
-        const entry = await readEntry(object);
-        if (entry) found.set(name, { number, entry });
-      }
-    };
-    await Promise.all(Array.from({ length: READS_MAX }, readSome));
+    await runAtATime([...objects], READS_MAX, async ([name, { number, object }]) => {
+      const entry = await readEntry(object);
+      if (entry) found.set(name, { number, entry });
+    });
     return found.size === objects.size ? found : undefined;
   }
 

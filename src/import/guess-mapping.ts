@@ -1,5 +1,6 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import { tableNameSchema } from '../contract/messages.ts';
+import { isUuid } from '../decode/parse-values.ts';
 import { guessTimeFormat, type TimeFormatGuess } from '../foreign-table/guess-time-format.ts';
 import { guessNumberFormat, isNumberIn } from '../foreign-table/number-format.ts';
 import { InputError } from '../lib/errors.ts';
@@ -28,7 +29,6 @@ const valueNames = /^(value|wert|reading|val|state)$/i;
 const countNames = /^(id|index|row|no|nr|#|unnamed.*|)$/i;
 const timeNames = /time|zeit|date|datum|^ts$|heure|fecha|hora/i;
 const clockPattern = /^\d{1,2}:\d{2}(:\d{2})?$/;
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * Guesses the meaning of the columns of a file from their names and the first rows.
@@ -145,7 +145,7 @@ function findLong(
 
 function isDevice({ name, texts }: Column): boolean {
   if (texts.length === 0) return false;
-  if (texts.every((text) => uuidPattern.test(text))) return true;
+  if (texts.every((text) => isUuid(text))) return true;
   return name !== '' && deviceNames.test(name) && !countNames.test(name);
 }
 
@@ -156,7 +156,7 @@ function isMeasured({ texts }: Column): boolean {
 
 function deviceMapping({ name, texts }: Column, workgroup: Pick<WorkgroupConfig, 'id' | 'devices'>) {
   const configured = new Set(workgroup.devices.map((device) => device.name));
-  const unknown = [...new Set(texts)].filter((text) => !uuidPattern.test(text) && !configured.has(text));
+  const unknown = [...new Set(texts)].filter((text) => !isUuid(text) && !configured.has(text));
   if (unknown.length === 0) return { column: name };
   const names = Object.fromEntries(
     unknown.slice(0, 100).map((text) => [text, derivedId(workgroup.id, text)]),

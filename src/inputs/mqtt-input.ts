@@ -5,6 +5,7 @@ import { type EncodedBatch, encodeMessages } from '../contract/encode-messages.t
 import { AUDIT_TABLE, type AuditItem } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage } from '../lib/errors.ts';
+import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
@@ -79,16 +80,16 @@ export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
   /** Tries until the batch is stored. @returns false if the input was stopped before */
   async function storeSafely(batch: readonly Waiting[]): Promise<boolean> {
     const readAs = batch.map((message) => ({ message, outcomes: outcomesOf(message) }));
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       try {
-        await store(readAs, attempt > 0);
+        await store(readAs, attempt > 1);
         counter.problem(undefined);
         return true;
       } catch (error) {
         counter.problem(`messages cannot be stored: ${errorMessage(error)}`);
         logger.warn({ ...names, error: errorMessage(error) }, 'input.not-stored');
         if (isStopped) return false;
-        await pause(Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** attempt));
+        await pause(growingWaitMs(attempt, RETRY_MS_MIN, RETRY_MS_MAX));
       }
     }
   }

@@ -1,5 +1,6 @@
 import { type Logger as PinoLogger, pino } from 'pino';
 import { SECOND_MS } from './time.ts';
+import { type StartTimer, startSystemTimer } from './timer.ts';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'child'>;
 
@@ -47,8 +48,7 @@ const REPEATED_EVERY_MS = 10 * SECOND_MS;
 export function sparingLogger(
   logger: Logger,
   events: ReadonlySet<string>,
-  startTimer: (delayMs: number, ring: () => void) => void = (delayMs, ring) =>
-    void setTimeout(ring, delayMs).unref(),
+  startTimer: StartTimer = startSystemTimer,
 ): Logger {
   const heldBack = new Map<string, { count: number; last: object }>();
   const tell = (fields: object, event: string) => {

@@ -1,3 +1,5 @@
+import { raceAbort } from './race-abort.ts';
+
 /** Concurrent requests with the same key share one computation. */
 export interface Sharing {
   /**
@@ -42,13 +44,9 @@ export function createSharing(): Sharing {
       signal.throwIfAborted();
       const shared = underWay.get(key) ?? begin(key, work);
       shared.waiting += 1;
-      const left = Promise.withResolvers<never>();
-      const leave = () => left.reject(signal.reason);
-      signal.addEventListener('abort', leave);
       try {
-        return (await Promise.race([shared.answer, left.promise])) as Answer;
+        return (await raceAbort(shared.answer, signal)) as Answer;
       } finally {
-        signal.removeEventListener('abort', leave);
         shared.waiting -= 1;
         if (shared.waiting === 0) shared.stop.abort();
       }

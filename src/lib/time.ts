@@ -143,6 +143,11 @@ export function formatMoment(ms: UtcMs): string {
     .replace(/\.\d{3}Z$/, 'Z');
 }
 
+/** `2026-11-22 18:00`: an instant for people, in UTC. */
+export function formatMinute(ms: UtcMs): string {
+  return formatInstant(ms).slice(0, 16).replace('T', ' ');
+}
+
 /** `2026-10-25 02:30:00+01:00`: local time with its offset, which distinguishes repeated hours. */
 export function formatLocal(ms: UtcMs, zone: string): string {
   return Temporal.Instant.fromEpochMilliseconds(ms)

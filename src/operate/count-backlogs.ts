@@ -1,4 +1,5 @@
 import type { UpstreamAddress } from '../backfill/backfill-request.ts';
+import { runAtATime } from '../lib/run-at-a-time.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { WorkgroupStatus } from '../pipeline/workgroup-status.ts';
 
@@ -18,17 +19,12 @@ export async function countBacklogs(
   findStream: FindStream,
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>();
-  const waiting = statuses.slice(0, ASKED_MAX);
-  const lane = async () => {
-    for (let status = waiting.shift(); status; status = waiting.shift()) {
-      const { workgroupId, poll } = status;
-      const messages = await findStream(workgroupId)
-        .then((address) => address && countFrom(address, poll.nextOffset))
-        .catch(() => undefined);
-      if (messages !== undefined) found.set(workgroupId, messages);
-    }
-  };
-  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, lane));
+  await runAtATime(statuses.slice(0, ASKED_MAX), ASKED_AT_ONCE, async ({ workgroupId, poll }) => {
+    const messages = await findStream(workgroupId)
+      .then((address) => address && countFrom(address, poll.nextOffset))
+      .catch(() => undefined);
+    if (messages !== undefined) found.set(workgroupId, messages);
+  });
   return found;
 }
 

@@ -23,6 +23,7 @@ import { type ImportSummary, summarizeImports } from '../import/import-summary.t
 import { type ListedImport, listImports } from '../import/list-imports.ts';
 import { type LandedImport, newestImports } from '../import/newest-imports.ts';
 import type { Problem } from '../lib/errors.ts';
+import { raceAbort } from '../lib/race-abort.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { findProblems } from '../problems/find-problems.ts';
 import { type MaintainResult, maintain } from '../publish/maintain-lake.ts';
@@ -178,13 +179,13 @@ export const operations: { readonly [Name in ShardOperationName]: Handler<Name> 
       const { sequence } = await takeSnapshotNow(open);
       return { sequence };
     }),
-  commit: async ({ bucket }, how, signal) => bucket && untilAborted(bucket.commit(how), signal),
+  commit: async ({ bucket }, how, signal) => bucket && raceAbort(bucket.commit(how), signal),
   lookAtBucket: async ({ bucket }, { sequence }) => {
     await bucket?.look(sequence);
     return undefined;
   },
   noteHibernation: async ({ bucket }, idle, signal) =>
-    bucket && untilAborted(bucket.noteHibernation(idle), signal),
+    bucket && raceAbort(bucket.noteHibernation(idle), signal),
   bucketState: async ({ bucket }) => bucket?.state(),
   status: ({ shard }) => shard.status(),
   alertFacts: ({ shard, assignment, clock }, { known }) =>
@@ -278,18 +279,4 @@ function sendAgain({ key }: CorrectionRequest): string {
 
 export function isShardOperation(name: OperationName): name is ShardOperationName {
   return Object.hasOwn(operations, name);
-}
-
-/** Waits for shared work until it ends or the caller gives up. The work continues. */
-async function untilAborted<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
-  if (!signal) return work;
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort);
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }

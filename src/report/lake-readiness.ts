@@ -1,5 +1,6 @@
 import type { HealthAsker, HealthState } from '../http/health-routes.ts';
 import { errorMessage } from '../lib/errors.ts';
+import { runAtATime } from '../lib/run-at-a-time.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
 import type { LakeReader } from './lake-reader.ts';
@@ -33,7 +34,7 @@ export type LakeReadiness = (
 /** Remembers its findings, because a look at a thousand lakes takes some seconds while the process is busy. */
 export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>): LakeReadiness {
   const looks = new Map<string, Look>();
-  let looking: Promise<unknown> | undefined;
+  let looking: Promise<void> | undefined;
 
   async function look(workgroupId: string): Promise<void> {
     const atMs = performance.now();
@@ -47,14 +48,6 @@ export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>):
     }
   }
 
-  function lookAtAll(workgroupIds: readonly string[]): Promise<unknown> {
-    const queue = workgroupIds.values();
-    const one = async () => {
-      for (const workgroupId of queue) await look(workgroupId);
-    };
-    return Promise.all(Array.from({ length: LOOKS_AT_ONCE }, one));
-  }
-
   return async (workgroupIds, nowMs, { maySeeNames } = { maySeeNames: false }) => {
     const configured = new Set(workgroupIds);
     for (const workgroupId of looks.keys()) if (!configured.has(workgroupId)) looks.delete(workgroupId);
@@ -62,7 +55,7 @@ export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>):
     const dueMs = performance.now() - keptMs;
     const due = workgroupIds.filter((id) => (looks.get(id)?.atMs ?? Number.NEGATIVE_INFINITY) <= dueMs);
     if (due.length > 0) {
-      looking ??= lookAtAll(due).finally(() => {
+      looking ??= runAtATime(due, LOOKS_AT_ONCE, look).finally(() => {
         looking = undefined;
       });
       await withTimeout(looking, ANSWER_MS);

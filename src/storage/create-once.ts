@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TransientError } from '../lib/errors.ts';
+import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /**
@@ -31,7 +32,7 @@ export async function createOnce(store: ObjectStore, options: CreateOnceOptions)
   const { key, bytes, attemptsMax = 5, pauseMs = 200, signal } = options;
   let cause: TransientError | undefined;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    if (attempt > 0) await sleep(pauseMs * 2 ** (attempt - 1), undefined, { signal });
+    if (attempt > 0) await sleep(growingWaitMs(attempt, pauseMs), undefined, { signal });
     try {
       if ((await store.createKey(key, bytes, signal)) === 'created') return { kind: 'created' };
       const found = await store.get(key, { signal });

@@ -6,6 +6,7 @@ import PQueue from 'p-queue';
 import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { hashFile } from '../lib/durable-files.ts';
 import { ifMissing, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
+import { growingWaitMs } from '../lib/growing-wait.ts';
 import { createSharing } from '../lib/sharing.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { checkKey, type ExpectedObject, type ObjectStore } from './object-store.ts';
@@ -160,7 +161,7 @@ export async function openFileCache(options: FileCacheOptions): Promise<FileCach
         if (attempt === ATTEMPTS_MAX || !isWorthwhile(error)) throw diskError(error, folder);
         // Other files can be fetched again later.
         if (isDiskFull(error)) free(Math.max(0, bytes - 2 * size));
-        else await sleep(pauseMs * 2 ** (attempt - 1), undefined, { signal });
+        else await sleep(growingWaitMs(attempt, pauseMs), undefined, { signal });
       }
     }
   }

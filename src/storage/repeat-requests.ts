@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TransientError } from '../lib/errors.ts';
+import { growingWaitMs } from '../lib/growing-wait.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { ListedObject, ListOptions, ObjectStore } from './object-store.ts';
 
@@ -25,7 +26,8 @@ export function repeatRequests(store: ObjectStore, options: RepeatOptions = {}):
     attempt: Attempt,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const waitMs = pauseMs * 2 ** attempt.failures++;
+    attempt.failures++;
+    const waitMs = growingWaitMs(attempt.failures, pauseMs);
     const isLate = performance.now() + waitMs > attempt.beganAtMs + patienceMs;
     if (signal?.aborted || isLate || !(error instanceof TransientError)) throw error;
     await sleep(waitMs, undefined, { signal });

@@ -10,6 +10,13 @@ import {
 } from '../cbor/cbor-writer.ts';
 import type { ReadBody } from '../contract/messages.ts';
 import type { Offset } from '../contract/offset.ts';
+import { limits } from '../contract/wire-limits.ts';
+
+/** The largest size of an answer without its messages. */
+const READ_HEAD_BYTES_MAX = 512;
+
+/** The largest size of the messages in one REST answer, so that the body stays within the contract's limit. */
+export const readMessagesBytesMax = limits.readBytesMax - READ_HEAD_BYTES_MAX;
 
 /** An answer without its messages. A socket frame also has its subscription and its start. */
 export type ReadBodyHead = Omit<ReadBody, 'messages'> & {

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { offsetMs } from '../contract/offset.ts';
 import { StreamError, unavailable } from '../contract/stream-errors.ts';
-import { limits } from '../contract/wire-limits.ts';
 import { errorMessage, TerminalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { repeat } from '../lib/repeat.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { createIdleClosingLog, type IdleClosingLog } from './log/idle-closing-log.ts';
@@ -143,13 +143,10 @@ export function createStream(options: StreamOptions): Stream {
       }
     }
   };
-  const scheduleTrim = () =>
-    startTimer(TRIM_EVERY_MS, () => {
-      trimming = trimAll().then(() => {
-        if (closing === undefined) stopTimer = scheduleTrim();
-      });
-    });
-  let stopTimer = scheduleTrim();
+  const trims = repeat(TRIM_EVERY_MS, startTimer, () => {
+    trimming = trimAll();
+    return trimming;
+  });
 
   /** Old messages of a closed log are trimmed later, but nobody can read them. */
   const oldestMsOf = ({ oldest, lastHead }: IdleClosingLog): UtcMs | undefined => {
@@ -251,8 +248,7 @@ export function createStream(options: StreamOptions): Stream {
     close() {
       closing ??= (async () => {
         draining.abort();
-        stopTimer();
-        await trimming;
+        await trims.stop();
         await Promise.all(closings.values());
         // Held reads return what they have.
         await nextTurn();
@@ -262,9 +258,3 @@ export function createStream(options: StreamOptions): Stream {
     },
   };
 }
-
-/** The largest size of an answer without its messages. */
-const READ_HEAD_BYTES_MAX = 512;
-
-/** The largest size of the messages in one REST answer, so that the body stays within the contract's limit. */
-export const readMessagesBytesMax = limits.readBytesMax - READ_HEAD_BYTES_MAX;

@@ -10,7 +10,10 @@ test('a repeated error is logged at once, then at intervals with its count, and 
   const logger = sparingLogger(
     Object.assign(Object.create(silentLogger) as Logger, { error: write }),
     new Set(['http.unavailable']),
-    (_, ring) => rings.push(ring),
+    (_, ring) => {
+      rings.push(ring);
+      return () => undefined;
+    },
   );
   const ring = () => rings.shift()?.();
   for (let request = 0; request < 100; request++) {

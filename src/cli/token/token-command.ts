@@ -7,7 +7,7 @@ import type { Config } from '../../config/config.ts';
 import { errorMessage, InputError, type Problem } from '../../lib/errors.ts';
 import { nearest } from '../../lib/input-words.ts';
 import { silentLogger } from '../../lib/logger.ts';
-import { formatInstant, systemClock, type UtcMs } from '../../lib/time.ts';
+import { formatInstant, formatMinute, systemClock, type UtcMs } from '../../lib/time.ts';
 import { parseQuantity } from '../../lib/units.ts';
 import { requireDataDir } from '../../service/require-data-dir.ts';
 import type { Terminal } from '../../service/terminal.ts';
@@ -136,7 +136,7 @@ const tokenColumns = [
   { title: 'State', value: ({ state }: ListedToken) => state },
   {
     title: 'Expires (UTC)',
-    value: ({ expiresAtMs }: ListedToken) => formatInstant(expiresAtMs).slice(0, 16).replace('T', ' '),
+    value: ({ expiresAtMs }: ListedToken) => formatMinute(expiresAtMs),
   },
   { title: 'Subject', value: ({ subject }: ListedToken) => subject },
   { title: 'Allows', value: ({ scopes }: ListedToken) => scopesInWords(scopes) },

@@ -1,6 +1,7 @@
 import type { IngestItem } from '../../contract/encode-messages.ts';
 import { DEVICE_STATUS_TABLE } from '../../contract/messages.ts';
 import { limits } from '../../contract/wire-limits.ts';
+import { isUuid } from '../../decode/parse-values.ts';
 
 /** A problem of one member of one item. */
 export interface ItemProblem {
@@ -98,11 +99,9 @@ function checkDeviceStatus(item: Item, report: Report): void {
   if (item.state !== 'online' && item.state !== 'offline') report('state', 'must be "online" or "offline"');
 }
 
-const UUID = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
-
 function checkDevice(item: Item, report: Report): void {
   const { device } = item;
-  if (typeof device === 'string' && UUID.test(device)) item.device = device.toLowerCase();
+  if (isUuid(device)) item.device = device.toLowerCase();
   else report('device', 'must be a UUID');
 }
 
