@@ -20,5 +20,3 @@ export const limitsSchema = z
     watchedDevicesPerWorkgroup: count(10_000_000, serviceLimits.watchedDevicesPerWorkgroup),
   })
   .prefault({});
-
-export type LimitSettings = z.output<typeof limitsSchema>;

@@ -6,7 +6,6 @@ import { type CsvItems, metersOfCsv, sitesOfCsv } from './meter-files.ts';
 import { refuseTwice } from './refuse-twice.ts';
 
 export const meterDirections = ['production', 'consumption', 'import', 'export'] as const;
-export type MeterDirection = (typeof meterDirections)[number];
 
 export const meterCodeSchema = z
   .string()

@@ -25,7 +25,6 @@ export const storageS3Schema = z
     endpoint: endpoint ?? `https://s3.${rest.region}.amazonaws.com`,
     addressing: addressing ?? (endpoint === undefined ? ('virtual-host' as const) : ('path' as const)),
   }));
-export type StorageS3 = z.output<typeof storageS3Schema>;
 
 export const storageSchema = z
   .strictObject({

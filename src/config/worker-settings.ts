@@ -30,8 +30,8 @@ export function calledAddress(
   { host, address }: Pick<WorkerSettings, 'host' | 'address'>,
   listeningPort: number,
 ): { host: string; port: number } {
-  const told = address === undefined ? undefined : hostAndPort(address);
-  if (told) return { host: told.host, port: told.port ?? listeningPort };
+  const advertised = address === undefined ? undefined : hostAndPort(address);
+  if (advertised) return { host: advertised.host, port: advertised.port ?? listeningPort };
   return { host: isEveryAddress(host) ? hostname() : host, port: listeningPort };
 }
 

@@ -21,5 +21,3 @@ export const serviceLimits = {
   /** Devices whose presence is watched. */
   watchedDevicesPerWorkgroup: 200_000,
 } as const;
-
-export type ServiceLimits = { -readonly [Name in keyof typeof serviceLimits]: number };

@@ -43,7 +43,7 @@ export interface DeviceWeeks {
   lastDay: LocalDate | null;
 }
 
-interface At {
+interface LakeRead {
   lake: LakeReader;
   generation: Generation;
   signal: AbortSignal;
@@ -53,20 +53,24 @@ interface At {
 export async function readMorningFacts(
   workgroup: WorkgroupConfig,
   day: LocalDate,
-  at: At,
+  from: LakeRead,
 ): Promise<MorningFacts> {
   return {
     day,
     workgroup,
-    balances: await readBalances(workgroup, day, at),
-    devices: await readDeviceWeeks(workgroup, day, at),
-    states: await readDeviceStates(at.lake, at.generation, workgroup, at.signal),
-    budgets: await readBudgets(workgroup, day, at),
-    gaps: await readGaps(workgroup, day, at),
+    balances: await readBalances(workgroup, day, from),
+    devices: await readDeviceWeeks(workgroup, day, from),
+    states: await readDeviceStates(from.lake, from.generation, workgroup, from.signal),
+    budgets: await readBudgets(workgroup, day, from),
+    gaps: await readGaps(workgroup, day, from),
   };
 }
 
-async function readBalances(workgroup: WorkgroupConfig, day: LocalDate, { lake, generation, signal }: At) {
+async function readBalances(
+  workgroup: WorkgroupConfig,
+  day: LocalDate,
+  { lake, generation, signal }: LakeRead,
+) {
   if (workgroup.roles.length === 0) return [];
   const sites = workgroup.sites.filter(({ devices }) => devices.length > 0);
   const scopes =
@@ -100,7 +104,7 @@ async function readBalances(workgroup: WorkgroupConfig, day: LocalDate, { lake, 
 async function readDeviceWeeks(
   workgroup: WorkgroupConfig,
   day: LocalDate,
-  { lake, generation, signal }: At,
+  { lake, generation, signal }: LakeRead,
 ): Promise<DeviceWeeks[]> {
   const select = deviceDailyEnergyRows(
     {
@@ -136,7 +140,11 @@ async function readDeviceWeeks(
   }));
 }
 
-async function readBudgets(workgroup: WorkgroupConfig, day: LocalDate, { lake, generation, signal }: At) {
+async function readBudgets(
+  workgroup: WorkgroupConfig,
+  day: LocalDate,
+  { lake, generation, signal }: LakeRead,
+) {
   const budgets: MorningFacts['budgets'] = [];
   if (generation.files('budget').length === 0) return budgets;
   for (const site of workgroup.sites.filter(({ meters }) => meters.length > 0)) {
@@ -149,7 +157,11 @@ async function readBudgets(workgroup: WorkgroupConfig, day: LocalDate, { lake, g
   return budgets;
 }
 
-async function readGaps({ timezone }: WorkgroupConfig, day: LocalDate, { lake, generation, signal }: At) {
+async function readGaps(
+  { timezone }: WorkgroupConfig,
+  day: LocalDate,
+  { lake, generation, signal }: LakeRead,
+) {
   const files = generation.files('gap');
   if (files.length === 0) return [];
   const [{ startMs, endMs }] = dayBounds(day, day, timezone) as [ReturnType<typeof dayBounds>[number]];

@@ -5,7 +5,7 @@ import { type DayQuery, type DayReport, daysFrom, filesOfDays } from './day-repo
 import type { Generation } from './lake-reader.ts';
 
 const files = (generation: Generation, query: DayQuery) => ({ files: filesOfDays(generation, query) });
-const frame = () => () => ({ before: '{', after: '}' });
+const brackets = () => () => ({ before: '{', after: '}' });
 
 /** Wh by day and series, as integers. */
 export const dailyEnergy: DayReport = {
@@ -15,7 +15,7 @@ export const dailyEnergy: DayReport = {
       ? loadSql(query.bySource ? 'report/answer_by_source' : 'report/answer_by_device')
       : topSql(query),
   parameters: (query) => topParameters(query, 'YYYY-MM-DD'.length),
-  frame,
+  brackets,
   // About 250 MB.
   seriesMax: 5_000_000,
 };
@@ -25,7 +25,7 @@ export const dailyEnergyDetails: DayReport = {
   files,
   select: ({ bySource }) =>
     loadSql(bySource ? 'report/answer_details_by_source' : 'report/answer_details_by_device'),
-  frame,
+  brackets,
   // About 250 MB too.
   seriesMax: 1_000_000,
 };

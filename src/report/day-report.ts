@@ -49,7 +49,7 @@ export interface DayReport {
   select(query: DayQuery): string;
   parameters?(query: DayQuery): SqlParameters;
   /** The text before and after the members of a day's series. */
-  frame(query: DayQuery): (day: LocalDate) => { before: string; after: string };
+  brackets(query: DayQuery): (day: LocalDate) => { before: string; after: string };
   /** The keys of the answer, in order. Default: the days of the range. */
   periods?(query: DayQuery): string[];
   /** The most series days of one answer, and their name in the refusal. */
@@ -118,11 +118,11 @@ export async function dayReportJson(
   query: DayQuery,
   signal?: AbortSignal,
 ): Promise<ReportText> {
-  const frame = report.frame(query);
+  const brackets = report.brackets(query);
   const periods = report.periods?.(query);
   const lists = generation ? report.files(generation, query) : { files: [] };
   if (!generation || Object.values(lists).some((files) => files.length === 0) || query.devices?.length === 0)
-    return { parts: assemble(shownDays(query), frame, new Map(), periods), flags: {} };
+    return { parts: assemble(shownDays(query), brackets, new Map(), periods), flags: {} };
   const chosen = chooseDays(query, generation);
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const files = [...Object.values(lists).flat(), ...chosen.files];
@@ -137,7 +137,7 @@ export async function dayReportJson(
     },
     signal,
   );
-  return { parts: assemble(shownDays(query), frame, days, periods), flags };
+  return { parts: assemble(shownDays(query), brackets, days, periods), flags };
 }
 
 export interface Chosen {
@@ -258,7 +258,7 @@ export function daysFrom(startDay: LocalDate, endDay: LocalDate): LocalDate[] {
 /** A JSON object with a member for each day of a range, or for each of other periods, also without energy. */
 export function assemble(
   { startDay, endDay }: Pick<DayQuery, 'startDay' | 'endDay'>,
-  frame: ReturnType<DayReport['frame']>,
+  brackets: ReturnType<DayReport['brackets']>,
   days: ReadonlyMap<string, Uint8Array>,
   periods = daysFrom(startDay, endDay),
 ): Uint8Array[] {
@@ -266,7 +266,7 @@ export function assemble(
   let text = '{';
   for (const [index, day] of periods.entries()) {
     const members = days.get(day);
-    const { before, after } = frame(day);
+    const { before, after } = brackets(day);
     text += `"${day}":${before}`;
     if (members) {
       parts.push(Buffer.from(text), members);

@@ -23,7 +23,7 @@ export const intervalEnergy: DayReport = {
     ...pieceParameters(query),
     ...(query.top !== undefined && { top: query.top }),
   }),
-  frame(query) {
+  brackets(query) {
     const bounds = new Map(boundsOf(shownDays(query)).map((one) => [one.day, one]));
     return (day) => {
       const { startMs, endMs } = bounds.get(day)!;

@@ -103,15 +103,15 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
     folders: [...source.folders, ...(options.writeFolders ?? []), scratch],
   });
   /** Concurrent requests share one look at the lake. */
-  const reading = new Map<string, Promise<Generation | undefined>>();
+  const looks = new Map<string, Promise<Generation | undefined>>();
 
   function newestGeneration(workgroupId: string): Promise<Generation | undefined> {
-    let reads = reading.get(workgroupId);
-    if (!reads) {
-      reads = source.newestGeneration(workgroupId).finally(() => reading.delete(workgroupId));
-      reading.set(workgroupId, reads);
+    let look = looks.get(workgroupId);
+    if (!look) {
+      look = source.newestGeneration(workgroupId).finally(() => looks.delete(workgroupId));
+      looks.set(workgroupId, look);
     }
-    return reads;
+    return look;
   }
 
   async function run<Result>(

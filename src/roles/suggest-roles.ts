@@ -43,11 +43,3 @@ export function suggestRole(source: string): Pick<RoleSuggestion, 'role' | 'reas
   }
   return undefined;
 }
-
-/** Suggests roles for sources without one. */
-export function suggestRoles(sources: readonly SourceKey[]): RoleSuggestion[] {
-  return sources.flatMap((key) => {
-    const suggested = suggestRole(key.source);
-    return suggested ? [{ ...key, ...suggested }] : [];
-  });
-}

@@ -67,10 +67,10 @@ export async function storeUpload(
       const { upload_id: uploadId, row_count: accepted, revision, received_at_ms: receivedAtMs } = before;
       return { kind: 'stored-before', uploadId, accepted, revision, receivedAtMs };
     }
-    await bringIn(connection, upload);
+    await loadIncoming(connection, upload);
     const problems = [
       ...(await findOtherKind(connection, upload.kind)),
-      ...(await compare(connection, upload.kind)),
+      ...(await markChanges(connection, upload.kind)),
     ];
     if (problems.length > 0)
       return { kind: 'refused', problems: problems.slice(0, PROBLEMS_SHOWN_MAX), count: problems.length };
@@ -108,14 +108,16 @@ function hashOf({ kind, rows }: Upload): string {
   return hash.digest('hex');
 }
 
-async function bringIn(connection: DuckDBConnection, { kind, rows }: Upload): Promise<void> {
+async function loadIncoming(connection: DuckDBConnection, { kind, rows }: Upload): Promise<void> {
   await query(connection, 'upload/set_joins');
   await query(connection, 'upload/create_incoming');
   const add = kind === 'budget' ? 'upload/take_budget_rows' : 'upload/take_meter_rows';
   for (let from = 0; from < rows.length; from += SLICE_ROWS) {
     const slice = rows.slice(from, from + SLICE_ROWS);
-    const told = slice.map((row) => ('scenario' in row ? { ...row, granularity: granularityOf(row) } : row));
-    await query(connection, add, { rows: JSON.stringify(told) });
+    const complete = slice.map((row) =>
+      'scenario' in row ? { ...row, granularity: granularityOf(row) } : row,
+    );
+    await query(connection, add, { rows: JSON.stringify(complete) });
   }
 }
 
@@ -134,8 +136,8 @@ async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Pr
   }));
 }
 
-/** Compares with the current rows, and returns the rows that would be cut. */
-async function compare(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
+/** Marks the incoming rows that are new or replace others. @returns the rows that would cut a current one */
+async function markChanges(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
   await query(connection, statements[kind].current);
   await query(connection, 'upload/find_same_places');
   await query(connection, 'upload/find_overlaps');
@@ -186,7 +188,7 @@ async function replaceAndInsert(
     case 'meter_registers':
       await query(connection, 'upload/store_registers', { upload_id });
       await query(connection, 'upload/derive_readings');
-      await compare(connection, 'meter_intervals');
+      await markChanges(connection, 'meter_intervals');
       await query(connection, 'upload/replace_readings', { upload_id });
       await query(connection, 'upload/store_readings', { ...ids, from_register: true });
       return;

@@ -2,13 +2,13 @@ import { counted, plainDuration, plainNumber } from '../../explain/explain-words
 import type { Explained, ExplainedSource, Interval, Part } from '../../explain/explained-schema.ts';
 import { formatInstant, HOUR_MS } from '../../lib/time.ts';
 import { formatRows, formatTable, section } from '../terminal/format-table.ts';
-import { type At, elide, type Row, type ViewOptions } from './readings-view.ts';
+import { elide, type Row, type ViewOptions, type WriteTime } from './readings-view.ts';
 
 /** The steps from readings to the energy of the day, with numbers that add up. */
 export function describeEnergy(
   one: ExplainedSource,
   day: Pick<Explained, 'start' | 'end'>,
-  at: At,
+  at: WriteTime,
   options: ViewOptions,
 ): string[] {
   if (one.boundaries) return [describeBoundaries(one.boundaries, at), describeSegments(one, at)];
@@ -19,7 +19,10 @@ export function describeEnergy(
   ];
 }
 
-function describeBoundaries({ start, end }: NonNullable<ExplainedSource['boundaries']>, at: At): string {
+function describeBoundaries(
+  { start, end }: NonNullable<ExplainedSource['boundaries']>,
+  at: WriteTime,
+): string {
   const table = formatRows(
     [
       { value: ({ time }) => at(time) },
@@ -36,7 +39,7 @@ function describeBoundaries({ start, end }: NonNullable<ExplainedSource['boundar
   return section('Index where the day begins and ends (Wh)', table);
 }
 
-function describeSegments({ segments }: ExplainedSource, at: At): string {
+function describeSegments({ segments }: ExplainedSource, at: WriteTime): string {
   if (segments.length === 0) return '';
   const table = formatTable(
     [
@@ -63,7 +66,7 @@ interface Stretch {
 function describeHours(
   intervals: readonly Interval[],
   { start, end }: Pick<Explained, 'start' | 'end'>,
-  at: At,
+  at: WriteTime,
 ): string {
   const byStart = new Map(intervals.map((one) => [Date.parse(one.start), one]));
   const hours: Stretch[] = [];
@@ -115,7 +118,7 @@ function roundNano(wh: number): number {
   return Math.round(wh * 1e9) / 1e9;
 }
 
-function describeParts(one: ExplainedSource, at: At, options: ViewOptions): string {
+function describeParts(one: ExplainedSource, at: WriteTime, options: ViewOptions): string {
   const { parts, partsLeftOut } = one;
   const of = (value: (part: Part) => string) => (row: Row<Part>) =>
     row.kind === 'item' ? value(row.item) : '';

@@ -16,7 +16,7 @@ import type {
 import { SECOND_MS } from '../../lib/time.ts';
 import { type Column, formatRows, formatTable, section } from '../terminal/format-table.ts';
 import { describeEnergy } from './explain-energy-view.ts';
-import { type At, describeReadings, type ViewOptions } from './readings-view.ts';
+import { describeReadings, type ViewOptions, type WriteTime } from './readings-view.ts';
 
 /** Formats an explanation for the terminal, with times in the workgroup's zone. */
 export function describeExplained(explained: Explained, options: ViewOptions): string {
@@ -37,7 +37,7 @@ export function describeExplained(explained: Explained, options: ViewOptions): s
   return lines.join('\n');
 }
 
-function atOf({ day, timezone }: Explained): At {
+function atOf({ day, timezone }: Explained): WriteTime {
   const clock = timeOfDayFormat(day, timezone);
   const at = (time: string) => clock(Date.parse(time));
   return Object.assign(at, {
@@ -74,7 +74,7 @@ const deviceColumns: Array<Column<ExplainedDevice['sources'][number]>> = [
   { title: '', value: ({ reason }) => reason },
 ];
 
-function headingOf({ source, result }: ExplainedSource, at: At): string {
+function headingOf({ source, result }: ExplainedSource, at: WriteTime): string {
   const text = result
     ? `${plainNumber(result.energyWh)} Wh by ${result.method} of ${result.table}.${result.field}, ${result.status}, version ${result.version}, computed ${at.toSecond(result.computedAt)}`
     : 'no energy';
@@ -84,7 +84,7 @@ function headingOf({ source, result }: ExplainedSource, at: At): string {
 function describeSource(
   one: ExplainedSource,
   day: Pick<Explained, 'start' | 'end'>,
-  at: At,
+  at: WriteTime,
   options: ViewOptions,
 ): string {
   return [
@@ -108,7 +108,7 @@ function describeSource(
 }
 
 /** Corrections, and the measured energy if it differs from the reported energy. */
-function describeCorrections({ corrections, measuredWh, result }: ExplainedSource, at: At): string {
+function describeCorrections({ corrections, measuredWh, result }: ExplainedSource, at: WriteTime): string {
   const lines = corrections.map(
     ({ id, text, author, at: time, reason }) =>
       `${id}  ${text}\n   by ${author}, ${at.toSecond(time)}: ${reason}\n`,
@@ -181,7 +181,7 @@ const BATCHES_SHOWN = 3;
 function describeVersion(
   { version, energyWh, computedAt, text, causes, batches }: Version,
   { versions }: ExplainedSource,
-  at: At,
+  at: WriteTime,
 ): string {
   const energy = energyWh === null ? 'withdrawn' : `${plainNumber(energyWh)} Wh`;
   const lines = [`${version}  ${energy}, computed ${at.toSecond(computedAt)}: ${text}`];
@@ -204,7 +204,7 @@ function describeSum({ sum, result }: ExplainedSource): string {
 }
 
 /** The known facts of the device if the day has no energy. */
-function describeKnown({ known, nearestDays, outcome }: Explained, at: At): string {
+function describeKnown({ known, nearestDays, outcome }: Explained, at: WriteTime): string {
   const table = formatTable(
     [
       { title: 'Source', value: ({ source }) => source },

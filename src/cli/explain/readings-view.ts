@@ -3,7 +3,7 @@ import type { ExplainedReading, ExplainedSource } from '../../explain/explained-
 import { type Column, formatTable } from '../terminal/format-table.ts';
 
 /** How a page writes instants: as local time of its day, and with seconds for the time of processing. */
-export interface At {
+export interface WriteTime {
   (time: string): string;
   toSecond: (time: string) => string;
 }
@@ -48,7 +48,7 @@ export function elide<Item>(
 }
 
 /** Readings at the beginning, the end and at events. All readings if there are few. */
-export function describeReadings(one: ExplainedSource, at: At, options: ViewOptions): string {
+export function describeReadings(one: ExplainedSource, at: WriteTime, options: ViewOptions): string {
   const { readings, readingsLeftOut, boundaries } = one;
   if (readings.length === 0) return '';
   const turns = turningTimes(one);
@@ -118,6 +118,6 @@ function sent(text: string | null): string {
   return text === null ? '-' : JSON.stringify(text);
 }
 
-function landed({ landedAt, batch }: ExplainedReading, at: At): string {
+function landed({ landedAt, batch }: ExplainedReading, at: WriteTime): string {
   return `${landedAt ? at.toSecond(landedAt) : '?'}, batch ${batch}`;
 }

@@ -12,8 +12,6 @@ export interface IdleClosingLog extends StreamLog {
   readonly isOpen: boolean;
   /** The end of the log when it was closed. Undefined if it is open or was never open. */
   readonly lastHead: LogHead | undefined;
-  /** Grows with each append of this process. */
-  readonly appends: number;
   /** The number of messages that this process has appended. Announcements are left out. */
   readonly messagesAppended: number;
   /** The oldest message as of the last `trim`. Undefined if there was none, and before the first trim. */
@@ -44,7 +42,6 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
   const works = new Set<Promise<unknown>>();
   let usedAtMs = performance.now();
   let lastHead: LogHead | undefined;
-  let appends = 0;
   let messagesAppended = 0;
   let oldest: Offset | undefined;
 
@@ -59,22 +56,22 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
   }
 
   function use<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
-    const working = wait(work);
+    const working = useUntilClosed(work);
     works.add(working);
     return working.finally(() => works.delete(working));
   }
 
-  /** Like `use`, for callers that wait for messages. Closing the log ends their wait. */
-  async function wait<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
+  /** Like `use`, but closing the log does not wait for it, and ends it. For callers that wait for messages. */
+  async function useUntilClosed<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
     try {
-      return await hold(work);
+      return await keepOpenDuring(work);
     } finally {
       usedAtMs = performance.now();
     }
   }
 
   /** The log stays open until the work has ended. */
-  async function hold<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
+  async function keepOpenDuring<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
     users++;
     try {
       return await work(await acquire());
@@ -85,7 +82,6 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
 
   async function appended<Result>(appending: Promise<Result>): Promise<Result> {
     const result = await appending;
-    appends++;
     onAppended();
     return result;
   }
@@ -115,9 +111,6 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
     get lastHead() {
       return opened === undefined ? lastHead : undefined;
     },
-    get appends() {
-      return appends;
-    },
     open: () => use(async () => undefined),
     get messagesAppended() {
       return messagesAppended;
@@ -137,11 +130,12 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
     bounds: () => use((log) => log.bounds()),
     chunkFrom: (position) => use((log) => log.chunkFrom(position)),
     // The caller reads again and gets the error.
-    waitFor: (position, signal) => wait((log) => log.waitFor(position, signal)).catch(() => undefined),
+    waitFor: (position, signal) =>
+      useUntilClosed((log) => log.waitFor(position, signal)).catch(() => undefined),
     countFrom: (position) => use((log) => log.countFrom(position)),
     // Trimming does not count as use, because it is done regularly.
     async trim() {
-      const fileBytesRead = await hold(async (log) => {
+      const fileBytesRead = await keepOpenDuring(async (log) => {
         await log.trim();
         const { earliest, next } = await log.bounds();
         oldest = earliest === next ? undefined : earliest;

@@ -20,7 +20,8 @@ interface DaysKnown {
   all: number;
 }
 
-interface Frame {
+/** What the columns of a picture show. */
+interface ColumnsView {
   period: DaySpan;
   grain: Grain;
   today: LocalDay;
@@ -58,11 +59,11 @@ export function presentRoles(balances: readonly Balance[]): BalanceRole[] {
 export function balanceColumns(
   balances: Balances,
   details: DayDetails | undefined,
-  frame: Frame,
+  view: ColumnsView,
 ): EnergyColumns {
   const roles = presentRoles(Object.values(balances));
   const series = roles.map((role): BarSeries => ({ key: role, tone: role, ...roleWords[role] }));
-  const columns = columnsOf(frame.period, frame.grain).map((key) => {
+  const columns = columnsOf(view.period, view.grain).map((key) => {
     const balance = balances[key];
     const values = roles.map((role) => (balance ? valueOfRole[role](balance) : null));
     const daysKnown =
@@ -71,7 +72,7 @@ export function balanceColumns(
         : undefined;
     // What comes in and what goes out have no sum.
     const total = totalOf({ values }, series);
-    return columnOf(key, values, total, frame, details?.[key], undefined, daysKnown);
+    return columnOf({ key, values, total, details: details?.[key], missing: undefined, daysKnown }, view);
   });
   return { series, columns: withBeginning(columns) };
 }
@@ -84,11 +85,11 @@ export function seriesColumns(
   energy: DailyEnergy | DayDetails,
   chosen: (key: string) => boolean,
   nameOf: (key: string) => string,
-  frame: Frame,
+  view: ColumnsView,
 ): EnergyColumns {
   const sums = new Map<string, Map<string, number>>();
   const totals = new Map<string, number>();
-  const length = { day: 10, month: 7, year: 4 }[frame.grain];
+  const length = { day: 10, month: 7, year: 4 }[view.grain];
   for (const [day, values] of Object.entries(energy)) {
     const column = day.slice(0, length);
     const sum = sums.get(column) ?? new Map<string, number>();
@@ -101,9 +102,9 @@ export function seriesColumns(
     }
   }
   const daysOf = (column: string): DaysKnown | undefined => {
-    if (frame.grain === 'day') return undefined;
-    const { from, to } = daysOfColumn(column, frame.period);
-    const all = listDays(from, [to, frame.today].sort()[0]!);
+    if (view.grain === 'day') return undefined;
+    const { from, to } = daysOfColumn(column, view.period);
+    const all = listDays(from, [to, view.today].sort()[0]!);
     const known = all.filter((day) => Object.keys(energy[day] ?? {}).some(chosen)).length;
     return { known, all: all.length };
   };
@@ -113,18 +114,18 @@ export function seriesColumns(
   const isOwn = largestFirst.length <= COLOURS && named.length === largestFirst.length;
   const own = isOwn ? named : named.slice(0, COLOURS - 1);
   const others = largestFirst.filter((key) => !own.includes(key));
-  const columns = columnsOf(frame.period, frame.grain).map((column) => {
+  const columns = columnsOf(view.period, view.grain).map((column) => {
     const sum = sums.get(column);
     const otherSums = others.flatMap((key) => sum?.get(key) ?? []);
     const values = [
       ...own.map((key) => sum?.get(key) ?? null),
       ...(others.length > 0 ? [otherSums.length > 0 ? otherSums.reduce((a, b) => a + b, 0) : null] : []),
     ];
-    const details = detailsOf(energy[column]);
+    const day = detailsOf(energy[column]);
     const missing = largestFirst.filter((key) => !sum?.has(key)).length;
-    const total = sum && [...sum.values()].reduce((a, b) => a + b, 0);
-    const day = details && pick(details, chosen);
-    return columnOf(column, values, total ?? null, frame, day, missing, daysOf(column));
+    const total = sum ? [...sum.values()].reduce((a, b) => a + b, 0) : null;
+    const details = day && pick(day, chosen);
+    return columnOf({ key: column, values, total, details, missing, daysKnown: daysOf(column) }, view);
   });
   return {
     series: [
@@ -155,25 +156,30 @@ function pick(details: DayDetails[string], chosen: (key: string) => boolean): Da
   return Object.fromEntries(Object.entries(details).filter(([key]) => chosen(key)));
 }
 
-function columnOf(
-  key: string,
-  values: Array<number | null>,
+/** What is known about a column. */
+interface ColumnFacts {
+  key: string;
+  values: Array<number | null>;
   /** What the column has in all; null if it is not known. */
-  total: number | null,
-  { period, grain, today, hrefOf }: Frame,
-  details: DayDetails[string] | undefined,
+  total: number | null;
+  details: DayDetails[string] | undefined;
   /** Series without a value; undefined for a balance. */
-  missing: number | undefined,
-  daysKnown: DaysKnown | undefined,
+  missing: number | undefined;
+  daysKnown: DaysKnown | undefined;
+}
+
+function columnOf(
+  { key, values, total, details, missing, daysKnown }: ColumnFacts,
+  { period, grain, today, hrefOf }: ColumnsView,
 ): BarColumn {
   const known = values.filter((value) => value !== null);
   const isToday = key === today;
   const isFuture = key > today.slice(0, key.length) || (isToday && known.length === 0);
-  const told = Object.values(details ?? {}).map((value) => ({
+  const judged = Object.values(details ?? {}).map((value) => ({
     ...value,
     flags: [...tellingFlags(value.flags, isToday)],
   }));
-  const quality = details && qualityOf(told, known.length === 0 ? 0 : (missing ?? 0));
+  const quality = details && qualityOf(judged, known.length === 0 ? 0 : (missing ?? 0));
   const isMissing = !isFuture && known.length === 0;
   // Sources have energy, but not for the whole day, so a balance knows no sum.
   const isPart = isMissing && Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
@@ -216,14 +222,14 @@ function columnOf(
 export function withReference(
   { series, columns }: EnergyColumns,
   others: readonly BarColumn[] | undefined,
-  totalOf: (column: BarColumn) => number | null,
+  referenceOf: (column: BarColumn) => number | null,
 ): EnergyColumns {
   if (!others) return { series, columns };
   return {
     series,
     columns: columns.map((column, index) => {
       const other = others[index];
-      return { ...column, reference: other ? totalOf(other) : null };
+      return { ...column, reference: other ? referenceOf(other) : null };
     }),
   };
 }
