@@ -7,6 +7,7 @@ import { deviceIdSchema, nameSchema } from '../contract/messages.ts';
 import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { answerOfOwner, OWNER_RETRY_SECONDS, type OwnerOutcome } from '../http/answer-of-owner.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
+import { perRequest } from '../http/per-request.ts';
 import { countParameter, once } from '../http/query-schemas.ts';
 import { tagged } from '../http/send-tagged.ts';
 import { InputError, isRetryable, NOT_IN_BUCKET, TerminalError, TransientError } from '../lib/errors.ts';
@@ -84,7 +85,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
     const admission = admit(gate, authenticationOf(request), workgroupId, [permission]);
     return { ...admission, workgroupId };
   };
-  const admitted = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof enter>>>();
+  const admitted = perRequest<Awaited<ReturnType<typeof enter>>>();
   const params = z.object({ workgroupId: z.string().meta({ description: 'Workgroup' }) });
 
   app.post(
@@ -93,7 +94,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       attachValidation: true,
       bodyLimit: BODY_BYTES_MAX,
       // The token is checked before the body is read.
-      onRequest: async (request) => void admitted.set(request, await enter(request, 'data:correct')),
+      onRequest: async (request) => admitted.set(request, await enter(request, 'data:correct')),
       schema: {
         summary: 'Correct measured energy',
         description:
@@ -112,7 +113,7 @@ export function registerCorrectionRoutes(app: FastifyInstance, options: Correcti
       },
     },
     async (request, reply) => {
-      const { devices, grant, workgroupId } = admitted.get(request)!;
+      const { devices, grant, workgroupId } = admitted.get(request);
       if (request.validationError) throw request.validationError;
       const { dryRun } = request.query as z.output<typeof storeQuerySchema>;
       const wanted = requestOf(request.body as z.output<typeof bodySchema>);

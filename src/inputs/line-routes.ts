@@ -9,6 +9,7 @@ import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { sendError, toStreamError } from '../http/http-errors.ts';
 import { authenticationOf, rejectOtherMethods } from '../http/http-server.ts';
+import { perRequest } from '../http/per-request.ts';
 import { errorCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
@@ -47,7 +48,7 @@ interface Authorized {
  */
 export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOptions): void {
   const { stream, inputs, clock, logger } = options;
-  const authorizations = new WeakMap<FastifyRequest, Authorized>();
+  const authorizations = perRequest<Authorized>();
 
   for (const { path, workgroupIn, errorBody, title } of endpoints) {
     app.register(async (scope) => {
@@ -84,7 +85,7 @@ export function registerLineRoutes(app: FastifyInstance, options: LineRoutesOpti
           },
         },
         async (request, reply) => {
-          const { workgroupId, devices, log } = authorizations.get(request)!;
+          const { workgroupId, devices, log } = authorizations.get(request);
           const lines = inputs.linesOf(workgroupId);
           if (lines === undefined)
             throw new StreamError(

@@ -9,6 +9,7 @@ import type { Workgroups } from '../config/workgroups.ts';
 import { StreamError, unavailable } from '../contract/stream-errors.ts';
 import { answerOfOwner, OWNER_RETRY_SECONDS, type OwnerOutcome } from '../http/answer-of-owner.ts';
 import { authenticationOf } from '../http/http-server.ts';
+import { perRequest } from '../http/per-request.ts';
 import { errorCode, errorMessage, isRetryable, NOT_IN_BUCKET } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
@@ -133,7 +134,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
     formatOf(request);
     return { workgroup: workgroups.get(workgroupId)!, grant };
   }
-  const admitted = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof guard>>>();
+  const admitted = perRequest<Awaited<ReturnType<typeof guard>>>();
 
   app.register(async (scope) => {
     const reader = createBodyReader();
@@ -152,7 +153,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           attachValidation: true,
           bodyLimit: BODY_BYTES_MAX,
           // Checked before the body arrives.
-          onRequest: async (request) => void admitted.set(request, await guard(request)),
+          onRequest: async (request) => admitted.set(request, await guard(request)),
           schema: {
             summary,
             description: `${description} ${whole}`,
@@ -177,7 +178,7 @@ export function registerUploadRoutes(app: FastifyInstance, options: UploadRoutes
           },
         },
         async (request, reply) => {
-          const { workgroup, grant } = admitted.get(request)!;
+          const { workgroup, grant } = admitted.get(request);
           if (request.validationError) throw request.validationError;
           const { name = 'http', again, dryRun, ...said } = request.query as z.output<typeof querySchema>;
           const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);

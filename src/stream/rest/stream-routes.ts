@@ -11,6 +11,7 @@ import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { prefersJson } from '../../http/accept-header.ts';
 import { authenticationOf, rejectOtherMethods } from '../../http/http-server.ts';
+import { perRequest } from '../../http/per-request.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import { encodeReadHead, readMessagesBytesMax } from '../encode-read-head.ts';
 import { createBodyEncoder } from '../ingest/body-encoder.ts';
@@ -60,10 +61,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
     scope.addHook('onClose', () => encoder.close());
     // The schemas only describe the routes, because the contract has its own error for each parameter.
     scope.setValidatorCompiler(() => (value) => ({ value }));
-    const authorizations = new WeakMap<
-      FastifyRequest,
-      { devices: Authorization['devices']; log: StreamLog; grant: Grant }
-    >();
+    const authorizations = perRequest<{ devices: Authorization['devices']; log: StreamLog; grant: Grant }>();
     const guard =
       (requiredOf: (tableName: string) => readonly Permission[]) => async (request: FastifyRequest) => {
         const { workgroupId, tableName } = request.params as Address;
@@ -72,11 +70,6 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
         const { devices, grant } = admit(options, authentication, workgroupId, requiredOf(tableName));
         authorizations.set(request, { devices, log: await stream.logOf(workgroupId), grant });
       };
-    const guarded = (request: FastifyRequest) => {
-      const authorized = authorizations.get(request);
-      if (authorized === undefined) throw new Error('a stream route ran before its guard');
-      return authorized;
-    };
 
     scope.get(
       `${ROOT}/latest`,
@@ -88,7 +81,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       },
       async (request, reply) => {
         const { workgroupId, tableName } = request.params as Address;
-        const { devices, log, grant } = guarded(request);
+        const { devices, log, grant } = authorizations.get(request);
         const table = tableName === WILDCARD_TABLE ? undefined : parseTable(tableName);
         const { start, limit } = parseReadQuery(request.query as Query);
         const preferredMs = parseWaitPreference(request.headers.prefer);
@@ -131,7 +124,7 @@ export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutes
       },
       async (request, reply) => {
         const table = parseTable((request.params as Address).tableName);
-        const { devices, log } = guarded(request);
+        const { devices, log } = authorizations.get(request);
         const type = mediaType(request);
         const body = request.body as Buffer;
         const { workgroupId } = request.params as Address;
