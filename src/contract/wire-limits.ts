@@ -27,8 +27,6 @@ export const limits = {
   /** Instants are within the years 1970 to 9999. */
   instantMsMax: 253_402_300_799_999,
   ...cborLimits,
-  /** Messages that a client accepts in one answer. Other servers may send more than the requested number. */
-  messagesPerBodyMax: 100_000,
   /** One frame of a socket. A message that is larger by itself is still sent. */
   frameMessagesMax: 1_000,
   frameBytesMax: 1024 * 1024,
@@ -39,6 +37,4 @@ export const limits = {
    * position.
    */
   frameIdleMs: 15_000,
-  /** The log warns if its offsets run ahead of the clock by more than this. */
-  sequencerLeadMsWarn: 5_000,
 } as const;

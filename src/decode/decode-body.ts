@@ -6,6 +6,9 @@ import type { MessageColumns, NameTable } from './message-columns.ts';
 import { appendMessage, type ColumnsOptions } from './messages-to-columns.ts';
 import { isMap, readOffset } from './parse-values.ts';
 
+/** Messages that a client accepts in one answer. Other servers may send more than the requested number. */
+export const MESSAGES_PER_BODY_MAX = 100_000;
+
 /** The members of an answer in addition to its messages; undefined if they are missing in the answer. */
 export interface BodyFacts {
   nextOffset: bigint | undefined;
@@ -69,7 +72,7 @@ export function bodyFromRoots(
   const merged = new Map<string, unknown>();
   let read = 0;
   const append = (message: unknown) => {
-    if (++read > limits.messagesPerBodyMax) throw tooManyMessages(0);
+    if (++read > MESSAGES_PER_BODY_MAX) throw tooManyMessages(0);
     appendMessage(columns, names, message, undefined, options.defaultTable);
   };
   for (const root of roots) {
@@ -138,7 +141,7 @@ export function notAnAnswer(position: number): MalformedError {
 }
 
 export function tooManyMessages(position: number): MalformedError {
-  return new MalformedError(`more than ${limits.messagesPerBodyMax} messages in an answer`, position);
+  return new MalformedError(`more than ${MESSAGES_PER_BODY_MAX} messages in an answer`, position);
 }
 
 function isError(error: unknown): boolean {

@@ -3,13 +3,13 @@ import { cborInitial, cborMajor, headArgument, headLength, majorOf } from '../cb
 import { type CborBytes, cborBytes, checkItem, firstItemOf, skipItem } from '../cbor/check-cbor.ts';
 import { decodeCheckedItem } from '../cbor/decode-item.ts';
 import { MalformedError } from '../cbor/malformed-error.ts';
-import { limits } from '../contract/wire-limits.ts';
 import { clearColumns, createColumns } from './columns-buffer.ts';
 import {
   type BodyFacts,
   bodyFromJson,
   bodyOf,
   type DecodedBody,
+  MESSAGES_PER_BODY_MAX,
   messageLists,
   notAnAnswer,
   readMembers,
@@ -157,7 +157,7 @@ function walkMessages(walk: Walk, start: number): number {
 
 function walkMessage(walk: Walk, at: number): number {
   const { cbor, columns, fast, names, defaultTable } = walk;
-  if (columns.count + columns.rejected.length >= limits.messagesPerBodyMax) throw tooManyMessages(at);
+  if (columns.count + columns.rejected.length >= MESSAGES_PER_BODY_MAX) throw tooManyMessages(at);
   const fastEnd = readMessage(fast, at);
   if (fastEnd >= 0) return fastEnd;
   const end = skipItem(cbor, at);

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
 import { StreamError } from '../../src/contract/stream-errors.ts';
-import { limits } from '../../src/contract/wire-limits.ts';
 import { offsetAfter } from '../../src/decode/columns-buffer.ts';
-import { bodyFromRoots } from '../../src/decode/decode-body.ts';
+import { bodyFromRoots, MESSAGES_PER_BODY_MAX } from '../../src/decode/decode-body.ts';
 import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { jsonText } from '../../src/lib/json-text.ts';
@@ -176,7 +175,7 @@ describe('an answer', () => {
 
   it('with too many messages is refused before it uses the memory', () => {
     const decoder = createMessageDecoder(createNameTable());
-    const many = limits.messagesPerBodyMax + 1;
+    const many = MESSAGES_PER_BODY_MAX + 1;
     const cbor = Buffer.concat([
       Buffer.from('9f', 'hex'),
       Buffer.alloc(many * 10, 0x00),

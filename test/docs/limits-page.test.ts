@@ -69,8 +69,7 @@ const periods = [2, 5, 10];
 const internalLimits: Readonly<Record<string, readonly string[]>> = {
   'the name is also in service-limits.ts': ['service-limits.ts readHoldMs'],
   'the end of the range of values': ['wire-limits.ts instantMsMax', 'energy-stream.ts REGISTER_WH_MAX'],
-  'protects our own reader against other servers': ['wire-limits.ts messagesPerBodyMax'],
-  'a warning in the log of the service': ['wire-limits.ts sequencerLeadMsWarn'],
+  'protects our own reader against other servers': ['decode-body.ts MESSAGES_PER_BODY_MAX'],
   'work of one call of the roll-up': ['defer-devices.ts PENDING_READINGS_MAX'],
   'the length of a key in the hot path': ['member-keys.ts KEY_BYTES_MAX'],
   'the size of an object that is read into memory': [

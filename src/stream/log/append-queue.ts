@@ -1,13 +1,14 @@
 import type { EncodedBatch } from '../../contract/encode-messages.ts';
 import { type Offset, offsetMs } from '../../contract/offset.ts';
 import { unavailable } from '../../contract/stream-errors.ts';
-import { limits } from '../../contract/wire-limits.ts';
 import { errorMessage, TransientError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../../lib/time.ts';
 import { messagesPerChunkMax } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
 
+/** The log warns if its offsets run ahead of the clock by more than this. */
+export const SEQUENCER_LEAD_MS = 5_000;
 /** Appends that wait for the storage share the next chunk, up to these sizes. */
 const CHUNK_MESSAGES_MAX = 20_000;
 const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
@@ -107,7 +108,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
 
   const warnOfLead = (first: Offset, nowMs: UtcMs) => {
     const leadMs = offsetMs(first) - nowMs;
-    if (leadMs <= limits.sequencerLeadMsWarn) return;
+    if (leadMs <= SEQUENCER_LEAD_MS) return;
     if (warnedAtMs !== undefined && Math.abs(nowMs - warnedAtMs) < WARN_EVERY_MS) return;
     warnedAtMs = nowMs;
     logger.warn({ leadMs }, 'stream.sequencer-ahead-of-clock');

@@ -1,5 +1,5 @@
-import { limits } from '../../../contract/wire-limits.ts';
 import { redisScript } from '../../../redis/redis-connection.ts';
+import { SEQUENCER_LEAD_MS } from '../append-queue.ts';
 
 /**
  * Each script is one atomic step. KEYS 1 is the head, a hash. KEYS 2 is a stream with one entry for each chunk. The id
@@ -43,7 +43,7 @@ end
  * Clocks of processes may differ by this much. A new epoch skips offsets that a process with a fast clock may have
  * assigned.
  */
-const CLOCKS_APART_MS = limits.sequencerLeadMsWarn;
+const CLOCKS_APART_MS = SEQUENCER_LEAD_MS;
 
 /**
  * ARGV 1 to 5: the epoch, generation, and the ms, sequence and ordinal of the end as the caller knows them. ARGV
