@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorMessage, InputError, TerminalError } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { type Commit, isFormatOne, type StoredCommit } from '../publish/commit-schema.ts';
 import { parseCommit } from '../publish/lake-commit.ts';
 import { commitKey, parseCommitKey } from '../publish/lake-layout.ts';
@@ -77,7 +78,7 @@ function generationNonce(text: string): string | undefined {
   return mirrored.parse(JSON.parse(head === -1 ? text : `${text.slice(0, head)}}`)).generation?.nonce;
 }
 
-const COMMIT_BYTES_MAX = 512 * 1024 * 1024;
+const COMMIT_BYTES_MAX = 512 * MEBIBYTE;
 
 /** A commit with a snapshot, which can be restored. */
 export type RestorableCommit = Commit & Required<Pick<Commit, 'snapshot'>>;

@@ -5,6 +5,7 @@ import type { NameTable } from '../decode/message-columns.ts';
 import { createMessageDecoder, type DecodedBody, type MessageDecoder } from '../decode/message-decoder.ts';
 import { readOffset } from '../decode/parse-message.ts';
 import { errorMessage, isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import type { ErrorOutcome, ReadOutcome } from './read-outcome.ts';
 import type { RawAnswer } from './rest-source.ts';
 
@@ -25,7 +26,7 @@ export type Interpreter = (answer: RawAnswer) => ReadOutcome;
  */
 export function createInterpreter(names: NameTable, options: InterpretOptions = {}): Interpreter {
   const decoder = createMessageDecoder(names);
-  const { defaultTable, bytesMax = 256 * 1024 * 1024 } = options;
+  const { defaultTable, bytesMax = 256 * MEBIBYTE } = options;
   return (answer) => {
     try {
       const plain = { ...answer, bytes: decompressed(answer, bytesMax) };

@@ -3,6 +3,7 @@ import { limits } from '../contract/wire-limits.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { openOnce } from '../lib/open-once.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { type Exchange, type ExchangeTimeouts, exchange } from './exchange.ts';
 import type { Ask } from './position.ts';
 import { parseRetryAfter } from './with-retries.ts';
@@ -85,7 +86,7 @@ export function createRestSource(options: RestSourceOptions): RestSource {
   const base = new URL(options.url);
   const path = `${base.pathname.replace(/\/+$/, '')}/api/v1/tables/${encodeURIComponent(options.workgroup)}/${encodeURIComponent(options.table ?? '-')}/latest`;
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  const bytesMax = options.bytesMax ?? 64 * 1024 * 1024;
+  const bytesMax = options.bytesMax ?? 64 * MEBIBYTE;
   const clock = options.clock ?? systemClock;
   const pool = openOnce(async (): Promise<Pool> => {
     const undici = await import('undici');

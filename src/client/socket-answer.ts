@@ -1,13 +1,14 @@
 import { encodeCbor } from '../cbor/cbor-codec.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { isMap } from '../decode/parse-values.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import type { Ask } from './position.ts';
 import type { BatchOutcome } from './read-outcome.ts';
 import type { RawAnswer } from './rest-source.ts';
 import type { SocketPayload } from './socket-payload.ts';
 
 /** Frames are joined into answers up to this size. It holds fewer messages than an answer may have. */
-const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 4 * MEBIBYTE;
 /**
  * A subscription cannot start at the oldest message, so it starts at a time before all messages. It is not 0, because
  * servers may treat 0 as absent.

@@ -3,6 +3,7 @@ import { WILDCARD_TABLE } from '../contract/messages.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import type { Interpreter } from './interpret.ts';
 import { openSocket, type SocketTarget } from './open-socket.ts';
 import { type Ask, sameAsk } from './position.ts';
@@ -39,7 +40,7 @@ export const defaultSocketBounds: SocketBounds = {
   connectMs: 10 * SECOND_MS,
   graceMs: SECOND_MS,
   silenceMs: 3 * limits.frameIdleMs,
-  bufferBytesMax: 16 * 1024 * 1024,
+  bufferBytesMax: 16 * MEBIBYTE,
 };
 
 /** The reason why a connection has ended. */

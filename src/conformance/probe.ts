@@ -7,6 +7,7 @@ import { parseRetryAfter } from '../client/with-retries.ts';
 import { WILDCARD_TABLE } from '../contract/messages.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS, systemClock } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { Breach, NotTestable } from './breach.ts';
 import { type Item, readItem } from './cbor-item.ts';
 import type { Sent } from './sent-request.ts';
@@ -52,7 +53,7 @@ const WAITS_MAX = 5;
 const RETRY_AFTER_MS_MAX = 30 * SECOND_MS;
 /** They allow for a read that the server holds for 20 s. */
 const timeouts = { headersMs: 30 * SECOND_MS, bodyMs: 15 * SECOND_MS, totalMs: 60 * SECOND_MS };
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 64 * MEBIBYTE;
 
 export function createProbe(target: Target, signal: AbortSignal): Probe {
   const base = new URL(target.url);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { MEBIBYTE } from '../lib/units.ts';
 import { must } from './breach.ts';
 import { itemMember } from './cbor-item.ts';
 import type { Probe } from './probe.ts';
@@ -7,7 +8,7 @@ import { readToTail, sendOwn, telemetryItem } from './sample-messages.ts';
 import { type Batch, batchOf, describeAnswer, errorOf, integerOf, shorten } from './server-answer.ts';
 
 const ITEMS_MAX = 10_000;
-const BYTES_MAX = 8 * 1024 * 1024;
+const BYTES_MAX = 8 * MEBIBYTE;
 
 /** Values of all kinds that a field may have. */
 const everyValue = {

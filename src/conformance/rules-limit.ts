@@ -1,10 +1,11 @@
+import { MEBIBYTE } from '../lib/units.ts';
 import { must } from './breach.ts';
 import { contractSections, type Rule } from './rule.ts';
 import { sampleOf, sendOwn, telemetryItem } from './sample-messages.ts';
 import { batchOf, errorOf, shorten } from './server-answer.ts';
 
 const MESSAGES_MAX = 10_000;
-const BYTES_MAX = 8 * 1024 * 1024;
+const BYTES_MAX = 8 * MEBIBYTE;
 /** Less than any wait for further messages. */
 const AT_ONCE_MS = 800;
 /** Nine of these requests together exceed the largest answer. */

@@ -1,11 +1,12 @@
 import { cborLimits } from '../cbor/cbor-limits.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 
 /** All limits of the contract. A name says what is counted, or its unit: messages, bytes, characters, ms. `Max` stands behind it. */
 export const limits = {
   /** Messages in one REST answer: the default and the maximum. */
   messagesPerReadMax: 10_000,
   /** An answer ends before the message that would exceed this size. It always has at least one message. */
-  readBytesMax: 8 * 1024 * 1024,
+  readBytesMax: 8 * MEBIBYTE,
   /** An answer waits this long for another message before it is sent. */
   idleTimeoutMs: 1_000,
   /** A request is held at most this long, even if messages keep arriving. */
@@ -14,12 +15,12 @@ export const limits = {
   retentionMs: 3_600_000,
   /** One ingest request. */
   itemsPerIngestMax: 10_000,
-  ingestBytesMax: 8 * 1024 * 1024,
+  ingestBytesMax: 8 * MEBIBYTE,
   /** Request bodies that are arriving and answers that are not read yet, of one token: sixteen of the largest. */
-  bytesUnderWayMax: 128 * 1024 * 1024,
+  bytesUnderWayMax: 128 * MEBIBYTE,
   /** One message: its fields, and its encoded bytes. */
   fieldsPerMessageMax: 1_000,
-  messageBytesMax: 1024 * 1024,
+  messageBytesMax: MEBIBYTE,
   /** Characters of a table, source or field name. */
   nameCharactersMax: 128,
   /** Characters of a text value. */
@@ -29,7 +30,7 @@ export const limits = {
   ...cborLimits,
   /** One frame of a socket. A message that is larger by itself is still sent. */
   frameMessagesMax: 1_000,
-  frameBytesMax: 1024 * 1024,
+  frameBytesMax: MEBIBYTE,
   /** Frames of a subscription that may wait for an acknowledgement, if the client acknowledges frames. */
   framesUnacknowledgedMax: 4,
   /**

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ExportConfig } from '../config/export-settings.ts';
 import type { MailSettings } from '../config/mail-settings.ts';
 import { TerminalError } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { sendMail } from '../mail/send-mail.ts';
 import type { LakeReader } from '../report/lake-reader.ts';
 import type { ExportQuery } from './exported-report.ts';
@@ -22,7 +23,7 @@ export interface EmailDeps {
 }
 
 /** Larger files are named in the mail, and not attached, because many servers refuse them. */
-const ATTACHED_BYTES_MAX = 8 * 1024 ** 2;
+const ATTACHED_BYTES_MAX = 8 * MEBIBYTE;
 
 /**
  * Sends a mail about the last day of the period, with the file. A repeated mail has the same Message-ID. Its text is of the newest generation.

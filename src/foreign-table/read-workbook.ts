@@ -7,9 +7,9 @@ import { openZip, ZipError } from './read-zip.ts';
 
 const WORKBOOK = /\.xls[xm]?$/i;
 /** A workbook is in memory as a whole. */
-const WORKBOOK_BYTES_MAX = 128 * 1024 * 1024;
+const WORKBOOK_BYTES_MAX = 128 * MEBIBYTE;
 /** A small file can unpack to a very large one. */
-const WORKBOOK_UNPACKED_BYTES_MAX = 400 * 1024 * 1024;
+const WORKBOOK_UNPACKED_BYTES_MAX = 400 * MEBIBYTE;
 /** Cells of a sheet, empty cells included. A sheet with one cell far to the right in each row would fill the disk. */
 const WORKBOOK_CELLS_MAX = 20_000_000;
 

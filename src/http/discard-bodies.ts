@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { MEBIBYTE } from '../lib/units.ts';
 
 /** A client that sends its whole body before it reads gets its answer up to this size. */
-const DISCARDED_BYTES_MAX = 16 * 1024 * 1024;
+const DISCARDED_BYTES_MAX = 16 * MEBIBYTE;
 
 /** Limits the rest of a body that arrives after its request was answered, for example with 401. Then the connection is closed. */
 export function discardBodies(app: FastifyInstance): void {

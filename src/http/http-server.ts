@@ -12,6 +12,7 @@ import { StreamError, type StreamErrorCode } from '../contract/stream-errors.ts'
 import type { Logger } from '../lib/logger.ts';
 import { STATUS_CODES } from '../lib/node-http.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { limitBytesUnderWay } from './bytes-under-way.ts';
 import { discardBodies } from './discard-bodies.ts';
 import { REPORT_ROUTES_PREFIX, sendError, toStreamError } from './http-errors.ts';
@@ -58,7 +59,7 @@ export interface HttpServerOptions {
   closeWithinMs?: number;
 }
 
-const BODY_BYTES_MAX = 1024 * 1024;
+const BODY_BYTES_MAX = MEBIBYTE;
 const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
 const CONNECTIONS_CLOSE_TIMEOUT_MS = 4 * SECOND_MS;

@@ -3,12 +3,13 @@ import { createReadStream } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { MEBIBYTE } from '../lib/units.ts';
 import { fileKind } from './file-kind.ts';
 import { checkFirstBytes } from './first-bytes.ts';
 import { fileProblem } from './open-reader.ts';
 import { zstdFrames } from './zstd-frames.ts';
 
-const CHUNK_BYTES = 1024 * 1024;
+const CHUNK_BYTES = MEBIBYTE;
 
 /**
  * SHA-256 of a file, hexadecimal. Packed files are unpacked once, because DuckDB does not notice if a packed file is cut off.

@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { InputError } from '../lib/errors.ts';
 import { jsonPointer } from '../lib/json-pointer.ts';
 import { sqlString } from '../lib/sql-text.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { checkFirstBytes, firstBytes } from './first-bytes.ts';
 import type { FileFormat, Mapping } from './import-mapping.ts';
 import { fileProblem, type Reader, unreadable } from './open-reader.ts';
@@ -24,7 +25,7 @@ export interface SourceColumn {
 }
 
 /** Longer lines and JSON objects are rejected. */
-const LINE_BYTES_MAX = 1024 * 1024;
+const LINE_BYTES_MAX = MEBIBYTE;
 /** Broken lines of a CSV file that are counted. */
 export const BROKEN_LINES_MAX = 100_000;
 const BROKEN_NONE = 'NULL::VARCHAR AS broken';

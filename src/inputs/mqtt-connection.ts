@@ -4,6 +4,7 @@ import type { MqttInput } from '../config/input-settings.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { brokerRefusal, subscriptionRefusal } from './broker-refusal.ts';
 import { clientOptions } from './client-options.ts';
 import { createPacketCutter } from './packet-cutter.ts';
@@ -42,12 +43,12 @@ const UNACKNOWLEDGED_MAX = 2_000;
 /** The broker keeps the session, with its messages, for this long without us. */
 const SESSION_MS = 7 * DAY_MS;
 /** A broker of MQTT 5 does not send larger ones. */
-const PACKET_BYTES_MAX = 2 * 1024 * 1024;
+const PACKET_BYTES_MAX = 2 * MEBIBYTE;
 /**
  * A packet can have 256 MiB, and the library gathers it as a whole. Bytes beyond this size are cut off. The rest is still larger than a message may
  * be, so it is refused and acknowledged like every large message, and the next ones are read. A broker of MQTT 5 gets a smaller size as its limit.
  */
-const GATHERED_BYTES_MAX = 16 * 1024 * 1024;
+const GATHERED_BYTES_MAX = 16 * MEBIBYTE;
 const RETRY_MS_MIN = SECOND_MS;
 const RETRY_MS_MAX = MINUTE_MS;
 const BROKER_CLOSE_TIMEOUT_MS = 2 * SECOND_MS;

@@ -9,6 +9,7 @@ import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type Clock, elapsedOf, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 import { findStored } from './find-stored.ts';
 import type { InputCounter } from './input-counter.ts';
@@ -29,7 +30,7 @@ export interface MqttInputOptions {
 
 /** Messages of one input that wait for the log. Beyond this number nothing is read from the broker. */
 const WAITING_MESSAGES_MAX = 10_000;
-const WAITING_BYTES_MAX = 8 * 1024 * 1024;
+const WAITING_BYTES_MAX = 8 * MEBIBYTE;
 /** Refused payloads of one input that are kept in a minute. The others are only counted. */
 const REFUSED_A_MINUTE_MAX = 100;
 /** Characters of a topic that the state of an input shows. A topic can have 65,535 bytes. */

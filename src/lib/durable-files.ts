@@ -3,6 +3,7 @@ import { closeSync, createReadStream, fsyncSync, openSync, renameSync, rmSync, w
 import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './errors.ts';
+import { MEBIBYTE } from './units.ts';
 
 /*
  * Files that survive a power cut. Small texts are written synchronously, because a thread costs more. Large texts are written without blocking the
@@ -88,7 +89,7 @@ export function sha256Hex(bytes: Uint8Array | string): string {
 /** SHA-256 of a file, hexadecimal. */
 export async function hashFile(path: string): Promise<string> {
   const sum = createHash('sha256');
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) sum.update(chunk);
+  for await (const chunk of createReadStream(path, { highWaterMark: MEBIBYTE })) sum.update(chunk);
   return sum.digest('hex');
 }
 

@@ -2,6 +2,7 @@ import { addressOf, type MailSettings, mailRecipients } from '../config/mail-set
 import { sha256Hex } from '../lib/durable-files.ts';
 import { InputError, TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { visibleLine } from '../lib/visible-text.ts';
 import { mailFailure } from './mail-failure.ts';
 import { transportOptions } from './transport-options.ts';
@@ -23,7 +24,7 @@ export interface SentMail {
 }
 
 const SEND_MS_MAX = 2 * MINUTE_MS;
-const MAIL_BYTES_MAX = 10 * 1024 ** 2;
+const MAIL_BYTES_MAX = 10 * MEBIBYTE;
 const SUBJECT_CHARACTERS_MAX = 200;
 
 /**

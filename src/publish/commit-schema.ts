@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { wholeWh } from '../contract/whole-wh.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 
 const integerText = z.string().regex(/^-?\d+$/);
 
@@ -34,7 +35,7 @@ const snapshotSchema = z.object({
 });
 
 /** A file of a bundle is read into memory, with the others of its bundle at worst. */
-export const BUNDLE_BYTES_MAX = 32 * 1024 * 1024;
+export const BUNDLE_BYTES_MAX = 32 * MEBIBYTE;
 
 /** An object of a bucket that has several files, one after the other. Each file has its own SHA-256 in the commit. */
 const bundleSchema = z.object({

@@ -1,4 +1,5 @@
 import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
 import type { DatasetName } from './datasets.ts';
 import { isLakeComplete, missingFiles } from './is-lake-complete.ts';
@@ -29,9 +30,9 @@ const FAN_IN = 8;
 /** A period is merged as a whole after its end, and after this time without new files. */
 const QUIET_MS = 10 * MINUTE_MS;
 /** Periods are merged to larger ones up to this size. One day of a device is still found in about 10 ms. */
-const MERGED_BYTES_MAX = 32 * 1024 * 1024;
+const MERGED_BYTES_MAX = 32 * MEBIBYTE;
 /** One run merges at most this much, so that it ends in time. The next run continues. */
-const RUN_BYTES_MAX = 512 * 1024 * 1024;
+const RUN_BYTES_MAX = 512 * MEBIBYTE;
 const ORDER: Partial<Record<DatasetName, string>> = {
   messages: 'device, event_time, stream_offset',
   interval_energy: 'device, source, "table", field, interval_start',

@@ -1,5 +1,6 @@
 import type { HealthCheck } from '../http/health-routes.ts';
 import { TerminalError } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 
@@ -36,7 +37,7 @@ export function watchStreamLogs(
       return {
         ok: problems.length === 0,
         detail: {
-          freeMebibytes: Math.floor(freeBytes / 1024 ** 2),
+          freeMebibytes: Math.floor(freeBytes / MEBIBYTE),
           failedLogs: failures.size,
           ...(problems.length > 0 &&
             (maySeeNames

@@ -12,6 +12,7 @@ import { limits } from '../contract/wire-limits.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import { MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import type { SiteItem } from './arrivals.ts';
 import type { Site } from './create-site.ts';
 
@@ -52,7 +53,7 @@ export interface SimulationReport {
 }
 
 const timeouts: ExchangeTimeouts = { headersMs: 30 * SECOND_MS, bodyMs: 15 * SECOND_MS, totalMs: MINUTE_MS };
-const ANSWER_BYTES_MAX = 1024 * 1024;
+const ANSWER_BYTES_MAX = MEBIBYTE;
 
 /**
  * Runs a site and posts the messages of its devices.

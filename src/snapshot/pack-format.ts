@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import { z } from 'zod';
 import { errorCode } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 
 /*
  * A pack is a file with the changed blocks of a warehouse file and a map of all its blocks:
@@ -33,7 +34,7 @@ const ENTRY_BYTES = 46;
 const PACKS_MAX = 4_096;
 const FILE_BYTES_MAX = 2 ** 40;
 /** More than the line of JSON of a map with all packs. */
-const MAP_HEAD_BYTES_MAX = 2 ** 20;
+const MAP_HEAD_BYTES_MAX = MEBIBYTE;
 
 /** A pack that is complete: the name of its object, its size and its SHA-256. */
 export interface PackObject {

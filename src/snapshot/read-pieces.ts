@@ -1,3 +1,4 @@
+import { MEBIBYTE } from '../lib/units.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
 import { type BlockPlace, MAGIC, type PackObject } from './pack-format.ts';
 import { missing } from './read-pack.ts';
@@ -17,7 +18,7 @@ export interface PackPiece {
 type Range = Omit<PackPiece, 'bytes'> & { end: number };
 
 /** A store that charges for requests gets few, and memory has few of them. */
-const PIECE_BYTES = 8 * 1024 * 1024;
+const PIECE_BYTES = 8 * MEBIBYTE;
 /** Pieces that are read while the caller uses one. A single request does not use the whole network. */
 const AHEAD = 2;
 

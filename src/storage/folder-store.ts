@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { diskFullError } from '../lib/disk-full.ts';
 import { cannotLink, hashFile, sha256Hex, syncPath } from '../lib/durable-files.ts';
 import { errorCode, isMissing, TerminalError } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import {
   checkKey,
   checkPrefix,
@@ -122,7 +123,7 @@ export function createFolderStore(folder: string): ObjectStore {
         throw failure(error, source);
       });
       if (!found) return false;
-      await receiveFile(createReadStream(source, { highWaterMark: 1024 * 1024 }), path, expected, {
+      await receiveFile(createReadStream(source, { highWaterMark: MEBIBYTE }), path, expected, {
         damaged: (what) => damagedObject(root, key, what),
         signal,
       });
@@ -170,7 +171,7 @@ async function writeContent(path: string, content: ObjectContent, signal?: Abort
   if ('path' in content) {
     await using file = await open(path, 'wx');
     const hash = createHash('sha256');
-    for await (const chunk of createReadStream(content.path, { highWaterMark: 1024 * 1024, signal })) {
+    for await (const chunk of createReadStream(content.path, { highWaterMark: MEBIBYTE, signal })) {
       hash.update(chunk);
       await file.writeFile(chunk);
     }

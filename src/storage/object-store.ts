@@ -1,4 +1,5 @@
 import { TerminalError } from '../lib/errors.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 
 /**
  * A folder or a bucket of immutable objects. A lake, its snapshots and its backups have the same keys in both.
@@ -61,7 +62,7 @@ export interface ListedObject {
 }
 
 /** The most bytes that `get` returns if nothing else is asked. */
-export const GET_BYTES_MAX = 64 * 1024 * 1024;
+export const GET_BYTES_MAX = 64 * MEBIBYTE;
 
 const KEY_BYTES_MAX = 900;
 

@@ -22,7 +22,7 @@ import {
 } from './upload-table.ts';
 
 /** Unpacked. */
-const BYTES_MAX = 128 * 1024 * 1024;
+const BYTES_MAX = 128 * MEBIBYTE;
 
 export interface WorkbookOptions {
   /** The sheet of a workbook. Default: the first visible one with rows. */

@@ -13,6 +13,7 @@ import { perRequest } from '../http/per-request.ts';
 import { errorCode, errorMessage, isRetryable, NOT_IN_BUCKET } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { createBodyReader } from './body-reader.ts';
 import type { TextFormat, UploadTopic } from './read-upload.ts';
 import { type LineProblem, RefusedFile } from './refusals.ts';
@@ -34,7 +35,7 @@ export interface UploadRoutesOptions extends Pick<Gate, 'audit'> {
 }
 
 /** Larger files need several requests or the command line. */
-const BODY_BYTES_MAX = 2 * 1024 * 1024;
+const BODY_BYTES_MAX = 2 * MEBIBYTE;
 
 const formats: Readonly<Record<string, TextFormat>> = {
   'text/csv': 'csv',

@@ -6,6 +6,7 @@ import { createNameTable } from '../decode/name-table.ts';
 import { errorCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { createCommitter } from './committer.ts';
 import { type Database, openDatabase, walLimit } from './database.ts';
@@ -60,7 +61,7 @@ export interface TransactionOptions {
 }
 
 /** Changes in the write-ahead log take several times their size of memory. */
-const CHECKPOINT_BYTES_MIN = 4 * 1024 * 1024;
+const CHECKPOINT_BYTES_MIN = 4 * MEBIBYTE;
 /** The same for a warehouse that rests. Stages note their progress even if there is nothing new, which is less. */
 const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
 

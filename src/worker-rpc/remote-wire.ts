@@ -1,3 +1,4 @@
+import { MEBIBYTE } from '../lib/units.ts';
 import type { AskableName } from '../pipeline/remote-operations.ts';
 
 /** The number of bytes of the arguments. The rest of the body is the file. */
@@ -51,5 +52,5 @@ export function isChanging(operation: AskableName): boolean {
 }
 
 /** Larger than the staged form of the largest file that the command line accepts. */
-export const SENT_FILE_BYTES_MAX = 512 * 1024 * 1024;
-export const ARGUMENTS_BYTES_MAX = 1024 * 1024;
+export const SENT_FILE_BYTES_MAX = 512 * MEBIBYTE;
+export const ARGUMENTS_BYTES_MAX = MEBIBYTE;

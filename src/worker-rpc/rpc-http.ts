@@ -5,10 +5,11 @@ import { TerminalError } from '../lib/errors.ts';
 import { createServer } from '../lib/node-http.ts';
 import type { PlainError } from '../lib/plain-error.ts';
 import { SECOND_MS } from '../lib/time.ts';
+import { MEBIBYTE } from '../lib/units.ts';
 import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 
-const BODY_BYTES_MAX = 1024 * 1024;
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+const BODY_BYTES_MAX = MEBIBYTE;
+const ANSWER_BYTES_MAX = 64 * MEBIBYTE;
 /** More connections than requests that are answered or wait, so that a request beyond the limit gets an answer that says so. */
 const CONNECTIONS_MAX = 256;
 

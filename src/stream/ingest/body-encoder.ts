@@ -2,6 +2,7 @@ import type { EncodedBatch } from '../../contract/encode-messages.ts';
 import { StreamError, type StreamErrorCode, type StreamErrorDetails } from '../../contract/stream-errors.ts';
 import { createFairThreads } from '../../lib/fair-threads.ts';
 import { siblingModule } from '../../lib/sibling-module.ts';
+import { MEBIBYTE } from '../../lib/units.ts';
 import { copyBody, type IngestRequest, rebuildBody } from './encode-body.ts';
 
 /** The answer of the thread. */
@@ -26,7 +27,7 @@ export interface BodyEncoder {
 /** Any body up to this size takes a few milliseconds. */
 const REBUILT_HERE_BYTES_MAX = 48 * 1024;
 /** A usual body up to this size takes a few milliseconds. */
-const COPIED_HERE_BYTES_MAX = 1024 * 1024;
+const COPIED_HERE_BYTES_MAX = MEBIBYTE;
 const THREADS_MAX = 2;
 
 export function createBodyEncoder(): BodyEncoder {

@@ -4,6 +4,7 @@ import { unavailable } from '../../contract/stream-errors.ts';
 import { errorMessage, TransientError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../../lib/time.ts';
+import { MEBIBYTE } from '../../lib/units.ts';
 import { messagesPerChunkMax } from './chunk.ts';
 import type { Appended } from './stream-log.ts';
 
@@ -11,9 +12,9 @@ import type { Appended } from './stream-log.ts';
 export const SEQUENCER_LEAD_MS = 5_000;
 /** Appends that wait for the storage share the next chunk, up to these sizes. */
 const CHUNK_MESSAGES_MAX = 20_000;
-const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
+const CHUNK_BYTES_MAX = 8 * MEBIBYTE;
 /** More bytes than this may not wait. Further appends are refused, because the storage is too slow. */
-const WAITING_BYTES_MAX = 128 * 1024 * 1024;
+const WAITING_BYTES_MAX = 128 * MEBIBYTE;
 const RETRY_AFTER_SECONDS = 1;
 const WARN_EVERY_MS = MINUTE_MS;
 

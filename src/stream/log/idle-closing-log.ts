@@ -1,4 +1,5 @@
 import type { Offset } from '../../contract/offset.ts';
+import { MEBIBYTE } from '../../lib/units.ts';
 import { readInPieces } from './read-in-pieces.ts';
 import { readTurns } from './read-turns.ts';
 import type { LogBounds, LogHead, StreamLog } from './stream-log.ts';
@@ -30,7 +31,7 @@ export interface IdleClosingLogOptions {
   fileBytesReadMax?: number;
 }
 
-const FILE_BYTES_READ_MAX = 4 * 1024 ** 2;
+const FILE_BYTES_READ_MAX = 4 * MEBIBYTE;
 
 export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosingLog {
   const { open, onAppended, fileBytesReadMax = FILE_BYTES_READ_MAX } = options;

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { laterOffset, OFFSET_MAX, type Offset, offsetOf } from '../../contract/offset.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import type { Clock } from '../../lib/time.ts';
+import { MEBIBYTE } from '../../lib/units.ts';
 import type { LogReadOutcome, ReadFilter, StreamLog } from '../log/stream-log.ts';
 
 /** The messages of one frame, joined. They must not be changed, because several subscriptions may send them. */
@@ -33,10 +34,10 @@ interface Remembered {
 /** The largest size of a frame without its messages. */
 const FRAME_HEAD_BYTES_MAX = 512;
 /** Frames that are kept for subscriptions that are a little behind. */
-const REMEMBERED_BYTES_MAX = 32 * 1024 * 1024;
+const REMEMBERED_BYTES_MAX = 32 * MEBIBYTE;
 const REMEMBERED_FRAMES_MAX = 256;
 /** A single part is sent from the log's memory, unless a slow reader would keep more than this alive. */
-const PINNED_BYTES_MAX = 4 * 1024 * 1024;
+const PINNED_BYTES_MAX = 4 * MEBIBYTE;
 
 export function createFrameSource(
   log: StreamLog,

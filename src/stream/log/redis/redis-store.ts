@@ -3,6 +3,7 @@ import type { EncodedBatch } from '../../../contract/encode-messages.ts';
 import type { Offset } from '../../../contract/offset.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../../../lib/time.ts';
+import { MEBIBYTE } from '../../../lib/units.ts';
 import type {
   RedisConnection,
   RedisScript,
@@ -78,7 +79,7 @@ export interface RedisStoreOptions {
 }
 
 /** Bytes of one page beyond its first chunk. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+const PAGE_BYTES_MAX = 4 * MEBIBYTE;
 /** Redis keeps the answer to an append for this long, because the append may be repeated. */
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
 /** The news of an append: sender, epoch, end and count before it, end after it. */
