@@ -8,24 +8,25 @@
 -- Returns the parts of traced power ($series_id) in the day ($start_ms, $end_ms), in order. If there are more than $rows_max, the uncovered parts and
 -- both ends remain.
 -- parts, sum_nwh, sum_wh: number and sum of all parts (billionths of a Wh as text, and rounded as the intervals of a day are)
-SELECT a::DOUBLE AS from_ms, b::DOUBLE AS to_ms, pa AS from_w, pb AS to_w, covered, exact_nwh / 1e9 AS energy_wh, b - a AS milliseconds,
-  (count(*) OVER ())::INTEGER AS parts, (sum(exact_nwh) OVER ())::VARCHAR AS sum_nwh, round(sum(exact_nwh) OVER () / 1e9)::DOUBLE AS sum_wh
-FROM power_line
+SELECT line.from_ms::DOUBLE AS from_ms, line.to_ms::DOUBLE AS to_ms, from_w, to_w, covered, exact_nwh / 1e9 AS energy_wh,
+  line.to_ms - line.from_ms AS milliseconds, (count(*) OVER ())::INTEGER AS parts,
+  (sum(exact_nwh) OVER ())::VARCHAR AS sum_nwh, round(sum(exact_nwh) OVER () / 1e9)::DOUBLE AS sum_wh
+FROM power_line line
 WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT) AND interval_index < interval_of($end_ms::BIGINT)
-QUALIFY NOT covered OR least(row_number() OVER (ORDER BY a), row_number() OVER (ORDER BY a DESC)) <= $rows_max::INTEGER // 2
-ORDER BY a, b
+QUALIFY NOT covered OR least(row_number() OVER (ORDER BY line.from_ms), row_number() OVER (ORDER BY line.from_ms DESC)) <= $rows_max::INTEGER // 2
+ORDER BY line.from_ms, line.to_ms
 LIMIT 2 * $rows_max::INTEGER;
 
 -- name: find_covered
 -- Returns the stretches of the day ($start_ms, $end_ms) that traced power ($series_id) covers, in order.
-SELECT min(a)::DOUBLE AS from_ms, max(b)::DOUBLE AS to_ms
+SELECT min(stretched.from_ms)::DOUBLE AS from_ms, max(stretched.to_ms)::DOUBLE AS to_ms
 FROM (
-  SELECT a, b, count(*) FILTER (begins) OVER (ORDER BY a, b) AS stretch
+  SELECT from_ms, to_ms, count(*) FILTER (begins) OVER (ORDER BY from_ms, to_ms) AS stretch
   FROM (
-    SELECT a, b, coalesce(a > lag(b) OVER (ORDER BY a, b), true) AS begins
+    SELECT from_ms, to_ms, coalesce(from_ms > lag(to_ms) OVER (ORDER BY from_ms, to_ms), true) AS begins
     FROM power_line
     WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT) AND interval_index < interval_of($end_ms::BIGINT) AND covered
   )
-)
+) AS stretched
 GROUP BY stretch
-ORDER BY from_ms;
+ORDER BY min(stretched.from_ms);

@@ -62,10 +62,10 @@ CREATE OR REPLACE TEMP TABLE incoming_series AS
 SELECT NULL::INTEGER AS stream_id, device, NULL::INTEGER AS source_id, 0::BIGINT AS readings, NULL::BIGINT AS first_ms, NULL::BIGINT AS last_ms,
   NULL::VARCHAR AS source, NULL::INTEGER AS series_id, false AS widens
 FROM (
-  SELECT device, readings, sum(readings) OVER (ORDER BY device ROWS UNBOUNDED PRECEDING) AS total
+  SELECT device, row_number() OVER (ORDER BY device) AS place, sum(readings) OVER (ORDER BY device ROWS UNBOUNDED PRECEDING) AS total
   FROM (SELECT device, sum(readings) AS readings FROM pending_change GROUP BY device)
 )
-WHERE total <= $readings_max::BIGINT OR total = readings;
+WHERE total <= $readings_max::BIGINT OR place = 1;
 
 -- name: load_pending_arrivals
 -- Selects the new readings that had arrived of the devices that are computed now (incoming_series): one row for each quarter of an hour and batch.

@@ -213,10 +213,10 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND
 
 -- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
-SELECT min(least(power_limit(r.max_power_w, d.power_w), power_limit_after_reset(r.max_power_w, d.power_w, d.usual_w))) AS least_power_w
+SELECT min(least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w))) AS least_power_w
 FROM scope s
 JOIN series_rule r USING (series_id)
 LEFT JOIN (
-  SELECT series_id, min(learnt_power_w) AS power_w, min(usual_power_w) AS usual_w FROM day_limit GROUP BY series_id
+  SELECT series_id, min(learnt_power_w) AS learnt_power_w, min(usual_power_w) AS usual_power_w FROM day_limit GROUP BY series_id
 ) AS d USING (series_id)
 WHERE is_register(r.method) AND NOT r.net;

@@ -7,8 +7,8 @@
 --         value over its own interval, by its label, at most up to the neighbouring reading. Spikes are left out.
 
 -- name: create_power_line
--- power_line: series_id, interval_index, a, pa, b, pb (a straight line of power in W from instant a to instant b), covered (the energy
--- is known), exact_nwh (energy in whole billionths of a Wh, so that sums are exact in any order)
+-- power_line: series_id, interval_index, from_ms, from_w, to_ms, to_w (a straight line of power in W), covered (the energy is known), exact_nwh (energy
+-- in whole billionths of a Wh, so that sums are exact in any order)
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
   SELECT p.series_id, lag(p.t1) OVER w AS t0, lag(p.v1) OVER w AS v0, p.t1, p.v1, lead(p.t1) OVER w AS t2,
@@ -22,7 +22,7 @@ WITH sample AS (
     AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = p.series_id AND p.t1 BETWEEN e.from_ms AND e.to_ms)
   WINDOW w AS (PARTITION BY p.series_id ORDER BY p.t1)
 ), sampled_line AS (
-  SELECT series_id, direction, t0 AS a, v0 AS pa, t1 AS b, v1 AS pb, t1 - t0 <= max_gap_ms OR (v0 = 0 AND v1 = 0) AS covered
+  SELECT series_id, direction, t0 AS from_ms, v0 AS from_w, t1 AS to_ms, v1 AS to_w, t1 - t0 <= max_gap_ms OR (v0 = 0 AND v1 = 0) AS covered
   FROM sample WHERE sampling = 'instantaneous' AND t0 IS NOT NULL
   UNION ALL
   SELECT series_id, direction, t0, v0, t1, v0, true
@@ -33,11 +33,11 @@ WITH sample AS (
     CASE WHEN label_end THEN t1 ELSE least(t1 + interval_ms, coalesce(t2, t1 + interval_ms)) END, v1, true
   FROM sample WHERE sampling = 'interval_average'
   UNION ALL
-  SELECT series_id, direction, a, power_of(v1, b - a), b, power_of(v1, b - a), true
+  SELECT series_id, direction, from_ms, power_of(v1, to_ms - from_ms), to_ms, power_of(v1, to_ms - from_ms), true
   FROM (
     SELECT series_id, direction, v1,
-      CASE WHEN label_end THEN greatest(t1 - interval_ms, coalesce(t0, t1 - interval_ms)) ELSE t1 END AS a,
-      CASE WHEN label_end THEN t1 ELSE least(t1 + interval_ms, coalesce(t2, t1 + interval_ms)) END AS b
+      CASE WHEN label_end THEN greatest(t1 - interval_ms, coalesce(t0, t1 - interval_ms)) ELSE t1 END AS from_ms,
+      CASE WHEN label_end THEN t1 ELSE least(t1 + interval_ms, coalesce(t2, t1 + interval_ms)) END AS to_ms
     FROM sample WHERE sampling = 'interval_energy'
   )
   UNION ALL
@@ -46,28 +46,34 @@ WITH sample AS (
     v0 = 0 AND v1 = 0
   FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND t1 - t0 > interval_ms
 ), directed AS (
-  SELECT series_id, a, pa, b, pb, covered FROM sampled_line WHERE direction IS NULL
+  SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM sampled_line WHERE direction IS NULL
   UNION ALL
   -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there, and its other part is zero.
-  SELECT series_id, part.a, greatest(part.pa, 0), part.b, greatest(part.pb, 0), covered
+  SELECT series_id, part.from_ms, greatest(part.from_w, 0), part.to_ms, greatest(part.to_w, 0), covered
   FROM (
     SELECT series_id, covered, unnest(CASE
-      WHEN pa * pb < 0 THEN [{a: a, pa: pa, b: a + (b - a) * (pa / (pa - pb)), pb: 0}, {a: a + (b - a) * (pa / (pa - pb)), pa: 0, b: b, pb: pb}]
-      ELSE [{a: a, pa: pa, b: b, pb: pb}] END) AS part
-    FROM (SELECT series_id, a, b, covered, CASE direction WHEN 'negative' THEN -pa ELSE pa END AS pa,
-      CASE direction WHEN 'negative' THEN -pb ELSE pb END AS pb FROM sampled_line WHERE direction IS NOT NULL)
+      WHEN from_w * to_w < 0 THEN [
+        {from_ms: from_ms, from_w: from_w, to_ms: from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w)), to_w: 0},
+        {from_ms: from_ms + (to_ms - from_ms) * (from_w / (from_w - to_w)), from_w: 0, to_ms: to_ms, to_w: to_w}]
+      ELSE [{from_ms: from_ms, from_w: from_w, to_ms: to_ms, to_w: to_w}] END) AS part
+    FROM (SELECT series_id, from_ms, to_ms, covered, CASE direction WHEN 'negative' THEN -from_w ELSE from_w END AS from_w,
+      CASE direction WHEN 'negative' THEN -to_w ELSE to_w END AS to_w FROM sampled_line WHERE direction IS NOT NULL)
   )
 ), cut AS (
-  SELECT series_id, a, pa, b, pb, covered, floor(a / interval_ms())::BIGINT AS interval_index
-  FROM directed WHERE b > a AND floor(a / interval_ms()) >= ceil(b / interval_ms()) - 1
+  SELECT series_id, from_ms, from_w, to_ms, to_w, covered, floor(from_ms / interval_ms())::BIGINT AS interval_index
+  FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) >= ceil(to_ms / interval_ms()) - 1
   UNION ALL
   SELECT series_id,
-    greatest(a, interval_index * interval_ms()), pa + (pb - pa) * ((greatest(a, interval_index * interval_ms()) - a) / (b - a)),
-    least(b, (interval_index + 1) * interval_ms()), pa + (pb - pa) * ((least(b, (interval_index + 1) * interval_ms()) - a) / (b - a)), covered, interval_index
+    greatest(from_ms, interval_index * interval_ms()),
+    from_w + (to_w - from_w) * ((greatest(from_ms, interval_index * interval_ms()) - from_ms) / (to_ms - from_ms)),
+    least(to_ms, (interval_index + 1) * interval_ms()),
+    from_w + (to_w - from_w) * ((least(to_ms, (interval_index + 1) * interval_ms()) - from_ms) / (to_ms - from_ms)),
+    covered, interval_index
   FROM (
-    SELECT *, unnest(range(floor(a / interval_ms())::BIGINT, ceil(b / interval_ms())::BIGINT)) AS interval_index
-    FROM directed WHERE b > a AND floor(a / interval_ms()) < ceil(b / interval_ms()) - 1
+    SELECT *, unnest(range(floor(from_ms / interval_ms())::BIGINT, ceil(to_ms / interval_ms())::BIGINT)) AS interval_index
+    FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) < ceil(to_ms / interval_ms()) - 1
   )
 )
-SELECT series_id, interval_index, a, pa, b, pb, covered, CASE WHEN covered THEN round((pa + pb) / 2 * (b - a) / watt_ms_per_nwh())::BIGINT ELSE 0 END AS exact_nwh
+SELECT series_id, interval_index, from_ms, from_w, to_ms, to_w, covered,
+  CASE WHEN covered THEN round((from_w + to_w) / 2 * (to_ms - from_ms) / watt_ms_per_nwh())::BIGINT ELSE 0 END AS exact_nwh
 FROM cut;

@@ -28,7 +28,8 @@ WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BI
 -- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals makes whole Wh of it.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
 WITH power_part AS (
-  SELECT series_id, interval_index, exact_nwh, CASE WHEN covered THEN b - a ELSE 0 END AS covered_ms, CASE WHEN covered THEN 0 ELSE flag('gap') END AS flags
+  SELECT series_id, interval_index, exact_nwh, CASE WHEN covered THEN to_ms - from_ms ELSE 0 END AS covered_ms,
+    CASE WHEN covered THEN 0 ELSE flag('gap') END AS flags
   FROM power_line
   UNION ALL
   -- Intervals with readings that are left out get the flag spike.

@@ -190,15 +190,16 @@ WITH incomplete AS (
 ), day_now AS (
   SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
     (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
-      | CASE WHEN n.device IS NOT NULL AND s.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
-      | CASE WHEN o.device IS NOT NULL THEN flag('contradicted') ELSE 0 END | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
+      | CASE WHEN incomplete.device IS NOT NULL AND declared.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
+      | CASE WHEN contradicted.device IS NOT NULL THEN flag('contradicted') ELSE 0 END | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
     round(c.coverage, 4) AS coverage,
     t.end_ms
   FROM touched_day t
   LEFT JOIN day_candidate c ON c.device = t.device AND c.source = t.source AND c.day = t.day AND c.preference = 1
-  LEFT JOIN incomplete n ON n.device = t.device AND n.day = t.day
-  LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction WHERE $several) AS o ON o.device = t.device AND o.source = t.source AND o.day = t.day
-  LEFT JOIN (FROM declared_source WHERE $declares) AS s ON s.device = t.device AND s.source = t.source
+  LEFT JOIN incomplete ON incomplete.device = t.device AND incomplete.day = t.day
+  LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction WHERE $several) AS contradicted
+    ON contradicted.device = t.device AND contradicted.source = t.source AND contradicted.day = t.day
+  LEFT JOIN (FROM declared_source WHERE $declares) AS declared ON declared.device = t.device AND declared.source = t.source
   WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
 ), history AS (
   SELECT day, device, source, max(version) AS version, arg_max(status, version) AS status
@@ -206,11 +207,11 @@ WITH incomplete AS (
   WHERE day IN (SELECT day FROM day_now) AND device IN (SELECT device FROM day_now)
   GROUP BY ALL
 )
-SELECT n.*,
-  CASE WHEN o.day IS NULL THEN coalesce(h.version, 0) + 1 WHEN n.end_ms <= $now_ms::BIGINT THEN o.version + 1 ELSE o.version END AS version,
-  day_status(coalesce(o.status, h.status), n.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
+SELECT new.*,
+  CASE WHEN stored.day IS NULL THEN coalesce(h.version, 0) + 1 WHEN new.end_ms <= $now_ms::BIGINT THEN stored.version + 1 ELSE stored.version END AS version,
+  day_status(coalesce(stored.status, h.status), new.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
   h.version AS history_version
-FROM day_now n
-LEFT JOIN daily_energy o ON o.day = n.day AND o.device = n.device AND o.source = n.source
-LEFT JOIN history h ON h.day = n.day AND h.device = n.device AND h.source = n.source
-WHERE (n.energy_wh, n.stream_id, n.flags, n.coverage) IS DISTINCT FROM (o.energy_wh, o.stream_id, o.flags, o.coverage);
+FROM day_now new
+LEFT JOIN daily_energy stored ON stored.day = new.day AND stored.device = new.device AND stored.source = new.source
+LEFT JOIN history h ON h.day = new.day AND h.device = new.device AND h.source = new.source
+WHERE (new.energy_wh, new.stream_id, new.flags, new.coverage) IS DISTINCT FROM (stored.energy_wh, stored.stream_id, stored.flags, stored.coverage);
