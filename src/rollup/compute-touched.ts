@@ -32,12 +32,12 @@ export interface ComputeTouchedOptions {
 /**
  * Computes everything that new readings and changed rules touch. The touched time is divided into stretches that are days apart, and each is
  * computed by itself. So a reading of last year costs the computation of one day, and not of a year.
- * @returns true if a source of the touched devices can have more than one series
+ * @returns hasSeveralSeries: true if a source of the touched devices can have more than one series
  */
 export async function computeTouched(
   context: RollUpContext,
   options: ComputeTouchedOptions,
-): Promise<boolean> {
+): Promise<{ hasSeveralSeries: boolean }> {
   const { workgroup, restatement, isRetry, indexAll, attempt, hasPending, isPendingOnly, pendingBudget } =
     options;
   const isRestated = restatement !== undefined;
@@ -75,5 +75,5 @@ export async function computeTouched(
   }
   // The table can still have the days of the roll-up before.
   if (!context.hasTouched) await emptyTable(context, 'touched_day');
-  return touched.hasSeveralSeries || (isRestated && !context.isAlone);
+  return { hasSeveralSeries: touched.hasSeveralSeries || (isRestated && !context.isAlone) };
 }

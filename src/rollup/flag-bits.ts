@@ -19,5 +19,19 @@ export const flagBits = {
   silence_end: 32_768,
 } as const;
 
-/** The flags that a day has if one of its intervals has them: all bits below `contradicted`, without `estimated`, which a day has by its bounds. */
-export const DAY_FLAGS = flagBits.contradicted - 1 - flagBits.estimated;
+/** The flags that a day has if one of its intervals has them. The other flags of a day come from its bounds, its sources and corrections. */
+const dayFlagNames = [
+  'reset',
+  'rollover',
+  'rebase',
+  'jitter',
+  'spike',
+  'gap',
+  'partial',
+  'incomplete',
+  'carry_over',
+  'glitch',
+] as const;
+
+/** The bits of `dayFlagNames`. */
+export const DAY_FLAGS = dayFlagNames.reduce((bits, name) => bits | flagBits[name], 0);

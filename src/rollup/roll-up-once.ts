@@ -194,7 +194,7 @@ async function computeChanges(
       rejudges: restatement !== undefined || isRetry,
     });
   context.omitsSeries = work.hasSetAside || attempt.omitSeries !== undefined;
-  const hasSeveralSeries = await computeTouched(context, {
+  const { hasSeveralSeries } = await computeTouched(context, {
     workgroup,
     restatement,
     isRetry,
