@@ -33,7 +33,7 @@ export interface HandoversOptions {
   prepare: ((workgroupId: string) => Promise<void>) | undefined;
   /** Removes the fetched files, unless they are used. */
   discard: ((workgroupId: string) => Promise<void>) | undefined;
-  ownedShards: Pick<OwnedShards, 'take' | 'mayTake' | 'kept' | 'giveUp'>;
+  ownedShards: Pick<OwnedShards, 'take' | 'mayTake' | 'remaining' | 'giveUp'>;
   /** The most open shards of this worker. */
   openMax: number;
   /** False if the workgroup is not configured, or this worker stops. */
@@ -155,7 +155,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
       switch (kind) {
         case 'leaving': {
           if (!prepare || isStopped || message.workerId === workerId) return;
-          const openAfter = ownedShards.kept().length + expected.size;
+          const openAfter = ownedShards.remaining().length + expected.size;
           if (!mayOpen(workgroupId) || !ownedShards.mayTake(workgroupId)) return;
           if (openAfter >= Math.min(message.shareMax, openMax)) return;
           becomeSuccessor(workgroupId, message.workerId).catch(() => undefined);

@@ -23,19 +23,19 @@ export type GiveUpReason =
 
 /** A shard whose lease this worker has, until it is closed. */
 interface OwnedShard {
-  state: 'opening' | 'owned' | 'closing';
-  /** The lease is being released, so it must not be renewed. */
-  isReleased: boolean;
-  /** The lease is certainly ours until then, even if the store is not reachable. */
-  leaseUntilMs: UtcMs;
-  loop: ShardLoop | undefined;
-  /** Set once the shard must be given up. Opening then ends in closing. */
-  giveUp: GiveUpReason | undefined;
-  /** Resolves when the shard is open or could not be opened. */
-  opened: Promise<void>;
-  /** Resolves when the shard is closed. */
-  ended: Promise<void>;
+  state: OwnState;
+  /** The lease is certainly ours until then, even if the store is not reachable. `released`: it must not be renewed. */
+  leaseUntilMs: UtcMs | 'released';
+  /** Resolves when the opening or closing that was begun last has ended. */
+  settled: Promise<void>;
 }
+
+type OwnState =
+  /** Once it has a reason to be given up, opening ends in closing. */
+  | { kind: 'opening'; givenUpFor: GiveUpReason | undefined }
+  | { kind: 'owned'; loop: ShardLoop }
+  /** Without a reason it could not be opened. */
+  | { kind: 'closing'; givenUpFor: GiveUpReason | undefined };
 
 /** The lease of a shard, for the shard. */
 export interface ShardLease {
@@ -47,8 +47,8 @@ export interface ShardLease {
 export interface OwnedShards {
   /** Takes the lease of a free shard and opens the shard in the background. @returns true if the lease was free */
   take(workgroupId: string): Promise<boolean>;
-  /** The open shard of a workgroup. Waits while it is being opened or closed. @returns undefined if it is not open here */
-  opened(workgroupId: string): Promise<ShardLoop | undefined>;
+  /** Waits while a shard is being opened or closed. @returns the loop of the open shard, undefined if it is not open here */
+  settledLoop(workgroupId: string): Promise<ShardLoop | undefined>;
   /**
    * Publishes what is left, closes an idle shard, and notes that it needs no worker. The shard stays open if there is news.
    * @returns true if it hibernates
@@ -63,16 +63,16 @@ export interface OwnedShards {
   /** Releases the leases of shards that are not closed yet, because the process ends soon. No stage of them begins any more. Never throws. */
   releaseAll(): Promise<void>;
   /** Owned shards that are not being given up, oldest first. */
-  kept(): string[];
-  /** True until a shard is closed. */
-  has(workgroupId: string): boolean;
+  remaining(): string[];
+  /** True from the taking of the lease until the shard is closed. */
+  isOwned(workgroupId: string): boolean;
   /** The number of shards that are being opened. */
-  opening(): number;
+  openingCount(): number;
   /** True if no other worker can have the workgroup: its lease is ours, or nobody can open it. */
-  holds(workgroupId: string): boolean;
-  /** The open shard. */
-  find(workgroupId: string): ShardLoop | undefined;
-  owned(): ShardLoop[];
+  isNowhereElse(workgroupId: string): boolean;
+  /** The loop of the open shard. Undefined while it is being opened or closed. */
+  openLoop(workgroupId: string): ShardLoop | undefined;
+  openLoops(): ShardLoop[];
   mayTake(workgroupId: string): boolean;
   /** The error is set from the first failure until the shard is open, here or in another worker. */
   describe(workgroupId: string): OwnedShardDescription;
@@ -86,7 +86,7 @@ export interface OwnedShardDescription {
 }
 
 /** `elsewhere`: another worker or nobody owns it. `waiting`: it could not be opened or was lost, and will be retried. */
-export type OwnedShardState = OwnedShard['state'] | 'hibernating' | 'waiting' | 'elsewhere';
+export type OwnedShardState = OwnState['kind'] | 'hibernating' | 'waiting' | 'elsewhere';
 
 export interface OwnedShardsOptions {
   leases: Leases;
@@ -120,17 +120,12 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     }
     if (!postponed.findTried(workgroupId)) postponed.remove(workgroupId);
     const ownedShard: OwnedShard = {
-      state: 'opening',
-      isReleased: false,
+      state: { kind: 'opening', givenUpFor: undefined },
       leaseUntilMs: askedAtMs + leases.leaseMs,
-      loop: undefined,
-      giveUp: undefined,
-      opened: Promise.resolve(),
-      ended: Promise.resolve(),
+      settled: Promise.resolve(),
     };
     ownedShards.set(workgroupId, ownedShard);
-    ownedShard.opened = openOrEnd(workgroupId, ownedShard);
-    ownedShard.ended = ownedShard.opened;
+    ownedShard.settled = openOrEnd(workgroupId, ownedShard);
     return true;
   }
 
@@ -140,9 +135,9 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     const onLost = (reason: LossReason) => {
       if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
     };
+    let loop: ShardLoop;
     try {
-      const isValid = () => !ownedShard.isReleased && !hasRunOut(ownedShard);
-      ownedShard.loop = await open(workgroupId, { isValid, onLost });
+      loop = await open(workgroupId, { isValid: () => hasLease(ownedShard), onLost });
     } catch (error) {
       const { code, message } = failureWords(error);
       const { retryAtMs } = postponed.add(workgroupId, message, { isFailure: true });
@@ -158,129 +153,127 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       return end(workgroupId, ownedShard);
     }
     giveUpIfRunOut(workgroupId, ownedShard);
-    if (ownedShard.giveUp) return end(workgroupId, ownedShard);
-    ownedShard.state = 'owned';
+    if (givenUpFor(ownedShard)) return end(workgroupId, ownedShard, loop);
+    ownedShard.state = { kind: 'owned', loop };
     postponed.remove(workgroupId);
     logger.info({ workgroup: workgroupId }, 'shard.opened');
   }
 
-  async function end(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
-    ownedShard.state = 'closing';
-    const stopped = (await ownedShard.loop?.stop(STAGES_STOP_TIMEOUT_MS)) ?? 'stopped';
+  /** Stops and closes a shard, and releases its lease. @param loop undefined if the shard could not be opened */
+  async function end(workgroupId: string, ownedShard: OwnedShard, loop?: ShardLoop): Promise<void> {
+    ownedShard.state = { kind: 'closing', givenUpFor: givenUpFor(ownedShard) };
+    const stopped = (await loop?.stop(STAGES_STOP_TIMEOUT_MS)) ?? 'stopped';
     const closed = await withTimeout(close(workgroupId), WAREHOUSE_CLOSE_TIMEOUT_MS).catch(errorMessage);
-    ownedShard.isReleased = true;
-    const hibernates = ownedShard.giveUp === 'hibernates' && stopped === 'stopped' && closed === undefined;
+    ownedShard.leaseUntilMs = 'released';
+    const hibernates =
+      givenUpFor(ownedShard) === 'hibernates' && stopped === 'stopped' && closed === undefined;
     if (hibernates) await onHibernated(workgroupId);
     // A lost lease is not released here, because releasing compares the owner.
     await leases.release(workgroupId, hibernates ? 'hibernated' : 'awake').catch(() => undefined);
     ownedShards.delete(workgroupId);
-    logger.info(
-      {
-        workgroup: workgroupId,
-        reason: ownedShard.giveUp ?? 'open-failed',
-        stopped,
-        closed: closed ?? 'closed',
-      },
-      'shard.closed',
-    );
+    const reason = givenUpFor(ownedShard) ?? 'open-failed';
+    logger.info({ workgroup: workgroupId, reason, stopped, closed: closed ?? 'closed' }, 'shard.closed');
   }
 
   function giveUp(workgroupId: string, reason: GiveUpReason): void {
     const ownedShard = ownedShards.get(workgroupId);
-    if (!ownedShard || ownedShard.giveUp) return;
-    ownedShard.giveUp = reason;
+    if (!ownedShard || givenUpFor(ownedShard)) return;
     if (reason === 'stale-owner')
       postponed.add(workgroupId, 'another worker has taken the shard over', { isFailure: false });
-    if (ownedShard.state === 'owned') ownedShard.ended = end(workgroupId, ownedShard);
+    const { state } = ownedShard;
+    if (state.kind !== 'owned') {
+      state.givenUpFor = reason;
+      return;
+    }
+    ownedShard.state = { kind: 'closing', givenUpFor: reason };
+    ownedShard.settled = end(workgroupId, ownedShard, state.loop);
   }
 
   /** A process that was stopped continues after its lease. Leases of a single worker never run out. */
   function hasRunOut({ leaseUntilMs }: OwnedShard): boolean {
-    return leases.canRunOut && clock.now() >= leaseUntilMs;
+    return leaseUntilMs !== 'released' && leases.canRunOut && clock.now() >= leaseUntilMs;
   }
 
-  /** Gives up a shard whose lease has run out. @returns true if it has */
-  function giveUpIfRunOut(workgroupId: string, ownedShard: OwnedShard): boolean {
-    if (!hasRunOut(ownedShard)) return false;
-    giveUp(workgroupId, 'lease-expired');
-    return true;
+  function hasLease(ownedShard: OwnedShard): boolean {
+    return ownedShard.leaseUntilMs !== 'released' && !hasRunOut(ownedShard);
+  }
+
+  /** Gives up a shard whose lease has run out. */
+  function giveUpIfRunOut(workgroupId: string, ownedShard: OwnedShard): void {
+    if (hasRunOut(ownedShard)) giveUp(workgroupId, 'lease-expired');
   }
 
   async function renew(): Promise<void> {
     for (const [workgroupId, ownedShard] of ownedShards) giveUpIfRunOut(workgroupId, ownedShard);
-    const held = new Map([...ownedShards].filter(([, { isReleased }]) => !isReleased));
+    const held = new Map([...ownedShards].filter(([, { leaseUntilMs }]) => leaseUntilMs !== 'released'));
     const askedAtMs = clock.now();
     try {
       const lost = new Set(await leases.renew([...held.keys()]));
       for (const [workgroupId, ownedShard] of held) {
         if (lost.has(workgroupId)) giveUp(workgroupId, 'lease-lost');
-        else ownedShard.leaseUntilMs = askedAtMs + leases.leaseMs;
+        else if (ownedShard.leaseUntilMs !== 'released') ownedShard.leaseUntilMs = askedAtMs + leases.leaseMs;
       }
     } catch (error) {
       logger.debug({ error: errorMessage(error) }, 'lease.not-renewed');
       for (const [workgroupId, { leaseUntilMs }] of held)
-        if (clock.now() >= leaseUntilMs - marginMs) giveUp(workgroupId, 'lease-expired');
+        if (leaseUntilMs !== 'released' && clock.now() >= leaseUntilMs - marginMs)
+          giveUp(workgroupId, 'lease-expired');
     }
   }
 
-  async function opened(workgroupId: string): Promise<ShardLoop | undefined> {
+  async function settledLoop(workgroupId: string): Promise<ShardLoop | undefined> {
     for (;;) {
       const ownedShard = ownedShards.get(workgroupId);
       if (!ownedShard) return undefined;
       giveUpIfRunOut(workgroupId, ownedShard);
-      if (ownedShard.state === 'owned' && !ownedShard.giveUp) return ownedShard.loop;
-      await (ownedShard.state === 'opening' ? ownedShard.opened : ownedShard.ended);
+      if (ownedShard.state.kind === 'owned') return ownedShard.state.loop;
+      await ownedShard.settled;
     }
   }
 
   async function hibernate(workgroupId: string): Promise<boolean> {
     const ownedShard = ownedShards.get(workgroupId);
-    const loop = ownedShard?.loop;
-    if (ownedShard?.state !== 'owned' || !loop || ownedShard.giveUp) return false;
-    if (!(await loop.settle()) || !(await mayHibernate(workgroupId))) return false;
+    if (ownedShard?.state.kind !== 'owned') return false;
+    if (!(await ownedShard.state.loop.settle()) || !(await mayHibernate(workgroupId))) return false;
     giveUp(workgroupId, 'hibernates');
-    await ownedShard.ended;
-    return !ownedShards.has(workgroupId) && ownedShard.giveUp === 'hibernates';
+    await ownedShard.settled;
+    return !ownedShards.has(workgroupId) && givenUpFor(ownedShard) === 'hibernates';
   }
 
   return {
     take,
-    opened,
+    settledLoop,
     hibernate,
     giveUp,
     renew,
     async giveUpAll(reason) {
       for (const workgroupId of ownedShards.keys()) giveUp(workgroupId, reason);
       // Opening may end in closing. Its promise covers both.
-      await Promise.all([...ownedShards.values()].map(({ ended }) => ended));
+      await Promise.all([...ownedShards.values()].map(({ settled }) => settled));
     },
     async releaseAll() {
       const releasing = [...ownedShards].map(([workgroupId, ownedShard]) => {
-        ownedShard.isReleased = true;
+        ownedShard.leaseUntilMs = 'released';
         return leases.release(workgroupId, 'awake');
       });
       await Promise.allSettled(releasing);
     },
-    kept: () =>
-      [...ownedShards].filter(([, { giveUp: reason }]) => !reason).map(([workgroupId]) => workgroupId),
-    has: (workgroupId) => ownedShards.has(workgroupId),
-    opening: () => [...ownedShards.values()].filter(({ state }) => state === 'opening').length,
-    holds(workgroupId) {
+    remaining: () =>
+      [...ownedShards].filter(([, one]) => !givenUpFor(one)).map(([workgroupId]) => workgroupId),
+    isOwned: (workgroupId) => ownedShards.has(workgroupId),
+    openingCount: () => [...ownedShards.values()].filter(({ state }) => state.kind === 'opening').length,
+    isNowhereElse(workgroupId) {
       const found = ownedShards.get(workgroupId);
-      if (found) return !found.isReleased && !hasRunOut(found);
-      return postponed.findTried(workgroupId)?.isFailure === true;
+      return found ? hasLease(found) : postponed.findTried(workgroupId)?.isFailure === true;
     },
-    find(workgroupId) {
-      const found = ownedShards.get(workgroupId);
-      return found?.state === 'owned' && !found.giveUp ? found.loop : undefined;
-    },
-    owned: () =>
-      [...ownedShards.values()].flatMap(({ state, loop }) => (state === 'owned' && loop ? [loop] : [])),
+    openLoop: (workgroupId) => loopOf(ownedShards.get(workgroupId)),
+    openLoops: () => [...ownedShards.values()].flatMap((one) => loopOf(one) ?? []),
     mayTake: (workgroupId) =>
       !ownedShards.has(workgroupId) && clock.now() >= (postponed.find(workgroupId)?.retryAtMs ?? 0),
     describe(workgroupId) {
       const ownedShard = ownedShards.get(workgroupId);
-      const state = ownedShard?.giveUp === 'hibernates' ? 'hibernating' : ownedShard?.state;
+      const hibernates = ownedShard && givenUpFor(ownedShard) === 'hibernates';
+      const state = hibernates ? 'hibernating' : ownedShard?.state.kind;
       const waits = state === undefined ? postponed.findTried(workgroupId) : postponed.find(workgroupId);
       return {
         state: state ?? (waits ? 'waiting' : 'elsewhere'),
@@ -289,4 +282,13 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       };
     },
   };
+}
+
+/** Why a shard is being given up. Undefined if it is not. */
+function givenUpFor({ state }: OwnedShard): GiveUpReason | undefined {
+  return state.kind === 'owned' ? undefined : state.givenUpFor;
+}
+
+function loopOf(ownedShard: OwnedShard | undefined): ShardLoop | undefined {
+  return ownedShard?.state.kind === 'owned' ? ownedShard.state.loop : undefined;
 }

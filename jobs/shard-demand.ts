@@ -65,17 +65,17 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
 
   async function openWanted(): Promise<void> {
     for (const [workgroupId, { isBrief, waiters }] of inOrder()) {
-      const shard = ownedShards.find(workgroupId);
+      const shard = ownedShards.openLoop(workgroupId);
       if (shard) {
         if (!isBrief) shard.noteNews();
         settle(workgroupId, shard);
-      } else if (ownedShards.has(workgroupId)) {
+      } else if (ownedShards.isOwned(workgroupId)) {
         // It is being opened or closed. Both call pump at the end.
       } else if (!ownedShards.mayTake(workgroupId)) settle(workgroupId, undefined, { isDone: false });
-      else if (isStopped || ownedShards.opening() >= OPENINGS_MAX) return;
+      else if (isStopped || ownedShards.openingCount() >= OPENINGS_MAX) return;
       else if (waiters.length === 0 && !mayTakeMore()) return;
       else if (!hasRoom()) return;
-      else if (await take(workgroupId)) void ownedShards.opened(workgroupId).finally(pump);
+      else if (await take(workgroupId)) void ownedShards.settledLoop(workgroupId).finally(pump);
       // Another worker has it.
       else settle(workgroupId, undefined);
     }
@@ -110,7 +110,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
       pump();
     },
     wake(workgroupId) {
-      const shard = ownedShards.find(workgroupId);
+      const shard = ownedShards.openLoop(workgroupId);
       if (shard) return Promise.resolve(shard);
       const { promise, resolve } = Promise.withResolvers<ShardLoop | undefined>();
       entryOf(workgroupId, false).waiters.push(resolve);

@@ -37,7 +37,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
   /** Shards that can hibernate. The shard that was idle for longest comes first. Busy shards come after the idle ones, the oldest first. */
   const candidates = () =>
     ownedShards
-      .owned()
+      .openLoops()
       .filter(({ workgroupId }) => hasNews(workgroupId) && !hibernating.has(workgroupId))
       .toSorted((a, b) => b.idleMs() - a.idleMs());
 
@@ -49,7 +49,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       .then(async (hibernates) => {
         if (hibernates || !isForced || isStopped) return;
         ownedShards.giveUp(workgroupId, 'makes-room');
-        await ownedShards.opened(workgroupId);
+        await ownedShards.settledLoop(workgroupId);
         onMadeRoom(workgroupId);
       })
       .finally(() => {
@@ -60,14 +60,14 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
 
   return {
     hasRoom() {
-      if (ownedShards.kept().length < openMax) return true;
+      if (ownedShards.remaining().length < openMax) return true;
       if (hibernating.size > 0) return false;
       const [first] = candidates();
       // Only shards that nothing can wake are open.
       if (!first)
         return (
-          ownedShards.owned().length === 0 ||
-          !ownedShards.owned().some(({ workgroupId }) => hasNews(workgroupId))
+          ownedShards.openLoops().length === 0 ||
+          !ownedShards.openLoops().some(({ workgroupId }) => hasNews(workgroupId))
         );
       const isIdle = first.idleMs() > 0;
       const turnEndsMs = (openSinceMs.get(first.workgroupId) ?? performance.now()) + TURN_MS;
@@ -75,7 +75,7 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
       return false;
     },
     tend() {
-      const open = ownedShards.owned();
+      const open = ownedShards.openLoops();
       const ids = new Set(open.map(({ workgroupId }) => workgroupId));
       for (const id of openSinceMs.keys()) if (!ids.has(id)) openSinceMs.delete(id);
       for (const id of ids) if (!openSinceMs.has(id)) openSinceMs.set(id, performance.now());

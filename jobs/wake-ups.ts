@@ -20,7 +20,7 @@ export interface WakeUps {
 
 export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'assess'> {
   workgroups: Pick<Workgroups, 'get'>;
-  ownedShards: Pick<OwnedShards, 'find' | 'has'>;
+  ownedShards: Pick<OwnedShards, 'openLoop' | 'isOwned'>;
   demand: Pick<ShardDemand, 'want' | 'isWanted'>;
   /** True if another worker has the shard open, or if the shard needs one. News and jobs reach that worker, too. */
   isAwakeElsewhere(workgroupId: string): boolean;
@@ -39,7 +39,7 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
   const isConfigured = (workgroupId: string) => workgroups.get(workgroupId) !== undefined;
 
   function noteDue(workgroupId: string, stage: StageName): void {
-    const shard = ownedShards.find(workgroupId);
+    const shard = ownedShards.openLoop(workgroupId);
     if (shard) shard.noteDue(stage);
     else if (isConfigured(workgroupId) && !isAwakeElsewhere(workgroupId)) {
       due.set(workgroupId, (due.get(workgroupId) ?? new Set()).add(stage));
@@ -49,7 +49,7 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
 
   async function lookAt(workgroupIds: readonly string[]): Promise<void> {
     const closed = workgroupIds.filter(
-      (id) => !ownedShards.has(id) && !isAwakeElsewhere(id) && !demand.isWanted(id),
+      (id) => !ownedShards.isOwned(id) && !isAwakeElsewhere(id) && !demand.isWanted(id),
     );
     for (const [workgroupId, state] of await assessShards(closed, options)) {
       if (state === 'behind') demand.want(workgroupId);
@@ -60,14 +60,14 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
 
   return {
     noteNews(workgroupId) {
-      const shard = ownedShards.find(workgroupId);
+      const shard = ownedShards.openLoop(workgroupId);
       if (shard) {
         shard.noteNews();
         return;
       }
       if (!isConfigured(workgroupId) || isAwakeElsewhere(workgroupId)) return;
       const room = options.room();
-      if (ownedShards.has(workgroupId) || room === 'only') demand.want(workgroupId);
+      if (ownedShards.isOwned(workgroupId) || room === 'only') demand.want(workgroupId);
       // Other workers get the same news. One of them can have read everything when this one looks.
       else if (room === 'below-share') void lookAt([workgroupId]);
       else setTimeout(() => void lookAt([workgroupId]), LET_OTHERS_MS).unref();

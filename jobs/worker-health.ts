@@ -49,7 +49,7 @@ export function describeWorker(
   const { backend, ownedShards, workgroupIds, isAwakeElsewhere, isQueued } = worker;
   const { nowMs, wallLeadMs, startedAtMs, lastRoundAtMs } = times;
   const atWall = (ms: UtcMs) => Math.round(ms + wallLeadMs);
-  const stagesOf = new Map(ownedShards.owned().map((shard) => [shard.workgroupId, shard.health()]));
+  const stagesOf = new Map(ownedShards.openLoops().map((shard) => [shard.workgroupId, shard.health()]));
   const stateOf = (workgroupId: string, state: OwnedShardState): ShardState => {
     if (state !== 'elsewhere') return state;
     if (isQueued(workgroupId)) return 'queued';

@@ -31,7 +31,7 @@ export interface RunningWorker {
   noteNews(workgroupId: string): void;
   /** Data of a workgroup was stored, so it must be rolled up and published. */
   noteChange(workgroupId: string): void;
-  /** See `OwnedShards.holds`. */
+  /** See `OwnedShards.isNowhereElse`. */
   holds(workgroupId: string): boolean;
   /** True if a request may open the shard here. False if another worker has it. */
   canWake(workgroupId: string): boolean;
@@ -81,7 +81,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   /** The shards of this worker when the last survey began. The survey names them as awake, even if this worker has closed them since. */
   let ownAtSurvey = new Set<string>();
   const isAwakeElsewhere = (workgroupId: string) =>
-    awake.has(workgroupId) && !ownAtSurvey.has(workgroupId) && !ownedShards.has(workgroupId);
+    awake.has(workgroupId) && !ownAtSurvey.has(workgroupId) && !ownedShards.isOwned(workgroupId);
   let takesAfterMs = clock.now();
 
   const ownedShards = createOwnedShards({
@@ -124,7 +124,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     const needed = new Set([...awake, ...demand.wanted()]);
     return Math.ceil(needed.size / Math.max(survey.workers, 1));
   };
-  const isBelowShare = () => ownedShards.kept().length < shareOf();
+  const isBelowShare = () => ownedShards.remaining().length < shareOf();
   const demand = createShardDemand({
     ownedShards,
     mayTakeMore: () => clock.now() >= takesAfterMs && (survey.workers <= 1 || isBelowShare()),
@@ -156,18 +156,18 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   async function round(): Promise<void> {
     await ownedShards.renew();
-    const own = new Set(idsNow().filter(ownedShards.has));
+    const own = new Set(idsNow().filter(ownedShards.isOwned));
     survey = await leases.survey();
     awake = new Set(survey.awake);
     ownAtSurvey = own;
     const free = new Set(survey.free);
     for (const workgroupId of free)
-      if (configured.has(workgroupId) && !ownedShards.has(workgroupId)) demand.want(workgroupId);
+      if (configured.has(workgroupId) && !ownedShards.isOwned(workgroupId)) demand.want(workgroupId);
     for (const workgroupId of demand.wanted())
-      if (awake.has(workgroupId) && !free.has(workgroupId) && !ownedShards.has(workgroupId))
+      if (awake.has(workgroupId) && !free.has(workgroupId) && !ownedShards.isOwned(workgroupId))
         demand.drop(workgroupId);
     const handOver = (id: string, shareMax: number) => void handovers.handOver(id, 'handed-over', shareMax);
-    balanceShards(ownedShards.kept(), { survey, handOver, logger });
+    balanceShards(ownedShards.remaining(), { survey, handOver, logger });
     lastRoundAtMs = clock.now();
     demand.pump();
     room.tend();
@@ -208,7 +208,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
 
   async function handle(job: Job): Promise<JobOutcome> {
     const { workgroupId, stage } = job;
-    const owner = ownedShards.has(workgroupId) ? workerId : await leases.ownerOf(workgroupId);
+    const owner = ownedShards.isOwned(workgroupId) ? workerId : await leases.ownerOf(workgroupId);
     if (owner !== undefined && owner !== workerId && (await channel.tell(owner, JSON.stringify(job))))
       return 'elsewhere';
     wakeUps.noteDue(workgroupId, stage);
@@ -243,7 +243,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     await leases.leave();
     if (workers <= 1) return;
     const shareMax = Math.ceil(all.length / (workers - 1));
-    await Promise.all(ownedShards.kept().map((id) => handovers.handOver(id, 'worker-stops', shareMax)));
+    await Promise.all(ownedShards.remaining().map((id) => handovers.handOver(id, 'worker-stops', shareMax)));
   }
 
   channel.onTold((text) => {
@@ -313,9 +313,9 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     workerId,
     noteNews: wakeUps.noteNews,
     noteChange(workgroupId) {
-      ownedShards.find(workgroupId)?.noteChange();
+      ownedShards.openLoop(workgroupId)?.noteChange();
     },
-    holds: ownedShards.holds,
+    holds: ownedShards.isNowhereElse,
     canWake: (workgroupId) => configured.has(workgroupId) && !isAwakeElsewhere(workgroupId),
     async wake(workgroupId) {
       if (!configured.has(workgroupId)) return false;

@@ -171,7 +171,7 @@ function pairOf(prepare: () => Promise<void>, times: HandoverTimes, isCutOff = (
       ownedShards: {
         take: async () => true,
         mayTake: () => true,
-        kept: () => [],
+        remaining: () => [],
         giveUp: () => void events.push('given up'),
       },
       openMax: 10,

@@ -146,7 +146,7 @@ test('a failure after another worker had the shard waits as long as a first fail
   const { ownedShards, clock } = setUp({ open: () => Promise.reject(new Error('one request was lost')) });
   const failOnce = async () => {
     await ownedShards.take('acme');
-    await ownedShards.opened('acme');
+    await ownedShards.settledLoop('acme');
     const failedAtMs = clock.ms;
     while (!ownedShards.mayTake('acme')) clock.ms += 1_000;
     return clock.ms - failedAtMs;
@@ -186,10 +186,10 @@ test('a shard is kept while the store is briefly away, and given up before its l
   store.isAway = true;
   clock.ms += leaseMs / 2;
   await ownedShards.renew();
-  expect(ownedShards.kept()).toEqual(['a']);
+  expect(ownedShards.remaining()).toEqual(['a']);
   clock.ms += leaseMs / 2 - leaseMs / 10;
   await ownedShards.renew();
-  expect(ownedShards.kept()).toEqual([]);
+  expect(ownedShards.remaining()).toEqual([]);
 });
 
 test('a renewed lease lasts from when it was asked for', async () => {
@@ -201,7 +201,7 @@ test('a renewed lease lasts from when it was asked for', async () => {
   store.isAway = true;
   clock.ms += leaseMs / 2;
   await ownedShards.renew();
-  expect(ownedShards.kept()).toEqual(['a']);
+  expect(ownedShards.remaining()).toEqual(['a']);
 });
 
 test('a shard that is lost while it is being opened is closed again', async () => {
@@ -210,11 +210,11 @@ test('a shard that is lost while it is being opened is closed again', async () =
   await ownedShards.take('a');
   store.takenByOther.add('a');
   await ownedShards.renew();
-  expect(ownedShards.kept()).toEqual([]);
+  expect(ownedShards.remaining()).toEqual([]);
   resolve();
   await settle();
   expect(events).toEqual(['open a', 'stop a', 'close a', 'release a']);
-  expect(ownedShards.owned()).toEqual([]);
+  expect(ownedShards.openLoops()).toEqual([]);
 });
 
 test('a shard that another worker has written to is given up and left alone for a while', async () => {
@@ -270,7 +270,7 @@ test('an idle shard hibernates: it is noted after it was closed, and before its 
   await settle();
   expect(await ownedShards.hibernate('a')).toBe(true);
   expect(events).toEqual(['open a', 'stop a', 'close a', 'hibernated a', 'release a hibernated']);
-  expect(ownedShards.has('a')).toBe(false);
+  expect(ownedShards.isOwned('a')).toBe(false);
 });
 
 test.each([
@@ -303,12 +303,12 @@ test('a shard that is lost while it closes to hibernate does not count as hibern
 test('who asks for a shard waits while it is opened or closed', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { ownedShards } = setUp({ open: () => promise });
-  expect(await ownedShards.opened('a')).toBeUndefined();
+  expect(await ownedShards.settledLoop('a')).toBeUndefined();
   await ownedShards.take('a');
-  const asked = ownedShards.opened('a');
+  const asked = ownedShards.settledLoop('a');
   resolve();
   expect((await asked)?.workgroupId).toBe('a');
   ownedShards.giveUp('a', 'handed-over');
-  expect(await ownedShards.opened('a')).toBeUndefined();
-  expect(ownedShards.has('a')).toBe(false);
+  expect(await ownedShards.settledLoop('a')).toBeUndefined();
+  expect(ownedShards.isOwned('a')).toBe(false);
 });

@@ -21,7 +21,7 @@ test('a wanted shard is opened once, and is told the news', async () => {
   expect(demand.wanted()).toEqual(['a']);
   await settled();
   expect(events).toEqual(['open a', 'news a']);
-  expect(ownedShards.find('a')).toBeDefined();
+  expect(ownedShards.openLoop('a')).toBeDefined();
   expect(demand.isWanted('a')).toBe(false);
 });
 
@@ -41,7 +41,7 @@ test('at most four shards are opened at the same time, and callers that wait com
   const release = holdOpenings();
   for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) demand.want(id);
   await settled();
-  expect(ownedShards.opening()).toBe(4);
+  expect(ownedShards.openingCount()).toBe(4);
   const woken = demand.wake('z');
   await settled();
   expect(events).toEqual(['open a', 'open b', 'open c', 'open d']);
@@ -78,7 +78,7 @@ test('a shard of another worker is not wanted any more, and its callers get noth
   const { demand, ownedShards } = setUp({ heldByOther: new Set(['a']) });
   expect(await demand.wake('a')).toBeUndefined();
   expect(demand.isWanted('a')).toBe(false);
-  expect(ownedShards.has('a')).toBe(false);
+  expect(ownedShards.isOwned('a')).toBe(false);
 });
 
 test('a shard that cannot be opened stays wanted, and its callers get nothing now', async () => {
@@ -106,5 +106,5 @@ test('a shard whose lease is being asked for is not dropped, because a look at t
   const woken = demand.wake('a');
   demand.drop('a');
   expect((await woken)?.workgroupId).toBe('a');
-  expect(ownedShards.has('a')).toBe(true);
+  expect(ownedShards.isOwned('a')).toBe(true);
 });

@@ -55,7 +55,7 @@ test('a shard that has news while it is asked stays open', async () => {
   room.tend();
   await settled();
   expect([events, made]).toEqual([[], []]);
-  expect(ownedShards.find('a')).toBeDefined();
+  expect(ownedShards.openLoop('a')).toBeDefined();
 });
 
 test('if all are open, the one that was idle for longest makes room, also before its time', async () => {
@@ -112,5 +112,5 @@ test('a shard that makes room during a stop is not wanted again', async () => {
   room.stop();
   await settled();
   expect(made).toEqual([]);
-  expect(ownedShards.find('a')).toBeDefined();
+  expect(ownedShards.openLoop('a')).toBeDefined();
 });

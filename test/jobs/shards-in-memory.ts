@@ -55,7 +55,7 @@ export function createShardsInMemory(options: { leases?: Partial<Leases> } = {})
     async open(...workgroupIds: string[]): Promise<void> {
       for (const workgroupId of workgroupIds) {
         await ownedShards.take(workgroupId);
-        await ownedShards.opened(workgroupId);
+        await ownedShards.settledLoop(workgroupId);
       }
       events.length = 0;
     },
