@@ -35,6 +35,16 @@ interface Wanted {
   waiters: Array<(shard: ShardLoop | undefined) => void>;
 }
 
+/**
+ * What can be done for a shard that was asked for:
+ * - `open`: callers get it
+ * - `changing`: it is being opened or closed
+ * - `postponed`: it could not be opened a short time ago
+ * - `full`: neither this shard nor those after it can be opened now
+ * - `takeable`: its lease can be asked for
+ */
+type Verdict = { kind: 'open'; shard: ShardLoop } | { kind: 'changing' | 'postponed' | 'full' | 'takeable' };
+
 /** Opening a shard takes some 100 ms of CPU time, most of it in one thread. */
 const OPENINGS_MAX = 4;
 
@@ -63,21 +73,42 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
   /** Callers that wait come first. */
   const inOrder = () => [...wanted].toSorted(([, a], [, b]) => b.waiters.length - a.waiters.length);
 
+  function judge(workgroupId: string, { waiters }: Wanted): Verdict {
+    const shard = ownedShards.openLoop(workgroupId);
+    if (shard) return { kind: 'open', shard };
+    if (ownedShards.isOwned(workgroupId)) return { kind: 'changing' };
+    if (!ownedShards.mayTake(workgroupId)) return { kind: 'postponed' };
+    if (isStopped || ownedShards.openingCount() >= OPENINGS_MAX) return { kind: 'full' };
+    // A caller that waits gets its shard also beyond the share of this worker.
+    if (waiters.length === 0 && !mayTakeMore()) return { kind: 'full' };
+    // Asked last, because it makes room if there is none.
+    return { kind: hasRoom() ? 'takeable' : 'full' };
+  }
+
   async function openWanted(): Promise<void> {
-    for (const [workgroupId, { isBrief, waiters }] of inOrder()) {
-      const shard = ownedShards.openLoop(workgroupId);
-      if (shard) {
-        if (!isBrief) shard.noteNews();
-        settle(workgroupId, shard);
-      } else if (ownedShards.isOwned(workgroupId)) {
-        // It is being opened or closed. Both call pump at the end.
-      } else if (!ownedShards.mayTake(workgroupId)) settle(workgroupId, undefined, { isDone: false });
-      else if (isStopped || ownedShards.openingCount() >= OPENINGS_MAX) return;
-      else if (waiters.length === 0 && !mayTakeMore()) return;
-      else if (!hasRoom()) return;
-      else if (await take(workgroupId)) void ownedShards.settledLoop(workgroupId).finally(pump);
-      // Another worker has it.
-      else settle(workgroupId, undefined);
+    for (const [workgroupId, entry] of inOrder()) {
+      const verdict = judge(workgroupId, entry);
+      switch (verdict.kind) {
+        case 'open':
+          if (!entry.isBrief) verdict.shard.noteNews();
+          settle(workgroupId, verdict.shard);
+          break;
+        case 'changing':
+          // What opens or closes it calls `pump` at the end.
+          break;
+        case 'postponed':
+          settle(workgroupId, undefined, { isDone: false });
+          break;
+        case 'full':
+          return;
+        case 'takeable':
+          if (await take(workgroupId)) void ownedShards.settledLoop(workgroupId).finally(pump);
+          // Another worker has it.
+          else settle(workgroupId, undefined);
+          break;
+        default:
+          verdict satisfies never;
+      }
     }
   }
 
