@@ -29,7 +29,7 @@ export interface Leases {
   release(workgroupId: string, state: 'awake' | 'hibernated'): Promise<void>;
   /** The id of the worker that has the lease. */
   ownerOf(workgroupId: string): Promise<string | undefined>;
-  /** Reports that this worker is alive, and looks at the workgroups. */
+  /** Reports that this worker is alive, and reads the leases of all workers. */
   survey(): Promise<Survey>;
   /** Removes this worker from the living ones. */
   leave(): Promise<void>;

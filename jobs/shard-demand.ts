@@ -28,6 +28,8 @@ export interface ShardDemandOptions {
   mayTakeMore(): boolean;
   /** True if there is room for another open shard. Otherwise it makes room, which takes some time. */
   hasRoom(): boolean;
+  /** No shard is asked for any more. */
+  onNothingWanted(): void;
 }
 
 interface Wanted {
@@ -49,7 +51,7 @@ type Verdict = { kind: 'open'; shard: ShardLoop } | { kind: 'changing' | 'postpo
 const OPENINGS_MAX = 4;
 
 export function createShardDemand(options: ShardDemandOptions): ShardDemand {
-  const { ownedShards, mayTakeMore, hasRoom } = options;
+  const { ownedShards, mayTakeMore, hasRoom, onNothingWanted } = options;
   const wanted = new Map<string, Wanted>();
   let isPumping = false;
   let isPumpedAgain = false;
@@ -68,6 +70,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     const entry = wanted.get(workgroupId);
     if (isDone) wanted.delete(workgroupId);
     for (const answer of entry?.waiters.splice(0) ?? []) answer(shard);
+    if (wanted.size === 0) onNothingWanted();
   }
 
   /** Callers that wait come first. */
@@ -152,7 +155,7 @@ export function createShardDemand(options: ShardDemandOptions): ShardDemand {
     wanted: () => [...wanted.keys()],
     isBrief: (workgroupId) => wanted.get(workgroupId)?.isBrief ?? false,
     drop(workgroupId) {
-      // A look at all leases can see the new lease before this worker has the answer.
+      // A survey can see the new lease before this worker has the answer.
       if (workgroupId !== taking) settle(workgroupId, undefined);
     },
     pump,

@@ -6,7 +6,7 @@ import type { ShardDemand } from './shard-demand.ts';
 import type { StageName } from './stages.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
-/** The reasons to open a closed shard: news of its stream, an export that is due, or a look that finds something to do. */
+/** The reasons to open a closed shard: news of its stream, an export that is due, or an assessment that finds something to do. */
 export interface WakeUps {
   /** The stream of a workgroup has new messages. */
   noteNews(workgroupId: string): void;
@@ -14,9 +14,12 @@ export interface WakeUps {
   noteDue(workgroupId: string, stage: StageName): void;
   /** The stages that were due before the shard was open. They are returned once. */
   takeDue(workgroupId: string): readonly StageName[];
-  /** Asks for the shards of these workgroups that have something to do. News can be lost, and days change, so the worker looks regularly. */
-  lookAt(workgroupIds: readonly string[]): Promise<void>;
+  /** Assesses the closed ones of these workgroups, and asks for the shards of those that have something to do. To be called regularly: news can be lost, and days change. */
+  assess(workgroupIds: readonly string[]): Promise<void>;
 }
+
+/** A worker among the others. `only`: there is no other one. `full`: it has its share of the open shards. */
+export type WorkerPlace = 'only' | 'below-share' | 'full';
 
 export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'assess'> {
   workgroups: Pick<Workgroups, 'get'>;
@@ -24,8 +27,7 @@ export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'as
   demand: Pick<ShardDemand, 'want' | 'isWanted'>;
   /** True if another worker has the shard open, or if the shard needs one. News and jobs reach that worker, too. */
   isAwakeElsewhere(workgroupId: string): boolean;
-  /** `only`: there is no other worker. `full`: this worker has its share of the open shards. */
-  room(): 'only' | 'below-share' | 'full';
+  place(): WorkerPlace;
   logger: Logger;
 }
 
@@ -47,7 +49,7 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
     }
   }
 
-  async function lookAt(workgroupIds: readonly string[]): Promise<void> {
+  async function assess(workgroupIds: readonly string[]): Promise<void> {
     const closed = workgroupIds.filter(
       (id) => !ownedShards.isOwned(id) && !isAwakeElsewhere(id) && !demand.isWanted(id),
     );
@@ -66,11 +68,11 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
         return;
       }
       if (!isConfigured(workgroupId) || isAwakeElsewhere(workgroupId)) return;
-      const room = options.room();
-      if (ownedShards.isOwned(workgroupId) || room === 'only') demand.want(workgroupId);
-      // Other workers get the same news. One of them can have read everything when this one looks.
-      else if (room === 'below-share') void lookAt([workgroupId]);
-      else setTimeout(() => void lookAt([workgroupId]), LET_OTHERS_MS).unref();
+      const place = options.place();
+      if (ownedShards.isOwned(workgroupId) || place === 'only') demand.want(workgroupId);
+      // Other workers get the same news. One of them can have read everything when this one assesses it.
+      else if (place === 'below-share') void assess([workgroupId]);
+      else setTimeout(() => void assess([workgroupId]), LET_OTHERS_MS).unref();
     },
     noteDue,
     takeDue(workgroupId) {
@@ -78,6 +80,6 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
       due.delete(workgroupId);
       return stages;
     },
-    lookAt,
+    assess,
   };
 }

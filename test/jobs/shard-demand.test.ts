@@ -10,6 +10,7 @@ function setUp(options: { heldByOther?: Set<string> } = {}) {
     ownedShards: shards.ownedShards,
     mayTakeMore: () => limits.mayTakeMore,
     hasRoom: () => limits.hasRoom,
+    onNothingWanted: () => undefined,
   });
   return { ...shards, limits, demand };
 }
