@@ -115,8 +115,8 @@ export async function openWorkgroupBucket(
   let lost: StaleOwnerError | undefined;
   let mustPublish = false;
   let isClosing = false;
-  /** When it was sure that nobody else has committed. */
-  let sureAtMs = elapsedOf(clock);
+  /** When it was last checked that no other owner has committed. */
+  let aloneCheckedAtMs = elapsedOf(clock);
   const closing = new AbortController();
   const paths = lakePaths(lakeFolder(assignment), shard.workgroupId);
   const { unbundle } = owner;
@@ -177,14 +177,14 @@ export async function openWorkgroupBucket(
     try {
       const next = await open.inLake(nextGeneration);
       if (!next) {
-        if (elapsedOf(clock) - sureAtMs >= LOOK_EVERY_MS) await lookNow();
+        if (elapsedOf(clock) - aloneCheckedAtMs >= LOOK_EVERY_MS) await lookNow();
         if (committedAtMs !== undefined) committedAtMs = checkedAtMs;
         return state();
       }
       await collection.interrupt();
       // Outside of the queue of generations, so that publications do not wait for the bucket.
       const mirrored = await owner.mirror(next.generation, closing.signal);
-      sureAtMs = elapsedOf(clock);
+      aloneCheckedAtMs = elapsedOf(clock);
       committedOffset = next.offset;
       committedAtMs = next.atMs;
       if (mirrored.kind === 'mirrored')
@@ -201,7 +201,7 @@ export async function openWorkgroupBucket(
   async function lookNow(): Promise<void> {
     const beganAtMs = elapsedOf(clock);
     await owner.look(closing.signal);
-    sureAtMs = beganAtMs;
+    aloneCheckedAtMs = beganAtMs;
   }
 
   const commit = shareNextRun(async () => {

@@ -2,28 +2,19 @@ import { bundledFiles, bundledStore } from '../backup/bundled-store.ts';
 import type { RestorableCommit } from '../backup/stored-commits.ts';
 import { sha256Hex } from '../lib/durable-files.ts';
 import { StaleOwnerError } from '../lib/errors.ts';
-import { createInTurn } from '../lib/in-turn.ts';
 import { runAtATime } from '../lib/run-at-a-time.ts';
-import { type Clock, DAY_MS, elapsedOf, HOUR_MS } from '../lib/time.ts';
+import { type Clock, HOUR_MS } from '../lib/time.ts';
 import type { Bundle } from '../publish/commit-schema.ts';
-import { commitText } from '../publish/lake-commit.ts';
-import { commitKey, fileKey, newNonce } from '../publish/lake-layout.ts';
+import { fileKey } from '../publish/lake-layout.ts';
 import type { PackObject } from '../snapshot/pack-format.ts';
 import { missing } from '../snapshot/read-pack.ts';
 import { packsOf } from '../snapshot/take-snapshot.ts';
-import { createOnce } from '../storage/create-once.ts';
 import { createFolderStore } from '../storage/folder-store.ts';
 import { damagedObject, type ObjectStore } from '../storage/object-store.ts';
-import { replaced } from './claim-replica.ts';
 import { type Collected, type CollectOptions, createCollector } from './collect-replica.ts';
 import type { IdleNote } from './idle-note.ts';
-import {
-  listReplicaCommits,
-  objectKeys,
-  parseReplicaCommit,
-  type ReplicaCommit,
-  readReplicaCommit,
-} from './replica-commit.ts';
+import { createReplicaChain } from './replica-chain.ts';
+import { objectKeys, type ReplicaCommit } from './replica-commit.ts';
 import type { RecordReplication } from './replication-state.ts';
 import { planBundles, uploadBundle } from './upload-bundle.ts';
 import { type LocalObject, UPLOADS_AT_A_TIME, uploadObjects } from './upload-objects.ts';
@@ -42,7 +33,7 @@ export type Mirrored =
   | { kind: 'unchanged'; sequence: number }
   | { kind: 'mirrored'; sequence: number; objects: number; bytes: number };
 
-/** The owner of a workgroup, which alone adds commits to its replica. Calls run one after the other. */
+/** The owner of a workgroup, which alone adds commits to its replica. Calls run one after the other, except `unbundle`. */
 export interface ReplicaOwner {
   readonly epoch: bigint;
   /** The newest commit. */
@@ -56,7 +47,8 @@ export interface ReplicaOwner {
   mirror(generation: RestorableCommit, signal?: AbortSignal): Promise<Mirrored>;
   /**
    * Copies the bundled files of a commit to objects of their own, because views of analysts read each file by its name. Later commits name these
-   * objects instead of the bundles.
+   * objects instead of the bundles. It does not wait for other calls, so that commits do not wait for its copies. It only adds objects, and notes each
+   * one after it is stored. A commit that is made meanwhile names a file in its bundle or in its object, and both exist.
    * @returns the number of files
    */
   unbundle(commit: ReplicaCommit, signal?: AbortSignal): Promise<number>;
@@ -76,8 +68,6 @@ export interface ReplicaOwner {
   collect(options?: CollectOptions): Promise<Collected>;
 }
 
-/** After this time without a commit, the key of the next commit can have been used and deleted. Keys are kept for seven times as long. */
-const SURE_MS = DAY_MS;
 /** A commit names at most about this many bundles. Usually the views of each hour copy their files earlier. */
 const BUNDLES_MAX = 100;
 
@@ -86,73 +76,28 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
   const { store, claim, root, record, clock } = options;
   const epoch = BigInt(claim.ownerEpoch);
   const collector = createCollector(store);
-  let head = claim;
-  let headAt = instant();
   /** Objects of the newest commit, and those that were uploaded for a commit that does not exist yet. */
   let stored = new Set(objectKeys(claim));
   /** The same for bundles. */
   let bundles: readonly Bundle[] = claim.bundles ?? [];
-  /** A commit that was sent. It exists or not, or it can still arrive. Nothing else may be created before this is known. */
-  let pending: ReplicaCommit | undefined;
   // A new replica has nothing to delete.
   let collectedAtMs = claim.collectedAtMs ?? clock.now();
-  let lost: StaleOwnerError | undefined;
-  const turns = createInTurn();
+  const chain = createReplicaChain({
+    store,
+    claim,
+    record,
+    clock,
+    onAdded(commit) {
+      stored = new Set(objectKeys(commit));
+      bundles = commit.bundles ?? [];
+      collector.add(commit);
+    },
+  });
   await record('replicated', claim);
 
-  function instant() {
-    return { nowMs: clock.now(), elapsedMs: elapsedOf(clock) };
-  }
-
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    return turns(async () => {
-      if (lost) throw lost;
-      return work();
-    });
-  }
-
-  function loseTo(by: ReplicaCommit): never {
-    lost = replaced(head, by);
-    throw lost;
-  }
-
-  /** Creates the pending commit, or finds out what became of it. */
-  async function settlePending(signal?: AbortSignal): Promise<void> {
-    if (!pending) return;
-    const commit = pending;
-    const outcome = await createOnce(store, {
-      key: commitKey(commit.sequence),
-      bytes: Buffer.from(commitText(commit)),
-      signal,
-    });
-    if (outcome.kind === 'unknown') throw outcome.cause;
-    if (outcome.kind === 'taken') loseTo(parseReplicaCommit(store, commit.sequence, outcome.bytes));
-    const { nowMs, elapsedMs } = instant();
-    // A process that was stopped for a week can create a commit whose number was used and deleted. Then later commits exist.
-    if (Math.max(nowMs - headAt.nowMs, elapsedMs - headAt.elapsedMs) >= SURE_MS)
-      await refuseLaterCommit(commit, signal);
-    await record('replicated', commit);
-    head = commit;
-    headAt = instant();
-    stored = new Set(objectKeys(commit));
-    bundles = commit.bundles ?? [];
-    pending = undefined;
-    collector.add(commit);
-  }
-
-  /** @throws StaleOwnerError if a commit after this one exists */
-  async function refuseLaterCommit({ sequence }: ReplicaCommit, signal?: AbortSignal): Promise<void> {
-    for await (const later of listReplicaCommits(store, sequence, {
-      keysMax: 1,
-      signal,
-    })) {
-      const by = await readReplicaCommit(store, later.sequence, signal);
-      if (by) loseTo(by);
-    }
-  }
-
   async function mirror(generation: RestorableCommit, signal?: AbortSignal): Promise<Mirrored> {
-    await settlePending(signal);
+    await chain.settle(signal);
+    const head = chain.head();
     if (head.generation?.nonce === generation.nonce) return { kind: 'unchanged', sequence: head.sequence };
     if (BigInt(generation.ownerEpoch) > epoch)
       throw new StaleOwnerError(generation.workgroupId, epoch, BigInt(generation.ownerEpoch));
@@ -162,17 +107,13 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     const { sequence, nonce } = generation;
     const commit: ReplicaCommit = {
       ...generation,
-      sequence: head.sequence + 1,
-      nonce: newNonce(),
-      previousNonce: head.nonce,
+      ...chain.next(),
       ownerEpoch: claim.ownerEpoch,
       bundles: bundlesOf(generation),
       generation: { sequence, nonce, packs },
       collectedAtMs,
     };
-    await record('replica_planned', commit);
-    pending = commit;
-    await settlePending(signal);
+    await chain.add(commit, signal);
     return { kind: 'mirrored', sequence: commit.sequence, ...uploaded };
   }
 
@@ -192,7 +133,7 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     ];
     let bytes = objects.reduce((sum, object) => sum + object.bytes, 0);
     for (const files of plan.bundles) {
-      const options = { sequence: head.sequence + 1, signal };
+      const options = { sequence: chain.head().sequence + 1, signal };
       const bundle = await uploadBundle(store, root, files, options);
       bundles = [...bundles, bundle];
       bytes += bundle.bytes;
@@ -227,44 +168,30 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
   }
 
   async function noteHibernation(idle: IdleNote, signal?: AbortSignal): Promise<void> {
-    await settlePending(signal);
-    const commit: ReplicaCommit = {
-      ...head,
-      sequence: head.sequence + 1,
-      nonce: newNonce(),
-      previousNonce: head.nonce,
-      idle,
-      collectedAtMs,
-    };
-    await record('replica_planned', commit);
-    pending = commit;
-    await settlePending(signal);
+    await chain.settle(signal);
+    await chain.add({ ...chain.head(), ...chain.next(), idle, collectedAtMs }, signal);
   }
 
   return {
     epoch,
-    head: () => head,
-    noteHibernation: (idle, signal) => inTurn(() => noteHibernation(idle, signal)),
-    mirror: (generation, signal) => inTurn(() => mirror(generation, signal)),
+    head: chain.head,
+    noteHibernation: (idle, signal) => chain.inTurn(() => noteHibernation(idle, signal)),
+    mirror: (generation, signal) => chain.inTurn(() => mirror(generation, signal)),
     unbundle,
-    look: (signal) =>
-      inTurn(async () => {
-        // The later commit may be our own pending one. The next `mirror` finds out.
-        if (!pending) await refuseLaterCommit(head, signal);
-      }),
+    look: (signal) => chain.inTurn(() => chain.look(signal)),
     isCollectionDue() {
       const ageMs = clock.now() - collectedAtMs;
       return ageMs < 0 || ageMs >= HOUR_MS;
     },
     collect: (collectOptions = {}) =>
-      inTurn(async () => {
+      chain.inTurn(async () => {
         const before = collectedAtMs;
         collectedAtMs = clock.now();
         try {
-          await settlePending(collectOptions.signal);
-          return await collector.collect(head, {
+          await chain.settle(collectOptions.signal);
+          return await collector.collect(chain.head(), {
             ...collectOptions,
-            onLater: loseTo,
+            onLater: chain.loseTo,
             onDeleted(key) {
               stored.delete(key);
               bundles = bundles.filter((bundle) => bundle.key !== key);
