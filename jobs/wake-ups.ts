@@ -14,7 +14,10 @@ export interface WakeUps {
   noteDue(workgroupId: string, stage: StageName): void;
   /** The stages that were due before the shard was open. They are returned once. */
   takeDue(workgroupId: string): readonly StageName[];
-  /** Assesses the closed ones of these workgroups, and asks for the shards of those that have something to do. To be called regularly: news can be lost, and days change. */
+  /**
+   * Assesses the closed ones of these workgroups, and asks for the shards of those that have something to do. To be called regularly: news can be
+   * lost, and days change.
+   */
   assess(workgroupIds: readonly string[]): Promise<void>;
 }
 

@@ -46,9 +46,9 @@ export interface ReplicaOwner {
    */
   mirror(generation: RestorableCommit, signal?: AbortSignal): Promise<Mirrored>;
   /**
-   * Copies the bundled files of a commit to objects of their own, because views of analysts read each file by its name. Later commits name these
-   * objects instead of the bundles. It does not wait for other calls, so that commits do not wait for its copies. It only adds objects, and notes each
-   * one after it is stored. A commit that is made meanwhile names a file in its bundle or in its object, and both exist.
+   * Copies the bundled files of a commit to objects of their own, because views of analysts read each file by its name. Later commits name
+   * these objects instead of the bundles. It does not wait for other calls, so that commits do not wait for its copies. It only adds objects,
+   * and notes each one after it is stored. A commit that is made meanwhile names a file in its bundle or in its object, and both exist.
    * @returns the number of files
    */
   unbundle(commit: ReplicaCommit, signal?: AbortSignal): Promise<number>;

@@ -73,7 +73,7 @@ test('packs of generations that retention has deleted are deleted, and the other
   const unneeded = 'snapshots/000000000000-0.pack';
   writeFileSync(join(at.paths.root, unneeded), 'of a crash');
   let first: string[] = [];
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 6; round++) {
     await at.retain();
     at.age();
     await at.snapshot();

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { loadMigrations } from '../../src/warehouse/load-sql.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { deviceOf } from './many-streams.ts';
@@ -101,18 +103,19 @@ test('rejected readings are counted by day with samples, nulls without samples, 
 
 test('rejected readings of an older version are converted to counts, and whole messages stay', async () => {
   const path = join(tempDir(), 'acme.duckdb');
-  const old = await openTestShard({ path, migrations: loadMigrations().slice(0, 12) });
-  await rowsOf(
-    old,
+  const instance = await DuckDBInstance.create(path);
+  const old = await instance.connect();
+  await migrate(old, { clock: { now: () => START_MS }, path, migrations: loadMigrations().slice(0, 12) });
+  await old.run(
     `INSERT INTO quarantine (batch_id, stream_offset, stage, reason, detail, device, source, field, event_time_ms, quarantined_at_ms)
      SELECT 1, i // 2, 'rollup', CASE WHEN i < 100 THEN 'negative' ELSE 'null' END, CASE WHEN i < 100 THEN '-' || i // 2 END,
        '${deviceOf(1)}', 'roof', 'wh', 1000 * (i // 2), ${START_MS} FROM range(160) t(i)`,
   );
-  await rowsOf(
-    old,
+  await old.run(
     `INSERT INTO quarantine (batch_id, stage, reason, bytes, quarantined_at_ms) VALUES (1, 'land', 'not_a_map', '\\x01'::BLOB, ${START_MS})`,
   );
-  await old.close();
+  old.closeSync();
+  instance.closeSync();
   const shard = await openTestShard({ path });
   expect(
     await rowsOf(
