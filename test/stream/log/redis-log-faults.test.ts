@@ -18,16 +18,17 @@ describe('a Redis that fails', () => {
     const acknowledged = new Map<number, Offset>();
     let readsRefused = 0;
     let done = false;
+    let areAllStored = false;
     let following: Offset | 'oldest' = 'oldest';
     const followed: string[] = [];
     const reader = (async () => {
       for (;;) {
-        const finished = done;
+        const isLast = areAllStored;
         try {
           const { messages } = await readToTail(logs[1]!, following);
           followed.push(...identitiesOf(messages));
           if (messages.length > 0) following = BigInt(messages.at(-1)!.offset) + 1n;
-          if (finished) return;
+          if (isLast) return;
           if (following !== 'oldest') await logs[1]!.waitFor(following, AbortSignal.timeout(200));
         } catch (error) {
           expect(error).toMatchObject({ code: 'StorageUnavailable', retryAfterSeconds: 1 });
@@ -58,6 +59,7 @@ describe('a Redis that fails', () => {
     await until('appends go on', () => acknowledged.size > before + 300);
     done = true;
     await Promise.all(writers);
+    areAllStored = true;
     await reader;
     expect(readsRefused).toBeGreaterThan(0);
     const stored = (await readToTail(logs[0]!)).messages;
