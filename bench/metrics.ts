@@ -136,18 +136,18 @@ function allKnown(input: { workgroups: ReadonlyArray<{ id: string }> }, open: nu
   const clock = systemClock;
   const nowMs = clock.now();
   const options = { version: '0', roles: ['up'], dataDir: '/tmp', retentionMs: 3_600_000, workgroups, clock };
-  const meters = ids.map((workgroupId) => {
+  const counters = ids.map((workgroupId) => {
     const about = { workgroupId, input: 'house', kind: 'mqtt', address: 'mqtt://broker' } as const;
-    const meter = createInputCounter({ ...about, connection: 'connected' }, clock);
-    meter.received();
-    return meter;
+    const counter = createInputCounter({ ...about, connection: 'connected' }, clock);
+    counter.received();
+    return counter;
   });
   const { registry, watchStream, addWorker } = createServiceMetrics(options);
   watchStream({
     counts: () =>
       ids.map((workgroupId) => ({ workgroupId, messagesAppended: 5, heldReads: 1, oldestMs: nowMs })),
     subscriptions: () => new Map(ids.map((id) => [id, 2])),
-    inputs: () => meters.map((meter) => meter.state()),
+    inputs: () => counters.map((counter) => counter.state()),
   });
   const { events, watch } = addWorker();
   const stageNames = ['poll', 'rollup', 'publish', 'maintain', 'commit', 'export'];

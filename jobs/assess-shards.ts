@@ -1,5 +1,6 @@
 import { errorMessage } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
+import { runAtATime } from '../src/lib/run-at-a-time.ts';
 import type { ClosedShardState, WorkerDependencies } from './worker-dependencies.ts';
 
 /** Streams whose heads are compared at the same time. */
@@ -11,7 +12,7 @@ export async function assessShards(
   { hasNews, assess, logger }: Pick<WorkerDependencies, 'hasNews' | 'assess'> & { logger: Logger },
 ): Promise<Map<string, ClosedShardState>> {
   const states = new Map<string, ClosedShardState>();
-  await inParallel(workgroupIds, async (workgroupId) => {
+  await runAtATime(workgroupIds, ASSESSED_AT_ONCE, async (workgroupId) => {
     try {
       states.set(workgroupId, hasNews(workgroupId) ? await assess(workgroupId) : 'behind');
     } catch (error) {
@@ -21,12 +22,4 @@ export async function assessShards(
     }
   });
   return states;
-}
-
-async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const waiting = [...items];
-  const lane = async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: ASSESSED_AT_ONCE }, lane));
 }

@@ -1,3 +1,4 @@
+import { growingWaitMs } from '../src/lib/growing-wait.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
 
 /** A shard that could not be opened or was lost. Other workers may try it until `retryAtMs`. */
@@ -27,7 +28,7 @@ export function createPostponedShards(clock: Clock, leaseMs: number): PostponedS
       const before = shards.get(workgroupId);
       const nowMs = clock.now();
       const failures = (before?.failures ?? 0) + 1;
-      const waitMs = Math.min(MINUTE_MS, leaseMs * 2 ** (failures - 1));
+      const waitMs = growingWaitMs(failures, leaseMs, MINUTE_MS);
       const sinceMs = before?.isFailure ? before.sinceMs : nowMs;
       const postponed = { failures, retryAtMs: nowMs + waitMs, sinceMs, isFailure, error };
       shards.set(workgroupId, postponed);

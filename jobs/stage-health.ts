@@ -1,4 +1,5 @@
 import { isRetryable } from '../src/lib/errors.ts';
+import { growingWaitMs } from '../src/lib/growing-wait.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { StageName, StagePace } from './stages.ts';
@@ -89,7 +90,7 @@ export function createProgress(
       end(record);
       record.failures += 1;
       record.failingSinceMs ??= atMs;
-      record.retryAtMs = atMs + Math.min(RETRY_MS_MAX, SECOND_MS * 2 ** (record.failures - 1));
+      record.retryAtMs = atMs + growingWaitMs(record.failures, SECOND_MS, RETRY_MS_MAX);
       record.lastError = { atMs, ...failureWords(error), retryable: isRetryable(error) };
     },
     interrupted: (stage) => end(at(stage)),
