@@ -25,11 +25,11 @@ ORDER BY position, device, register.source
 LIMIT 1000;
 
 -- name: find_beyond_power
--- Returns devices and sources with readings beyond the configured maxPower (flags spike, 32, or rebase, 8) in at least one in twenty quarters of an
--- hour of the newest week, and in at least four.
+-- Returns devices and sources with readings beyond the configured maxPower ($beyond_flags: bits of spike and rebase) in at least one in twenty
+-- intervals of the newest week, and in at least four.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
   json_extract(e.settings, '$.maxPower')::DOUBLE AS power_w,
-  count(*) FILTER (i.flags & 40 > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals
+  count(*) FILTER (i.flags & $beyond_flags::INTEGER > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals
 FROM interval_energy i
 JOIN series s USING (series_id)
 JOIN energy_stream e USING (stream_id)
@@ -40,16 +40,16 @@ ORDER BY position, device, source
 LIMIT 1000;
 
 -- name: find_unit_changes
--- Returns registers that, within the newest 30 days (2,592,000,000 ms), continued at a thousand times or a thousandth of their value, within 1 %; or
+-- Returns registers that, within the newest $newest_ms, continued at a thousand times or a thousandth of their value, within 1 %; or
 -- at ten times or a tenth, if they are left out since. Only the last such change. value_before, value_after: Wh, both at least 100.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
   max(v.at_ms)::DOUBLE AS at_ms, max_by(v.value_before, v.at_ms) AS value_before, max_by(v.value_after, v.at_ms) AS value_after
-FROM (SELECT *, CASE WHEN to_ms >= 253402300799000 THEN from_ms ELSE to_ms END AS at_ms FROM energy_event) AS v
+FROM (SELECT *, CASE WHEN to_ms >= $forever_ms::BIGINT THEN from_ms ELSE to_ms END AS at_ms FROM energy_event) AS v
 JOIN series s USING (series_id)
 JOIN energy_stream e USING (stream_id)
-WHERE e.settings IS NOT NULL AND v.at_ms > (SELECT max(last_ms) FROM series) - 2592000000
-  -- Readings that are left out until the year 9999 (see forever_ms in the rules) have not come back.
-  AND (v.kind IN ('reset', 'rebase') OR (v.kind IN ('glitch', 'spike') AND v.to_ms >= 253402300799000))
+WHERE e.settings IS NOT NULL AND v.at_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
+  -- Readings that are left out until $forever_ms have not come back.
+  AND (v.kind IN ('reset', 'rebase') OR (v.kind IN ('glitch', 'spike') AND v.to_ms >= $forever_ms::BIGINT))
   AND least(v.value_before, v.value_after) >= 100
   AND (v.value_after / v.value_before BETWEEN 0.00099 AND 0.00101 OR v.value_after / v.value_before BETWEEN 990 AND 1010
     OR (v.kind IN ('glitch', 'spike') AND (v.value_after / v.value_before BETWEEN 0.099 AND 0.101 OR v.value_after / v.value_before BETWEEN 9.9 AND 10.1)))
@@ -58,12 +58,12 @@ ORDER BY position, device, s.source
 LIMIT 1000;
 
 -- name: find_contradicted
--- Returns devices and sources whose chosen method is contradicted (flag 2048) on at least two of the newest seven days.
+-- Returns devices and sources whose chosen method is contradicted ($contradicted_flag: its bit) on at least two of the newest seven days.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, d.device::VARCHAR AS device, d.source,
   count(*)::INTEGER AS days, max(d.day)::VARCHAR AS last_day
 FROM daily_energy d
 JOIN energy_stream e USING (stream_id)
-WHERE e.settings IS NOT NULL AND d.flags & 2048 > 0 AND d.day > (SELECT max(day) FROM daily_energy) - 7
+WHERE e.settings IS NOT NULL AND d.flags & $contradicted_flag::INTEGER > 0 AND d.day > (SELECT max(day) FROM daily_energy) - 7
 GROUP BY position, d.device, d.source
 HAVING count(*) >= 2
 ORDER BY position, device, d.source

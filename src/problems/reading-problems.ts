@@ -1,7 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { Problem } from '../lib/errors.ts';
-import { formatInstant } from '../lib/time.ts';
+import { DAY_MS, formatInstant } from '../lib/time.ts';
+import { flagBits } from '../rollup/flag-bits.ts';
+import { ruleConstants } from '../rollup/rule-constants.ts';
 import { query } from '../warehouse/query.ts';
 
 /** The readings of a device and source, by stream. */
@@ -40,6 +42,7 @@ async function beyondPower(connection: DuckDBConnection): Promise<Found[]> {
   const rows = await query<Whose & { power_w: number; beyond: number; intervals: number }>(
     connection,
     'problems/find_beyond_power',
+    { beyond_flags: flagBits.spike | flagBits.rebase },
   );
   return rows.map(({ position, device, source, power_w, beyond, intervals }) => ({
     position,
@@ -52,6 +55,7 @@ async function unitChanges(connection: DuckDBConnection): Promise<Found[]> {
   const rows = await query<Whose & { at_ms: number; value_before: number; value_after: number }>(
     connection,
     'problems/find_unit_changes',
+    { newest_ms: 30 * DAY_MS, forever_ms: ruleConstants.forever_ms.value },
   );
   return rows.map(({ position, device, source, at_ms, value_before, value_after }) => ({
     position,
@@ -69,6 +73,7 @@ async function contradicted(
   const rows = await query<Whose & { days: number; last_day: string }>(
     connection,
     'problems/find_contradicted',
+    { contradicted_flag: flagBits.contradicted },
   );
   const unknown = rows.filter(
     (row) => !known.some(({ device, source }) => device === row.device && source === row.source),

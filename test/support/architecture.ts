@@ -72,7 +72,7 @@ export const parts: readonly Part[] = [
     paths: ['src/explain/'],
     mayUse: [...foundation, 'config', 'warehouse', 'balance', 'rollup'],
   },
-  { name: 'problems', paths: ['src/problems/'], mayUse: [...foundation, 'config', 'warehouse'] },
+  { name: 'problems', paths: ['src/problems/'], mayUse: [...foundation, 'config', 'warehouse', 'rollup'] },
   {
     name: 'publish',
     paths: ['src/publish/'],
