@@ -1,6 +1,7 @@
 import { decodeCborSequence } from '../../src/cbor/cbor-codec.ts';
 import { type EncodedBatch, encodeMessages } from '../../src/contract/encode-messages.ts';
 import type { StreamMessage, TelemetryItem } from '../../src/contract/messages.ts';
+import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 
 /** A device id that shows its number. */
 export function deviceId(number: number): string {
@@ -41,4 +42,16 @@ export function telemetryBatch(
 /** Decodes raw items as they come out of a log. */
 export function decodeParts(parts: readonly Uint8Array[]): StreamMessage[] {
   return decodeCborSequence(Buffer.concat(parts)) as StreamMessage[];
+}
+
+/** Appends 40 batches of 1 to 7 messages, of five devices and three tables. */
+export async function appendMixedBatches(log: Pick<StreamLog, 'append'>): Promise<void> {
+  for (let round = 0; round < 40; round++)
+    await log.append(
+      telemetryBatch(1 + (round % 7), {
+        device: round % 5,
+        table: ['solar', 'wind', 'hydro'][round % 3]!,
+        first: round * 10,
+      }),
+    );
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { type Offset, offsetOf } from '../../../src/contract/offset.ts';
 import type { ReadFilter, StreamLog } from '../../../src/stream/log/stream-log.ts';
-import { decodeParts, deviceId, telemetryBatch } from '../../support/messages.ts';
+import { appendMixedBatches, decodeParts, deviceId, telemetryBatch } from '../../support/messages.ts';
 import { rounds } from '../../support/rounds.ts';
 import {
   allMessages,
@@ -166,14 +166,7 @@ export function testReading(implementation: LogImplementation, setUp: LogSetUp):
 
     test('filters, limits and byte caps give the same result as filtering by hand', async () => {
       const { log } = await setUp({ cacheBytesMax: 4_000 });
-      for (let round = 0; round < 40; round++)
-        await log.append(
-          telemetryBatch(1 + (round % 7), {
-            device: round % 5,
-            table: ['solar', 'wind', 'hydro'][round % 3]!,
-            first: round * 10,
-          }),
-        );
+      await appendMixedBatches(log);
       const all = await allMessages(log);
       const devices = [0, 1, 2, 3, 4].map(deviceId);
       await fc.assert(

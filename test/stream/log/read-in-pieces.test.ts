@@ -6,7 +6,7 @@ import { createMemoryLog } from '../../../src/stream/log/memory-log.ts';
 import { readInPieces } from '../../../src/stream/log/read-in-pieces.ts';
 import { createReadTurns, type ReadTurns } from '../../../src/stream/log/read-turns.ts';
 import type { LogReadOutcome, LogReadRequest, StreamLog } from '../../../src/stream/log/stream-log.ts';
-import { decodeParts, deviceId, telemetryBatch } from '../../support/messages.ts';
+import { appendMixedBatches, decodeParts, deviceId, telemetryBatch } from '../../support/messages.ts';
 import { rounds } from '../../support/rounds.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { createTestClock } from '../../support/test-clock.ts';
@@ -50,14 +50,7 @@ function answerOf(outcome: LogReadOutcome) {
 
 test('an answer is the same, whatever the size of the pieces is', async () => {
   const log = setUp();
-  for (let round = 0; round < 40; round++)
-    await log.append(
-      telemetryBatch(1 + (round % 7), {
-        device: round % 5,
-        table: ['solar', 'wind', 'hydro'][round % 3]!,
-        first: round * 10,
-      }),
-    );
+  await appendMixedBatches(log);
   const { earliest, next } = await log.bounds();
   let pauses = 0;
   await fc.assert(
