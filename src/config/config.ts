@@ -61,7 +61,7 @@ const settingsSchema = z.strictObject({
       redisReplicasMin: z.number().int().min(0).max(10).default(0),
       retention: duration({ minMs: SECOND_MS, maxMs: 30 * DAY_MS }).default(limits.retentionMs),
       /** Memory for the newest messages of each workgroup. */
-      cacheMegabytes: z.number().int().min(1).max(65_536).default(8),
+      cacheMegabytes: z.number().int().min(1).max(65_536).default(4),
       /** Devices that are silent for this long are announced as offline. */
       deviceTimeout: deviceTimeout.default('off'),
       /** The path of socket.io. */
