@@ -19,8 +19,9 @@ process.env.WATTLINE_TEST_PROGRAM ??= programFolder();
 const results = process.env.WATTLINE_TEST_RESULTS;
 
 /**
- * Each of these files has a process of its own, because it starts servers in its process, measures its memory or its handles, or registers the
- * tests of other files. All other files share a few processes, because loading the modules takes a third of a second.
+ * Each of these files has a process of its own, because it starts servers in its process, measures its memory
+ * or its handles, or registers the tests of other files. All other files share a few processes, because
+ * loading the modules takes a third of a second.
  */
 const alone = [
   'test/client/socket-dialects.test.ts',
@@ -59,7 +60,8 @@ export default defineConfig({
   plugins: [builtThreads],
   test: {
     pool: 'forks',
-    // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue, which has little to do in tests.
+    // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue,
+    // which has little to do in tests.
     execArgv: ['--liftoff-only'],
     // Twice the number of processors, because many files wait for processes.
     maxWorkers: Number(process.env.WATTLINE_TEST_WORKERS ?? availableParallelism() * 2),

@@ -18,7 +18,10 @@ const ROUNDS = 40;
 const ROUNDS_TO_WARM_UP = 5;
 const CORE_SHARE_MAX = 0.01;
 
-/** The CPU of judging 10,000 devices with a month of days every 30 s: reading the facts, and all conditions. Some days change before each round. */
+/**
+ * The CPU of judging 10,000 devices with a month of days every 30 s: reading the facts, and all conditions.
+ * Some days change before each round.
+ */
 export async function benchAlerts(print: (line: string) => void): Promise<Ratio[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-alerts-'));
   const { shard } = await openTestShard(folder, { clock: systemClock });

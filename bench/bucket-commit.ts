@@ -23,8 +23,8 @@ const LIMITS = { puts: 6, lists: 3, elsewhereMs: 2_000 };
 const WAIT_MS = 600_000;
 
 /**
- * What a commit to the bucket costs (PUTs), what a reader without knowledge costs (LISTs), and how long a report on another machine takes to have a
- * commit. With real processes, an S3 server and Redis.
+ * What a commit to the bucket costs (PUTs), what a reader without knowledge costs (LISTs), and how long a
+ * report on another machine takes to have a commit. With real processes, an S3 server and Redis.
  */
 export async function benchBucketCommit(print: (line: string) => void): Promise<Ratio[]> {
   let counted: Awaited<ReturnType<typeof openCountingProxy>> | undefined;
@@ -73,7 +73,10 @@ interface Site {
 const isCommit = ({ what, key }: BucketRequest) =>
   what === 'PUT' && key.startsWith(`${BUCKET_WORKGROUP}/commits/`);
 
-/** From the PUT of a commit until a report elsewhere has its energy (ms), for commits that have changed the energy. */
+/**
+ * From the PUT of a commit until a report elsewhere has its energy (ms), for commits that have changed the
+ * energy.
+ */
 async function measureElsewhere({ owner, elsewhere, store, requests }: Site): Promise<number[]> {
   const sending = new AbortController();
   const sent = sendUntil(owner, sending.signal);

@@ -28,9 +28,9 @@ const EVERY_MS = 5 * SECOND_MS;
 const WAIT_MS = 5 * MINUTE_MS;
 
 /**
- * Time from the end of the owner of a workgroup until another machine with an empty disk has published a new generation: after SIGKILL with a small
- * and a large warehouse, and after SIGTERM with another worker ready. WATTLINE_BENCH_KILLS, WATTLINE_BENCH_LARGE_KILLS and
- * WATTLINE_BENCH_WAREHOUSE_MB change the numbers.
+ * Time from the end of the owner of a workgroup until another machine with an empty disk has published a new
+ * generation: after SIGKILL with a small and a large warehouse, and after SIGTERM with another worker ready.
+ * WATTLINE_BENCH_KILLS, WATTLINE_BENCH_LARGE_KILLS and WATTLINE_BENCH_WAREHOUSE_MB change the numbers.
  */
 export async function benchBucket(print: (line: string) => void): Promise<Ratio[]> {
   const machines = await startBucketMachines();
@@ -82,7 +82,10 @@ interface Site {
 interface Times {
   /** From the signal until the next owner has published. */
   wholeMs: number;
-  /** The same from the last commit of the owner before, by the clock of the store, if it came after the signal. */
+  /**
+   * The same from the last commit of the owner before, by the clock of the store, if it came after the
+   * signal.
+   */
   interruptionMs: number;
 }
 
@@ -170,8 +173,8 @@ function deviceId(index: number): string {
 }
 
 /**
- * Adds old readings of the devices to the warehouse until its file is large enough, with one statement for some million. The next owner continues with
- * them. @returns the size of the file, MB
+ * Adds old readings of the devices to the warehouse until its file is large enough, with one statement for
+ * some million. The next owner continues with them. @returns the size of the file, MB
  */
 async function growWarehouse(at: Site, print: (line: string) => void): Promise<number> {
   await at.owner.stop();

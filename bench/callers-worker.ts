@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
 
-/** Asks for reports over as many connections as there are callers, each again as soon as it has been answered, and tells of it. */
+/**
+ * Asks for reports over as many connections as there are callers, each again as soon as it has been answered,
+ * and tells of it.
+ */
 export interface CallerCounts {
   answers: number;
   /** That were answered with a request to come again. */

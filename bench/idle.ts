@@ -21,8 +21,9 @@ const DEVICE = '00000000-0000-4000-8000-000000000001';
 const LIMITS = { residentMegabytes: 1_500, cpuShare: 0.1, healthMs: 50, startMs: 10_000, firstCpuMs: 500 };
 
 /**
- * What idle workgroups cost in one `wattline up`: memory, CPU time, and the delay of `/health`. What the first message of a workgroup costs until it
- * hibernates. The time until a start is ready, with workgroups that hibernate and with workgroups that must be opened.
+ * What idle workgroups cost in one `wattline up`: memory, CPU time, and the delay of `/health`. What the
+ * first message of a workgroup costs until it hibernates. The time until a start is ready, with workgroups
+ * that hibernate and with workgroups that must be opened.
  */
 export async function benchIdle(print: (line: string) => void): Promise<Ratio[]> {
   const idle = await withService(configOf(IDLE_WORKGROUPS), (service) => measureIdle(service, print));
@@ -85,7 +86,10 @@ async function measureIdle(service: ServiceProcess, print: (line: string) => voi
   return { residentMegabytes, cpuShare, healthMs, firstCpuMs };
 }
 
-/** Sends a message to each of these workgroups, and waits until they hibernate again. @returns CPU time of one, ms */
+/**
+ * Sends a message to each of these workgroups, and waits until they hibernate again.
+ * @returns CPU time of one, ms
+ */
 async function useWorkgroups(service: ServiceProcess, workgroups: number): Promise<number> {
   const { url, config, processId } = service;
   const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock });

@@ -12,7 +12,9 @@ import type { Ratio } from './decode.ts';
 
 const DEVICES = 100;
 const MEMORY_MEGABYTES = 512;
-/** Beyond the rows of one batch, so that the memory of the second file shows whether it grows with the file. */
+/**
+ * Beyond the rows of one batch, so that the memory of the second file shows whether it grows with the file.
+ */
 const [ROWS, ROWS_MORE] = [2_000_000, 8_000_000];
 const GROWTH_MEGABYTES_MAX = 250;
 
@@ -20,8 +22,9 @@ const GROWTH_MEGABYTES_MAX = 250;
 const limits = { parquet: 0.06, csv: 0.08 };
 
 /**
- * Imports readings of 15 seconds of 100 devices with two fields from Parquet and CSV, each row checked, converted and landed with its
- * ledger, and compares that with a bare COPY of the file into a table; then four times as many, to see whether memory grows.
+ * Imports readings of 15 seconds of 100 devices with two fields from Parquet and CSV, each row checked,
+ * converted and landed with its ledger, and compares that with a bare COPY of the file into a table; then
+ * four times as many, to see whether memory grows.
  */
 export async function benchImport(print: (line: string) => void): Promise<Ratio[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

@@ -18,8 +18,8 @@ const WANTED_A_SECOND = 20_000;
 const DEVICES = 100;
 
 /**
- * Takes messages that a broker has queued, and then lines over HTTP, into the log of `wattline stream` on the disk. Each is acknowledged after it was
- * synced. The broker or the sender has the other core.
+ * Takes messages that a broker has queued, and then lines over HTTP, into the log of `wattline stream` on the
+ * disk. Each is acknowledged after it was synced. The broker or the sender has the other core.
  */
 export async function benchInputs(print: (line: string) => void): Promise<Ratio[]> {
   if (brokerMissing !== undefined) {

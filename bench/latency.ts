@@ -8,7 +8,10 @@ const ROUNDS = 8;
 const SECONDS_MAX = 10;
 const DEVICE = '5f1d0001-9c3e-4b1a-8f6d-000000000001';
 
-/** From posting a reading to its energy in the report of `wattline up` at default settings, by a client that asks every 50 ms. */
+/**
+ * From posting a reading to its energy in the report of `wattline up` at default settings, by a client that
+ * asks every 50 ms.
+ */
 export async function benchLatency(print: (line: string) => void): Promise<Ratio[]> {
   const config: ConfigInput = {
     workgroups: [

@@ -14,7 +14,10 @@ import { cpuSeconds } from './process-costs.ts';
 import { withService } from './with-service.ts';
 
 const WORKGROUPS = 1_000;
-/** These have published data. The others have never had a message, because filling them takes longer than measuring. */
+/**
+ * These have published data. The others have never had a message, because filling them takes longer than
+ * measuring.
+ */
 const USED_WORKGROUPS = 40;
 /** The default of pipeline.openWorkgroupsMax. The others hibernate. */
 const OPEN_WORKGROUPS = 64;
@@ -26,8 +29,9 @@ const WAIT_MS = 600_000;
 const DEVICE = '00000000-0000-4000-8000-000000000001';
 
 /**
- * How long a scrape of 1,000 workgroups takes: in a real service, where a few have data, and by itself with every metric of every workgroup. It is CPU
- * time without that of an idle process, because a scrape waits for nothing and a busy machine changes times on the clock.
+ * How long a scrape of 1,000 workgroups takes: in a real service, where a few have data, and by itself with
+ * every metric of every workgroup. It is CPU time without that of an idle process, because a scrape waits for
+ * nothing and a busy machine changes times on the clock.
  */
 export async function benchMetrics(print: (line: string) => void): Promise<Ratio[]> {
   const input = {

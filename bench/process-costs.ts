@@ -7,7 +7,10 @@ export interface ProcessMemory {
   anonymous: number;
   /** The part that is files: programs, libraries and the log of the stream. */
   files: number;
-  /** The part of these files that is the log of the stream. The kernel takes such pages back when something else needs memory. */
+  /**
+   * The part of these files that is the log of the stream. The kernel takes such pages back when something
+   * else needs memory.
+   */
   log: number;
   /** The resident memory, but pages that several processes share count only in part. */
   proportional: number;

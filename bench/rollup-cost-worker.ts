@@ -12,8 +12,9 @@ import { type Times, timesOf } from './statement-times.ts';
 import { residentMegabytes, watchMemory } from './watch-memory.ts';
 
 /**
- * One part of the benchmark of what the roll-up costs, in a process of its own: its arguments are the part, an empty folder for the warehouse and the
- * limit of its memory (MB). It sends what it has measured, and ends.
+ * One part of the benchmark of what the roll-up costs, in a process of its own: its arguments are the part,
+ * an empty folder for the warehouse and the limit of its memory (MB). It sends what it has measured, and
+ * ends.
  */
 export interface Measured {
   /** What a person reads of it. */
@@ -38,7 +39,10 @@ const STEP_MS_MAX = 2_000;
 const hourly = { stepMs: 3_600_000, batch: 250_000 };
 const year: RegisterSite = { ...hourly, devices: 1_000, readings: 8_760_000 };
 const threeYears: RegisterSite = { ...hourly, devices: 100, readings: 2_628_000 };
-/** Four weeks, every five minutes: 1.6 million readings, all on days whose limits follow from the three days before them too. */
+/**
+ * Four weeks, every five minutes: 1.6 million readings, all on days whose limits follow from the three days
+ * before them too.
+ */
 const month: RegisterSite = {
   stepMs: 300_000,
   batch: 250_000,
@@ -50,7 +54,10 @@ const month: RegisterSite = {
 const parts = {
   /** A year of a thousand devices: the first roll-up, a full one, late readings, and nothing new. */
   year: measureYear,
-  /** Late readings in three years of a hundred devices that only grow, and of a hundred that show 0 every night. */
+  /**
+   * Late readings in three years of a hundred devices that only grow, and of a hundred that show 0 every
+   * night.
+   */
   growing: (shard) => measureNights(shard, false),
   zeros: (shard) => measureNights(shard, true),
   /** A limit that moves on four weeks of many devices. */
@@ -148,7 +155,10 @@ async function measureMoved(shard: Shard): ReturnType<Part> {
   };
 }
 
-/** Late readings of many devices, one after the other, on days in a row. @returns the middle one of each figure */
+/**
+ * Late readings of many devices, one after the other, on days in a row.
+ * @returns the middle one of each figure
+ */
 async function lateReadings(shard: Shard, timezone: string, halfway = false): Promise<Work> {
   const works: Work[] = [];
   for (let round = 0; round < ROUNDS; round++) {

@@ -8,13 +8,17 @@ import type { Measured, PartName } from './rollup-cost-worker.ts';
 
 /** Of each warehouse. */
 const MEMORY_MEGABYTES = 1_024;
-/** What a process has in addition to the warehouse's limit while it rolls up: statements, results, what the engine does not count. */
+/**
+ * What a process has in addition to the warehouse's limit while it rolls up: statements, results, what the
+ * engine does not count.
+ */
 const BESIDE_MEGABYTES = 384;
 
 /**
- * What the roll-up costs where little is new: statements and CPU of a late reading and of an idle tick, the first roll-up of messages against a
- * full one of stored readings, nights of zeros, and the longest transaction after a limit has moved. Each warehouse has a process of its own, because
- * memory that one has given back counts as taken until another one needs it.
+ * What the roll-up costs where little is new: statements and CPU of a late reading and of an idle tick, the
+ * first roll-up of messages against a full one of stored readings, nights of zeros, and the longest
+ * transaction after a limit has moved. Each warehouse has a process of its own, because memory that one has
+ * given back counts as taken until another one needs it.
  */
 export async function benchRollUpCost(print: (line: string) => void): Promise<Ratio[]> {
   const year = await measure('year', print);

@@ -39,8 +39,8 @@ export function openSite(
 }
 
 /**
- * Puts messages into the warehouse as landing leaves them. Each device's register (Wh, three decimals) follows a day curve of its own
- * and stands still at night; one step in 500 is missing.
+ * Puts messages into the warehouse as landing leaves them. Each device's register (Wh, three decimals)
+ * follows a day curve of its own and stands still at night; one step in 500 is missing.
  */
 export async function fillSite(
   shard: Shard,
@@ -123,8 +123,8 @@ export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promi
 }
 
 /**
- * A reading of one device that comes late, between two that are there, in a batch of its own: a hundredth of a Wh above the one before it, or
- * `halfway` to the one after it, which moves no limit.
+ * A reading of one device that comes late, between two that are there, in a batch of its own: a hundredth of
+ * a Wh above the one before it, or `halfway` to the one after it, which moves no limit.
  */
 export async function addLateReading(
   shard: Shard,

@@ -13,8 +13,8 @@ const READINGS = 2_000_000;
 const TOP = 20;
 
 /**
- * The first roll-up, from messages that have landed to stored readings, intervals and days, against a full one from the readings that it has stored:
- * how much CPU each takes, and which statements take it.
+ * The first roll-up, from messages that have landed to stored readings, intervals and days, against a full
+ * one from the readings that it has stored: how much CPU each takes, and which statements take it.
  */
 export async function benchRollUpFirst(print: (line: string) => void): Promise<Ratio[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

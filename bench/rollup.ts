@@ -10,15 +10,19 @@ import { median } from './statistics.ts';
 import { residentMegabytes, watchMemory } from './watch-memory.ts';
 
 const MEMORY_MEGABYTES = 1_024;
-/** What the process has in addition to the warehouse's limit while it rolls up: statements, results, what the engine does not count. */
+/**
+ * What the process has in addition to the warehouse's limit while it rolls up: statements, results, what the
+ * engine does not count.
+ */
 const BESIDE_MEGABYTES = 384;
 const THREADS = 2;
 const ROUNDS = 3;
 
 /**
- * A full roll-up of ten million readings of registers, from stored readings to stored intervals and days with coverage, flags and the last reading of
- * each interval, against a plain window difference in DuckDB and against PostgreSQL computing the same rows; and what one late reading costs among
- * a year of a thousand devices.
+ * A full roll-up of ten million readings of registers, from stored readings to stored intervals and days with
+ * coverage, flags and the last reading of each interval, against a plain window difference in DuckDB and
+ * against PostgreSQL computing the same rows; and what one late reading costs among a year of a thousand
+ * devices.
  */
 export async function benchRollUp(print: (line: string) => void): Promise<Ratio[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
@@ -108,7 +112,10 @@ async function benchFull(folder: string, print: (line: string) => void): Promise
   }
 }
 
-/** Growth between neighbouring readings, summed by quarter of an hour and by UTC day, stored. No bound is interpolated, no fault looked for. */
+/**
+ * Growth between neighbouring readings, summed by quarter of an hour and by UTC day, stored. No bound is
+ * interpolated, no fault looked for.
+ */
 async function plainDifference(shard: Shard): Promise<void> {
   await shard.transaction(async (connection) => {
     await connection.run(
@@ -166,7 +173,9 @@ async function againstPostgres(
   }
 }
 
-/** Intervals by the index rule for registers without faults, and days; half away from zero as DuckDB rounds. */
+/**
+ * Intervals by the index rule for registers without faults, and days; half away from zero as DuckDB rounds.
+ */
 const SAME_IN_POSTGRES = `
 CREATE TABLE interval_energy AS
 WITH step AS (

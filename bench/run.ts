@@ -1,12 +1,14 @@
-// Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench -- decode land
-// Options belong to the one that is named: npm run bench -- truth --worst 20
+// Runs the benchmarks, all or those that are named, and says which of their limits are met: npm run bench --
+// decode land Options belong to the one that is named: npm run bench -- truth --worst 20
 import { InputError } from '../src/lib/errors.ts';
 import type { Ratio } from './decode.ts';
 import { steadyServiceHelp, truthHelp } from './option-helps.ts';
 
 type Bench = (print: (line: string) => void, options: readonly string[]) => Promise<Ratio[]>;
 
-/** Each is loaded when it runs, because together they load the whole program, a browser and several databases. */
+/**
+ * Each is loaded when it runs, because together they load the whole program, a browser and several databases.
+ */
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   decode: async () => (await import('./decode.ts')).benchDecode,
   land: async () => (await import('./land.ts')).benchLand,

@@ -13,9 +13,10 @@ import { telemetryBodies } from './telemetry-bodies.ts';
 const MESSAGES = 10_000;
 
 /**
- * Serves a batch of 10,000 stored messages of ten fields over loopback HTTP, against `node:http` sending a ready buffer
- * of the same size, and sends such batches in over HTTP, for each kind of log; then appends them without HTTP (see
- * `measureAppending`). In turns, so that a busy machine slows them all; prints lower quartiles and ratios.
+ * Serves a batch of 10,000 stored messages of ten fields over loopback HTTP, against `node:http` sending a
+ * ready buffer of the same size, and sends such batches in over HTTP, for each kind of log; then appends them
+ * without HTTP (see `measureAppending`). In turns, so that a busy machine slows them all; prints lower
+ * quartiles and ratios.
  */
 export async function benchServe(print: (line: string) => void): Promise<Ratio[]> {
   const redis = await startRedis({ appendonly: 'yes', appendfsync: 'always' });
@@ -94,7 +95,10 @@ async function measureServing(which: BenchLog): Promise<Record<string, number>> 
   return ms;
 }
 
-/** Sends a request and reads its body into a buffer that is used again and again: the cheapest client there is. */
+/**
+ * Sends a request and reads its body into a buffer that is used again and again: the cheapest client there
+ * is.
+ */
 function callInto(buffer: Buffer, client: Client, request: Dispatcher.DispatchOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     let length = 0;

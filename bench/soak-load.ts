@@ -3,7 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
 import { encodeCbor } from '../src/cbor/cbor-codec.ts';
 
-/** Posts so many messages a second of ten numeric fields, from 200 devices whose readings follow closely, and tells how many. */
+/**
+ * Posts so many messages a second of ten numeric fields, from 200 devices whose readings follow closely, and
+ * tells how many.
+ */
 const DEVICES = 200;
 const { url, token, workgroup, messagesASecond } = workerData as {
   url: string;

@@ -12,8 +12,8 @@ const SAMPLE_SECONDS = 2;
 const PRINT_SECONDS = 10;
 
 /**
- * Resident memory of `wattline up` under a sustained 20,000 messages a second of ten fields, from another thread: it must be flat
- * after the first minute. Also whether the pipeline keeps up.
+ * Resident memory of `wattline up` under a sustained 20,000 messages a second of ten fields, from another
+ * thread: it must be flat after the first minute. Also whether the pipeline keeps up.
  */
 export async function benchSoak(print: (line: string) => void, seconds = 120): Promise<Ratio[]> {
   const fields = ['energy_total_wh', 'power_w'] as const;

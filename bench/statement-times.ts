@@ -57,7 +57,10 @@ function byName(given: ReadonlyArray<{ sql: string; cpuMs: number }>): Statement
     .toSorted((one, other) => other.cpuMs - one.cpuMs);
 }
 
-/** Numbers are written into the statements where they have parameters, so what stands before the first of them tells which one it is: without comments. */
+/**
+ * Numbers are written into the statements where they have parameters, so what stands before the first of them
+ * tells which one it is: without comments.
+ */
 function statementNames(): (sql: string) => string | null {
   const beginnings = [...readStatements(join(import.meta.dirname, '../sql/rollup'))]
     .map(([name, text]) => ({ name, beginning: withoutComments(withConstants(text)).split('$', 1)[0]! }))

@@ -23,8 +23,9 @@ interface Sample {
 }
 
 /**
- * Resident memory, CPU time and files of `wattline up` with default settings, while one workgroup receives 20 messages a second. Compares the mean of the
- * first ten minutes with that of the last ten minutes. The memory of child processes counts too.
+ * Resident memory, CPU time and files of `wattline up` with default settings, while one workgroup receives 20
+ * messages a second. Compares the mean of the first ten minutes with that of the last ten minutes. The memory
+ * of child processes counts too.
  */
 export async function benchSteadyService(
   print: (line: string) => void,

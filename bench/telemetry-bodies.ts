@@ -2,7 +2,9 @@ import { type EncodedBatch, encodeMessages, stampMessages } from '../src/contrac
 import type { TelemetryItem } from '../src/contract/messages.ts';
 import { encodeReadHead } from '../src/stream/encode-read-head.ts';
 
-/** An answer of the stream, whose messages can be given new offsets: so a few bodies stand for a long stream. */
+/**
+ * An answer of the stream, whose messages can be given new offsets: so a few bodies stand for a long stream.
+ */
 export interface StampableBody {
   body: Uint8Array;
   batch: EncodedBatch;
@@ -11,8 +13,8 @@ export interface StampableBody {
 const FIRST_OFFSET = 1_780_000_000_000n << 20n;
 
 /**
- * Bodies as a site of inverters, batteries and meters sends them: ten numeric fields a message, values that change,
- * some whole numbers and some not, 300 devices with one to three sources.
+ * Bodies as a site of inverters, batteries and meters sends them: ten numeric fields a message, values that
+ * change, some whole numbers and some not, 300 devices with one to three sources.
  */
 export function telemetryBodies(bodies: number, messages: number): StampableBody[] {
   const random = seeded(20261120);

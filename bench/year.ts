@@ -19,8 +19,9 @@ const LIMITS = { startCpuSeconds: 3, cpuShare: 0.1, statusCpuSeconds: 1 };
 const cli = join(import.meta.dirname, '..', 'src', 'cli.ts');
 
 /**
- * A workgroup with a year of 100 devices that send every five minutes, 10.5 million readings. CPU time of a start until the first report and the first
- * publication, of 10 messages a second, and of `wattline status`. Filling takes about ten minutes.
+ * A workgroup with a year of 100 devices that send every five minutes, 10.5 million readings. CPU time of a
+ * start until the first report and the first publication, of 10 messages a second, and of `wattline status`.
+ * Filling takes about ten minutes.
  */
 export async function benchYear(print: (line: string) => void): Promise<Ratio[]> {
   const cwd = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

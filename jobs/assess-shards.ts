@@ -6,7 +6,10 @@ import type { ClosedShardState, WorkerDependencies } from './worker-dependencies
 /** Streams whose heads are compared at the same time. */
 const ASSESSED_AT_ONCE = 16;
 
-/** The states of closed shards. Without news of its stream a shard counts as behind, and so does one whose state cannot be found out. */
+/**
+ * The states of closed shards. Without news of its stream a shard counts as behind, and so does one whose
+ * state cannot be found out.
+ */
 export async function assessShards(
   workgroupIds: readonly string[],
   { hasNews, assess, logger }: Pick<WorkerDependencies, 'hasNews' | 'assess'> & { logger: Logger },

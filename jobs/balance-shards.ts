@@ -8,7 +8,10 @@ export interface BalanceOptions {
   logger: Logger;
 }
 
-/** Hands over the shards beyond this worker's share, so that all workers have about the same number of open shards. */
+/**
+ * Hands over the shards beyond this worker's share, so that all workers have about the same number of open
+ * shards.
+ */
 export function balanceShards(kept: readonly string[], { survey, handOver, logger }: BalanceOptions): void {
   const { workers, awake } = survey;
   if (workers <= 1) return;

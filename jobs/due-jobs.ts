@@ -9,7 +9,10 @@ import type { Job, JobSchedule } from './stages.ts';
 
 /** The jobs that are due at a time of day. */
 export interface DueJobs {
-  /** Opens or closes the queue, and repairs the schedules. To be called every minute. Concurrent calls share a review. */
+  /**
+   * Opens or closes the queue, and repairs the schedules. To be called every minute. Concurrent calls share a
+   * review.
+   */
   review(): Promise<void>;
   isQueueOpen(): boolean;
   close(): Promise<void>;
@@ -29,7 +32,10 @@ export interface DueJobsOptions {
   logger: Logger;
 }
 
-/** A queue that is opened late is opened this long before a job, and closed if no job is due in this time before and after. */
+/**
+ * A queue that is opened late is opened this long before a job, and closed if no job is due in this time
+ * before and after.
+ */
 const AHEAD_MS = 2 * MINUTE_MS;
 
 export function createDueJobs(options: DueJobsOptions): DueJobs {

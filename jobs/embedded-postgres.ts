@@ -11,9 +11,9 @@ import type { Logger } from '../src/lib/logger.ts';
 const SETTINGS = { shared_buffers: '16MB', min_wal_size: '32MB', max_wal_size: '64MB' };
 
 /**
- * Opens an empty embedded PostgreSQL in memory. It is not kept after the process, because schedules are set up at every start, and a queue on disk
- * could be damaged. Creating an empty database takes seconds and hundreds of megabytes, so an image is kept in `cacheDir`. A damaged image is created
- * again.
+ * Opens an empty embedded PostgreSQL in memory. It is not kept after the process, because schedules are set
+ * up at every start, and a queue on disk could be damaged. Creating an empty database takes seconds and
+ * hundreds of megabytes, so an image is kept in `cacheDir`. A damaged image is created again.
  */
 export async function openEmbeddedPostgres(options: { cacheDir: string; logger: Logger }): Promise<PGlite> {
   const image = join(options.cacheDir, 'empty-database.tar.gz');

@@ -15,8 +15,8 @@ import type { QueueBackend } from './queue-backend.ts';
  */
 export interface Handovers {
   /**
-   * Gives a shard up when its successor is prepared. Until then it is worked on. Without other workers it does not wait, and if none answers only
-   * briefly. Never throws.
+   * Gives a shard up when its successor is prepared. Until then it is worked on. Without other workers it
+   * does not wait, and if none answers only briefly. Never throws.
    * @param shareMax only a worker with fewer open shards becomes the successor
    */
   handOver(workgroupId: string, reason: GiveUpReason, shareMax: number): Promise<void>;
@@ -29,7 +29,10 @@ export interface HandoversOptions {
   workerId: string;
   leases: Pick<Leases, 'succeed' | 'release'>;
   channel: Pick<QueueBackend['channel'], 'tell' | 'tellOthers'>;
-  /** Fetches the warehouse. Undefined if there is nothing to fetch. Then this worker gives its shards up without a successor. */
+  /**
+   * Fetches the warehouse. Undefined if there is nothing to fetch. Then this worker gives its shards up
+   * without a successor.
+   */
   prepare: ((workgroupId: string) => Promise<void>) | undefined;
   /** Removes the fetched files, unless they are used. */
   discard: ((workgroupId: string) => Promise<void>) | undefined;
@@ -50,7 +53,9 @@ export interface HandoverTimes {
   tellEveryMs: number;
   /** A successor without a report for this time has ended, or Redis does not answer. */
   silenceMs: number;
-  /** The longest wait for a successor. A worker that stops needs the rest of its time to commit and to close. */
+  /**
+   * The longest wait for a successor. A worker that stops needs the rest of its time to commit and to close.
+   */
   waitMs: number;
 }
 

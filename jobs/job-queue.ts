@@ -10,7 +10,10 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { type Job, type JobSchedule, jobSchema } from './stages.ts';
 
-/** The queue of the jobs that are due at a time of day. All workers of a store share it, and one of them takes each job. */
+/**
+ * The queue of the jobs that are due at a time of day. All workers of a store share it, and one of them takes
+ * each job.
+ */
 export interface JobQueue {
   schedules(): Promise<StoredSchedule[]>;
   /** Adds or replaces a schedule. */
@@ -45,7 +48,9 @@ const RETENTION = {
   removeOnComplete: { age: HOUR_MS / SECOND_MS, count: 50 },
   removeOnFail: { age: (24 * HOUR_MS) / SECOND_MS, count: 100 },
 };
-/** A job only says that something is due, so it ends within milliseconds unless a shard must be opened for it. */
+/**
+ * A job only says that something is due, so it ends within milliseconds unless a shard must be opened for it.
+ */
 const CONCURRENCY = 8;
 const LOCK_MS = 30 * SECOND_MS;
 const STALLED_CHECK_MS = 15 * SECOND_MS;

@@ -13,18 +13,25 @@ export interface Leases {
   readonly leaseMs: number;
   /** False if no other worker exists that could take a lease. */
   readonly canRunOut: boolean;
-  /** Takes a free lease, or renews an own one. The workgroup is awake then. @returns true if this worker has the lease now */
+  /**
+   * Takes a free lease, or renews an own one. The workgroup is awake then.
+   * @returns true if this worker has the lease now
+   */
   acquireOrRenew(workgroupId: string): Promise<boolean>;
-  /** Renews own leases in one call, and takes leases that have run out. @returns the workgroups that another worker has */
+  /**
+   * Renews own leases in one call, and takes leases that have run out.
+   * @returns the workgroups that another worker has
+   */
   renew(workgroupIds: readonly string[]): Promise<string[]>;
   /**
-   * Notes that this worker will take a workgroup over when its owner releases it. It is noted for a short time only.
+   * Notes that this worker will take a workgroup over when its owner releases it. It is noted for a short
+   * time only.
    * @returns false if another worker is noted
    */
   succeed(workgroupId: string): Promise<boolean>;
   /**
-   * Releases an own lease. If the workgroup stays awake, the worker that is noted as its successor gets the lease at once, and a message about it.
-   * Without one the other workers get news.
+   * Releases an own lease. If the workgroup stays awake, the worker that is noted as its successor gets the
+   * lease at once, and a message about it. Without one the other workers get news.
    */
   release(workgroupId: string, state: 'awake' | 'hibernated'): Promise<void>;
   /** The id of the worker that has the lease. */
@@ -97,7 +104,10 @@ export function workerChannel(prefix: string, workerId: string): string {
 /** A successor is noted for this time: longer than a worker takes to stop. */
 const SUCCESSOR_MS = 30 * SECOND_MS;
 
-/** Arguments: start of the keys of leases, worker, milliseconds, workgroups. Answers with 1 for each lease that the worker has now. */
+/**
+ * Arguments: start of the keys of leases, worker, milliseconds, workgroups. Answers with 1 for each lease
+ * that the worker has now.
+ */
 const HOLD_SHARDS = `
   local answer = {}
   for i = 4, #ARGV do

@@ -16,13 +16,17 @@ export interface EmbeddedQueue extends JobQueue {
   tidy(): Promise<void>;
 }
 
-/** Without the optimizing compiler the peak of memory is a third: it would compile all of PostgreSQL for a few statements. */
+/**
+ * Without the optimizing compiler the peak of memory is a third: it would compile all of PostgreSQL for a few
+ * statements.
+ */
 const NODE_OPTIONS = ['--liftoff-only', '--max-semi-space-size=1', '--expose-gc'];
 const PROCESS_CLOSE_TIMEOUT_MS = 3 * SECOND_MS;
 
 /**
  * Starts the process of the embedded queue. Its schedules and jobs are in memory and end with it.
- * @throws TransientError `QueueProcessEnded` if the process cannot be started or ends; its other errors are errors of the queue
+ * @throws TransientError `QueueProcessEnded` if the process cannot be started or ends; its other errors are
+ *   errors of the queue
  */
 export async function openEmbeddedQueue(options: {
   cacheDir: string;

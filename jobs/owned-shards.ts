@@ -24,7 +24,10 @@ export type GiveUpReason =
 /** A shard whose lease this worker has, until it is closed. */
 interface OwnedShard {
   state: OwnState;
-  /** The lease is certainly ours until then, even if the store is not reachable. `released`: it must not be renewed. */
+  /**
+   * The lease is certainly ours until then, even if the store is not reachable. `released`: it must not be
+   * renewed.
+   */
   leaseUntilMs: UtcMs | 'released';
   /** Resolves when the opening or closing that was begun last has ended. */
   settled: Promise<void>;
@@ -45,12 +48,19 @@ export interface ShardLease {
 }
 
 export interface OwnedShards {
-  /** Takes the lease of a free shard and opens the shard in the background. @returns true if the lease was free */
+  /**
+   * Takes the lease of a free shard and opens the shard in the background.
+   * @returns true if the lease was free
+   */
   take(workgroupId: string): Promise<boolean>;
-  /** Waits while a shard is being opened or closed. @returns the loop of the open shard, undefined if it is not open here */
+  /**
+   * Waits while a shard is being opened or closed.
+   * @returns the loop of the open shard, undefined if it is not open here
+   */
   settledLoop(workgroupId: string): Promise<ShardLoop | undefined>;
   /**
-   * Publishes what is left, closes an idle shard, and notes that it needs no worker. The shard stays open if there is news.
+   * Publishes what is left, closes an idle shard, and notes that it needs no worker. The shard stays open if
+   * there is news.
    * @returns true if it hibernates
    */
   hibernate(workgroupId: string): Promise<boolean>;
@@ -60,7 +70,10 @@ export interface OwnedShards {
   giveUp(workgroupId: string, reason: GiveUpReason): void;
   /** Gives up all shards and waits. */
   giveUpAll(reason: GiveUpReason): Promise<void>;
-  /** Releases the leases of shards that are not closed yet, because the process ends soon. No stage of them begins any more. Never throws. */
+  /**
+   * Releases the leases of shards that are not closed yet, because the process ends soon. No stage of them
+   * begins any more. Never throws.
+   */
   releaseAll(): Promise<void>;
   /** Owned shards that are not being given up, oldest first. */
   remaining(): string[];
@@ -85,7 +98,10 @@ export interface OwnedShardDescription {
   failingSinceMs: UtcMs | null;
 }
 
-/** `elsewhere`: another worker or nobody owns it. `waiting`: it could not be opened or was lost, and will be retried. */
+/**
+ * `elsewhere`: another worker or nobody owns it. `waiting`: it could not be opened or was lost, and will be
+ * retried.
+ */
 export type OwnedShardState = OwnState['kind'] | 'hibernating' | 'waiting' | 'elsewhere';
 
 export interface OwnedShardsOptions {
@@ -94,7 +110,10 @@ export interface OwnedShardsOptions {
   open: (workgroupId: string, lease: ShardLease) => Promise<ShardLoop>;
   /** Closes the shard in the warehouse. */
   close: (workgroupId: string) => Promise<void>;
-  /** True if everything of the stream is in the warehouse of an idle shard, and everything of the warehouse in the lake. */
+  /**
+   * True if everything of the stream is in the warehouse of an idle shard, and everything of the warehouse in
+   * the lake.
+   */
   mayHibernate: (workgroupId: string) => Promise<boolean>;
   /** Called after an idle shard was closed, and before its lease is released. */
   onHibernated: (workgroupId: string) => Promise<void>;
@@ -159,7 +178,10 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
     logger.info({ workgroup: workgroupId }, 'shard.opened');
   }
 
-  /** Stops and closes a shard, and releases its lease. @param loop undefined if the shard could not be opened */
+  /**
+   * Stops and closes a shard, and releases its lease.
+   * @param loop undefined if the shard could not be opened
+   */
   async function end(workgroupId: string, ownedShard: OwnedShard, loop?: ShardLoop): Promise<void> {
     ownedShard.state = { kind: 'closing', givenUpFor: givenUpFor(ownedShard) };
     const stopped = (await loop?.stop(STAGES_STOP_TIMEOUT_MS)) ?? 'stopped';

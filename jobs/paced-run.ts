@@ -17,7 +17,10 @@ export type AfterRun = 'done' | 'again' | { waitMs: number };
 export interface PacedRunOptions {
   /** The least time between the beginnings of two runs. */
   leastMs: number;
-  /** The time between the beginnings of two runs if nobody asks. A tenth more or less, so that shards do not run together. */
+  /**
+   * The time between the beginnings of two runs if nobody asks. A tenth more or less, so that shards do not
+   * run together.
+   */
   everyMs: number;
   /** The time until the first run if nobody asks. Default: 0. */
   firstAfterMs?: number;

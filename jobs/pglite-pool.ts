@@ -4,10 +4,11 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { PgNotification, PgPool, PgPoolClient, PgQueryResult } from 'bullmq';
 
 /**
- * A pool like node-postgres over one embedded PGlite, with the functions that BullMQ's PostgreSQL backend uses. PGlite has a single session: a
- * transaction has it until it ends, and other statements wait. PGlite computes on the calling thread, so between two statements the event loop gets a
- * turn. Otherwise the statements of many workgroups would block it for seconds. Notifications reach every client. Ending the pool leaves the database
- * open.
+ * A pool like node-postgres over one embedded PGlite, with the functions that BullMQ's PostgreSQL backend
+ * uses. PGlite has a single session: a transaction has it until it ends, and other statements wait. PGlite
+ * computes on the calling thread, so between two statements the event loop gets a turn. Otherwise the
+ * statements of many workgroups would block it for seconds. Notifications reach every client. Ending the pool
+ * leaves the database open.
  */
 export function createPglitePool(database: PGlite): PgPool {
   const session = createSession(database);
@@ -83,7 +84,9 @@ function createSession(database: PGlite): Session {
   return { run, leave };
 }
 
-/** Without parameters a text may have several statements, as in a migration. Returns the rows of the last one. */
+/**
+ * Without parameters a text may have several statements, as in a migration. Returns the rows of the last one.
+ */
 async function execute<R>(
   database: PGlite,
   text: string,

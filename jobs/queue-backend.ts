@@ -168,7 +168,10 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
 
 const KEYS_PER_SCAN = 1_000;
 
-/** Earlier versions had a queue for each workgroup. Nothing of them is needed, because schedules are set up at every start. */
+/**
+ * Earlier versions had a queue for each workgroup. Nothing of them is needed, because schedules are set up at
+ * every start.
+ */
 async function removeOldQueues(redis: Redis): Promise<void> {
   // Earlier versions kept the names of the workgroups there.
   if ((await redis.exists(`${KEY_PREFIX}:workgroups`)) === 0) return;

@@ -7,14 +7,17 @@ import type { JobSchedule } from './stages.ts';
 export interface ScheduleChanges {
   added: string[];
   changed: string[];
-  /** Present, but the next job is not at the next instant of the pattern. The chain broke, or the clock was set. */
+  /**
+   * Present, but the next job is not at the next instant of the pattern. The chain broke, or the clock was
+   * set.
+   */
   repaired: string[];
   removed: string[];
 }
 
 /**
- * Makes the schedules of the queue the wanted ones, whatever the queue contains. Repeated or concurrent calls change nothing more, because a schedule
- * has one key.
+ * Makes the schedules of the queue the wanted ones, whatever the queue contains. Repeated or concurrent calls
+ * change nothing more, because a schedule has one key.
  */
 export async function reconcileSchedules(
   queue: JobQueue,

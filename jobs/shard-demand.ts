@@ -8,7 +8,10 @@ export interface ShardDemand {
    * @param how `isBrief`: the shard is needed for a moment only, for a job, and not for news or a request
    */
   want(workgroupId: string, how?: { isBrief: boolean }): void;
-  /** Asks for the shard and waits. @returns undefined if another worker has it or if it cannot be opened now */
+  /**
+   * Asks for the shard and waits.
+   * @returns undefined if another worker has it or if it cannot be opened now
+   */
   wake(workgroupId: string): Promise<ShardLoop | undefined>;
   /** True if the shard was asked for and is not open yet. */
   isWanted(workgroupId: string): boolean;
@@ -24,7 +27,10 @@ export interface ShardDemand {
 
 export interface ShardDemandOptions {
   ownedShards: OwnedShards;
-  /** False while this worker has its share of the shards, or while the store may not know the leases of other workers. */
+  /**
+   * False while this worker has its share of the shards, or while the store may not know the leases of other
+   * workers.
+   */
   mayTakeMore(): boolean;
   /** True if there is room for another open shard. Otherwise it makes room, which takes some time. */
   hasRoom(): boolean;

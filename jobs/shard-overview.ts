@@ -1,11 +1,17 @@
 import type { Leases, Survey } from './lease.ts';
 
-/** What this worker knows of the shards of all workers: the newest survey of the leases, and what it has changed since. */
+/**
+ * What this worker knows of the shards of all workers: the newest survey of the leases, and what it has
+ * changed since.
+ */
 export interface ShardOverview {
   /** Surveys all leases. @param own the shards of this worker now */
   survey(own: readonly string[]): Promise<void>;
   newest(): Survey;
-  /** True if a worker has the shard open, or if the shard needs one. The shards that were this worker's own at the survey do not count. */
+  /**
+   * True if a worker has the shard open, or if the shard needs one. The shards that were this worker's own at
+   * the survey do not count.
+   */
   isAwake(workgroupId: string): boolean;
   /** The share of this worker, rounded up. @param wanted shards that it has asked for */
   share(wanted: readonly string[]): number;

@@ -34,7 +34,10 @@ export function createShardRoom(options: ShardRoomOptions): ShardRoom {
   const openSinceMs = new Map<string, number>();
   let isStopped = false;
 
-  /** Shards that can hibernate. The shard that was idle for longest comes first. Busy shards come after the idle ones, the oldest first. */
+  /**
+   * Shards that can hibernate. The shard that was idle for longest comes first. Busy shards come after the
+   * idle ones, the oldest first.
+   */
   const candidates = () =>
     ownedShards
       .openLoops()

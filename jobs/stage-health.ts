@@ -4,7 +4,10 @@ import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { StageName, StagePace } from './stages.ts';
 
-/** The state of one stage of one workgroup. Instants are null if the event has not happened since the shard was opened. */
+/**
+ * The state of one stage of one workgroup. Instants are null if the event has not happened since the shard
+ * was opened.
+ */
 export interface StageHealth {
   stage: StageName;
   /**

@@ -2,12 +2,18 @@ import type { Config } from '../src/config/config.ts';
 import { MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import type { StageDefinition, StageName, StagePace } from './stages.ts';
 
-/** Stages that are asked run this often without being asked, because news can be lost and time alone changes some results. */
+/**
+ * Stages that are asked run this often without being asked, because news can be lost and time alone changes
+ * some results.
+ */
 const UNASKED_MS = 30 * SECOND_MS;
 
 /** All stages, in the order in which data passes through them. */
 export const stageTable = {
-  /** Reads the stream to its head, for at most 20 s, and lands the messages. With a push source it stays at the head. */
+  /**
+   * Reads the stream to its head, for at most 20 s, and lands the messages. With a push source it stays at
+   * the head.
+   */
   poll: {
     stage: 'poll',
     lane: 'land',
@@ -15,7 +21,10 @@ export const stageTable = {
     everyMs: () => UNASKED_MS,
     timeLimitMs: 30 * SECOND_MS,
   },
-  /** Computes intervals and days from landed batches. Not more often than publications, because nobody sees them earlier. */
+  /**
+   * Computes intervals and days from landed batches. Not more often than publications, because nobody sees
+   * them earlier.
+   */
   rollup: {
     stage: 'rollup',
     lane: 'derive',

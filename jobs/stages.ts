@@ -36,7 +36,10 @@ export type Stages = Readonly<
 /** One stage of the table: its lane, and when it runs. */
 export interface StageDefinition {
   stage: StageName;
-  /** Stages of one lane of a shard never run at the same time. Stages of different lanes may, and rely on transactions of the warehouse. */
+  /**
+   * Stages of one lane of a shard never run at the same time. Stages of different lanes may, and rely on
+   * transactions of the warehouse.
+   */
   lane: 'land' | 'derive' | 'commit' | 'export';
   /** The least time between the beginnings of two runs. */
   leastMs: (pipeline: Config['pipeline']) => number;
@@ -66,5 +69,8 @@ export interface JobSchedule {
 }
 
 export const jobSchema = z.strictObject({ stage: z.literal('export'), workgroupId: z.string() });
-/** A job says that something is due. The worker that owns the shard does it. It contains only ids: no readings and no secrets. */
+/**
+ * A job says that something is due. The worker that owns the shard does it. It contains only ids: no readings
+ * and no secrets.
+ */
 export type Job = z.output<typeof jobSchema>;

@@ -20,7 +20,10 @@ export interface StopWorkerOptions {
 
 const QUEUE_CLOSE_TIMEOUT_MS = SECOND_MS;
 
-/** Gives up all shards of a worker that begins nothing new, within `giveUpMs` and 2 s, and leaves the other workers. Never throws. */
+/**
+ * Gives up all shards of a worker that begins nothing new, within `giveUpMs` and 2 s, and leaves the other
+ * workers. Never throws.
+ */
 export async function stopWorker(options: StopWorkerOptions): Promise<void> {
   const { backend, ownedShards, handovers, roundsEnded, closeJobs, giveUpMs, logger } = options;
   const { leases, workerId } = backend;

@@ -6,7 +6,10 @@ import type { ShardDemand } from './shard-demand.ts';
 import type { StageName } from './stages.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
-/** The reasons to open a closed shard: news of its stream, an export that is due, or an assessment that finds something to do. */
+/**
+ * The reasons to open a closed shard: news of its stream, an export that is due, or an assessment that finds
+ * something to do.
+ */
 export interface WakeUps {
   /** The stream of a workgroup has new messages. */
   noteNews(workgroupId: string): void;
@@ -15,8 +18,8 @@ export interface WakeUps {
   /** The stages that were due before the shard was open. They are returned once. */
   takeDue(workgroupId: string): readonly StageName[];
   /**
-   * Assesses the closed ones of these workgroups, and asks for the shards of those that have something to do. To be called regularly: news can be
-   * lost, and days change.
+   * Assesses the closed ones of these workgroups, and asks for the shards of those that have something to do.
+   * To be called regularly: news can be lost, and days change.
    */
   assess(workgroupIds: readonly string[]): Promise<void>;
 }
@@ -28,7 +31,10 @@ export interface WakeUpsOptions extends Pick<WorkerDependencies, 'hasNews' | 'as
   workgroups: Pick<Workgroups, 'get'>;
   ownedShards: Pick<OwnedShards, 'openLoop' | 'isOwned'>;
   demand: Pick<ShardDemand, 'want' | 'isWanted'>;
-  /** True if another worker has the shard open, or if the shard needs one. News and jobs reach that worker, too. */
+  /**
+   * True if another worker has the shard open, or if the shard needs one. News and jobs reach that worker,
+   * too.
+   */
   isAwakeElsewhere(workgroupId: string): boolean;
   place(): WorkerPlace;
   logger: Logger;

@@ -8,7 +8,10 @@ import type { ShardDemand } from './shard-demand.ts';
 import type { ShardOverview } from './shard-overview.ts';
 import type { ShardRoom } from './shard-room.ts';
 
-/** What a worker does regularly: it renews its leases, and compares its shards with those of the other workers. */
+/**
+ * What a worker does regularly: it renews its leases, and compares its shards with those of the other
+ * workers.
+ */
 export interface WorkerRound {
   /** @throws TransientError if the store of leases does not answer */
   run(): Promise<void>;

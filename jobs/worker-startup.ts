@@ -10,7 +10,9 @@ export interface WorkerStartup {
   isStarting(): boolean;
 }
 
-/** After this time a worker counts as started. Shards that are still queued are opened by a request at once. */
+/**
+ * After this time a worker counts as started. Shards that are still queued are opened by a request at once.
+ */
 const STARTING_MS_MAX = 8 * SECOND_MS;
 
 /** @param isAnyWanted true while a shard that was asked for is not open */

@@ -30,7 +30,10 @@ export interface RunningWorker {
   holds(workgroupId: string): boolean;
   /** True if a request may open the shard here. False if another worker has it. */
   canWake(workgroupId: string): boolean;
-  /** Opens the shard if nobody has it open. @returns false if another worker has it, or if it cannot be opened now */
+  /**
+   * Opens the shard if nobody has it open.
+   * @returns false if another worker has it, or if it cannot be opened now
+   */
   wake(workgroupId: string): Promise<boolean>;
   /** Stops everything and gives up the shards, within 16 s. Further calls wait for the same end. */
   stop(): Promise<void>;
@@ -50,11 +53,15 @@ export interface WorkerOptions {
   giveUpMs?: number;
 }
 
-/** Together with the closing of the queue well below the 20 s in which a process must end, because the HTTP server closes after the worker. */
+/**
+ * Together with the closing of the queue well below the 20 s in which a process must end, because the HTTP
+ * server closes after the worker.
+ */
 const GIVE_UP_MS = 14 * SECOND_MS;
 
 /**
- * Works on this worker's share of the configured workgroups: those that have something to do. The others hibernate.
+ * Works on this worker's share of the configured workgroups: those that have something to do. The others
+ * hibernate.
  * @throws TransientError if the queue's store is not reachable
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
@@ -141,7 +148,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
-/** A message of another worker: about a handover, or a job that is due here. Other programs can use the same Redis. */
+/**
+ * A message of another worker: about a handover, or a job that is due here. Other programs can use the same
+ * Redis.
+ */
 function hear(text: string, { handovers, wakeUps }: { handovers: Handovers; wakeUps: WakeUps }): void {
   const told = tryParseJson(text);
   const message = parseHandoverMessage(told);
@@ -151,7 +161,8 @@ function hear(text: string, { handovers, wakeUps }: { handovers: Handovers; wake
 }
 
 /**
- * Follows changes of the configuration. A changed workgroup is computed again with its new settings, even if it hibernated.
+ * Follows changes of the configuration. A changed workgroup is computed again with its new settings, even if
+ * it hibernated.
  * @returns stops following
  */
 function followWorkgroups(

@@ -2,7 +2,10 @@ import type { ComparedDay } from '../../src/cli/replay/expected-days.ts';
 import { type Column, formatTable } from '../../src/cli/terminal/format-table.ts';
 import type { CheckedCase, Why } from './check.ts';
 
-/** A row for each case, then the days that are worth a look: the furthest away of each case, and those that do not match. */
+/**
+ * A row for each case, then the days that are worth a look: the furthest away of each case, and those that do
+ * not match.
+ */
 export function describeChecked(cases: readonly CheckedCase[]): string {
   const matching = cases.filter(({ verdict }) => verdict === 'matches').length;
   const compared = cases.filter(({ verdict }) => verdict !== 'not compared').length;

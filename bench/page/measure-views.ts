@@ -53,8 +53,9 @@ interface Measured {
 }
 
 /**
- * The page over a year of 1,000 devices with 3 sources each: the time to the first picture of each view, and the largest answer. Also the time in which
- * the heat map of a year of 400 devices is drawn, the size of the scripts, and what ten open browsers cost the service.
+ * The page over a year of 1,000 devices with 3 sources each: the time to the first picture of each view, and
+ * the largest answer. Also the time in which the heat map of a year of 400 devices is drawn, the size of the
+ * scripts, and what ten open browsers cost the service.
  */
 export async function benchPage(print: (line: string) => void): Promise<Ratio[]> {
   const browser = findBrowser();

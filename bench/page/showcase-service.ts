@@ -40,8 +40,8 @@ const CORRECTED_DAYS_AGO = 9;
 const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /**
- * Starts `wattline up` in a folder, with 40 days of the site of the demo, a meter with a misread digit, a corrected day, a budget, and an export.
- * The site follows the clock until it is stopped.
+ * Starts `wattline up` in a folder, with 40 days of the site of the demo, a meter with a misread digit, a
+ * corrected day, a budget, and an export. The site follows the clock until it is stopped.
  */
 export async function startShowcase(folder: string): Promise<Showcase> {
   const nowMs = Date.now();
@@ -181,7 +181,10 @@ export async function startShowcase(folder: string): Promise<Showcase> {
   }
 }
 
-/** A register that is read each quarter of an hour until now, with a digit that was misread yesterday, as in docs/corrections.md. */
+/**
+ * A register that is read each quarter of an hour until now, with a digit that was misread yesterday, as in
+ * docs/corrections.md.
+ */
 async function postRegister(
   service: ServiceProcess,
   { firstDay, yesterday, nowMs }: { firstDay: string; yesterday: string; nowMs: number },

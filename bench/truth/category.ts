@@ -6,7 +6,10 @@ import type { Answer } from './roll-up.ts';
 export const categories = ['exact', 'near', 'flagged', 'silent', 'absurd', 'missing', 'thrown'] as const;
 export type Category = (typeof categories)[number];
 
-/** Flags that only say how a right answer was found. Every other flag says that the energy of the day may be wrong. */
+/**
+ * Flags that only say how a right answer was found. Every other flag says that the energy of the day may be
+ * wrong.
+ */
 export const plainFlags: ReadonlySet<string> = new Set(['jitter', 'rollover', 'carry_over']);
 
 export function saysDoubt(flags: readonly string[]): boolean {
@@ -18,9 +21,10 @@ const ABSURD_TIMES = 3;
 const ABSURD_WH = 1_000;
 
 /**
- * - exact: within 1 % or 50 Wh; near: within 5 % or 200 Wh; both in addition to what an answer without any mistake may be off by
- * - absurd: more than 3 times a truth that can be known and more than a kWh above it, more than the installed power can give in the day, or
- *   below -1 kWh
+ * - exact: within 1 % or 50 Wh; near: within 5 % or 200 Wh; both in addition to what an answer without any
+ *   mistake may be off by
+ * - absurd: more than 3 times a truth that can be known and more than a kWh above it, more than the installed
+ *   power can give in the day, or below -1 kWh
  * - flagged, silent: another wrong answer, with or without a flag that says doubt
  * - missing: no answer for more than 50 Wh
  *
@@ -43,7 +47,10 @@ export function categorize(day: TrueDay, installedW: number, answer: Answer | un
   return saysDoubt(flags) ? 'flagged' : 'silent';
 }
 
-/** Whether nothing more can be asked of the answer. Where the day cannot be known it has to say doubt, or to be missing. */
+/**
+ * Whether nothing more can be asked of the answer. Where the day cannot be known it has to say doubt, or to
+ * be missing.
+ */
 export function isAcceptable(category: Category, { isKnowable, isSeen }: TrueDay): boolean {
   if (category === 'silent') return !isKnowable && !isSeen;
   const accepted: readonly Category[] = isKnowable

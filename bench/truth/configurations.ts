@@ -25,7 +25,9 @@ export const configurationShares: ReadonlyArray<readonly [share: number, name: C
   [0.1, 'interval'],
 ];
 
-/** The energy streams of a recording. A fault may add to them what a person would declare, such as a modulus. */
+/**
+ * The energy streams of a recording. A fault may add to them what a person would declare, such as a modulus.
+ */
 export function streamsOf(plan: Plan, table: string): EnergyStreamInput[] {
   const limit = plan.maxPowerW === undefined ? {} : { maxPower: `${plan.maxPowerW} W` };
   const label = plan.label === 'end' ? { label: plan.label } : {};

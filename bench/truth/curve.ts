@@ -12,7 +12,9 @@ export interface Curve {
 /** The distance of two points of a curve. */
 export const CURVE_STEP_MS = MINUTE_MS;
 
-/** @param powerAt W; asked once for each point. Before the first and after the last point the curve is cut off */
+/**
+ * @param powerAt W; asked once for each point. Before the first and after the last point the curve is cut off
+ */
 export function createCurve(startMs: UtcMs, endMs: UtcMs, powerAt: (ms: UtcMs) => number): Curve {
   const points = Math.ceil((endMs - startMs) / CURVE_STEP_MS) + 1;
   const watts = new Float64Array(points);

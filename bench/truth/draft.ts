@@ -12,7 +12,10 @@ export interface Span {
   toMs: UtcMs;
 }
 
-/** A sample that faults may change: what the device measured, or another time, or values that no device measured. */
+/**
+ * A sample that faults may change: what the device measured, or another time, or values that no device
+ * measured.
+ */
 export interface DraftSample extends Sample {
   /** The time that it is stamped with. */
   stampMs: UtcMs;
@@ -32,9 +35,15 @@ export interface Draft {
   hidden: Array<Span & { field: Field }>;
   /** Energy that a register never counted. */
   uncounted: Array<Span & { field: Field }>;
-  /** Times in which nobody can know the energy: the true one is from so many times to so many times what the curve says. */
+  /**
+   * Times in which nobody can know the energy: the true one is from so many times to so many times what the
+   * curve says.
+   */
   ambiguous: Array<Span & { low: number; high: number }>;
-  /** Times in which the readings look right though they are not, and no other field tells: nobody can say doubt. */
+  /**
+   * Times in which the readings look right though they are not, and no other field tells: nobody can say
+   * doubt.
+   */
   unseen: Span[];
   /** What was done, for people. */
   happened: Array<Span & { fault: string }>;
@@ -69,7 +78,9 @@ export function someRegisters(draft: Draft, chance: Chance): Array<'total' | 'da
     : [chance.pick('register', registers)];
 }
 
-/** A day that has two days before and after it, and energy: what goes wrong on a day without any harms nobody. */
+/**
+ * A day that has two days before and after it, and energy: what goes wrong on a day without any harms nobody.
+ */
 export function innerDay({ plan: { curve, days } }: Draft, chance: Chance): number {
   const energies = days.map(({ startMs, endMs }) => curve.energyWh(startMs, endMs));
   const inner = energies.map((_, index) => index).slice(2, -2);
@@ -98,7 +109,10 @@ export function activeSpan(draft: Draft, chance: Chance, hours: number): Span {
   return { fromMs, toMs };
 }
 
-/** The night that ends on each local day but the first: from the last power to the first, else from 22:00 to 05:00. */
+/**
+ * The night that ends on each local day but the first: from the last power to the first, else from 22:00 to
+ * 05:00.
+ */
 export function nightsOf({ plan: { curve, days, device } }: Draft): Span[] {
   return days.slice(1).map(({ startMs }) => {
     if (device.kind !== 'solar') return { fromMs: startMs - 2 * HOUR_MS, toMs: startMs + 5 * HOUR_MS };

@@ -2,8 +2,8 @@
 export type Isolated<Result> = { kind: 'done'; result: Result } | { kind: 'thrown'; error: unknown };
 
 /**
- * Does work on many items at once. Where that throws, each half is tried by itself, until the items that throw are alone: the others have
- * their results.
+ * Does work on many items at once. Where that throws, each half is tried by itself, until the items that
+ * throw are alone: the others have their results.
  * @param work gives a result for each item, in their order
  */
 export async function isolate<Item, Result>(

@@ -7,12 +7,15 @@ import { intervalOf } from './samples.ts';
 /** What is true of a local day, and how well the readings tell it. */
 export interface TrueDay extends DayBounds {
   /**
-   * The true energy (Wh) lies between these. They differ on the first and the last day, where an answer may count the time with readings or
-   * all of the day, and where two devices send as one.
+   * The true energy (Wh) lies between these. They differ on the first and the last day, where an answer may
+   * count the time with readings or all of the day, and where two devices send as one.
    */
   lowWh: number;
   highWh: number;
-  /** How far off (Wh) an answer without any mistake may be: the steps of the register, the time between samples. */
+  /**
+   * How far off (Wh) an answer without any mistake may be: the steps of the register, the time between
+   * samples.
+   */
   allowanceWh: number;
   /** Whether some field tells the day all the same, within what counts as near. */
   isKnowable: boolean;
@@ -60,7 +63,10 @@ export function trueDays(draft: Draft, clean: Draft): TrueDay[] {
   });
 }
 
-/** A lifetime register comes first and is believed; of the other fields the best one counts. A register shows whole steps. */
+/**
+ * A lifetime register comes first and is believed; of the other fields the best one counts. A register shows
+ * whole steps.
+ */
 function allowanceOf({ plan }: Draft, known: ReadonlyArray<{ field: Field; errorWh: number }>): number {
   const first = known[0];
   if (!first) return 0;
@@ -83,7 +89,10 @@ function outside(valueWh: number, lowWh: number, highWh: number): number {
   return Math.max(0, lowWh - valueWh, valueWh - highWh);
 }
 
-/** What a field alone tells of a day (Wh), if every wrong value of it is left out and everything else is done right. */
+/**
+ * What a field alone tells of a day (Wh), if every wrong value of it is left out and everything else is done
+ * right.
+ */
 function witnessOf(draft: Draft, field: Field): (day: DayBounds) => number {
   const hidden = draft.hidden.filter((span) => span.field === field);
   const samples = draft.samples
@@ -96,7 +105,10 @@ function witnessOf(draft: Draft, field: Field): (day: DayBounds) => number {
     : powerWitness(draft, field, samples);
 }
 
-/** Straight lines between good readings; what is counted after the last one before a reset is lost, and so is what was never counted. */
+/**
+ * Straight lines between good readings; what is counted after the last one before a reset is lost, and so is
+ * what was never counted.
+ */
 function registerWitness(draft: Draft, field: 'total' | 'daily', samples: readonly DraftSample[]) {
   const { curve } = draft.plan;
   const times = samples.map(({ atMs }) => atMs);

@@ -16,5 +16,8 @@ export const places: readonly Place[] = [
   { timezone: 'Etc/UTC', latitudeDegrees: 51.5, longitudeDegrees: 0 },
 ];
 
-/** The first days of the stretches that recordings lie in. Spring and autumn hold the days on which clocks change. */
+/**
+ * The first days of the stretches that recordings lie in. Spring and autumn hold the days on which clocks
+ * change.
+ */
 export const seasons: readonly LocalDate[] = ['2025-01-07', '2025-03-19', '2025-06-11', '2025-10-18'];

@@ -38,7 +38,10 @@ export interface Wants {
   isYoung?: boolean;
 }
 
-/** How far the stamps are from a regular grid: not at all, by a second or two, by a share of the step, or each step takes a little longer. */
+/**
+ * How far the stamps are from a regular grid: not at all, by a second or two, by a share of the step, or each
+ * step takes a little longer.
+ */
 export type Jitter = 'none' | 'seconds' | 'share' | 'slow';
 /** When the first reading is taken: at the first midnight, at any hour, at noon, or while the sun rises. */
 export type Begin = 'midnight' | 'any' | 'noon' | 'dawn';

@@ -126,7 +126,10 @@ function haveConfiguration(chosen: readonly Fault[]): boolean {
   return Object.values(configurations).some((fields) => chosen.every((fault) => fault.fits(fields)));
 }
 
-/** What is sent of a sample: the fields of the configuration, in their units, with the digits that the device shows. */
+/**
+ * What is sent of a sample: the fields of the configuration, in their units, with the digits that the device
+ * shows.
+ */
 function writeValues(plan: Plan, sample: DraftSample): Record<string, FieldValue> {
   const written: Record<Field, () => number> = {
     total: () => shown(sample.totalWh, plan.total),

@@ -18,7 +18,10 @@ export interface Answer {
 }
 
 export interface RollUpOptions {
-  /** Rolls up after each day, with the clock of that day, as a service would. Otherwise once, when everything has come. */
+  /**
+   * Rolls up after each day, with the clock of that day, as a service would. Otherwise once, when everything
+   * has come.
+   */
   byDay: boolean;
 }
 
@@ -83,7 +86,9 @@ function workgroupOf(recordings: readonly Recording[]): WorkgroupConfig {
 
 type Message = ReturnType<typeof messageOf>;
 
-/** Readings of all recordings in the order in which they come, at the places in the log that this gives them. */
+/**
+ * Readings of all recordings in the order in which they come, at the places in the log that this gives them.
+ */
 function messagesOf(recordings: readonly Recording[]): Message[] {
   const messages = recordings.flatMap((recording) =>
     recording.readings.map((reading) => messageOf(recording, reading)),

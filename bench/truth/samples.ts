@@ -1,7 +1,10 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, type UtcMs } from '../../src/lib/time.ts';
 import { beginMsOf, type DailyReset, type Plan, stepWhOf } from './plan.ts';
 
-/** What a device measures at one time, before it is written down. Only the fields of the configuration are sent. */
+/**
+ * What a device measures at one time, before it is written down. Only the fields of the configuration are
+ * sent.
+ */
 export interface Sample {
   /** When it was measured. */
   atMs: UtcMs;

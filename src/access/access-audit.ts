@@ -10,15 +10,15 @@ import { openUsedTokens } from './token-files.ts';
 export type RefusalReason = 'invalid' | 'expired' | 'revoked' | 'insufficient_scope' | 'other_workgroup';
 
 /**
- * Records in the audit log how the tokens of a workgroup are used. It never fails a request; an entry that cannot be
- * stored is logged.
+ * Records in the audit log how the tokens of a workgroup are used. It never fails a request; an entry that
+ * cannot be stored is logged.
  */
 export interface AccessAudit {
   /** Records the first use of a token in a workgroup. */
   used(workgroupId: string, grant: Grant): void;
   /**
-   * Records that a token was refused. To keep the log small, each workgroup and reason gets at most one entry a minute,
-   * with the number of refusals.
+   * Records that a token was refused. To keep the log small, each workgroup and reason gets at most one entry
+   * a minute, with the number of refusals.
    */
   refused(workgroupId: string, reason: RefusalReason, grant: Pick<Grant, 'tokenId'> | undefined): void;
   /** Records the refusals that were counted and not recorded yet. */
@@ -36,7 +36,10 @@ export interface AccessAuditOptions {
 
 /** Further refusals are dropped if the stream service does not run. */
 const WAITING_MAX = 10_000;
-/** Refusals are recorded after the answer, because the time of an answer would otherwise show if a workgroup exists. */
+/**
+ * Refusals are recorded after the answer, because the time of an answer would otherwise show if a workgroup
+ * exists.
+ */
 const NOTED_AFTER_MS = SECOND_MS;
 const UNKNOWN = 'unknown';
 

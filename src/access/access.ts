@@ -44,8 +44,8 @@ export interface Access {
    */
   issue(request: IssueRequest, options?: { unlisted?: boolean }): Promise<IssuedToken>;
   /**
-   * Revokes a token for all processes, from their next request on. Revoking it again changes nothing. Tokens that were
-   * issued elsewhere can be revoked too.
+   * Revokes a token for all processes, from their next request on. Revoking it again changes nothing. Tokens
+   * that were issued elsewhere can be revoked too.
    */
   revoke(tokenId: string): { known: boolean; alreadyRevoked: boolean };
   /** The tokens that were issued here, the newest first. */
@@ -67,8 +67,8 @@ const VERIFIED_TOKENS_MAX = 10_000;
 const TOKEN_CHARACTERS_MAX = 8_192;
 
 /**
- * Issues and checks tokens, which are JWTs signed with Ed25519. All processes that share `dataDir` or the key file
- * accept the same tokens.
+ * Issues and checks tokens, which are JWTs signed with Ed25519. All processes that share `dataDir` or the key
+ * file accept the same tokens.
  */
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { issuer, clock, audit } = options;
@@ -198,8 +198,8 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
 }
 
 /**
- * True if each part has its one canonical spelling. Base64url leaves some bits of the last character unused, so one
- * signature could have several spellings.
+ * True if each part has its one canonical spelling. Base64url leaves some bits of the last character unused,
+ * so one signature could have several spellings.
  */
 function isCanonical(token: string): boolean {
   return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);

@@ -19,7 +19,8 @@ export interface Admission extends Authorization {
 
 /**
  * Decides if the holder of a token may use a workgroup. Every route and socket uses this function.
- * @throws StreamError AuthenticationRequired, InvalidToken or InsufficientScope; WorkgroupForbidden whether or not the workgroup exists
+ * @throws StreamError AuthenticationRequired, InvalidToken or InsufficientScope; WorkgroupForbidden whether
+ *   or not the workgroup exists
  */
 export function admit(
   { groupsOf, audit }: Gate,
@@ -42,8 +43,8 @@ export function admit(
 }
 
 /**
- * The devices that an admitted grant may read now, because the configuration can change while a read or a connection lasts. The same object is
- * returned until the device groups change.
+ * The devices that an admitted grant may read now, because the configuration can change while a read or a
+ * connection lasts. The same object is returned until the device groups change.
  * @throws StreamError WorkgroupForbidden if the workgroup is not configured any more
  */
 export function devicesNow(

@@ -1,10 +1,16 @@
 import type { Access } from './access.ts';
 import type { Grant } from './grant.ts';
 
-/** The result of checking a token. The rate limit and the route of a request both use it, so a token is checked once. */
+/**
+ * The result of checking a token. The rate limit and the route of a request both use it, so a token is
+ * checked once.
+ */
 export type Authentication = { kind: 'granted'; grant: Grant } | { kind: 'refused'; error: unknown };
 
-/** Checks a token. It never rejects, because a refused request counts against the rate limit before it is answered. */
+/**
+ * Checks a token. It never rejects, because a refused request counts against the rate limit before it is
+ * answered.
+ */
 export async function checkToken(
   access: Pick<Access, 'authenticate'>,
   token: string | undefined,

@@ -7,8 +7,8 @@ export const permissions = ['search:read', 'org:audit', 'org:admin', 'data:write
 export type Permission = (typeof permissions)[number];
 
 /**
- * The rights of a token in one workgroup. Unknown members make the token invalid, because they may be restrictions of a
- * later version.
+ * The rights of a token in one workgroup. Unknown members make the token invalid, because they may be
+ * restrictions of a later version.
  */
 const workgroupScopeSchema = z.strictObject({
   permissions: z.array(z.string().min(1).max(64)).max(64),

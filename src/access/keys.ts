@@ -72,7 +72,8 @@ export async function readKeys(path: string): Promise<Keys> {
 }
 
 /**
- * Creates a key file that only its owner can read, if there is none. Of two processes, one creates it and both use it.
+ * Creates a key file that only its owner can read, if there is none. Of two processes, one creates it and
+ * both use it.
  */
 export async function ensureKeys(path: string): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -4,19 +4,21 @@ import { syncFolder } from '../lib/durable-files.ts';
 import { tryParseJson } from '../lib/json-text.ts';
 
 /**
- * A file of JSON lines. Several processes append to it and none rewrites it. A line that a crash cut off is skipped,
- * because it was never acknowledged.
+ * A file of JSON lines. Several processes append to it and none rewrites it. A line that a crash cut off is
+ * skipped, because it was never acknowledged.
  */
 export interface LineFile<Line> {
   /** Appends one line durably. */
   append(line: Line): void;
-  /** Reads the lines that any process has appended since the last call. Costs one `stat` if there are none. */
+  /**
+   * Reads the lines that any process has appended since the last call. Costs one `stat` if there are none.
+   */
   refresh(): void;
 }
 
 /**
- * @param take called with each line in order. If the file was replaced, `reset` is called first, and then `take` with
- * all lines
+ * @param take called with each line in order. If the file was replaced, `reset` is called first, and then
+ *   `take` with all lines
  */
 export function openLineFile<Line>(
   path: string,

@@ -27,11 +27,17 @@ export type CheckedCall =
 export interface ProcessTokens {
   /** @throws TerminalError if the key file has no private key */
   sign(call: ProcessCall): Promise<string>;
-  /** Checks signature, purpose and expiry. The caller compares the call, and refuses a token that was used before. */
+  /**
+   * Checks signature, purpose and expiry. The caller compares the call, and refuses a token that was used
+   * before.
+   */
   check(token: string | undefined): Promise<CheckedCall>;
 }
 
-/** The clocks of two machines may differ by this much. A call that waits longer in a stopped process is not run. */
+/**
+ * The clocks of two machines may differ by this much. A call that waits longer in a stopped process is not
+ * run.
+ */
 export const PROCESS_TOKEN_MS = 20 * SECOND_MS;
 /** Tokens of users have neither, so no token of one kind is accepted as one of the other. */
 const AUDIENCE = 'wattline:process';
@@ -48,7 +54,8 @@ const callSchema = z.strictObject({
 const payloadSchema = z.object({ jti: z.string().min(1), exp: z.number(), call: callSchema });
 
 /**
- * Signs with the key of the users' tokens, because all processes of a service have it. So no secret is stored in Redis.
+ * Signs with the key of the users' tokens, because all processes of a service have it. So no secret is stored
+ * in Redis.
  * @param keyFile `access.jwksFile`
  */
 export async function openProcessTokens(options: {

@@ -2,9 +2,9 @@ import { StreamError } from '../contract/stream-errors.ts';
 import type { Grant } from './grant.ts';
 
 /**
- * The error for a token that is not valid. The text is the same for a wrong signature, a revoked token and any other
- * text, so that callers learn nothing by trying tokens. The audit log gets the reason, and the grant if the token was
- * valid once.
+ * The error for a token that is not valid. The text is the same for a wrong signature, a revoked token and
+ * any other text, so that callers learn nothing by trying tokens. The audit log gets the reason, and the
+ * grant if the token was valid once.
  */
 export class RefusedToken extends StreamError {
   readonly reason: 'invalid' | 'expired' | 'revoked';

@@ -16,7 +16,10 @@ export interface SharedRevocationsOptions {
   logger: Logger;
 }
 
-/** The revocations, and when the last one was added. After Redis has lost its data, the version is another one. */
+/**
+ * The revocations, and when the last one was added. After Redis has lost its data, the version is another
+ * one.
+ */
 const KEYS = ['wattline:revoked', 'wattline:revoked:version'];
 const CHANNEL = 'wattline:revoked:news';
 /** Commands of this machine revoke tokens by writing to the file, and send no message. */
@@ -26,12 +29,18 @@ const PULL_EVERY_MS = 5 * SECOND_MS;
 /** A longer id is not one of a token. */
 const idSchema = z.string().min(1).max(1_024);
 
-/** Arguments: the version and the number that the caller knows. Answers with the version, and with all ids and times if something differs. */
+/**
+ * Arguments: the version and the number that the caller knows. Answers with the version, and with all ids and
+ * times if something differs.
+ */
 const PULL = redisScript(`
   local version = redis.call('GET', KEYS[2]) or ''
   local isKnown = version == ARGV[1] and redis.call('HLEN', KEYS[1]) == tonumber(ARGV[2])
   return {version, isKnown and 1 or 0, isKnown and {} or redis.call('HGETALL', KEYS[1])}`);
-/** Arguments: the channel, then ids and times. The first time of an id counts. Tells the others if something is new. */
+/**
+ * Arguments: the channel, then ids and times. The first time of an id counts. Tells the others if something
+ * is new.
+ */
 const PUSH = redisScript(`
   local added = 0
   for i = 2, #ARGV, 2 do added = added + redis.call('HSETNX', KEYS[1], ARGV[i], ARGV[i + 1]) end

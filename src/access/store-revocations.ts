@@ -34,7 +34,8 @@ const idPattern = /^[\w-]{1,128}$/;
 
 /**
  * Stores one revocation at once.
- * @throws TransientError if the store cannot be reached; a process of the own data folder stores it when it can
+ * @throws TransientError if the store cannot be reached; a process of the own data folder stores it when it
+ *   can
  */
 export async function storeRevocation(
   store: Pick<ObjectStore, 'address' | 'createKey'>,
@@ -45,11 +46,12 @@ export async function storeRevocation(
 }
 
 /**
- * Keeps the revoked tokens of all data folders in the store, one object for each. A token that is revoked in one folder is refused in all after
- * at most 30 s, even without Redis, and even if all machines are replaced. While the store is away, the file of each folder counts.
+ * Keeps the revoked tokens of all data folders in the store, one object for each. A token that is revoked in
+ * one folder is refused in all after at most 30 s, even without Redis, and even if all machines are replaced.
+ * While the store is away, the file of each folder counts.
  * @returns stops it
- * @throws TransientError if the store cannot be read, and this data folder has never received a revocation or read the store. It would accept all
- * revoked tokens
+ * @throws TransientError if the store cannot be read, and this data folder has never received a revocation or
+ *   read the store. It would accept all revoked tokens
  */
 export async function storeRevocations(options: StoreRevocationsOptions): Promise<() => Promise<void>> {
   const { dataDir, store, startTimer, logger, listEveryMs = LIST_EVERY_MS } = options;

@@ -12,7 +12,8 @@ const TEXT_CHARACTERS_MAX = 300;
 export type Findings = ReadonlyMap<ConditionName, readonly AlertFinding[]>;
 
 /**
- * The alarms after a look at the conditions: found subjects open an alarm, and others end. Alarms of conditions that are not judged stay.
+ * The alarms after a look at the conditions: found subjects open an alarm, and others end. Alarms of
+ * conditions that are not judged stay.
  * @param active conditions that are not off. Alarms of others are dropped
  * @param hasLasted true if a finding without an alarm has lasted long enough
  * @returns the same state if nothing has changed

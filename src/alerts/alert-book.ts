@@ -20,8 +20,8 @@ const entrySchema = z.object({
 });
 
 /**
- * Keeps the alerts of a workgroup. Each change is a new entry `alerts/<number>.json`, which is created if absent. So an owner that was replaced
- * can store nothing more, in a folder and in a bucket.
+ * Keeps the alerts of a workgroup. Each change is a new entry `alerts/<number>.json`, which is created if
+ * absent. So an owner that was replaced can store nothing more, in a folder and in a bucket.
  */
 export interface AlertBook {
   /**
@@ -29,7 +29,10 @@ export interface AlertBook {
    * @throws TransientError if the store does not answer
    */
   claim(): Promise<AlertState>;
-  /** `lost`: another owner has taken the book over. `unreachable`: the store does not answer; a later call stores the newer state. */
+  /**
+   * `lost`: another owner has taken the book over. `unreachable`: the store does not answer; a later call
+   * stores the newer state.
+   */
   save(
     state: AlertState,
   ): Promise<{ kind: 'saved' } | { kind: 'lost' } | { kind: 'unreachable'; why: string }>;

@@ -24,7 +24,10 @@ export interface AlertCondition<Name extends ConditionName> {
   isNews?: true;
   /** Its alarms end without a message. */
   endsQuietly?: true;
-  /** It is about the machine. Each channel gets it from one workgroup of a worker only, and the title names no workgroup. */
+  /**
+   * It is about the machine. Each channel gets it from one workgroup of a worker only, and the title names no
+   * workgroup.
+   */
   isOfMachine?: true;
   /** Messages are at least this far apart. */
   digestMs?: number;

@@ -20,7 +20,10 @@ export interface StageFact {
   hasSucceeded: boolean;
 }
 
-/** The facts by which the conditions of a workgroup are judged. A fact that is undefined is not known now, and its alarms stay as they are. */
+/**
+ * The facts by which the conditions of a workgroup are judged. A fact that is undefined is not known now, and
+ * its alarms stay as they are.
+ */
 export interface AlertFacts {
   nowMs: UtcMs;
   retentionMs: number;

@@ -65,7 +65,10 @@ export type AlertState = z.output<typeof alertStateSchema>;
 
 export const emptyAlertState: AlertState = { alarms: [], channels: {}, snoozes: [], judged: [] };
 
-/** True while nothing of a condition is sent. A clock that was set back by more than its duration ends a snooze. */
+/**
+ * True while nothing of a condition is sent. A clock that was set back by more than its duration ends a
+ * snooze.
+ */
 export function isSnoozed({ snoozes }: AlertState, condition: string, nowMs: number): boolean {
   return snoozes.some(
     (one) =>

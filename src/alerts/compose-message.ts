@@ -10,8 +10,8 @@ import { type Alarm, type AlertMessage, type AlertState, isSnoozed } from './ale
 export const LINES_MAX = 20;
 
 /**
- * The next message of a channel: all alarms of one condition that were not sent to it yet, or all recoveries of one condition. Undefined if
- * everything was sent.
+ * The next message of a channel: all alarms of one condition that were not sent to it yet, or all recoveries
+ * of one condition. Undefined if everything was sent.
  */
 export function composeMessage(
   state: AlertState,
@@ -24,7 +24,9 @@ export function composeMessage(
     channelId: string;
     workgroupId: string;
     nowMs: UtcMs;
-    /** False if another workgroup sends the alarm to this channel, because its condition is about the machine. */
+    /**
+     * False if another workgroup sends the alarm to this channel, because its condition is about the machine.
+     */
     speaksForMachine: (alarm: Alarm) => boolean;
   },
 ): AlertMessage | undefined {

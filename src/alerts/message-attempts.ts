@@ -10,7 +10,10 @@ import type { SendAlert } from './send-alert.ts';
 const MESSAGE_MS_MAX = DAY_MS;
 const noChannelState: ChannelState = { digestAtMs: {} };
 
-/** The state with the message that a channel gets next, and one more attempt of it. The same state if there is nothing to say. */
+/**
+ * The state with the message that a channel gets next, and one more attempt of it. The same state if there is
+ * nothing to say.
+ */
 export function beginAttempt(state: AlertState, asked: Parameters<typeof composeMessage>[1]): AlertState {
   const { channelId, nowMs } = asked;
   const { message: before, ...rest } = state.channels[channelId] ?? noChannelState;

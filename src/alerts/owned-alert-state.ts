@@ -5,7 +5,10 @@ import type { AlertState } from './alert-state.ts';
 
 /** The alarms of a workgroup, in the memory of the worker that has it and in its book. */
 export interface OwnedAlertState {
-  /** Changes the state. Changes run one after another. @returns the state after it; undefined if this worker has lost the workgroup */
+  /**
+   * Changes the state. Changes run one after another.
+   * @returns the state after it; undefined if this worker has lost the workgroup
+   */
   update(change: (state: AlertState) => AlertState): Promise<AlertState | undefined>;
   /** The state as this worker or another one has stored it. */
   read(): Promise<AlertState>;

@@ -86,7 +86,8 @@ export const inputDisconnected: AlertCondition<'inputDisconnected'> = {
   find: ({ inputs }, { limit }) =>
     inputs?.flatMap(({ input, address, disconnectedMs, losses, problem }) => {
       const isUnstable = losses >= LOSSES_MAX;
-      // One lost connection can be a restart of the broker, and every start begins without a connection. Neither is an alert.
+      // One lost connection can be a restart of the broker, and every start begins without a connection.
+      // Neither is an alert.
       if (disconnectedMs === null && losses <= 1) return [];
       const isUnclear = !isUnstable && (disconnectedMs === null || disconnectedMs < limit);
       const what = isUnstable ? 'loses its connection' : 'is not connected';

@@ -8,8 +8,8 @@ import type { AlertFacts } from './alert-facts.ts';
 export const BUDGET_SITES_MAX = 100;
 
 /**
- * Compares the sites of a workgroup with their budgets, from the first of the month to yesterday. Only days with energy and a budget count. On
- * the first of a month it is the month before.
+ * Compares the sites of a workgroup with their budgets, from the first of the month to yesterday. Only days
+ * with energy and a budget count. On the first of a month it is the month before.
  * @throws errors of the lake
  */
 export async function readBudgets(

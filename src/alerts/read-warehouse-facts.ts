@@ -33,7 +33,9 @@ const SIBLINGS_SHARE = 0.8;
 
 type DayRow = { day: string; device: string; source: string };
 
-/** Reads the facts that the conditions need, with a bounded number of rows. Cheap while no day has changed. */
+/**
+ * Reads the facts that the conditions need, with a bounded number of rows. Cheap while no day has changed.
+ */
 export async function readWarehouseFacts(
   connection: DuckDBConnection,
   { workgroup, nowMs, closeAfterMs, known }: WarehouseFactsQuery,

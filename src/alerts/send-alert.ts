@@ -6,7 +6,10 @@ import { sendToEmail } from './send-to-email.ts';
 import { sendToNtfy } from './send-to-ntfy.ts';
 import { sendToWebhook } from './send-to-webhook.ts';
 
-/** The outcome of sending a message to a channel. `refused`: the same message would be refused again. `failed`: it is tried again. */
+/**
+ * The outcome of sending a message to a channel. `refused`: the same message would be refused again.
+ * `failed`: it is tried again.
+ */
 export type SendOutcome = { kind: 'told' } | { kind: 'refused' | 'failed'; why: string };
 
 /** Sends a message to one channel. An abort is a failure. */

@@ -1,7 +1,8 @@
 import { type Clock, elapsedOf, type UtcMs } from '../lib/time.ts';
 
 /**
- * Measures how long devices have sent nothing. After the first look it counts the time that passes, so a clock that is set changes nothing.
+ * Measures how long devices have sent nothing. After the first look it counts the time that passes, so a
+ * clock that is set changes nothing.
  */
 export function createSilenceWatch(clock: Clock) {
   let known = new Map<string, { lastSeenMs: UtcMs; heardAtMs: number }>();

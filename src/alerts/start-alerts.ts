@@ -39,7 +39,10 @@ export function startAlerts(options: AlertsOptions): Alerts {
   const watches = new Map<string, { watch: WorkgroupWatch; isOwner: () => boolean; rounds: Repeating }>();
   const ownChannels = (workgroupId: string) => channelsOf(workgroups.alerts(), workgroupId);
   const covers = (workgroupId: string) => ownChannels(workgroupId).length > 0;
-  /** The workgroup that sends alerts about the machine to a channel: the first one that a worker of the data folder has. */
+  /**
+   * The workgroup that sends alerts about the machine to a channel: the first one that a worker of the data
+   * folder has.
+   */
   const speakerOf = (channelId: string) =>
     workgroups
       .list()

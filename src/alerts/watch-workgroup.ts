@@ -24,7 +24,10 @@ export interface WorkgroupWatchOptions {
   readFacts(): Promise<AlertFacts>;
   /** False once another worker may have the workgroup. Nothing is stored or sent then. */
   isOwner(): boolean;
-  /** True if this workgroup sends alerts about the machine to a channel. One of all workgroups that workers of the data folder have does. */
+  /**
+   * True if this workgroup sends alerts about the machine to a channel. One of all workgroups that workers of
+   * the data folder have does.
+   */
   speaksForMachine(channelId: string): boolean;
   send: SendAlert;
   /** Counts a finished attempt. */
@@ -35,14 +38,20 @@ export interface WorkgroupWatchOptions {
 
 /** Judges the conditions of a workgroup, and sends messages to its channels. */
 export interface WorkgroupWatch {
-  /** Looks once at the conditions, and starts to send the messages. Does not wait for the channels. Never throws. */
+  /**
+   * Looks once at the conditions, and starts to send the messages. Does not wait for the channels. Never
+   * throws.
+   */
   round(): Promise<void>;
   /** Changes the state by hand, durably. @throws TransientError if this worker cannot store it */
   change(by: (state: AlertState) => AlertState): Promise<AlertState>;
   state(): Promise<AlertState>;
   /** Waits until no message is under way. */
   settled(): Promise<void>;
-  /** Ends all work within some seconds, before another worker gets the workgroup. A later round begins again if it comes back. */
+  /**
+   * Ends all work within some seconds, before another worker gets the workgroup. A later round begins again
+   * if it comes back.
+   */
   leave(): Promise<void>;
 }
 

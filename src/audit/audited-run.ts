@@ -14,7 +14,8 @@ export interface AuditedRun<Result> {
 }
 
 /**
- * Runs a task and records an entry at its start and at its end. The task does not start if the entry cannot be stored.
+ * Runs a task and records an entry at its start and at its end. The task does not start if the entry cannot
+ * be stored.
  * @returns the result of the task
  * @throws the error of the task; the audit entry contains only its code
  */

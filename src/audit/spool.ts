@@ -19,8 +19,8 @@ const spooledEntrySchema = z.strictObject({
 export type SpooledEntry = z.output<typeof spooledEntrySchema>;
 
 /**
- * A folder with the entries of a workgroup that are not in its log yet. Each entry is a file, so that any process can
- * add entries at any time without waiting for another one.
+ * A folder with the entries of a workgroup that are not in its log yet. Each entry is a file, so that any
+ * process can add entries at any time without waiting for another one.
  */
 export interface AuditSpool {
   /** Adds an entry durably. */

@@ -7,8 +7,8 @@ import type { UtcMs } from '../lib/time.ts';
 /** The messages that an upstream still has from a time on. */
 export interface Availability {
   /**
-   * all: all messages. part: only messages from `firstMs` on. nothing: no message. unknown: messages from `firstMs` on, and the upstream does not
-   * tell if there were earlier ones.
+   * all: all messages. part: only messages from `firstMs` on. nothing: no message. unknown: messages from
+   * `firstMs` on, and the upstream does not tell if there were earlier ones.
    */
   kind: 'all' | 'part' | 'nothing' | 'unknown';
   /** Store time of its first message. */
@@ -18,8 +18,9 @@ export interface Availability {
 }
 
 /**
- * Reads one message, to find out which messages an upstream still has from `fromMs` on. A server of the contract reports if it moved the time to its
- * oldest message. With other servers only a message from before `fromMs` proves that nothing is missing.
+ * Reads one message, to find out which messages an upstream still has from `fromMs` on. A server of the
+ * contract reports if it moved the time to its oldest message. With other servers only a message from before
+ * `fromMs` proves that nothing is missing.
  * @throws TransientError, TerminalError if it cannot be read
  */
 export async function askAvailability(

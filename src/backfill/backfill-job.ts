@@ -27,7 +27,8 @@ import {
 /** Backfills of one open warehouse, one at a time, in the background. */
 export interface BackfillJob {
   /**
-   * Starts a backfill, or continues an unfinished one with the same request. Does nothing if it is already running.
+   * Starts a backfill, or continues an unfinished one with the same request. Does nothing if it is already
+   * running.
    * @throws TransientError if another backfill is running
    */
   start(request: BackfillRequest, upstream: UpstreamAddress | undefined): void;

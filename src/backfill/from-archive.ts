@@ -25,7 +25,8 @@ const ROOM_PAUSE_MS = 100;
 const END_MS = limits.instantMsMax + 1;
 
 /**
- * Plans reading the lake again: messages that the warehouse no longer has, of tables that energy streams read.
+ * Plans reading the lake again: messages that the warehouse no longer has, of tables that energy streams
+ * read.
  * @throws InputError if no energy stream reads the table
  */
 export async function planArchive(
@@ -86,8 +87,8 @@ export async function planArchive(
 }
 
 /**
- * Copies messages of a period from the lake for the roll-up, which reads what no energy stream has read before. The messages get their own
- * batch and are not published again.
+ * Copies messages of a period from the lake for the roll-up, which reads what no energy stream has read
+ * before. The messages get their own batch and are not published again.
  * @returns the number of messages
  */
 export async function fillFromArchive(

@@ -60,8 +60,9 @@ export async function countQuarantined(
 }
 
 /**
- * Decodes quarantined messages again, and lands the readable ones. A newer version may read more, or the configuration may now name the table of
- * messages without one. Landed messages leave the quarantine. After a crash between these steps nothing lands twice.
+ * Decodes quarantined messages again, and lands the readable ones. A newer version may read more, or the
+ * configuration may now name the table of messages without one. Landed messages leave the quarantine. After a
+ * crash between these steps nothing lands twice.
  */
 export async function landQuarantined(
   shard: Shard,

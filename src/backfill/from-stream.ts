@@ -36,8 +36,9 @@ export interface FromStreamOptions {
 const MESSAGES_A_BATCH_MAX = 2_500;
 
 /**
- * Reads a period of the upstream again, without changing the checkpoint of the live reader, and lands missing messages. It lands only messages
- * before the position of the live reader, which lands only messages after it. So no message lands twice.
+ * Reads a period of the upstream again, without changing the checkpoint of the live reader, and lands missing
+ * messages. It lands only messages before the position of the live reader, which lands only messages after
+ * it. So no message lands twice.
  * @returns true if it reached the end of the period
  * @throws TransientError if the upstream cannot be read now, or has another log than the live reader
  */

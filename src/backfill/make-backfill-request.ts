@@ -4,7 +4,10 @@ import type { Problem } from '../lib/errors.ts';
 import { dayStart, isLocalDate, type UtcMs } from '../lib/time.ts';
 import type { BackfillRequest } from './backfill-request.ts';
 
-/** A backfill as a person asks for it. Times are days of the workgroup's zone, ISO times with a zone, or ms since 1970, as text. */
+/**
+ * A backfill as a person asks for it. Times are days of the workgroup's zone, ISO times with a zone, or ms
+ * since 1970, as text.
+ */
 export interface BackfillWish {
   source: 'stream' | 'archive' | 'gaps';
   from?: string | undefined;

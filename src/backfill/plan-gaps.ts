@@ -151,7 +151,10 @@ export async function openGaps(
   return gaps;
 }
 
-/** From the last message before the gap to the first one after it, both included. They prove that nothing is missing in between. */
+/**
+ * From the last message before the gap to the first one after it, both included. They prove that nothing is
+ * missing in between.
+ */
 function boundsOf({ fromMs, toMs, detectedAtMs }: Pick<OpenGap, 'fromMs' | 'toMs' | 'detectedAtMs'>) {
   return { fromMs: fromMs ?? 0, toMs: (toMs ?? detectedAtMs) + 1 };
 }

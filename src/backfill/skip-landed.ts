@@ -18,8 +18,8 @@ interface Wanted {
 }
 
 /**
- * Finds rows that have not landed yet, in the warehouse or in the lake. Landed messages are known by offset and event time, because a log that
- * has lost its tail assigns offsets again.
+ * Finds rows that have not landed yet, in the warehouse or in the lake. Landed messages are known by offset
+ * and event time, because a log that has lost its tail assigns offsets again.
  */
 export async function withoutLanded(shard: Shard, lakeDir: string, wanted: Wanted): Promise<number[]> {
   const { columns, rows } = wanted;

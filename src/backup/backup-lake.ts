@@ -21,8 +21,8 @@ export interface BackupLakeOptions {
   sequence: number;
   target: ObjectStore;
   /**
-   * A folder on the disk of the lake. Files are linked there, so that retention cannot delete them meanwhile. If the lake is in a store, it has one
-   * object at a time.
+   * A folder on the disk of the lake. Files are linked there, so that retention cannot delete them meanwhile.
+   * If the lake is in a store, it has one object at a time.
    */
   stagingDir: string;
   onProgress?: (progress: { doneBytes: number; allBytes: number }) => void;
@@ -88,9 +88,10 @@ export async function copyObjects(
 }
 
 /**
- * Copies a commit and its snapshot into a store. Objects that the store has are not copied, and the commit comes last. If it is interrupted, the
- * store has its old commits, and the next backup copies the rest.
- * @throws TerminalError `ForeignBackup` if the store has the backup of another warehouse; TransientError if the same call can succeed later
+ * Copies a commit and its snapshot into a store. Objects that the store has are not copied, and the commit
+ * comes last. If it is interrupted, the store has its old commits, and the next backup copies the rest.
+ * @throws TerminalError `ForeignBackup` if the store has the backup of another warehouse; TransientError if
+ *   the same call can succeed later
  */
 export async function backupLake(options: BackupLakeOptions): Promise<BackedUpLake> {
   const { target, signal } = options;
@@ -121,7 +122,10 @@ export async function backupLake(options: BackupLakeOptions): Promise<BackedUpLa
   return { ...done, sequence, copied: missing.length, copiedBytes: sum(missing), isUnchanged: false };
 }
 
-/** Creates the commit at its own sequence, or after the newest commit of the store if that one is as high. @returns the sequence */
+/**
+ * Creates the commit at its own sequence, or after the newest commit of the store if that one is as high.
+ * @returns the sequence
+ */
 async function createStoredCommit(
   target: ObjectStore,
   commit: RestorableCommit,

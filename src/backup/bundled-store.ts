@@ -14,7 +14,10 @@ export interface BundledFile {
   bytes: number;
 }
 
-/** The bundled files of a commit by their key. @throws TerminalError `ObjectDamaged` if a file is not within its bundle */
+/**
+ * The bundled files of a commit by their key.
+ * @throws TerminalError `ObjectDamaged` if a file is not within its bundle
+ */
 export function bundledFiles(commit: StoredCommit): Map<string, BundledFile> {
   const found = new Map<string, BundledFile>();
   if (commit.format === 1 || !commit.bundles) return found;
@@ -37,8 +40,9 @@ function outside({ sequence, workgroupId }: StoredCommit, name: string, bundle: 
 }
 
 /**
- * The store of a commit, in which each file of the commit can be read by its key, even if it is in a bundle. If the bundle was
- * deleted, the file is an object of its own since a later commit. Lists contain the objects of the store.
+ * The store of a commit, in which each file of the commit can be read by its key, even if it is in a bundle.
+ * If the bundle was deleted, the file is an object of its own since a later commit. Lists contain the objects
+ * of the store.
  */
 export function bundledStore(store: ObjectStore, commit: StoredCommit): ObjectStore {
   const places = bundledFiles(commit);

@@ -15,7 +15,10 @@ import type { Shard } from '../warehouse/shard.ts';
 
 export interface CommitSnapshotOptions {
   lakeDir: string;
-  /** Adds a generation even if the newest one has a snapshot, because the warehouse has changed and the lake has not. */
+  /**
+   * Adds a generation even if the newest one has a snapshot, because the warehouse has changed and the lake
+   * has not.
+   */
   isForced?: boolean;
   clock: Clock;
   logger: Logger;
@@ -80,7 +83,10 @@ async function newestSnapshot({ retained, paths }: OpenLake, head: Commit): Prom
 /** The packs of snapshots by the name of their newest pack. Packs never change, so each map is read once. */
 const packsRead = new WeakMap<OpenLake, Map<string, readonly string[]>>();
 
-/** Deletes the packs that no generation needs, once they are an hour old. Reads only the maps of snapshots that it has not seen before. */
+/**
+ * Deletes the packs that no generation needs, once they are an hour old. Reads only the maps of snapshots
+ * that it has not seen before.
+ */
 async function removeUnusedPacks(lake: OpenLake, head: Commit, nowMs: number): Promise<void> {
   const { paths, retained } = lake;
   const store = createFolderStore(paths.root);

@@ -7,7 +7,10 @@ import { type Clock, DAY_MS, type UtcMs } from '../lib/time.ts';
 
 /** Data that a restore or a takeover has moved away is kept for this time. */
 const KEPT_MS = 7 * DAY_MS;
-/** The same, from when newer data was moved away. Two machines that take turns would fill their disks otherwise. */
+/**
+ * The same, from when newer data was moved away. Two machines that take turns would fill their disks
+ * otherwise.
+ */
 const EARLIER_KEPT_MS = DAY_MS;
 
 const MOVED = /\.before-restore-(\d{4}-\d\d-\d\dT)(\d\d)(\d\d)(\d\d)(?:\.wal)?(?:-\d+)?$/;
@@ -32,7 +35,9 @@ export interface DeleteMovedDataOptions {
   logger: Logger;
 }
 
-/** Deletes moved data of a workgroup whose time is over. A failure is logged, and the next call tries again. */
+/**
+ * Deletes moved data of a workgroup whose time is over. A failure is logged, and the next call tries again.
+ */
 export async function deleteMovedData(options: DeleteMovedDataOptions): Promise<void> {
   const { workgroupId, warehousePath, root, clock, logger } = options;
   const moved = [...(await movedFrom(warehousePath)), ...(await movedFrom(root))];

@@ -15,7 +15,8 @@ export function isDamage(error: unknown): error is TerminalError {
 }
 
 /**
- * Reads something, and reads it again if it is damaged. Damage counts only if both attempts find it, because bytes can also be damaged on the way.
+ * Reads something, and reads it again if it is damaged. Damage counts only if both attempts find it, because
+ * bytes can also be damaged on the way.
  * @returns undefined if it is sound
  * @throws every error that is not damage
  */

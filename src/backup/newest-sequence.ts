@@ -5,8 +5,9 @@ import type { ObjectStore } from '../storage/object-store.ts';
 const PAGE = 1_000;
 
 /**
- * Finds the newest commit of a store with few requests. A bucket lists keys only from the oldest on, and a week of commits has 10,000 keys. So the
- * search begins at the newest views for analysts, which are usually an hour old. Without views it doubles its steps, and then halves them.
+ * Finds the newest commit of a store with few requests. A bucket lists keys only from the oldest on, and a
+ * week of commits has 10,000 keys. So the search begins at the newest views for analysts, which are usually
+ * an hour old. Without views it doubles its steps, and then halves them.
  * @param from only this sequence and later ones. Give the newest known one: then the search needs one request
  * @returns undefined if there is no commit
  */

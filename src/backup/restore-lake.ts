@@ -31,9 +31,15 @@ export interface RestoreLakeOptions {
   root: string;
   /** Moves existing data away. Without it existing data is an error. */
   force: boolean;
-  /** False to leave out the files of the lake. Then the lake is not complete, see `isLakeComplete`. Default: true. */
+  /**
+   * False to leave out the files of the lake. Then the lake is not complete, see `isLakeComplete`. Default:
+   * true.
+   */
   hasFiles?: boolean;
-  /** Parts of the restored data that are on this disk already. They are used up, also by a failure. Default: none. */
+  /**
+   * Parts of the restored data that are on this disk already. They are used up, also by a failure. Default:
+   * none.
+   */
   prepared?: PreparedRestore;
   /** The schema; default: that of this program. */
   migrations?: Migration[];
@@ -101,7 +107,8 @@ export async function restoreLake(options: RestoreLakeOptions): Promise<Restored
       await rename(path, away);
       movedAway.push(away);
     }
-    // The warehouse first: a warehouse without a lake refuses to publish, and a lake without a warehouse would look like a new one.
+    // The warehouse first: a warehouse without a lake refuses to publish, and a lake without a warehouse
+    // would look like a new one.
     await rename(draftWarehouse, warehousePath);
     await rename(draftRoot, root);
     for (const path of [warehousePath, root]) await syncPath(dirname(path));
@@ -172,8 +179,8 @@ async function restoreBeside(
 }
 
 /**
- * Checks that a restored warehouse and a commit belong together. The file is a private copy: it is brought to the schema of this program, because a
- * snapshot can be older than the program.
+ * Checks that a restored warehouse and a commit belong together. The file is a private copy: it is brought to
+ * the schema of this program, because a snapshot can be older than the program.
  * @throws TerminalError if they do not belong together, or the file is damaged or of a newer program
  */
 export async function checkWarehouse(

@@ -17,7 +17,8 @@ export async function storedSequences(store: ObjectStore, signal?: AbortSignal):
 }
 
 /**
- * Reads a commit of a lake, of a backup or of a replica. A commit of a replica is returned with the nonce of its generation, which its snapshot has.
+ * Reads a commit of a lake, of a backup or of a replica. A commit of a replica is returned with the nonce of
+ * its generation, which its snapshot has.
  * @param known an earlier commit, see `readCommit`
  * @returns undefined if it does not exist
  * @throws TerminalError `ObjectDamaged` if it cannot be read
@@ -72,7 +73,10 @@ export function parseCommitObject<Any extends { sequence: number }>(
 
 const mirrored = z.object({ generation: z.object({ nonce: z.string() }).nullish() });
 
-/** The nonce of the generation that a commit of a replica is a copy of. The list of files is not parsed again, because it can be long. */
+/**
+ * The nonce of the generation that a commit of a replica is a copy of. The list of files is not parsed again,
+ * because it can be long.
+ */
 function generationNonce(text: string): string | undefined {
   const head = text.indexOf(',"files":[');
   return mirrored.parse(JSON.parse(head === -1 ? text : `${text.slice(0, head)}}`)).generation?.nonce;

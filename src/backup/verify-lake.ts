@@ -18,7 +18,10 @@ import { isRestorable, type RestorableCommit, readStoredCommit, storedSequences 
 
 export interface VerifyLakeOptions {
   store: ObjectStore;
-  /** Commits that are older than the newest one by more than this are left out, because their files can be deleted. Default: all are read. */
+  /**
+   * Commits that are older than the newest one by more than this are left out, because their files can be
+   * deleted. Default: all are read.
+   */
   contentMs?: number;
   /** For one file and one warehouse at a time. It is deleted at the end. */
   stagingDir: string;

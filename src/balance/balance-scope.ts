@@ -9,7 +9,10 @@ export interface BalanceScope {
   id: string;
   /** True if `within: site` holds in this scope. */
   isSite: boolean;
-  /** True if import and export can be computed from the rest. False if that would balance several sites against each other. */
+  /**
+   * True if import and export can be computed from the rest. False if that would balance several sites
+   * against each other.
+   */
   nets: boolean;
   members: readonly ScopeMember[];
   /** Roles that it is declared not to have. */
@@ -28,8 +31,8 @@ export interface ScopeMember {
 }
 
 /**
- * The scope of a workgroup as a whole. The rest of one site is not balanced against the rest of another. A role is missing if it is missing in all
- * of its sites.
+ * The scope of a workgroup as a whole. The rest of one site is not balanced against the rest of another. A
+ * role is missing if it is missing in all of its sites.
  */
 export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): BalanceScope {
   const nets = sites.filter(({ devices }) => devices.length > 0).length < 2;
@@ -37,7 +40,8 @@ export function workgroupScope({ sites }: Pick<WorkgroupConfig, 'sites'>): Balan
 }
 
 /**
- * The scope of a site: its devices. Its meters measure the same energy again. A site without any members is the whole workgroup.
+ * The scope of a site: its devices. Its meters measure the same energy again. A site without any members is
+ * the whole workgroup.
  * @returns a scope without members if the site has only meters
  */
 export function siteScope({ name, devices, meters, absent }: SiteConfig): BalanceScope {

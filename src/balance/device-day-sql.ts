@@ -1,7 +1,10 @@
 import { loadSql } from '../warehouse/load-sql.ts';
 import { commonTable } from './balance-sql.ts';
 
-/** The statements of the tables from which the energy of devices follows (see balance/find_device_source and sum_device_day). */
+/**
+ * The statements of the tables from which the energy of devices follows (see balance/find_device_source and
+ * sum_device_day).
+ */
 export interface DeviceDayInputs {
   known_source: string;
   declared_device: string;
@@ -9,7 +12,10 @@ export interface DeviceDayInputs {
   source_day: string;
 }
 
-/** The energy of devices by day as table "device_day", for the statement after it. @returns text that begins with WITH */
+/**
+ * The energy of devices by day as table "device_day", for the statement after it.
+ * @returns text that begins with WITH
+ */
 export function deviceDaySql(inputs: DeviceDayInputs): string {
   const tables = [
     commonTable('role', loadSql('balance/find_role')),

@@ -19,15 +19,17 @@ export { MalformedError } from './malformed-error.ts';
 
 export interface DecodeOptions {
   /**
-   * Accepts the tags that have a plain value. Date text and epoch seconds become ISO 8601 text, big integers of up to
-   * 64 bits become integers, a UUID becomes text, and the tag "this is CBOR" is dropped. If false, every tag is malformed.
+   * Accepts the tags that have a plain value. Date text and epoch seconds become ISO 8601 text, big integers
+   * of up to 64 bits become integers, a UUID becomes text, and the tag "this is CBOR" is dropped. If false,
+   * every tag is malformed.
    */
   plainTags?: boolean;
 }
 
 /**
- * Encodes plain data as CBOR that any decoder reads: definite lengths, maps with text keys, integers (also bigints of up
- * to 64 bits) as integers, Uint8Array as a byte string without a tag. Members that are undefined are left out.
+ * Encodes plain data as CBOR that any decoder reads: definite lengths, maps with text keys, integers (also
+ * bigints of up to 64 bits) as integers, Uint8Array as a byte string without a tag. Members that are
+ * undefined are left out.
  * @throws TypeError for data that is not plain, or nested more than `cborLimits.depthMax` levels deep
  */
 export function encodeCbor(value: unknown): Uint8Array {
@@ -37,8 +39,8 @@ export function encodeCbor(value: unknown): Uint8Array {
 }
 
 /**
- * Decodes exactly one item. Integers beyond 2^53 become bigints, smaller ones numbers. Maps become plain objects, in which
- * `__proto__` is an ordinary member. All bytes are checked before the first value is built.
+ * Decodes exactly one item. Integers beyond 2^53 become bigints, smaller ones numbers. Maps become plain
+ * objects, in which `__proto__` is an ordinary member. All bytes are checked before the first value is built.
  * @throws MalformedError with the position, unless the bytes are one well-formed item of plain data
  */
 export function decodeCbor(bytes: Uint8Array, options: DecodeOptions = {}): unknown {

@@ -1,6 +1,7 @@
 /**
- * Reads the head of a CBOR item (RFC 8949, section 3): the initial byte and the argument after it. Every reader of CBOR
- * uses these functions. They take the view alone, because V8 slows them down if callers pass objects of different shapes.
+ * Reads the head of a CBOR item (RFC 8949, section 3): the initial byte and the argument after it. Every
+ * reader of CBOR uses these functions. They take the view alone, because V8 slows them down if callers pass
+ * objects of different shapes.
  */
 
 /** The major types, as the upper three bits of an initial byte. */
@@ -48,13 +49,17 @@ export function headLength(initial: number): number {
   return info < 24 ? 1 : longHeadLength(info);
 }
 
-/** The argument of a head that is known to be whole. It is rounded beyond 2^53, and `INDEFINITE` if there is none. */
+/**
+ * The argument of a head that is known to be whole. It is rounded beyond 2^53, and `INDEFINITE` if there is
+ * none.
+ */
 export function headArgument(view: DataView, at: number): number {
   const info = view.getUint8(at) & 31;
   return info < 24 ? info : longArgument(view, at, info);
 }
 
-// Short and long heads have two functions each, because V8 inlines the short ones into the loop over the fields.
+// Short and long heads have two functions each, because V8 inlines the short ones into the loop over the
+// fields.
 
 function longHeadLength(info: number): number {
   if (info === 31) return 1;
@@ -81,7 +86,10 @@ export function headBigint(view: DataView, at: number): bigint {
   return (view.getUint8(at) & 31) === 27 ? view.getBigUint64(at + 1) : BigInt(headArgument(view, at));
 }
 
-/** Writes the argument with all its digits into two words, the low word first. The head must be whole and definite. */
+/**
+ * Writes the argument with all its digits into two words, the low word first. The head must be whole and
+ * definite.
+ */
 export function headWords(view: DataView, at: number, words: Uint32Array): void {
   const isLong = (view.getUint8(at) & 31) === 27;
   words[0] = isLong ? view.getUint32(at + 5) : headArgument(view, at);

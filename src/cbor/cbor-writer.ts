@@ -1,8 +1,9 @@
 import { cborInitial, cborMajor } from './cbor-head.ts';
 
 /**
- * Writes CBOR (RFC 8949) into one buffer that grows: definite lengths, the shortest head for each length and integer,
- * floats in 32 bits if that is exact and in 64 bits otherwise. All CBOR of this project is written here.
+ * Writes CBOR (RFC 8949) into one buffer that grows: definite lengths, the shortest head for each length and
+ * integer, floats in 32 bits if that is exact and in 64 bits otherwise. All CBOR of this project is written
+ * here.
  */
 export interface CborWriter {
   bytes: Uint8Array;
@@ -148,7 +149,9 @@ function simpleByte(value: boolean | null | undefined): number {
   return value ? cborInitial.true : cborInitial.false;
 }
 
-/** Writes text of fewer than 64 ASCII characters. Writes nothing and returns false if the text is not ASCII. */
+/**
+ * Writes text of fewer than 64 ASCII characters. Writes nothing and returns false if the text is not ASCII.
+ */
 function writeShortAscii(writer: CborWriter, text: string): boolean {
   const { bytes } = writer;
   const { length } = text;

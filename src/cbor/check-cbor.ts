@@ -4,8 +4,8 @@ import { cborLimits } from './cbor-limits.ts';
 import { MalformedError } from './malformed-error.ts';
 
 /**
- * Bytes that are checked before they are decoded. A check builds no values, never reads past the end, refuses a length
- * that the bytes cannot hold, and takes time in proportion to the bytes.
+ * Bytes that are checked before they are decoded. A check builds no values, never reads past the end, refuses
+ * a length that the bytes cannot hold, and takes time in proportion to the bytes.
  */
 export interface CborBytes {
   bytes: Uint8Array;
@@ -31,8 +31,8 @@ export function cborBytes(bytes: Uint8Array, options: { plainTags?: boolean } = 
 }
 
 /**
- * Checks the item at `at` and returns its end. Beyond the structure it checks that text is UTF-8, that map keys are text,
- * that simple values have a meaning, that tags are allowed, and the limits of `cborLimits`.
+ * Checks the item at `at` and returns its end. Beyond the structure it checks that text is UTF-8, that map
+ * keys are text, that simple values have a meaning, that tags are allowed, and the limits of `cborLimits`.
  * @throws MalformedError
  */
 export function checkItem(cbor: CborBytes, at: number): number {
@@ -40,8 +40,8 @@ export function checkItem(cbor: CborBytes, at: number): number {
 }
 
 /**
- * Returns the end of the item at `at` and checks the structure alone. A reader can then reject one message and read the
- * next one.
+ * Returns the end of the item at `at` and checks the structure alone. A reader can then reject one message
+ * and read the next one.
  * @throws MalformedError if the structure is broken
  */
 export function skipItem(cbor: CborBytes, at: number): number {

@@ -5,7 +5,10 @@ import { commandLineError } from './command-line-error.ts';
 /** Names that an error lists. */
 const NAMES_SHOWN_MAX = 20;
 
-/** The id of a device of the command line. @throws InputError if the text is neither an id nor a configured name */
+/**
+ * The id of a device of the command line.
+ * @throws InputError if the text is neither an id nor a configured name
+ */
 export function chooseDevice(workgroup: WorkgroupConfig, text: string, path = 'device'): string {
   const id = findDevice(workgroup, text);
   if (id !== undefined) return id;

@@ -8,7 +8,10 @@ export const WORKGROUP_OPTION = [
   'the workgroup; required if there are several',
 ] as const;
 
-/** The workgroup of a command. @throws InputError if the id is unknown, or missing although there are several workgroups */
+/**
+ * The workgroup of a command.
+ * @throws InputError if the id is unknown, or missing although there are several workgroups
+ */
 export function chooseWorkgroup({ workgroups }: Config, id: string | undefined): WorkgroupConfig {
   const found =
     id === undefined && workgroups.length === 1 ? workgroups[0] : workgroups.find((one) => one.id === id);

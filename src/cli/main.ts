@@ -101,7 +101,10 @@ const commands: Readonly<Record<string, (program: Command, terminal: Terminal) =
   version: async (...to) => (await import('./version/version-command.ts')).addVersionCommand(...to),
 };
 
-/** Adds only the commands that the arguments name, and all if they name none. Commands without an engine or a server start fast. */
+/**
+ * Adds only the commands that the arguments name, and all if they name none. Commands without an engine or a
+ * server start fast.
+ */
 async function createProgram(
   terminal: Terminal,
   args: readonly string[],

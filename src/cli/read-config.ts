@@ -4,7 +4,10 @@ import { type ConfigLoader, createConfigLoader } from '../config/config-loader.t
 import type { Terminal } from '../service/terminal.ts';
 import { globalOptions } from './global-options.ts';
 
-/** Reads the configuration that the command line names. @throws InputError if there is none, or with all its problems */
+/**
+ * Reads the configuration that the command line names.
+ * @throws InputError if there is none, or with all its problems
+ */
 export function readConfig(command: Command, terminal: Terminal): Config {
   return withOptions(command, configLoader(command, terminal).load());
 }

@@ -22,7 +22,9 @@ export async function runService(
   );
 }
 
-/** Like `runService`, for a command that ends by itself: it logs only warnings, unless `--log-level` is given. */
+/**
+ * Like `runService`, for a command that ends by itself: it logs only warnings, unless `--log-level` is given.
+ */
 export async function runTask(
   command: Command,
   terminal: Terminal,
@@ -62,8 +64,8 @@ const REPEATED_EVENTS = new Set([
 ]);
 
 /**
- * Ctrl-C or SIGTERM asks the role to end. A second one ends the process at once, and so does the time limit. Nothing is lost, because
- * acknowledged messages are on the disk.
+ * Ctrl-C or SIGTERM asks the role to end. A second one ends the process at once, and so does the time limit.
+ * Nothing is lost, because acknowledged messages are on the disk.
  */
 async function runUntilEnded(
   level: string,
@@ -87,7 +89,8 @@ async function runUntilEnded(
     askedAtMs = performance.now();
     logger.info({ signal }, 'process.ending');
     controller.abort();
-    // The time limit also applies after the role has ended, because threads and connections keep a process alive.
+    // The time limit also applies after the role has ended, because threads and connections keep a process
+    // alive.
     setTimeout(() => {
       logger.error({ withinMs: END_MS }, 'process.killed');
       kill('SIGKILL');

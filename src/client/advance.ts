@@ -17,8 +17,8 @@ const DUPLICATES_OF_A_QUIET_STREAM_MAX = 1;
 /**
  * Decides the next step of a consumer after a read. It is a pure function, so it can run in the thread that
  * lands the batch.
- * Each message is delivered once and in order while the server has it. Messages that the server has lost are reported
- * as a gap. Repeated messages are dropped. The number of attempts is bounded.
+ * Each message is delivered once and in order while the server has it. Messages that the server has lost are
+ * reported as a gap. Repeated messages are dropped. The number of attempts is bounded.
  */
 export function advancePosition(
   position: Position,
@@ -88,7 +88,8 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
       inclusive,
       gap: undefined,
       failures: 0,
-      // The server has recovered only if it accepts its own positions. Otherwise the reader would restart for ever.
+      // The server has recovered only if it accepts its own positions. Otherwise the reader would restart for
+      // ever.
       restarts: asked === undefined ? position.restarts : 0,
       stalls: 0,
     },
@@ -103,9 +104,9 @@ function afterBatch(before: Position, batch: BatchOutcome, bounds: AttemptBounds
 }
 
 /**
- * The next position to ask for. If the server names none, it is the last message: asking for it again shows if the
- * server includes the requested offset. That costs one duplicate at most. Only if the server is known to include it,
- * the offset after it is asked for.
+ * The next position to ask for. If the server names none, it is the last message: asking for it again shows
+ * if the server includes the requested offset. That costs one duplicate at most. Only if the server is known
+ * to include it, the offset after it is asked for.
  */
 function nextAsk(
   ask: Ask,

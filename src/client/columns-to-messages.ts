@@ -11,8 +11,8 @@ import { EXTRA_MEMBER } from '../decode/parse-message.ts';
 import { parseJsonExact } from '../lib/json-text.ts';
 
 /**
- * The messages of a batch as objects of the contract. Members that the contract does not name are left out. All fields
- * of the data are kept.
+ * The messages of a batch as objects of the contract. Members that the contract does not name are left out.
+ * All fields of the data are kept.
  */
 export function columnsToMessages(columns: MessageColumns, names: NameTable): StreamMessage[] {
   return Array.from({ length: columns.count }, (_, row) => messageAt(columns, names, row));

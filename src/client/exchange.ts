@@ -31,10 +31,10 @@ export interface Exchange {
 const GROWTH_BYTES_MIN = 16_384;
 
 /**
- * Sends one HTTP request and returns the whole answer, for any status. It reads the body directly into one buffer. For
- * megabytes this is several times faster than fetch.
- * @throws TransientError NetworkFailure or AnswerTimeout; TerminalError AnswerTooLarge; the signal's reason if it
- * aborts
+ * Sends one HTTP request and returns the whole answer, for any status. It reads the body directly into one
+ * buffer. For megabytes this is several times faster than fetch.
+ * @throws TransientError NetworkFailure or AnswerTimeout; TerminalError AnswerTooLarge; the signal's reason
+ *   if it aborts
  */
 export function exchange(
   dispatcher: Dispatcher,

@@ -20,8 +20,8 @@ export interface InterpretOptions {
 export type Interpreter = (answer: RawAnswer) => ReadOutcome;
 
 /**
- * Creates an interpreter for the answers of any server. It uses its columns again, so a batch is valid until the next
- * answer.
+ * Creates an interpreter for the answers of any server. It uses its columns again, so a batch is valid until
+ * the next answer.
  * @param names gives the ids of tables, sources and fields
  */
 export function createInterpreter(names: NameTable, options: InterpretOptions = {}): Interpreter {
@@ -118,7 +118,9 @@ function goodAnswer(
   };
 }
 
-/** Reads an answer with an error status. Its body may be an error of the contract, another error, or anything. */
+/**
+ * Reads an answer with an error status. Its body may be an error of the contract, another error, or anything.
+ */
 function failedAnswer(answer: PlainAnswer, decoder: MessageDecoder): ErrorOutcome {
   let body: DecodedBody | undefined;
   try {
@@ -178,7 +180,8 @@ function pageOutcome({ status, retryAfterMs }: PlainAnswer): ErrorOutcome {
 }
 
 /**
- * Tells if an error is about the requested position: 410 and 416 always, other statuses if the text names the position.
+ * Tells if an error is about the requested position: 410 and 416 always, other statuses if the text names the
+ * position.
  */
 function aboutPosition(
   status: number,

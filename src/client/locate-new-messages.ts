@@ -34,9 +34,9 @@ export interface LocatedMessages {
 }
 
 /**
- * Finds the new messages of a batch. A message is new if its offset is above `lastOffset`. New messages are delivered
- * in the order of their offsets. A message beyond the server's next position is left out, because the server will send
- * it again, and because later messages would otherwise count as old.
+ * Finds the new messages of a batch. A message is new if its offset is above `lastOffset`. New messages are
+ * delivered in the order of their offsets. A message beyond the server's next position is left out, because
+ * the server will send it again, and because later messages would otherwise count as old.
  */
 export function locateNewMessages(
   batch: Positions,

@@ -35,8 +35,8 @@ export interface OpenedSocket {
 const complaints = ['error', 'exception', 'stream:error', 'stream:latest:error'];
 
 /**
- * Opens a connection. Failures are reported to `events`. Nothing is repeated, because only the reader knows the
- * position.
+ * Opens a connection. Failures are reported to `events`. Nothing is repeated, because only the reader knows
+ * the position.
  */
 export function openSocket(
   target: SocketTarget,

@@ -25,7 +25,10 @@ export interface Position {
   lastStoreTimeMs: UtcMs | undefined;
   /** True if the server has returned the requested offset itself. */
   inclusive: boolean;
-  /** A gap that was found. It is reported once, with the first batch after it, so that both are stored together. */
+  /**
+   * A gap that was found. It is reported once, with the first batch after it, so that both are stored
+   * together.
+   */
   gap: Gap | undefined;
   /** Attempts in a row without success: failed reads, restarts, reads without progress. */
   failures: number;
@@ -47,7 +50,10 @@ export type Step = DeliverStep | AgainStep | RestartStep | FailStep;
 export interface DeliverStep {
   kind: 'deliver';
   position: Position;
-  /** The messages of the batch to keep; see `keepNew`. They may be none, for example at the head of a quiet stream. */
+  /**
+   * The messages of the batch to keep; see `keepNew`. They may be none, for example at the head of a quiet
+   * stream.
+   */
   keep: {
     rows: 'all' | Uint32Array;
     afterOffset: Offset | undefined;

@@ -7,7 +7,9 @@ export type ReadOutcome = BatchOutcome | ErrorOutcome;
 
 export interface BatchOutcome {
   kind: 'batch';
-  /** The messages in the order of the answer, duplicates included. Valid until the interpreter's next answer. */
+  /**
+   * The messages in the order of the answer, duplicates included. Valid until the interpreter's next answer.
+   */
   columns: MessageColumns;
   /** The server's next position; undefined if it names none. */
   nextOffset: Offset | undefined;
@@ -37,8 +39,8 @@ export interface ErrorOutcome {
 /** A part of the stream that could not be read. */
 export interface Gap {
   /**
-   * expired: older than the retention. rejected: the server does not know the position any more. recreated: it is
-   * another log. lost_tail: the log has lost its newest messages.
+   * expired: older than the retention. rejected: the server does not know the position any more. recreated:
+   * it is another log. lost_tail: the log has lost its newest messages.
    */
   reason: 'expired' | 'rejected' | 'recreated' | 'lost_tail';
   /** The position that should have been read, an offset of the old log. */

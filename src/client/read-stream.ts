@@ -55,8 +55,9 @@ export interface ReadStreamOptions {
 }
 
 /**
- * Reads a stream without end: every message once and in order, from any server, through failures, renewed tokens and
- * recreated logs. Lost messages are reported in the next batch's `gap`. Ends without an error when the signal aborts.
+ * Reads a stream without end: every message once and in order, from any server, through failures, renewed
+ * tokens and recreated logs. Lost messages are reported in the next batch's `gap`. Ends without an error when
+ * the signal aborts.
  * @throws TransientError after too many failures in a row; TerminalError if a repetition cannot help
  */
 export async function* readStream(

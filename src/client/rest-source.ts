@@ -29,8 +29,8 @@ export interface ReadRequest {
   /** The largest number of messages; default: the limit of the contract. */
   messagesMax?: number;
   /**
-   * Seconds for which a server may hold the request (`Prefer: wait`, RFC 7240). Not all servers support it. 0 means an
-   * answer at once; our own server supports fractions.
+   * Seconds for which a server may hold the request (`Prefer: wait`, RFC 7240). Not all servers support it. 0
+   * means an answer at once; our own server supports fractions.
    */
   waitSeconds?: number;
   signal?: AbortSignal;
@@ -40,13 +40,13 @@ export interface ReadRequest {
 export interface RestSource {
   /**
    * Sends one read and returns the answer, for any HTTP status. `interpret` decodes it.
-   * @throws TransientError if there is no complete answer; TerminalError if the answer is too large or a redirect leads
-   * to another origin; the signal's reason if it aborts
+   * @throws TransientError if there is no complete answer; TerminalError if the answer is too large or a
+   *   redirect leads to another origin; the signal's reason if it aborts
    */
   fetch(request: ReadRequest): Promise<RawAnswer>;
   /**
-   * Takes a buffer back after its answer was interpreted, and uses it for the next one. New memory would cost megabytes
-   * of page faults for each read.
+   * Takes a buffer back after its answer was interpreted, and uses it for the next one. New memory would cost
+   * megabytes of page faults for each read.
    */
   recycle(buffer: ArrayBuffer): void;
   close(): Promise<void>;
@@ -106,7 +106,9 @@ export function createRestSource(options: RestSourceOptions): RestSource {
     return Buffer.allocUnsafeSlow(Math.max(bytes, SPARE_BYTES_MIN)).buffer;
   };
 
-  /** Sends one GET. It follows redirects within the origin only, because no other origin may get the token. */
+  /**
+   * Sends one GET. It follows redirects within the origin only, because no other origin may get the token.
+   */
   async function get(
     pathAndQuery: string,
     headers: Record<string, string>,

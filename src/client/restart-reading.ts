@@ -32,8 +32,8 @@ export function interruptionOf(position: Position, error: ErrorOutcome): LogInte
 }
 
 /**
- * Reads again from one second before the last message. It reads from the start if that has failed before, if nothing
- * was delivered yet, or if it is another log.
+ * Reads again from one second before the last message. It reads from the start if that has failed before, if
+ * nothing was delivered yet, or if it is another log.
  */
 export function restartReading(
   position: Position,
@@ -121,8 +121,8 @@ export function gapOf(position: Position, batch: BatchOutcome, found: LocatedMes
 }
 
 /**
- * A new log may still have messages from before the gap. The gap ends at the first message that is later than the last
- * delivered one.
+ * A new log may still have messages from before the gap. The gap ends at the first message that is later than
+ * the last delivered one.
  */
 function endOf({ fromTimeMs }: Gap, { columns }: BatchOutcome, found: LocatedMessages): UtcMs | undefined {
   const { firstStoreTimeMs } = found;

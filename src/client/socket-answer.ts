@@ -10,13 +10,15 @@ import type { SocketPayload } from './socket-payload.ts';
 /** Frames are joined into answers up to this size. It holds fewer messages than an answer may have. */
 const ANSWER_BYTES_MAX = 4 * MEBIBYTE;
 /**
- * A subscription cannot start at the oldest message, so it starts at a time before all messages. It is not 0, because
- * servers may treat 0 as absent.
+ * A subscription cannot start at the oldest message, so it starts at a time before all messages. It is not 0,
+ * because servers may treat 0 as absent.
  */
 const OLDEST_MS = 1;
 const REASON_CHARACTERS_MAX = 200;
 
-/** The start of a subscription as members of its payload. Offsets are text, so that they keep their digits. */
+/**
+ * The start of a subscription as members of its payload. Offsets are text, so that they keep their digits.
+ */
 export function placeOf(ask: Ask): { offset: string } | { timestamp: number } {
   switch (ask.kind) {
     case 'offset':
@@ -30,7 +32,10 @@ export function placeOf(ask: Ask): { offset: string } | { timestamp: number } {
   }
 }
 
-/** The number of frames, from the first one on, that can form one answer: a sequence of CBOR, or lines of JSON. */
+/**
+ * The number of frames, from the first one on, that can form one answer: a sequence of CBOR, or lines of
+ * JSON.
+ */
 export function countTogether(frames: readonly SocketPayload[]): number {
   let bytes = frames[0]?.bytes.length ?? 0;
   let count = Math.min(1, frames.length);
@@ -70,8 +75,8 @@ export function answerOf(frames: readonly SocketPayload[]): RawAnswer {
 export type Beginning = Pick<BatchOutcome, 'nextOffset' | 'epoch' | 'clamped'>;
 
 /**
- * The start of a subscription as a frame without messages. It is interpreted with the frames after it. Its position
- * counts only if they name none.
+ * The start of a subscription as a frame without messages. It is interpreted with the frames after it. Its
+ * position counts only if they name none.
  */
 export function beginningFrame(
   { nextOffset, epoch, clamped }: Beginning,

@@ -26,11 +26,13 @@ export interface SocketBounds {
   /** The time to connect. */
   connectMs: number;
   /**
-   * The reader waits this long for a connection that is being opened. Then it reads over REST until the connection is
-   * open.
+   * The reader waits this long for a connection that is being opened. Then it reads over REST until the
+   * connection is open.
    */
   graceMs: number;
-  /** The longest time without a frame, if all frames have landed. It is three of the contract's idle times. */
+  /**
+   * The longest time without a frame, if all frames have landed. It is three of the contract's idle times.
+   */
   silenceMs: number;
   /** The largest size of frames that wait here, for servers that do not wait for acknowledgements. */
   bufferBytesMax: number;
@@ -45,7 +47,10 @@ export const defaultSocketBounds: SocketBounds = {
 
 /** The reason why a connection has ended. */
 export interface SocketEnd {
-  /** renew: connect again at once. unauthorized: with another token. silent: after a read over REST. failed: later. */
+  /**
+   * renew: connect again at once. unauthorized: with another token. silent: after a read over REST. failed:
+   * later.
+   */
   kind: 'renew' | 'unauthorized' | 'silent' | 'failed';
   reason: string;
 }
@@ -58,11 +63,13 @@ export type Taken =
   | { kind: 'ended'; end: SocketEnd };
 
 /**
- * One connection with one subscription. Frames wait until they are taken, and are acknowledged after they have landed.
+ * One connection with one subscription. Frames wait until they are taken, and are acknowledged after they
+ * have landed.
  */
 export interface SocketReader {
   /**
-   * Waits until the connection is open or has ended, but not beyond the age `ageMs`. Returns false if it is neither.
+   * Waits until the connection is open or has ended, but not beyond the age `ageMs`. Returns false if it is
+   * neither.
    */
   ready(ageMs: number, signal?: AbortSignal): Promise<boolean>;
   /** True if the next frames follow `ask`, or if nothing has been requested yet. */

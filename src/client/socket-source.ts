@@ -22,7 +22,10 @@ export interface SocketSourceOptions extends RestSourceOptions {
   random?: Waiting['random'];
 }
 
-/** Reads a stream over a socket, and over REST while there is no socket. It holds connections and must be closed. */
+/**
+ * Reads a stream over a socket, and over REST while there is no socket. It holds connections and must be
+ * closed.
+ */
 export interface SocketSource extends Required<StreamSource> {
   close(): Promise<void>;
 }
@@ -40,8 +43,8 @@ const STEADY_MS = 2 * MINUTE_MS;
 const RENEWALS_MAX = 3;
 
 /**
- * Creates a source that reads over a socket from any compatible server. It may change between socket and REST at any
- * message, because both use the same offsets. If no socket can be opened, only the latency is higher.
+ * Creates a source that reads over a socket from any compatible server. It may change between socket and REST
+ * at any message, because both use the same offsets. If no socket can be opened, only the latency is higher.
  */
 export function createSocketSource(options: SocketSourceOptions): SocketSource {
   const { logger, table = '-', clock = systemClock, random = Math.random } = options;

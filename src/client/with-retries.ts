@@ -3,7 +3,10 @@ import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
 import { growingWaitMs } from '../lib/growing-wait.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../lib/time.ts';
 
-/** p-retry is not used, because it cannot wait as long as a `Retry-After` requires, and accepts no clock for tests. */
+/**
+ * p-retry is not used, because it cannot wait as long as a `Retry-After` requires, and accepts no clock for
+ * tests.
+ */
 
 /** The timers and random numbers of a wait. Tests bring their own. */
 export interface Waiting {
@@ -45,8 +48,8 @@ export const defaultBackoff: Backoff = {
 };
 
 /**
- * The wait in ms after attempt number `attempt`: a random time up to the doubled base ("full jitter"), so that many
- * consumers do not return at the same moment. A server's `Retry-After` is the minimum.
+ * The wait in ms after attempt number `attempt`: a random time up to the doubled base ("full jitter"), so
+ * that many consumers do not return at the same moment. A server's `Retry-After` is the minimum.
  */
 export function backoffMs(
   attempt: number,
@@ -60,7 +63,9 @@ export function backoffMs(
   return Math.min(retryAfterMs, backoff.retryAfterMsMax) + Math.round(random() * backoff.baseMs);
 }
 
-/** Reads a `Retry-After` header (seconds or an HTTP date) as milliseconds from now; undefined for other text. */
+/**
+ * Reads a `Retry-After` header (seconds or an HTTP date) as milliseconds from now; undefined for other text.
+ */
 export function parseRetryAfter(text: string | undefined, nowMs: UtcMs): number | undefined {
   if (text === undefined) return undefined;
   const trimmed = text.trim();
@@ -71,10 +76,10 @@ export function parseRetryAfter(text: string | undefined, nowMs: UtcMs): number 
 }
 
 /**
- * Runs `operation` until it succeeds, fails with an error that a retry does not help, or the attempts are used up. A thrown error may have
- * `details.retryAfterMs`.
- * @throws the error itself if a repetition cannot help; TransientError with the last error as cause after the last
- * attempt; the signal's reason if it aborts
+ * Runs `operation` until it succeeds, fails with an error that a retry does not help, or the attempts are
+ * used up. A thrown error may have `details.retryAfterMs`.
+ * @throws the error itself if a repetition cannot help; TransientError with the last error as cause after the
+ *   last attempt; the signal's reason if it aborts
  */
 export async function withRetries<T>(
   operation: (attempt: number) => Promise<T>,

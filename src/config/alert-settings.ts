@@ -41,7 +41,10 @@ const conditionsSchema = z
     /** The same, as a share of `stream.retention`. */
     dataLossAhead: condition(share(0.5)),
     gap: plain(),
-    /** Time without data of a device. The minute of its newest data is known, so less would call talking devices silent. */
+    /**
+     * Time without data of a device. The minute of its newest data is known, so less would call talking
+     * devices silent.
+     */
     deviceSilent: condition(time(60 * MINUTE_MS, 2 * MINUTE_MS)),
     /** The least number of other devices with energy. */
     deviceIdle: condition(z.number().int().min(1).max(10_000).default(2)),
@@ -126,7 +129,9 @@ export function channelsOf(
   return channels.filter(({ workgroups }) => workgroups?.includes(workgroupId) ?? true);
 }
 
-/** Checks that a channel that sends mails has a server. Also called with settings that have other problems. */
+/**
+ * Checks that a channel that sends mails has a server. Also called with settings that have other problems.
+ */
 export function refuseAlertsWithoutServer(
   { alerts, mail }: { alerts?: { channels?: unknown } | undefined; mail?: unknown },
   context: z.RefinementCtx,

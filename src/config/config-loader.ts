@@ -16,11 +16,16 @@ export interface LoadOptions {
   path?: string | undefined;
   cwd: string;
   environment: Environment;
-  /** True if a missing configuration is an error. Otherwise all settings have their defaults, and there are no workgroups. */
+  /**
+   * True if a missing configuration is an error. Otherwise all settings have their defaults, and there are no
+   * workgroups.
+   */
   isRequired?: boolean;
 }
 
-/** Reads one configuration again and again. Files of workgroups that have not changed are not parsed again. */
+/**
+ * Reads one configuration again and again. Files of workgroups that have not changed are not parsed again.
+ */
 export interface ConfigLoader {
   /** @throws InputError with all problems and their paths */
   load(): Config;
@@ -54,8 +59,8 @@ export const WORKGROUPS_FOLDER = 'workgroups.d';
 const TURN_MS = 10;
 
 /**
- * The configuration: the file, the files of workgroups, then the environment, then the defaults. Relative paths start at the folder of the
- * file that names them.
+ * The configuration: the file, the files of workgroups, then the environment, then the defaults. Relative
+ * paths start at the folder of the file that names them.
  */
 export function createConfigLoader(options: LoadOptions): ConfigLoader {
   const files = createWorkgroupFiles();

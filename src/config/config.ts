@@ -43,7 +43,9 @@ const settingsSchema = z.strictObject({
       corsOrigins: z.array(webOrigin).max(100).default([]),
     })
     .prefault({}),
-  /** A port of its own for metrics, without a token. Without it, metrics need a token on the port of the API. */
+  /**
+   * A port of its own for metrics, without a token. Without it, metrics need a token on the port of the API.
+   */
   metrics: z
     .strictObject({
       host: z.string().min(1).default('127.0.0.1'),
@@ -89,14 +91,20 @@ const settingsSchema = z.strictObject({
       /** Acts only if it is longer than `publishEvery`. */
       rollupEvery: duration({ minMs: 200, maxMs: HOUR_MS }).default(2 * SECOND_MS),
       publishEvery: duration({ minMs: 200, maxMs: HOUR_MS }).default(5 * SECOND_MS),
-      /** The folder `current` of a lake and the views for people follow publications at most once in this time. */
+      /**
+       * The folder `current` of a lake and the views for people follow publications at most once in this
+       * time.
+       */
       currentEvery: duration({ minMs: 200, maxMs: DAY_MS }).default(MINUTE_MS),
       maintainEvery: duration({ minMs: SECOND_MS, maxMs: DAY_MS }).default(MINUTE_MS),
       /** A day is final this long after its end. */
       closeAfter: duration({ minMs: 0, maxMs: 90 * DAY_MS }).default(2 * DAY_MS),
       /** Published messages stay in the warehouse for this long. The lake keeps them. */
       keepMessages: duration({ minMs: MINUTE_MS, maxMs: 3_650 * DAY_MS }).default(2 * DAY_MS),
-      /** A snapshot of a changed warehouse is added to the lake this often. It must be well below the retention of the stream. */
+      /**
+       * A snapshot of a changed warehouse is added to the lake this often. It must be well below the
+       * retention of the stream.
+       */
       snapshotEvery: duration({ minMs: MINUTE_MS, maxMs: DAY_MS }).default(20 * MINUTE_MS),
       /** Old generations of the lake stay for this long. */
       keepGenerations: duration({ minMs: MINUTE_MS, maxMs: 365 * DAY_MS }).default(DAY_MS),
@@ -124,7 +132,9 @@ const settingsSchema = z.strictObject({
     .superRefine((workgroups, context) =>
       refuseTwice(workgroups, context, 'id', ({ id }) => id.toLowerCase()),
     ),
-  /** A folder with a file for each workgroup. Default: `workgroups.d` next to the configuration, if it exists. */
+  /**
+   * A folder with a file for each workgroup. Default: `workgroups.d` next to the configuration, if it exists.
+   */
   workgroupsDir: z.string().min(1).optional(),
   limits: limitsSchema,
   storage: storageSchema,

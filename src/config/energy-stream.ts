@@ -49,7 +49,10 @@ export const energyStreamSchema = z
     multiplier: z.number().finite().positive().default(1),
     maxPower: quantity('power', '10 kW').optional(),
     jitter: quantity('energy', '100 Wh').optional(),
-    /** The number of values of the register, in its own unit before the multiplier. Without it rollovers are not recognised. */
+    /**
+     * The number of values of the register, in its own unit before the multiplier. Without it rollovers are
+     * not recognised.
+     */
     modulus: z.number().finite().positive().optional(),
     register: z.enum(['lifetime', 'net']).default('lifetime'),
     registerChanges: z.array(registerChangeSchema).default([]),
@@ -63,8 +66,8 @@ export const energyStreamSchema = z
     /** Only energy in this direction is counted. */
     direction: z.enum(['positive', 'negative']).optional(),
     /**
-     * The source of the energy, instead of the source of the message. Two registers of one message can be two sources, and a signed field can feed
-     * two, one for each direction.
+     * The source of the energy, instead of the source of the message. Two registers of one message can be two
+     * sources, and a signed field can feed two, one for each direction.
      */
     as: nameSchema.optional(),
   })

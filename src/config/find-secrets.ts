@@ -6,7 +6,10 @@ import { parseYaml } from './parse-yaml.ts';
 import { resolveReferences } from './resolve-references.ts';
 import { listWorkgroupFiles } from './workgroup-files.ts';
 
-/** The texts of a configuration that `hideSecrets` hides, and the parts of addresses that are secret. Ids of access keys too. */
+/**
+ * The texts of a configuration that `hideSecrets` hides, and the parts of addresses that are secret. Ids of
+ * access keys too.
+ */
 export function findSecrets(config: unknown): string[] {
   return leavesOf(config, hideSecrets(config), '').flatMap(({ name, text, isHidden }) => {
     if (name === 'accessKeyId') return [text];
@@ -28,7 +31,8 @@ function decodedText(part: string): string {
 }
 
 /**
- * The secrets that the files of a configuration and the environment give it, even if the configuration is not valid.
+ * The secrets that the files of a configuration and the environment give it, even if the configuration is not
+ * valid.
  * @returns undefined if a file cannot be read, so that its secrets are not known
  */
 export function readSecrets({ environment, ...options }: LoadOptions): string[] | undefined {
@@ -47,8 +51,8 @@ export function readSecrets({ environment, ...options }: LoadOptions): string[] 
 }
 
 /**
- * The files of the configuration that contain secrets: files with a secret in their text, and files that a setting names with `file:`.
- * Files that cannot be read are left out.
+ * The files of the configuration that contain secrets: files with a secret in their text, and files that a
+ * setting names with `file:`. Files that cannot be read are left out.
  */
 export function findSecretFiles(options: Pick<LoadOptions, 'path' | 'cwd'>): string[] {
   const found = readFiles(options).flatMap(({ file, value }) => {
@@ -59,7 +63,10 @@ export function findSecretFiles(options: Pick<LoadOptions, 'path' | 'cwd'>): str
   return [...new Set(found)].filter((file) => existsSync(file));
 }
 
-/** The main file, if it exists, and the files of workgroups. The value of a file that cannot be read is undefined. */
+/**
+ * The main file, if it exists, and the files of workgroups. The value of a file that cannot be read is
+ * undefined.
+ */
 function readFiles({
   path,
   cwd,

@@ -142,7 +142,10 @@ const mqttInputSchema = z
     url: brokerUrl,
     username: brokerText.optional(),
     password: brokerText.optional(),
-    /** PEM of the authorities that may have signed the broker's certificate. Default: the authorities that the system trusts. */
+    /**
+     * PEM of the authorities that may have signed the broker's certificate. Default: the authorities that the
+     * system trusts.
+     */
     ca: z.string().min(1).optional(),
     /** PEM of the certificate and the key of this client. */
     clientCertificate: z.string().min(1).optional(),

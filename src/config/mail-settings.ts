@@ -38,9 +38,14 @@ export const mailSchema = z
     port: port.refine((value) => value > 0, { error: 'must be a port from 1 to 65535' }).optional(),
     /** `starttls` begins in plain text and refuses to go on without TLS. `tls` begins with TLS. */
     tls: z.enum(['starttls', 'tls', 'none'], { error: 'must be starttls, tls or none' }).default('starttls'),
-    /** PEM of the authorities that may have signed the certificate. Default: the authorities that the system trusts. */
+    /**
+     * PEM of the authorities that may have signed the certificate. Default: the authorities that the system
+     * trusts.
+     */
     ca: z.string().min(1).optional(),
-    /** Allows `tls: none` to other machines. Everybody on the way can then read the mails and the password. */
+    /**
+     * Allows `tls: none` to other machines. Everybody on the way can then read the mails and the password.
+     */
     allowPlain: z.boolean().default(false),
     user: z.string().min(1).max(1_000).optional(),
     password: z.string().min(1).max(1_000).optional(),

@@ -9,12 +9,18 @@ export type CsvItems = { kind: 'items'; items: unknown[] } | { kind: 'problem'; 
 /** Columns of numbers. Other text stays, and the schema reports it. */
 const numbers = new Set(['multiplier', 'sign']);
 
-/** Reads meters from CSV: one row for each, with the settings of a meter as columns: code, direction, device, source ... */
+/**
+ * Reads meters from CSV: one row for each, with the settings of a meter as columns: code, direction, device,
+ * source ...
+ */
 export function metersOfCsv(text: string): CsvItems {
   return readRows(text, ['code'], (rows) => rows.map(withNumbers));
 }
 
-/** Reads sites from CSV: one row for each member: site, and meter (its code) or device, then source, sign, from, to. */
+/**
+ * Reads sites from CSV: one row for each member: site, and meter (its code) or device, then source, sign,
+ * from, to.
+ */
 export function sitesOfCsv(text: string): CsvItems {
   return readRows(text, ['site'], (rows) =>
     [...Map.groupBy(rows, ({ site }) => site)].map(([name, members]) => ({
@@ -25,7 +31,10 @@ export function sitesOfCsv(text: string): CsvItems {
   );
 }
 
-/** The members of a site with this column, which has another name in the configuration. A row with both columns is two members. */
+/**
+ * The members of a site with this column, which has another name in the configuration. A row with both
+ * columns is two members.
+ */
 function membersOf(rows: readonly Row[], column: 'meter' | 'device', key: string): unknown[] {
   return rows
     .filter((row) => row[column] !== undefined)

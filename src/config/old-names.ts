@@ -17,7 +17,10 @@ export function oldNamesOf(owner: Config | WorkgroupConfig): readonly Problem[] 
   return found.get(owner) ?? [];
 }
 
-/** Gives the settings of `pipeline` their new names, in place. An old name together with the new one stays, and is refused as unknown. */
+/**
+ * Gives the settings of `pipeline` their new names, in place. An old name together with the new one stays,
+ * and is refused as unknown.
+ */
 export function renamePipeline(settings: unknown): Problem[] {
   return isObject(settings) ? rename(settings.pipeline, PIPELINE, 'pipeline') : [];
 }

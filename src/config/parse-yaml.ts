@@ -1,7 +1,10 @@
 import { parseDocument } from 'yaml';
 import { errorMessage, type Problem } from '../lib/errors.ts';
 
-/** The value of a YAML document. A document with errors gives one problem, because only the first error of the syntax is reliable. */
+/**
+ * The value of a YAML document. A document with errors gives one problem, because only the first error of the
+ * syntax is reliable.
+ */
 export function parseYaml(text: string): { value: unknown } | { problem: Problem } {
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;

@@ -19,8 +19,8 @@ export interface ReferenceContext {
 const FILE_BYTES_MAX = 16 * MEBIBYTE;
 
 /**
- * Replaces `${NAME}` by the environment variable, and `{ file: path }` by the trimmed content of a file. Text with a NUL
- * character is a problem, because no path, name or secret can have one.
+ * Replaces `${NAME}` by the environment variable, and `{ file: path }` by the trimmed content of a file. Text
+ * with a NUL character is a problem, because no path, name or secret can have one.
  */
 export function resolveReferences(value: unknown, path: string, context: ReferenceContext): unknown {
   const at = (key: string | number) => (path ? `${path}.${key}` : String(key));

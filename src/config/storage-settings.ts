@@ -12,7 +12,10 @@ export const storageS3Schema = z
     bucket: bucketName,
     /** The folder of all objects in the bucket. */
     prefix: keyPrefix.default(''),
-    /** `path`: https://host/bucket/key. `virtual-host`: https://bucket.host/key. Default: `path` if there is an endpoint. */
+    /**
+     * `path`: https://host/bucket/key. `virtual-host`: https://bucket.host/key. Default: `path` if there is
+     * an endpoint.
+     */
     addressing: z.enum(['path', 'virtual-host']).optional(),
     accessKeyId: accessKeyText,
     secretAccessKey: accessKeyText,
@@ -28,9 +31,14 @@ export const storageS3Schema = z
 
 export const storageSchema = z
   .strictObject({
-    /** The bucket that has the state of all workgroups. Any worker can then take a workgroup over. Default: the data folder has it. */
+    /**
+     * The bucket that has the state of all workgroups. Any worker can then take a workgroup over. Default:
+     * the data folder has it.
+     */
     s3: storageS3Schema.optional(),
-    /** Changed data is committed to the bucket this often. At most a quarter of the retention of the stream. */
+    /**
+     * Changed data is committed to the bucket this often. At most a quarter of the retention of the stream.
+     */
     commitEvery: duration({ minMs: SECOND_MS, maxMs: HOUR_MS }).default(MINUTE_MS),
     /** The most disk space for copies of files of the bucket that reports read. */
     cacheMegabytes: z.number().int().min(64).max(16_777_216).default(4_096),
@@ -46,7 +54,10 @@ export const backupSchema = z
   })
   .prefault({});
 
-/** The variables of the tools of AWS. Each is used if the setting is missing. The first one that is set counts. */
+/**
+ * The variables of the tools of AWS. Each is used if the setting is missing. The first one that is set
+ * counts.
+ */
 const variables: Readonly<Record<string, readonly string[]>> = {
   endpoint: ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL'],
   region: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
@@ -58,8 +69,8 @@ const keyVariables: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Adds values of the standard variables of AWS that the settings of a bucket leave out. Keys are added together or not at all, because a key of one
- * source does not fit the secret of another.
+ * Adds values of the standard variables of AWS that the settings of a bucket leave out. Keys are added
+ * together or not at all, because a key of one source does not fit the secret of another.
  */
 export function withAwsVariables(
   settings: Readonly<Record<string, unknown>>,

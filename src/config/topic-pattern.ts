@@ -11,8 +11,8 @@ export interface TopicPattern {
 const NAME = /\{([A-Za-z][A-Za-z0-9_]*)\}/g;
 
 /**
- * Reads a pattern such as `shellies/{device}/emeter/+/power`. `{name}` is a level or a part of one, `+` is any level, and `#` at the end is any
- * number of levels.
+ * Reads a pattern such as `shellies/{device}/emeter/+/power`. `{name}` is a level or a part of one, `+` is
+ * any level, and `#` at the end is any number of levels.
  * @returns the problem of a text that is no pattern
  */
 export function parseTopicPattern(text: string): TopicPattern | { problem: string } {

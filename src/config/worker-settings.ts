@@ -10,7 +10,10 @@ export const workerSchema = z
     host: z.string().min(1).default('127.0.0.1'),
     /** 0: any free port. */
     port: port.default(0),
-    /** The host, or host and port, by which other machines reach it. Default: `host`, or the name of the machine if `host` means all addresses. */
+    /**
+     * The host, or host and port, by which other machines reach it. Default: `host`, or the name of the
+     * machine if `host` means all addresses.
+     */
     address: z
       .string()
       .refine((text) => hostAndPort(text) !== undefined, {

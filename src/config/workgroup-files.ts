@@ -24,8 +24,9 @@ export interface WorkgroupFile {
 
 export interface WorkgroupFiles {
   /**
-   * Reads all `*.yaml` and `*.yml` files of a folder, in the order of their names. Each has one workgroup or a list of workgroups. Files that
-   * have not changed are not parsed again. Yields after each file, so that a caller can let other work run.
+   * Reads all `*.yaml` and `*.yml` files of a folder, in the order of their names. Each has one workgroup or
+   * a list of workgroups. Files that have not changed are not parsed again. Yields after each file, so that a
+   * caller can let other work run.
    * @param shownAs the name of the folder in problems
    * @returns undefined if the folder does not exist
    */
@@ -75,7 +76,10 @@ export function createWorkgroupFiles(): WorkgroupFiles {
   };
 }
 
-/** The names of the files of a folder. Hidden files are left out, because editors keep copies in them. @returns undefined if it does not exist */
+/**
+ * The names of the files of a folder. Hidden files are left out, because editors keep copies in them.
+ * @returns undefined if it does not exist
+ */
 export function listWorkgroupFiles(folder: string): string[] | undefined {
   let entries: Dirent[];
   try {

@@ -3,9 +3,15 @@ import { type AlertSettings, alertsSchema } from './alert-settings.ts';
 import type { Config, WorkgroupConfig } from './config.ts';
 import type { ExportConfig } from './export-settings.ts';
 
-/** The configured workgroups. They can change while a process runs, so a part of the service asks again instead of keeping them. */
+/**
+ * The configured workgroups. They can change while a process runs, so a part of the service asks again
+ * instead of keeping them.
+ */
 export interface Workgroups {
-  /** Undefined if no workgroup with this id is configured. The same object is returned until the workgroup changes. */
+  /**
+   * Undefined if no workgroup with this id is configured. The same object is returned until the workgroup
+   * changes.
+   */
   get(id: string): WorkgroupConfig | undefined;
   /** In the order of the configuration. */
   list(): readonly WorkgroupConfig[];
@@ -31,7 +37,10 @@ export interface WorkgroupsChange {
 }
 
 export interface ReloadableWorkgroups extends Workgroups {
-  /** Replaces all workgroups and calls the listeners if something has changed. Errors of a listener are thrown after all were called. */
+  /**
+   * Replaces all workgroups and calls the listeners if something has changed. Errors of a listener are thrown
+   * after all were called.
+   */
   replace(settings: WorkgroupSettings): WorkgroupsChange;
 }
 
@@ -75,7 +84,10 @@ export function createWorkgroups(settings: WorkgroupSettings): ReloadableWorkgro
   };
 }
 
-/** True if the change concerns the work on the data. Device groups, the time-out of devices and inputs only concern the stream. */
+/**
+ * True if the change concerns the work on the data. Device groups, the time-out of devices and inputs only
+ * concern the stream.
+ */
 export function needsReopening({ before, after }: WorkgroupsChange['changed'][number]): boolean {
   // The same workgroup has changed if its exports have.
   if (before === after) return true;

@@ -16,7 +16,10 @@ function problemsOf(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): Prob
   return [{ path: path.join('.'), message: issue.message }];
 }
 
-/** True if the value is of this branch of a union, and only parts of it are wrong. Then the parts say more than the union. */
+/**
+ * True if the value is of this branch of a union, and only parts of it are wrong. Then the parts say more
+ * than the union.
+ */
 function hasItsShape(branch: readonly z.core.$ZodIssue[]): boolean {
   return branch.every(({ code, path }) => path.length > 0 || code === 'unrecognized_keys');
 }

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { cborInitial, cborMajor, floatAt, headBigint, headLength, majorOf } from '../cbor/cbor-head.ts';
 
 /**
- * A CBOR item (RFC 8949) with its encoding. `decodeCbor` refuses items that are not plain data. This reader reads every
- * well-formed item, so that a rule can report the item that a server sent.
+ * A CBOR item (RFC 8949) with its encoding. `decodeCbor` refuses items that are not plain data. This reader
+ * reads every well-formed item, so that a rule can report the item that a server sent.
  */
 export type Item =
   | { type: 'integer'; value: bigint }
@@ -126,7 +126,9 @@ function argumentOf({ view }: Reader, { start, isIndefinite }: Head): bigint {
   return headBigint(view, start);
 }
 
-/** Yields once for each item of an array, or each member of a map, until the count or the break is reached. */
+/**
+ * Yields once for each item of an array, or each member of a map, until the count or the break is reached.
+ */
 function* parts(reader: Reader, head: Head): Generator<void> {
   if (!head.isIndefinite) {
     for (let left = argumentOf(reader, head); left > 0n; left--) yield;

@@ -5,8 +5,8 @@ import { type Answer, describeAnswer } from './server-answer.ts';
 
 /**
  * Checks that there is a stream to read, because all rules would otherwise fail for one reason.
- * @throws TransientError if nothing answers, InputError if the token or the names are wrong, TerminalError if the
- * answer is not from a stream
+ * @throws TransientError if nothing answers, InputError if the token or the names are wrong, TerminalError if
+ *   the answer is not from a stream
  */
 export async function preflight(probe: Probe): Promise<void> {
   const answer = await firstAnswer(probe);

@@ -33,7 +33,10 @@ export interface Rule {
   /** The heading that states the rule. */
   source: (typeof contractSections)[keyof typeof contractSections];
   needs?: readonly Need[];
-  /** True if the check depends on time or on a stream that others write. It then fails only after three failures. */
+  /**
+   * True if the check depends on time or on a stream that others write. It then fails only after three
+   * failures.
+   */
   timed?: true;
   /** @throws Breach if the server breaks the rule, NotTestable if the rule cannot be checked */
   check(probe: Probe): Promise<void>;

@@ -219,8 +219,8 @@ function last(client: SocketClient): bigint | undefined {
 }
 
 /**
- * Waits for the expected number of messages and compares them. A duplicate shows, because it takes the place of another
- * message.
+ * Waits for the expected number of messages and compares them. A duplicate shows, because it takes the place
+ * of another message.
  */
 async function mustBring(client: SocketClient, expected: readonly Message[], what: string): Promise<void> {
   await client.until(`${expected.length} messages`, () =>

@@ -14,7 +14,10 @@ export interface Target {
   socketPath: string | undefined;
 }
 
-/** The text that is shown instead of a token. Tokens that the suite makes up are shown, because they are no secret. */
+/**
+ * The text that is shown instead of a token. Tokens that the suite makes up are shown, because they are no
+ * secret.
+ */
 export function tokenShownAs({ token, restrictedToken }: Target, given: string): string {
   if (given === token) return '$WATTLINE_TOKEN';
   return given === restrictedToken ? '$WATTLINE_RESTRICTED_TOKEN' : given;

@@ -35,16 +35,17 @@ export interface EncodedBatch {
 }
 
 /**
- * Each message begins with `offset` and `store_time` as 8-byte integers, because the log knows them last and writes
- * them into the encoded message. Eight bytes are the shortest form from 2^32 on, so for all real offsets and times.
+ * Each message begins with `offset` and `store_time` as 8-byte integers, because the log knows them last and
+ * writes them into the encoded message. Eight bytes are the shortest form from 2^32 on, so for all real
+ * offsets and times.
  */
 export const OFFSET_POSITION = 9;
 export const STORE_TIME_POSITION = 29;
 const BYTES_PER_MESSAGE_EXPECTED = 320;
 
 /**
- * Encodes items for the log. Telemetry goes to `table`; device status and audit items go to their own tables. Offsets
- * and store times are zero until `stampMessages`.
+ * Encodes items for the log. Telemetry goes to `table`; device status and audit items go to their own tables.
+ * Offsets and store times are zero until `stampMessages`.
  */
 export function encodeMessages(items: readonly IngestItem[], table: string): EncodedBatch {
   const writer = createWriter(items.length * BYTES_PER_MESSAGE_EXPECTED);
@@ -101,7 +102,9 @@ export function telemetryStart(table: string): Uint8Array {
   return messageStart(table, 'telemetry');
 }
 
-/** Encodes the members that all messages of one table and kind share. The number of members is written later. */
+/**
+ * Encodes the members that all messages of one table and kind share. The number of members is written later.
+ */
 function messageStart(table: string, kind: string): Uint8Array {
   const writer = createWriter(64);
   writeHead(writer, cborMajor.map, 0);

@@ -6,13 +6,17 @@ import { limits } from './wire-limits.ts';
 export const WILDCARD_TABLE = '-';
 export const AUDIT_TABLE = 'audit_logs';
 export const DEVICE_STATUS_TABLE = 'devices';
-/** The action of an audit message about a payload that an input has refused. Landing puts it into the quarantine. */
+/**
+ * The action of an audit message about a payload that an input has refused. Landing puts it into the
+ * quarantine.
+ */
 export const INPUT_REFUSED = 'input.refused';
 /** The source of readings without a source. */
 export const DEFAULT_SOURCE = 'default';
 
 /**
- * Folders and files are named after workgroups and tables, so separators, a leading dot and a leading dash are refused.
+ * Folders and files are named after workgroups and tables, so separators, a leading dot and a leading dash
+ * are refused.
  */
 export const workgroupIdSchema = z
   .string()

@@ -1,9 +1,9 @@
 import type { UtcMs } from '../lib/time.ts';
 
 /**
- * An offset is an unsigned 64-bit integer: the store time in milliseconds in the upper 44 bits, a sequence number in
- * the lower 20. So the order of offsets is the order of store times, and the start for a timestamp needs no search.
- * Only the log computes with offsets. Clients store an offset and send it back.
+ * An offset is an unsigned 64-bit integer: the store time in milliseconds in the upper 44 bits, a sequence
+ * number in the lower 20. So the order of offsets is the order of store times, and the start for a timestamp
+ * needs no search. Only the log computes with offsets. Clients store an offset and send it back.
  */
 export type Offset = bigint;
 
@@ -21,8 +21,8 @@ export function offsetMs(offset: Offset): UtcMs {
 }
 
 /**
- * The offset after `last`, or the first offset of this millisecond if the clock has moved on. Offsets never go back
- * when the clock does. When a millisecond is full, the sequence continues in the next one.
+ * The offset after `last`, or the first offset of this millisecond if the clock has moved on. Offsets never
+ * go back when the clock does. When a millisecond is full, the sequence continues in the next one.
  */
 export function nextOffset(last: Offset | undefined, nowMs: UtcMs): Offset {
   const fresh = offsetOf(nowMs);

@@ -1,6 +1,6 @@
 /**
- * The socket.io events of the stream and their payloads. Data frames are CBOR. All other payloads are JSON, so offsets
- * in them are decimal text.
+ * The socket.io events of the stream and their payloads. Data frames are CBOR. All other payloads are JSON,
+ * so offsets in them are decimal text.
  */
 
 /** The default path of the socket.io server. */

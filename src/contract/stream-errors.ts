@@ -1,6 +1,9 @@
 import type { Offset } from './offset.ts';
 
-/** The errors of the contract with their HTTP status. `retryable` is true if the same request may succeed later. */
+/**
+ * The errors of the contract with their HTTP status. `retryable` is true if the same request may succeed
+ * later.
+ */
 export const streamErrors = {
   InvalidOffset: { status: 400, retryable: false },
   InvalidTimestamp: { status: 400, retryable: false },
@@ -79,7 +82,10 @@ export class StreamError extends Error {
   }
 }
 
-/** The storage or a worker cannot answer now, which is not an error of the request. @param cause for the log, not for the caller */
+/**
+ * The storage or a worker cannot answer now, which is not an error of the request.
+ * @param cause for the log, not for the caller
+ */
 export function unavailable(message: string, retryAfterSeconds: number, cause?: unknown): StreamError {
   const error = new StreamError('StorageUnavailable', message, {}, retryAfterSeconds);
   if (cause !== undefined) error.cause = cause;

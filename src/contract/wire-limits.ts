@@ -1,7 +1,10 @@
 import { cborLimits } from '../cbor/cbor-limits.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 
-/** All limits of the contract. A name says what is counted, or its unit: messages, bytes, characters, ms. `Max` stands behind it. */
+/**
+ * All limits of the contract. A name says what is counted, or its unit: messages, bytes, characters, ms.
+ * `Max` stands behind it.
+ */
 export const limits = {
   /** Messages in one REST answer: the default and the maximum. */
   messagesPerReadMax: 10_000,
@@ -16,7 +19,9 @@ export const limits = {
   /** One ingest request. */
   itemsPerIngestMax: 10_000,
   ingestBytesMax: 8 * MEBIBYTE,
-  /** Request bodies that are arriving and answers that are not read yet, of one token: sixteen of the largest. */
+  /**
+   * Request bodies that are arriving and answers that are not read yet, of one token: sixteen of the largest.
+   */
   bytesUnderWayMax: 128 * MEBIBYTE,
   /** One message: its fields, and its encoded bytes. */
   fieldsPerMessageMax: 1_000,
@@ -34,8 +39,8 @@ export const limits = {
   /** Frames of a subscription that may wait for an acknowledgement, if the client acknowledges frames. */
   framesUnacknowledgedMax: 4,
   /**
-   * An idle subscription gets an empty frame this often. It tells the client that the connection works, and its
-   * position.
+   * An idle subscription gets an empty frame this often. It tells the client that the connection works, and
+   * its position.
    */
   frameIdleMs: 15_000,
 } as const;

@@ -5,7 +5,10 @@ import { bindDays, type RollUpContext } from '../rollup/rollup-context.ts';
 import { query } from '../warehouse/query.ts';
 import type { CorrectionRequest } from './correction-request.ts';
 
-/** The largest distance of a comparable day: the season is the same, and there are four of each weekday on either side. */
+/**
+ * The largest distance of a comparable day: the season is the same, and there are four of each weekday on
+ * either side.
+ */
 const DISTANCE_DAYS = 28;
 /** The most comparable days. The nearest are used. */
 const DAYS_MAX = 10;
@@ -26,7 +29,8 @@ export type EstimateBasis =
 type FillRequest = Extract<CorrectionRequest, { kind: 'fill' }>;
 
 /**
- * Estimates what a source would have measured in a time range. The energy streams are bound on the connection.
+ * Estimates what a source would have measured in a time range. The energy streams are bound on the
+ * connection.
  * @throws InputError if nothing is missing, or if too little is known
  */
 export async function estimate(

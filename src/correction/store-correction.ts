@@ -15,7 +15,10 @@ import { type ListedCorrection, readCorrection } from './list-corrections.ts';
 
 /** The result of a correction. */
 export interface CorrectOutcome {
-  /** stored-before: the same request with the same key was stored before, nothing was done; checked: a dry run, nothing was stored. */
+  /**
+   * stored-before: the same request with the same key was stored before, nothing was done; checked: a dry
+   * run, nothing was stored.
+   */
   outcome: 'stored' | 'stored-before' | 'checked';
   correction: ListedCorrection;
 }

@@ -66,8 +66,8 @@ function doubled<Column extends TypedColumn>(column: Column, length = column.len
 }
 
 /**
- * One past the highest offset of a batch, rejected messages included. A client reads on from here if the answer names
- * no next position. Undefined if no message has an offset.
+ * One past the highest offset of a batch, rejected messages included. A client reads on from here if the
+ * answer names no next position. Undefined if no message has an offset.
  */
 export function offsetAfter(columns: MessageColumns): bigint | undefined {
   let high = -1;

@@ -27,8 +27,8 @@ export type DecodedBody =
 /** The members that servers use for their messages. The first one that is a list counts. */
 export const messageLists: readonly string[] = ['messages', 'records', 'data', 'results', 'rows', 'items'];
 /**
- * The members that servers use for the next position. The first one counts. `offset` counts only in a map that is not a
- * message itself.
+ * The members that servers use for the next position. The first one counts. `offset` counts only in a map
+ * that is not a message itself.
  */
 const positions = ['nextOffset', 'next_offset', 'cursor', 'offset'];
 /** The members of an answer whose values are decoded. The values of other members are skipped. */

@@ -108,14 +108,20 @@ export function scanFields(
   return at;
 }
 
-/** The members of the map at `at`, or -1 if it is no map, is of indefinite length or has more than 65,535 members. */
+/**
+ * The members of the map at `at`, or -1 if it is no map, is of indefinite length or has more than 65,535
+ * members.
+ */
 export function mapCountAt({ bytes, view }: Scan, at: number): number {
   const initial = bytes[at]!;
   if (majorOf(initial) !== cborMajor.map || initial > MAP_OF_TWO_BYTE_COUNT) return NONE;
   return at + headLength(initial) > bytes.length ? NONE : headArgument(view, at);
 }
 
-/** Reads the rarer values. Other numbers are numeric; text, booleans, null and integers beyond 2^53 go to `other`. */
+/**
+ * Reads the rarer values. Other numbers are numeric; text, booleans, null and integers beyond 2^53 go to
+ * `other`.
+ */
 function scanRarer(scan: Scan, fields: FieldScan, at: number): number {
   const { bytes, view } = scan;
   const initial = bytes[at]!;

@@ -9,9 +9,9 @@ import { isFieldName, isName, isTableName } from './parse-values.ts';
 import { createScan, type Scan, type ScannedNames, scanInstant, scanName, scanUint } from './scan-bytes.ts';
 
 /**
- * Reads telemetry of our own server from bytes into columns and builds no objects. Members may come in any order, each
- * once, with integers and floats of any width. For all other messages it returns -1 and leaves the columns unchanged;
- * the message decoder then reads the message by `parseMessage`.
+ * Reads telemetry of our own server from bytes into columns and builds no objects. Members may come in any
+ * order, each once, with integers and floats of any width. For all other messages it returns -1 and leaves
+ * the columns unchanged; the message decoder then reads the message by `parseMessage`.
  */
 export interface FastReader {
   scan: Scan;

@@ -2,8 +2,8 @@ import type { Offset } from '../contract/offset.ts';
 import type { UtcMs } from '../lib/time.ts';
 
 /**
- * A batch of messages as columns. Decoders produce it and landing consumes it. The buffers belong to the producer,
- * which uses them again for the next batch. They may be longer than `count`.
+ * A batch of messages as columns. Decoders produce it and landing consumes it. The buffers belong to the
+ * producer, which uses them again for the next batch. They may be longer than `count`.
  */
 export interface MessageColumns {
   count: number;
@@ -26,14 +26,16 @@ export interface MessageColumns {
   /** Counters of devices as pairs of 32-bit words. See `messageIdValid`. */
   messageId: Uint32Array;
   messageIdValid: Uint8Array;
-  /** The numeric fields of message i are `fieldId` and `number` from `fieldStart[i]` to `fieldStart[i + 1]`. */
+  /**
+   * The numeric fields of message i are `fieldId` and `number` from `fieldStart[i]` to `fieldStart[i + 1]`.
+   */
   fieldStart: Uint32Array;
   fieldId: Int32Array;
   number: Float64Array;
   /**
-   * By index of a message, the JSON text of an object with everything that is no number: fields that are text,
-   * booleans, null or integers beyond 2^53, and the own members of device status and audit messages. Messages without
-   * them are absent.
+   * By index of a message, the JSON text of an object with everything that is no number: fields that are
+   * text, booleans, null or integers beyond 2^53, and the own members of device status and audit messages.
+   * Messages without them are absent.
    */
   other: Map<number, string>;
   /** Messages that break the contract. They are not in the columns; their bytes and the reason are kept. */

@@ -24,17 +24,17 @@ export type { BodyFacts, DecodedBody };
 
 export interface MessageDecoder {
   /**
-   * Decodes the answer of a read, of our server or another one: CBOR, a CBOR sequence or JSON, as its bytes show. The
-   * columns belong to the decoder and are valid until the next call.
+   * Decodes the answer of a read, of our server or another one: CBOR, a CBOR sequence or JSON, as its bytes
+   * show. The columns belong to the decoder and are valid until the next call.
    * @throws MalformedError if the answer cannot be read; single bad messages are in `rejected` instead
    */
   decode(body: Uint8Array, options?: { defaultTable?: string | undefined }): DecodedBody;
 }
 
 /**
- * Creates a decoder that turns bytes into columns in one pass. `readMessage` reads messages of our own server. All
- * other messages are decoded one by one and read by `parseMessage`. Ids of `names` must not change while the decoder is
- * in use.
+ * Creates a decoder that turns bytes into columns in one pass. `readMessage` reads messages of our own
+ * server. All other messages are decoded one by one and read by `parseMessage`. Ids of `names` must not
+ * change while the decoder is in use.
  */
 export function createMessageDecoder(names: NameTable): MessageDecoder {
   const columns = createColumns();

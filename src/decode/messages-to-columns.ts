@@ -16,8 +16,9 @@ export interface ColumnsOptions {
 }
 
 /**
- * Reads decoded messages, of JSON or CBOR in any spelling, into columns. It is slower than `readMessage` and accepts
- * more. Messages that break the contract are in `rejected` with a reason, and with their JSON text as bytes.
+ * Reads decoded messages, of JSON or CBOR in any spelling, into columns. It is slower than `readMessage` and
+ * accepts more. Messages that break the contract are in `rejected` with a reason, and with their JSON text as
+ * bytes.
  */
 export function messagesToColumns(
   messages: readonly unknown[],

@@ -1,6 +1,7 @@
 /**
- * The ids of names by their bytes, so that a known name is found without building a string. It is a hash table with
- * open addressing over one buffer of bytes. Slots number the names in the order in which they were added.
+ * The ids of names by their bytes, so that a known name is found without building a string. It is a hash
+ * table with open addressing over one buffer of bytes. Slots number the names in the order in which they were
+ * added.
  */
 export interface NameCache {
   arena: Uint8Array;
@@ -17,8 +18,8 @@ export interface NameCache {
 /** Further names are not cached, so that a sender who invents names cannot fill the memory. */
 const NAMES_MAX = 1 << 15;
 /**
- * A search ends after this many places, so that names with equal hashes stay cheap. A name without a place is not
- * cached.
+ * A search ends after this many places, so that names with equal hashes stay cheap. A name without a place is
+ * not cached.
  */
 const PROBES_MAX = 16;
 

@@ -66,8 +66,8 @@ const rules = {
 } as const;
 
 /**
- * Reads a message of any compatible server: other names of members; offset and times as text, integer or bigint. Units
- * are never guessed: a time is milliseconds, or ISO 8601 with a zone.
+ * Reads a message of any compatible server: other names of members; offset and times as text, integer or
+ * bigint. Units are never guessed: a time is milliseconds, or ISO 8601 with a zone.
  */
 export function parseMessage(value: unknown, defaultTable?: string): PlainMessage | NotAMessage {
   if (!isMap(value)) {
@@ -196,7 +196,8 @@ function readSource(members: Members): string | undefined {
 }
 
 /**
- * A counter of another type does not reject the message. It is kept with the members that the contract does not name.
+ * A counter of another type does not reject the message. It is kept with the members that the contract does
+ * not name.
  */
 function readMessageId(members: Members): number | undefined {
   const before = members.taken.length;

@@ -6,7 +6,10 @@ import { parseInstant } from '../lib/time.ts';
 /** The member of `other` for the members of telemetry that the contract does not name. */
 export const EXTRA_MEMBER = '$extra';
 
-/** Reads an offset: an integer, a bigint or decimal digits. Undefined for other values, and for numbers beyond 2^53. */
+/**
+ * Reads an offset: an integer, a bigint or decimal digits. Undefined for other values, and for numbers beyond
+ * 2^53.
+ */
 export function readOffset(value: unknown): bigint | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : undefined;
   if (typeof value === 'bigint') return value >= 0n && value <= OFFSET_MAX ? value : undefined;
@@ -14,8 +17,8 @@ export function readOffset(value: unknown): bigint | undefined {
 }
 
 /**
- * Reads an instant: whole milliseconds as a number, bigint or digits, or ISO 8601 with a zone. Undefined for other
- * values, and outside of the years 1970 to 9999. Seconds are never guessed.
+ * Reads an instant: whole milliseconds as a number, bigint or digits, or ISO 8601 with a zone. Undefined for
+ * other values, and outside of the years 1970 to 9999. Seconds are never guessed.
  */
 export function readInstant(value: unknown): number | undefined {
   let ms: number | undefined;
@@ -29,7 +32,9 @@ export function readInstant(value: unknown): number | undefined {
 
 const plainInstant = /^\d{4}-\d{2}-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d{3})?Z$/;
 
-/** Reads the usual spelling, with a day that every month has. This is ten times as fast as the general parser. */
+/**
+ * Reads the usual spelling, with a day that every month has. This is ten times as fast as the general parser.
+ */
 function readPlainInstant(text: string): number | undefined {
   if (!plainInstant.test(text)) return undefined;
   const ms = Date.parse(text);

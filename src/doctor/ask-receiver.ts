@@ -9,7 +9,8 @@ export interface Receiver {
 }
 
 /**
- * Asks a receiver with HEAD, which changes nothing there. Many receivers know only POST, so their refusal of HEAD is no fault.
+ * Asks a receiver with HEAD, which changes nothing there. Many receivers know only POST, so their refusal of
+ * HEAD is no fault.
  * @param about what it receives, such as `channel "ops"`
  * @param tryIt the command that sends something
  */

@@ -28,7 +28,9 @@ async function ask(channel: AlertChannel, signal: AbortSignal): Promise<Fact[]> 
   return channel.webhook ? askReceiver(channel.webhook, { about, tryIt }, signal) : [];
 }
 
-/** ntfy says whether a token may read a topic. ntfy refuses a token that may only write, although it can send. */
+/**
+ * ntfy says whether a token may read a topic. ntfy refuses a token that may only write, although it can send.
+ */
 async function askNtfy(
   { url, token }: NonNullable<AlertChannel['ntfy']>,
   { about, tryIt }: { about: string; tryIt: string },

@@ -24,7 +24,10 @@ interface TlsServer {
   own: Pick<ConnectionOptions, 'cert' | 'key'>;
 }
 
-/** The certificates of all servers that the configuration names. That of a mail server is looked at with the server. */
+/**
+ * The certificates of all servers that the configuration names. That of a mail server is looked at with the
+ * server.
+ */
 export function checkCertificates(config: Servers, clock: Clock): Check[] {
   const servers = serversOf(config);
   if (servers.length === 0) return [];
@@ -75,7 +78,10 @@ function serverAt(url: string | undefined, own: TlsServer['own'] = {}): TlsServe
   return usual === undefined ? [] : [{ host, hostname, port: Number(port || usual), own }];
 }
 
-/** Reads the certificate without trusting it. The checks that use a server find a certificate that is not trusted. */
+/**
+ * Reads the certificate without trusting it. The checks that use a server find a certificate that is not
+ * trusted.
+ */
 async function certificateFact({ host, hostname, port, own }: TlsServer, nowMs: number): Promise<Fact> {
   const name = hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve) => {

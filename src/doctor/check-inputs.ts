@@ -13,7 +13,10 @@ interface Broker {
   settings: MqttInput;
 }
 
-/** The MQTT brokers: reachable, with a user who may read the topics of the rules, and certificates that do not end soon. */
+/**
+ * The MQTT brokers: reachable, with a user who may read the topics of the rules, and certificates that do not
+ * end soon.
+ */
 export function checkInputs({ workgroups }: Pick<Config, 'workgroups'>, clock: Clock): Check[] {
   const brokers = workgroups.flatMap((workgroup) =>
     (workgroup.inputs?.mqtt ?? []).map((settings) => ({ workgroup, settings })),
@@ -47,7 +50,10 @@ function nameOf({ workgroup, settings }: Broker): string {
   return `the broker ${new URL(settings.url).host} of input "${settings.id}" of workgroup "${workgroup.id}"`;
 }
 
-/** The certificates of the configuration. The certificate of the broker is checked with the certificates of other servers. */
+/**
+ * The certificates of the configuration. The certificate of the broker is checked with the certificates of
+ * other servers.
+ */
 function certificateFacts({ workgroup, settings }: Broker, nowMs: number): Fact[] {
   const named = [
     ['clientCertificate', settings.clientCertificate, 'ask the operator of the broker for a new one'],

@@ -5,7 +5,10 @@ import { askEach } from './ask-each.ts';
 import { endFacts } from './end-facts.ts';
 import { type Check, ok } from './run-checks.ts';
 
-/** The server that takes mails: reachable, with TLS and a login that it accepts, and a certificate that does not end soon. No mail is sent. */
+/**
+ * The server that takes mails: reachable, with TLS and a login that it accepts, and a certificate that does
+ * not end soon. No mail is sent.
+ */
 export function checkMail({ mail }: Pick<Config, 'mail'>, clock: Clock): Check[] {
   if (mail === undefined) return [];
   const server = `the mail server ${mail.host}:${mail.port}`;

@@ -3,7 +3,10 @@ import { silentLogger } from '../lib/logger.ts';
 import { openRedisConnection } from '../redis/redis-connection.ts';
 import { type Check, type Fact, ok, warning } from './run-checks.ts';
 
-/** The servers of the log and of the queue: reachable, of a version that can be used, with settings that lose nothing. */
+/**
+ * The servers of the log and of the queue: reachable, of a version that can be used, with settings that lose
+ * nothing.
+ */
 export function checkRedis({ stream, queue }: Pick<Config, 'stream' | 'queue'>): Check[] {
   const ofStream = stream.log === 'redis' ? (stream.redisUrl ?? queue.redisUrl) : undefined;
   const ofQueue = queue.backend === 'redis' ? queue.redisUrl : undefined;

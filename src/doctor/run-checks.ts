@@ -13,7 +13,9 @@ export interface Fact {
 export interface Check {
   /** The group, such as `redis`. */
   name: string;
-  /** Changes nothing. A thrown error becomes a problem. `signal` aborts when the time of the check is over. */
+  /**
+   * Changes nothing. A thrown error becomes a problem. `signal` aborts when the time of the check is over.
+   */
   run(signal: AbortSignal): Promise<Fact[]>;
 }
 

@@ -58,7 +58,10 @@ export function writeBundle(path: string, bundle: DoctorBundle, secrets: readonl
   }
 }
 
-/** Texts that are secret by their form: tokens (JWT), authorization, credentials in addresses, signatures of requests. */
+/**
+ * Texts that are secret by their form: tokens (JWT), authorization, credentials in addresses, signatures of
+ * requests.
+ */
 const FORMS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, HIDDEN],
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{4,}/gi, `$1 ${HIDDEN}`],

@@ -18,8 +18,8 @@ export interface ExplainOptions {
 }
 
 /**
- * Explains a day of a device: everything from which its reported energy follows, in one snapshot of the warehouse, with the roll-up's own
- * statements. Writes only temporary tables of the connection.
+ * Explains a day of a device: everything from which its reported energy follows, in one snapshot of the
+ * warehouse, with the roll-up's own statements. Writes only temporary tables of the connection.
  */
 export async function explainDay(
   connection: DuckDBConnection,
@@ -115,7 +115,10 @@ function hasReadings({ readings }: ExplainedSource, { startMs, endMs }: Day): bo
   return readings.some(({ time }) => time >= from && time < to);
 }
 
-/** True if the day is near some reading. A trace to a day far from all readings would cross years of intervals. */
+/**
+ * True if the day is near some reading. A trace to a day far from all readings would cross years of
+ * intervals.
+ */
 function isNear(series: readonly Series[], { startMs, endMs }: Day): boolean {
   return series.some(({ firstMs, lastMs }) => firstMs - DAY_MS < endMs && lastMs + DAY_MS > startMs);
 }

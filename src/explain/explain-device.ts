@@ -9,7 +9,8 @@ import type { Day } from './explained-day.ts';
 import type { ExplainedDevice } from './explained-schema.ts';
 
 /**
- * Computes the energy of a device on a day with the statements of the report, from the stored days and the declarations (see `declareDevices`).
+ * Computes the energy of a device on a day with the statements of the report, from the stored days and the
+ * declarations (see `declareDevices`).
  * @returns null if no source of it is known
  */
 export async function explainDevice(

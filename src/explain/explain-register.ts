@@ -6,7 +6,10 @@ import { instant, plainNumber, secondsText } from './explain-words.ts';
 import { type Day, lineFlagBits, type Span } from './explained-day.ts';
 import type { Boundary, Event, Segment, Sum } from './explained-schema.ts';
 
-/** A straight line of the index that reaches into the day, and its part inside the day, from `from_ms` to `to_ms`: see explain/read_lines. */
+/**
+ * A straight line of the index that reaches into the day, and its part inside the day, from `from_ms` to
+ * `to_ms`: see explain/read_lines.
+ */
 export type Line = {
   begin_ms: number;
   begin_wh: number;
@@ -221,8 +224,8 @@ function onLine(
 }
 
 /**
- * The events that the lines show and that are not stored: high-water marks that were held or lowered, yesterday's value still shown, midnights
- * whose value is known.
+ * The events that the lines show and that are not stored: high-water marks that were held or lowered,
+ * yesterday's value still shown, midnights whose value is known.
  */
 export function eventsOfLines(
   { lines, midnightAnchors }: RegisterTrace,

@@ -3,8 +3,8 @@ import { energyMethods } from '../config/energy-stream.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
 
 /**
- * The JSON of an explanation. Instants are ISO 8601 in UTC, energy is Wh, power is W. It has everything from which a day's energy follows, so that
- * a person can compute it by hand.
+ * The JSON of an explanation. Instants are ISO 8601 in UTC, energy is Wh, power is W. It has everything from
+ * which a day's energy follows, so that a person can compute it by hand.
  */
 
 const time = z.iso.datetime();

@@ -32,9 +32,10 @@ export interface OpenExport {
 }
 
 /**
- * Makes the file of a run if it does not exist, and delivers it. The ledger is updated before each step, so the next attempt continues after a
- * crash, and delivers the same file.
- * @throws the error; the ledger then has it, with the time of the next attempt. `ExportBusy` or `ExportTaken` if another process has the run
+ * Makes the file of a run if it does not exist, and delivers it. The ledger is updated before each step, so
+ * the next attempt continues after a crash, and delivers the same file.
+ * @throws the error; the ledger then has it, with the time of the next attempt. `ExportBusy` or `ExportTaken`
+ *   if another process has the run
  */
 export async function attemptRun(
   { config, workgroup, ledger }: OpenExport,
@@ -109,7 +110,8 @@ function failureOf(run: ExportRun, error: unknown, nowMs: number): Partial<Expor
   return {
     attempts,
     lastError: { at: formatInstant(nowMs), code, message: errorMessage(error) },
-    // The refusal of a report is tried again, because its data can come later, such as the scenario of a budget.
+    // The refusal of a report is tried again, because its data can come later, such as the scenario of a
+    // budget.
     ...(isRetryable(error)
       ? { nextAttemptAt: formatInstant(nowMs + retryMs) }
       : { state: 'failed' as const, nextAttemptAt: undefined }),

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { type ExportLedger, isPending, runName } from './export-ledger.ts';
 
 /**
- * Copies the runs that another ledger lacks, with the files that are not delivered. Existing runs stay as they are.
+ * Copies the runs that another ledger lacks, with the files that are not delivered. Existing runs stay as
+ * they are.
  * @returns how many runs were copied, and how many existed
  */
 export async function copyLedger(

@@ -26,14 +26,19 @@ export interface ExportsOptions extends Omit<ExportDeps, 'mail' | 'publicUrl'> {
 }
 
 export interface Exports {
-  /** Runs due exports of a workgroup, retries failed ones, and once an hour compares delivered files with the lake. */
+  /**
+   * Runs due exports of a workgroup, retries failed ones, and once an hour compares delivered files with the
+   * lake.
+   */
   work(workgroupId: string, signal: AbortSignal): Promise<void>;
   /** True if a run of a workgroup is planned or will be retried. */
   hasPending(workgroupId: string): Promise<boolean>;
   /**
-   * Runs an export now, for a period that has ended. Default: the period of its range. Does nothing if it was already delivered.
+   * Runs an export now, for a period that has ended. Default: the period of its range. Does nothing if it was
+   * already delivered.
    * @param corrected makes a new revision
-   * @throws InputError if the request is wrong, TransientError if the run failed; it is then retried automatically
+   * @throws InputError if the request is wrong, TransientError if the run failed; it is then retried
+   *   automatically
    */
   run(
     exportId: string,
@@ -43,7 +48,9 @@ export interface Exports {
   /** The configured export. @throws InputError if it does not exist */
   open(exportId: string): OpenExport;
   list(): OpenExport[];
-  /** The states of the exports as `work` has last found them. Exports that it has not looked at are left out. */
+  /**
+   * The states of the exports as `work` has last found them. Exports that it has not looked at are left out.
+   */
   states(): ReadonlyMap<OpenExport, ExportState>;
 }
 
@@ -57,7 +64,10 @@ export function createExports(options: ExportsOptions): Exports {
   const lookedAtMs = new Map<string, number>();
   const states = new Map<OpenExport, ExportState>();
 
-  /** Attempts a run that a person asked for. Its error also says when it is tried again, or what the person can do. */
+  /**
+   * Attempts a run that a person asked for. Its error also says when it is tried again, or what the person
+   * can do.
+   */
   async function attemptByHand(open: OpenExport, run: ExportRun, signal: AbortSignal): Promise<ExportRun> {
     try {
       return await attemptRun(open, run, deps, signal);
@@ -115,7 +125,10 @@ export function createExports(options: ExportsOptions): Exports {
     });
   }
 
-  /** Reads all runs, so only if something can have changed: there was work, or a person has run it, or may deliver an outdated file again. */
+  /**
+   * Reads all runs, so only if something can have changed: there was work, or a person has run it, or may
+   * deliver an outdated file again.
+   */
   async function noteState(open: OpenExport, hasWorked: boolean): Promise<void> {
     const known = states.get(open);
     const left = (await open.ledger.pending()).length;

@@ -14,7 +14,10 @@ export interface DayFingerprint {
   hash: string;
 }
 
-/** @returns the fingerprint of each day, and the total energy of all rows in Wh; null if no row has any, which is not zero */
+/**
+ * @returns the fingerprint of each day, and the total energy of all rows in Wh; null if no row has any, which
+ *   is not zero
+ */
 export async function readFingerprints(
   connection: DuckDBConnection,
   select: RowSelect,
@@ -37,8 +40,9 @@ export async function readFingerprints(
 }
 
 /**
- * Multiplies each energy by a factor from the hash of its key, and adds up the day. This needs one multiplication for each row instead of a hash,
- * does not depend on the order of rows, and is the same in every version of DuckDB.
+ * Multiplies each energy by a factor from the hash of its key, and adds up the day. This needs one
+ * multiplication for each row instead of a hash, does not depend on the order of rows, and is the same in
+ * every version of DuckDB.
  */
 function fingerprintSql({ sql, key, energies, total = energies[0] }: RowSelect): string {
   // One factor for each key and one for each instant, because their combinations are as many as the rows.

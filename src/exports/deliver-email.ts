@@ -26,7 +26,8 @@ export interface EmailDeps {
 const ATTACHED_BYTES_MAX = 8 * MEBIBYTE;
 
 /**
- * Sends a mail about the last day of the period, with the file. A repeated mail has the same Message-ID. Its text is of the newest generation.
+ * Sends a mail about the last day of the period, with the file. A repeated mail has the same Message-ID. Its
+ * text is of the newest generation.
  */
 export async function deliverByEmail(
   { to, attach }: Email,
@@ -54,7 +55,8 @@ export async function deliverByEmail(
         notes: attach && !isAttached ? [tooLarge] : [],
       }),
       attachment: isAttached ? { name, contentType, content: await readFile(path) } : undefined,
-      // The file is the same for each attempt, and another one for another service with an export of this name.
+      // The file is the same for each attempt, and another one for another service with an export of this
+      // name.
       key: `${workgroup.id} ${idempotencyKey} ${sha256}`,
     },
     signal,

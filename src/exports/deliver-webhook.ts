@@ -7,7 +7,9 @@ import { send } from './send-request.ts';
 
 type Webhook = NonNullable<ExportConfig['destination']['webhook']>;
 
-/** POSTs the file. The receiver recognizes a repeated file by its key, and our requests by their signature. */
+/**
+ * POSTs the file. The receiver recognizes a repeated file by its key, and our requests by their signature.
+ */
 export async function deliverToWebhook(
   { url, headers, secret }: Webhook,
   { path, name, bytes, sha256, contentType, idempotencyKey }: Outgoing,

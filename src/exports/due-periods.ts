@@ -9,7 +9,8 @@ import { questionOf } from './question-of.ts';
 const CATCH_UP_MAX = 31;
 
 /**
- * Adds due runs to the ledger: one for each period of the schedule since the last time. A new export begins with the next due time.
+ * Adds due runs to the ledger: one for each period of the schedule since the last time. A new export begins
+ * with the next due time.
  */
 export async function planDue(open: OpenExport, nowMs: UtcMs): Promise<void> {
   const { ledger } = open;

@@ -92,7 +92,8 @@ export interface ExportLedger {
   runsOf(period: string): Promise<ExportRun[]>;
   /**
    * Begins an attempt: stores the run.
-   * @throws TransientError `ExportBusy` if another process works on it, `ExportTaken` if another process has changed it
+   * @throws TransientError `ExportBusy` if another process works on it, `ExportTaken` if another process has
+   *   changed it
    */
   claim(run: ExportRun): Promise<void>;
   /**

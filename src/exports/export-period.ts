@@ -1,7 +1,10 @@
 import type { ExportConfig } from '../config/export-settings.ts';
 import { addDays, isLocalDate, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
 
-/** The days of one run of an export, and their name: `2026-11-20`, `2026-11`, `2026` or `2026-11-14_to_2026-11-20`. */
+/**
+ * The days of one run of an export, and their name: `2026-11-20`, `2026-11`, `2026` or
+ * `2026-11-14_to_2026-11-20`.
+ */
 export interface ExportPeriod {
   name: string;
   startDay: LocalDate;

@@ -14,7 +14,8 @@ import {
 } from './export-ledger.ts';
 
 /**
- * Opens the ledger of an export in a data folder, as files below `exports/<id>/` that anybody can read. Each file is written atomically.
+ * Opens the ledger of an export in a data folder, as files below `exports/<id>/` that anybody can read. Each
+ * file is written atomically.
  *
  *     progress.json              how far the schedule was processed
  *     pending/<run>.json         runs whose file is not delivered yet

@@ -7,7 +7,9 @@ import type { ExportLedger } from './export-ledger.ts';
 import { openFolderLedger } from './folder-ledger.ts';
 import { openStoredLedger } from './stored-ledger.ts';
 
-/** Opens the ledger of an export: in the bucket of `storage.s3`, or else in the data folder. Reads nothing. */
+/**
+ * Opens the ledger of an export: in the bucket of `storage.s3`, or else in the data folder. Reads nothing.
+ */
 export function openLedger(
   { dataDir, storage }: Pick<Config, 'dataDir' | 'storage'>,
   { id, workgroup }: Pick<ExportConfig, 'id' | 'workgroup'>,

@@ -16,5 +16,8 @@ const reports: Readonly<Record<ExportReport, OpenReport>> = {
   balance: openBalance,
 };
 
-/** Opens the report of an export in one generation. @throws StreamError if no budget of its meters has the scenario */
+/**
+ * Opens the report of an export in one generation.
+ * @throws StreamError if no budget of its meters has the scenario
+ */
 export const openReport: OpenReport = (query, at) => reports[query.config.report](query, at);

@@ -1,7 +1,9 @@
 import type { WorkgroupConfig } from '../config/config.ts';
 import type { ExportConfig } from '../config/export-settings.ts';
 
-/** The question of an export, independent of time and format. Only files with the same question are compared. */
+/**
+ * The question of an export, independent of time and format. Only files with the same question are compared.
+ */
 export function questionOf(
   { report, groupBy, devices, meters, site, scenario, resolution }: ExportConfig,
   { timezone }: Pick<WorkgroupConfig, 'timezone'>,

@@ -3,7 +3,10 @@ import { Worker } from 'node:worker_threads';
 import { siblingModule } from '../lib/sibling-module.ts';
 import type { SheetRequest } from './write-xlsx.ts';
 
-/** Makes a sheet in its own thread and waits for its end. A thread must not be terminated while its DuckDB works. */
+/**
+ * Makes a sheet in its own thread and waits for its end. A thread must not be terminated while its DuckDB
+ * works.
+ */
 export async function runXlsxThread(request: SheetRequest): Promise<void> {
   const worker = new Worker(siblingModule('xlsx-thread', import.meta.url), { workerData: request });
   const exited = once(worker, 'exit');

@@ -24,7 +24,8 @@ const SILENCE_MS_MAX = 60 * SECOND_MS;
 const ANSWER_BYTES_MAX = 16_384;
 
 /**
- * Sends one request with a file or a text as its body. Redirects are not followed, because they would send credentials to another server.
+ * Sends one request with a file or a text as its body. Redirects are not followed, because they would send
+ * credentials to another server.
  * @throws TransientError without an answer
  */
 export async function send(

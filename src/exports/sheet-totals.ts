@@ -3,7 +3,10 @@ import { type ColumnName, columnType } from '../report/row-columns.ts';
 import type { RowShape } from '../report/row-select.ts';
 import { queryText } from '../warehouse/query.ts';
 
-/** The columns of the totals of a sheet. Rows are added up by device, source or meter, because these may be unlike. */
+/**
+ * The columns of the totals of a sheet. Rows are added up by device, source or meter, because these may be
+ * unlike.
+ */
 export interface TotalColumns {
   keys: readonly ColumnName[];
   energies: readonly ColumnName[];

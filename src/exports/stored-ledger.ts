@@ -56,13 +56,15 @@ const thisProcess = randomUUID();
 const cache = new Map<string, Entry>();
 
 /**
- * Opens the ledger of an export in the bucket, below `exports/<id>/` of the workgroup. Each change is a new object that is created if absent.
+ * Opens the ledger of an export in the bucket, below `exports/<id>/` of the workgroup. Each change is a new
+ * object that is created if absent.
  *
  *     progress/<number>.json     how far the schedule was processed
  *     runs/<run>/<number>.json   the states of a run; the highest number counts
  *     outbox/<sha256>            files that are not delivered yet
  *
- * A process that has not read the newest state of a run cannot store another one, so it stops before it delivers anything.
+ * A process that has not read the newest state of a run cannot store another one, so it stops before it
+ * delivers anything.
  */
 export function openStoredLedger(options: StoredLedgerOptions): ExportLedger {
   const { store, exportId, outbox, clock, holder = thisProcess } = options;

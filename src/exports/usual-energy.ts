@@ -6,8 +6,8 @@ const WEEKDAYS_MIN = 3;
 const DAYS_MIN = 7;
 
 /**
- * The usual energy of a day: the mean of the same weekday in the four weeks before, if three of them are known. Otherwise the mean of all known days
- * of these weeks, if there are seven.
+ * The usual energy of a day: the mean of the same weekday in the four weeks before, if three of them are
+ * known. Otherwise the mean of all known days of these weeks, if there are seven.
  * @param energies Wh by day; null or absent: unknown
  * @returns Wh; null if too few days are known
  */

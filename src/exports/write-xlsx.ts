@@ -45,7 +45,10 @@ const heading = {
 const LEFT = { align: 'left', indent: 1 } as const;
 const FONT = { fontFamily: 'Calibri', fontSize: 11 };
 
-/** Writes rows as a sheet, with a second sheet that explains them. Takes about 100 microseconds and 8 KB for each row. */
+/**
+ * Writes rows as a sheet, with a second sheet that explains them. Takes about 100 microseconds and 8 KB for
+ * each row.
+ */
 export async function writeXlsx(request: SheetRequest): Promise<void> {
   const { columns, facts, path } = request;
   const { rows, totals } = await readRows(request);

@@ -23,7 +23,10 @@ const LINES_MAX = 80;
 const CHARACTERS_MAX = 1024 * 1024;
 /** Rows with more cells are no headings. Looking at their cells would take seconds. */
 const HEADING_CELLS_MAX = 5_000;
-/** A heading names more than this share of the columns. Title lines that are padded with empty cells name fewer. */
+/**
+ * A heading names more than this share of the columns. Title lines that are padded with empty cells name
+ * fewer.
+ */
 const NAMED_MIN = 0.5;
 /** A longer cell is no number. The pattern takes time in proportion to the square of the length. */
 const NUMBER_CHARACTERS_MAX = 100;
@@ -35,8 +38,8 @@ interface Candidate {
 }
 
 /**
- * Finds the line that names the columns. A row with expected names is the heading. Without one, the heading is the row with the most
- * names above the first rows that hold a time and a number.
+ * Finds the line that names the columns. A row with expected names is the heading. Without one, the heading
+ * is the row with the most names above the first rows that hold a time and a number.
  * @param text how the file begins
  * @returns undefined if no line is a heading or no row is data
  */
@@ -73,7 +76,10 @@ function findAboveData(candidates: readonly Candidate[]): Heading | undefined {
   return best && headingAt(best.candidate, best.heading);
 }
 
-/** The first row of several cells, with the delimiter that gives the most cells. An error then lists these columns. */
+/**
+ * The first row of several cells, with the delimiter that gives the most cells. An error then lists these
+ * columns.
+ */
 function findWidest(candidates: readonly Candidate[]): Heading | undefined {
   const width = ({ rows }: Candidate) => Math.max(0, ...rows.map(({ cells }) => cells.length));
   const [widest] = candidates.toSorted((one, other) => width(other) - width(one));
@@ -81,7 +87,10 @@ function findWidest(candidates: readonly Candidate[]): Heading | undefined {
   return row && headingAt(widest!, row);
 }
 
-/** The row with the most names. Of several the last one, because it stands next to the data. Units are no names. */
+/**
+ * The row with the most names. Of several the last one, because it stands next to the data. Units are no
+ * names.
+ */
 function bestOf(lines: readonly CsvRow[], width: number): CsvRow | undefined {
   const candidates = lines
     .filter(({ cells }) => cells.length <= width + 1 && !cells.some((cell) => isTime(cell)))

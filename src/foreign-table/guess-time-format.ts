@@ -77,7 +77,8 @@ export function guessTimeFormat(texts: readonly string[]): TimeFormatGuess | und
       falls: countFalls(texts, pattern),
     }))
     .filter((candidate) => candidate.share > 0)
-    // If day and month can be exchanged: the times of a log rise, and times with AM and PM have the month first.
+    // If day and month can be exchanged: the times of a log rise, and times with AM and PM have the month
+    // first.
     .sort(
       (left, right) =>
         right.share - left.share ||
@@ -115,7 +116,8 @@ function countFalls(texts: readonly string[], pattern: RegExp): number {
 
 /**
  * Reads a time in a pattern of `guessTimeFormat`, or in a unit since 1970.
- * @returns the time that a clock shows, as if it were UTC, or an instant. Undefined if the text does not fit the format
+ * @returns the time that a clock shows, as if it were UTC, or an instant. Undefined if the text does not fit
+ *   the format
  */
 export function parseTime(
   text: string,

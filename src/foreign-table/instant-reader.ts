@@ -19,11 +19,11 @@ export interface TimeCell {
 const SAMPLE_CELLS = 20_000;
 
 /**
- * Creates a reader of the times of a column. It reads ISO 8601 with seconds and an offset if they are there, `17.05.2026 13:15`, and the
- * formats of `guessTimeFormat` if day and month cannot be exchanged.
+ * Creates a reader of the times of a column. It reads ISO 8601 with seconds and an offset if they are there,
+ * `17.05.2026 13:15`, and the formats of `guessTimeFormat` if day and month cannot be exchanged.
  *
- * A local time that clocks never showed is a problem. A local time that clocks showed twice is one too, unless the order of its series shows which
- * of the two hours it is.
+ * A local time that clocks never showed is a problem. A local time that clocks showed twice is one too,
+ * unless the order of its series shows which of the two hours it is.
  * @param zone of times without an offset; without a zone they are a problem
  * @param cells all cells of the column, in their order
  */

@@ -4,17 +4,21 @@ import { MINUTE_MS, type UtcMs, zoneOffsets } from '../lib/time.ts';
 export interface LocalClock {
   /**
    * @param localMs the time that the clock shows, as if it were UTC
-   * @returns no instant if the clock was put forward over this time, two if it was put back and showed the time twice, in their order
+   * @returns no instant if the clock was put forward over this time, two if it was put back and showed the
+   *   time twice, in their order
    */
   instantsOf(localMs: number): UtcMs[];
   /**
-   * Chooses between two instants by order. A series is in the second hour once it shows a time that is not later than the one before.
-   * The times of a series must come in their order.
+   * Chooses between two instants by order. A series is in the second hour once it shows a time that is not
+   * later than the one before. The times of a series must come in their order.
    * @param series names what the times belong to, such as a device
    * @returns undefined if the clock never showed this time
    */
   toUtc(localMs: number, series: string): UtcMs | undefined;
-  /** The instant at which the clock was put back over this time. Undefined if it showed the time once or never. */
+  /**
+   * The instant at which the clock was put back over this time. Undefined if it showed the time once or
+   * never.
+   */
   putBackAt(localMs: number): UtcMs | undefined;
 }
 
@@ -100,10 +104,11 @@ function spansOf(zone: string): Span[] {
 }
 
 /**
- * Finds the repeated hours of a series that its order tells apart: the times rise, and in each of these hours they fall or stand still
- * once.
+ * Finds the repeated hours of a series that its order tells apart: the times rise, and in each of these hours
+ * they fall or stand still once.
  * @param localTimes of one series, as its file lists them
- * @returns the instants at which the clock was put back. Empty if the times fall anywhere else, because then they are not in order
+ * @returns the instants at which the clock was put back. Empty if the times fall anywhere else, because then
+ *   they are not in order
  */
 export function findOrderedRepeats(localTimes: readonly number[], clock: LocalClock): Set<UtcMs> {
   const falls = new Map<UtcMs, number>();

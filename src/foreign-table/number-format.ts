@@ -12,11 +12,15 @@ export interface NumberFormat {
 }
 
 export interface NumberFormatGuess extends NumberFormat {
-  /** The first text with another value in another format that fits the texts equally well. Example: `1,234`. */
+  /**
+   * The first text with another value in another format that fits the texts equally well. Example: `1,234`.
+   */
   unclear?: string;
 }
 
-/** A regular expression without anchors, for JavaScript and DuckDB (RE2): the numbers of a format with groups. */
+/**
+ * A regular expression without anchors, for JavaScript and DuckDB (RE2): the numbers of a format with groups.
+ */
 export function groupedPattern({ decimal, thousands }: { decimal: Decimal; thousands: Thousands }): string {
   const group = thousands === '.' ? '\\.' : thousands;
   const point = decimal === '.' ? '\\.' : decimal;
@@ -49,7 +53,10 @@ const formats: ReadonlyArray<{ format: NumberFormat; fits: (text: string) => boo
   }),
 ];
 
-/** Guesses how numbers are written: the format that fits the most texts. Texts that are no numbers do not matter. */
+/**
+ * Guesses how numbers are written: the format that fits the most texts. Texts that are no numbers do not
+ * matter.
+ */
 export function guessNumberFormat(texts: readonly string[]): NumberFormatGuess {
   const marked = texts.filter((text) => /\d[.,' ]\d/.test(text));
   const counted = formats
@@ -83,7 +90,10 @@ export function isNumberIn(text: string, { decimal, thousands }: NumberFormat): 
   );
 }
 
-/** Characters between groups that need no setting, because they have no other use: apostrophes and blanks, two of them narrow. */
+/**
+ * Characters between groups that need no setting, because they have no other use: apostrophes and blanks, two
+ * of them narrow.
+ */
 const BLANKS = "'\\u0020\\u00a0\\u202f\\u2019";
 
 const readers = {
@@ -100,7 +110,8 @@ function readerOf(point: string, groups: string) {
 }
 
 /**
- * Reads a number. Groups of three digits may be separated by blanks, apostrophes, or by the point if the decimal is a comma and vice versa.
+ * Reads a number. Groups of three digits may be separated by blanks, apostrophes, or by the point if the
+ * decimal is a comma and vice versa.
  * @returns undefined if the text is no number with this decimal
  */
 export function parseNumber(text: string, { decimal }: Pick<NumberFormat, 'decimal'>): number | undefined {

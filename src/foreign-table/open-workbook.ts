@@ -6,7 +6,10 @@ import { attributeOf, elementsOf, firstTextOf, textOf, type XmlElement } from '.
 export interface WorkbookSheet {
   name: string;
   isHidden: boolean;
-  /** The rows, in order, from the first row of the sheet on. A cell that is not there is ''. @throws ZipError */
+  /**
+   * The rows, in order, from the first row of the sheet on. A cell that is not there is ''.
+   * @throws ZipError
+   */
   rows(): Generator<string[]>;
 }
 
@@ -17,10 +20,11 @@ const ROWS_MAX = 1_048_576;
 const DECLARED_MAX = 100_000;
 
 /**
- * The sheets of an XLSX workbook (ECMA-376). Numbers keep the digits of the file, with a point. Cells with the format of a date become
- * `2026-11-20 13:05:00`, without a zone. Formulas have the value that was stored last.
- * @param max the largest number of cells of a sheet, empty cells included, and of characters in all cells. A small file can have very many, and its
- *   cells can share one long text
+ * The sheets of an XLSX workbook (ECMA-376). Numbers keep the digits of the file, with a point. Cells with
+ * the format of a date become `2026-11-20 13:05:00`, without a zone. Formulas have the value that was stored
+ * last.
+ * @param max the largest number of cells of a sheet, empty cells included, and of characters in all cells. A
+ *   small file can have very many, and its cells can share one long text
  * @throws ZipError if the archive has no workbook
  */
 export function openWorkbook(
@@ -173,7 +177,10 @@ function cellText(tag: string, inner: string, { texts, dates, is1904 }: CellCont
   }
 }
 
-/** Day 0. Day 60 is 1900-02-29, which never existed, so days before it are one day late. Nobody needs these days here. */
+/**
+ * Day 0. Day 60 is 1900-02-29, which never existed, so days before it are one day late. Nobody needs these
+ * days here.
+ */
 const EPOCH_1900_MS = Date.UTC(1899, 11, 30);
 const EPOCH_1904_MS = Date.UTC(1904, 0, 1);
 /** Fractions of a day are not exact. */

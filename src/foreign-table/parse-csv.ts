@@ -20,7 +20,10 @@ export interface CsvFormat {
   fromLine?: number;
   /** How many rows to read at most. Default: all. */
   rowsMax?: number;
-  /** How many cells to read at most, and rows with more or fewer cells than the first one. Beyond it is a problem. Default: all. */
+  /**
+   * How many cells to read at most, and rows with more or fewer cells than the first one. Beyond it is a
+   * problem. Default: all.
+   */
   cellsMax?: number;
   oddRowsMax?: number;
   /** Accepts quotes inside of a cell, and keeps empty lines as rows. */

@@ -10,7 +10,10 @@ const WORKBOOK = /\.xls[xm]?$/i;
 const WORKBOOK_BYTES_MAX = 128 * MEBIBYTE;
 /** A small file can unpack to a very large one. */
 const WORKBOOK_UNPACKED_BYTES_MAX = 400 * MEBIBYTE;
-/** Cells of a sheet, empty cells included. A sheet with one cell far to the right in each row would fill the disk. */
+/**
+ * Cells of a sheet, empty cells included. A sheet with one cell far to the right in each row would fill the
+ * disk.
+ */
 const WORKBOOK_CELLS_MAX = 20_000_000;
 
 /** True if a file has the name of a workbook. */

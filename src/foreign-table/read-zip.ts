@@ -17,12 +17,15 @@ const ENTRY_BYTES = 46;
 const signatures = { end: 0x06054b50, entry: 0x02014b50, head: 0x04034b50 } as const;
 const STORED = 0;
 const DEFLATED = 8;
-/** The largest number of a field of 16 or 32 bits means that the value is in an extension for large archives. */
+/**
+ * The largest number of a field of 16 or 32 bits means that the value is in an extension for large archives.
+ */
 const LARGE_32 = 0xff_ff_ff_ff;
 
 /**
  * Opens a ZIP archive by the directory at its end.
- * @param bytesMax the most unpacked bytes of all files that are read, because a small archive can unpack to a very large one
+ * @param bytesMax the most unpacked bytes of all files that are read, because a small archive can unpack to a
+ *   very large one
  * @throws ZipError if it is no ZIP archive
  */
 export function openZip(archive: Buffer, bytesMax: number): ZipArchive {

@@ -8,8 +8,8 @@ export interface XmlElement {
 }
 
 /**
- * The elements with a local name, in order, with any prefix. Elements of this name do not contain each other in the files of workbooks. Each
- * character is read once, so a malformed text takes no longer.
+ * The elements with a local name, in order, with any prefix. Elements of this name do not contain each other
+ * in the files of workbooks. Each character is read once, so a malformed text takes no longer.
  * @throws ZipError if an element is not closed
  */
 export function* elementsOf(xml: string, name: string): Generator<XmlElement> {

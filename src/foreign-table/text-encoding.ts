@@ -8,7 +8,9 @@ export type DecodedText =
   /** Some lines are UTF-8 and these are not, so no encoding fits the whole file. */
   | { kind: 'mixed'; lines: Array<{ line: number; byte: number }> };
 
-/** Share of the bytes at even or odd places that are zero in UTF-16 of Western text, and in any other text. */
+/**
+ * Share of the bytes at even or odd places that are zero in UTF-16 of Western text, and in any other text.
+ */
 const WIDE_ZEROS_MIN = 0.5;
 const OTHER_ZEROS_MAX = 0.1;
 
@@ -70,7 +72,10 @@ function isBinary(bytes: Uint8Array): boolean {
   return controls > sample.length / 50 + 5;
 }
 
-/** Lines that are no UTF-8. `isMixed`: another line has characters of several bytes in UTF-8, or a byte has no character. */
+/**
+ * Lines that are no UTF-8. `isMixed`: another line has characters of several bytes in UTF-8, or a byte has no
+ * character.
+ */
 function findForeignLines(bytes: Uint8Array): {
   isMixed: boolean;
   lines: Array<{ line: number; byte: number }>;

@@ -4,8 +4,8 @@ import { sha256Hex } from '../lib/durable-files.ts';
 const ID_PART_CHARACTERS_MAX = 64;
 
 /**
- * The id of the daily energy of a device, or of one of its sources, in Home Assistant. It allows `a` to `z`, digits and single `_` there. A name
- * that has others gets a hash, so ids of different names differ.
+ * The id of the daily energy of a device, or of one of its sources, in Home Assistant. It allows `a` to `z`,
+ * digits and single `_` there. A name that has others gets a hash, so ids of different names differ.
  */
 export function energyStatisticId(
   workgroupId: string,

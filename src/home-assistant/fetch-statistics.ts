@@ -22,8 +22,9 @@ export interface StatisticsRange {
 const STATISTICS_A_REQUEST = 20;
 
 /**
- * Writes the hours of statistics to files of CSV: one for each month that is over, and one for each day of the last month. The same statistics
- * always give the same files, so an import recognizes files that it has imported. Months without values have no file.
+ * Writes the hours of statistics to files of CSV: one for each month that is over, and one for each day of
+ * the last month. The same statistics always give the same files, so an import recognizes files that it has
+ * imported. Months without values have no file.
  * @returns the paths, in the order of time
  */
 export async function fetchStatistics(

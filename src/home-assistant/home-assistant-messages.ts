@@ -12,7 +12,10 @@ export const answerSchema = z.object({
     .optional(),
 });
 
-/** The answer of `recorder/list_statistic_ids`. Older versions have `has_mean`, newer ones `mean_type`, which is 0 without a mean. */
+/**
+ * The answer of `recorder/list_statistic_ids`. Older versions have `has_mean`, newer ones `mean_type`, which
+ * is 0 without a mean.
+ */
 export const statisticsListSchema = z.array(
   z.object({
     statistic_id: z.string(),
@@ -28,7 +31,10 @@ export const statisticsListSchema = z.array(
 
 const value = z.number().nullable().optional();
 
-/** The answer of `recorder/statistics_during_period`: rows by statistic. `start` and `end` are in milliseconds. */
+/**
+ * The answer of `recorder/statistics_during_period`: rows by statistic. `start` and `end` are in
+ * milliseconds.
+ */
 export const statisticsRowsSchema = z.record(
   z.string(),
   z.array(z.object({ start: z.number(), end: z.number(), sum: value, state: value, mean: value })),

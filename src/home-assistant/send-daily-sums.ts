@@ -21,9 +21,10 @@ interface SumRow {
 const ROWS_A_MESSAGE_MAX = 1_000;
 
 /**
- * Makes an external statistic of Home Assistant say the same as a series. Each known day has one row, at the first full hour (UTC) of the local
- * day: its energy, and the sum of all days until its end. Only rows that differ are sent, so an interrupted or repeated call is harmless.
- * Rows cannot be deleted there: a row without a day gets no energy, and the sum before it. Rows before the first day stay, and their sum goes on.
+ * Makes an external statistic of Home Assistant say the same as a series. Each known day has one row, at the
+ * first full hour (UTC) of the local day: its energy, and the sum of all days until its end. Only rows that
+ * differ are sent, so an interrupted or repeated call is harmless. Rows cannot be deleted there: a row
+ * without a day gets no energy, and the sum before it. Rows before the first day stay, and their sum goes on.
  * @param untilMs rows from this instant on are left alone
  * @returns how many rows were sent
  * @throws TransientError without an answer that is understood, TerminalError if a command is refused
@@ -56,8 +57,8 @@ export async function sendDailySums(
 }
 
 /**
- * Home Assistant takes full hours (UTC) only. Some zones begin a day at half past or a quarter to an hour. The hour before is of the day before,
- * so it is the next one.
+ * Home Assistant takes full hours (UTC) only. Some zones begin a day at half past or a quarter to an hour.
+ * The hour before is of the day before, so it is the next one.
  */
 function firstFullHour(startMs: UtcMs): UtcMs {
   return Math.ceil(startMs / HOUR_MS) * HOUR_MS;

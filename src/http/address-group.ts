@@ -5,8 +5,8 @@ const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const NETWORK_GROUPS = 4;
 
 /**
- * The caller of an address: an IPv4 address itself, or the /64 network of an IPv6 address. The owner of an IPv6 address
- * usually has the whole network and could use a new address for each request.
+ * The caller of an address: an IPv4 address itself, or the /64 network of an IPv6 address. The owner of an
+ * IPv6 address usually has the whole network and could use a new address for each request.
  */
 export function addressGroup(address: string): string {
   const ipv4 = IPV4_IN_IPV6.exec(address)?.[1];

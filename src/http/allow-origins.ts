@@ -8,7 +8,10 @@ const exposed = [
 ];
 const PREFLIGHT_SECONDS = 600;
 
-/** Lets scripts of these origins call the API. Without origins, browsers refuse calls from other origins. Cookies are never used. */
+/**
+ * Lets scripts of these origins call the API. Without origins, browsers refuse calls from other origins.
+ * Cookies are never used.
+ */
 export async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return;
   await app.register(cors, {

@@ -11,7 +11,10 @@ export type OwnerOutcome<Answer> =
 /** A caller asks again after this time, because somebody has to start a worker, or a failure has to end. */
 export const OWNER_RETRY_SECONDS = 10;
 
-/** @throws StreamError StorageUnavailable if no process has it open, and the error of `refusalOf` if the request failed there */
+/**
+ * @throws StreamError StorageUnavailable if no process has it open, and the error of `refusalOf` if the
+ *   request failed there
+ */
 export function answerOfOwner<Answer>(
   outcome: OwnerOutcome<Answer>,
   workgroupId: string,

@@ -25,7 +25,10 @@ export interface BytesUnderWay {
 
 const AGAIN_SECONDS = 1;
 
-/** Counts all bodies and answers of requests with a valid token. Routes that hijack their reply call `app.bytesUnderWay.hold`. */
+/**
+ * Counts all bodies and answers of requests with a valid token. Routes that hijack their reply call
+ * `app.bytesUnderWay.hold`.
+ */
 export function limitBytesUnderWay(app: FastifyInstance): void {
   const quota = createQuota(
     limits.bytesUnderWayMax,

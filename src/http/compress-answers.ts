@@ -10,8 +10,9 @@ const settings = {
 };
 
 /**
- * Compresses the answers of reports with zstd or gzip if the caller accepts it. The stream is not compressed, because its
- * readers want messages at once. Bodies of requests are not decompressed. To be called before routes are added.
+ * Compresses the answers of reports with zstd or gzip if the caller accepts it. The stream is not compressed,
+ * because its readers want messages at once. Bodies of requests are not decompressed. To be called before
+ * routes are added.
  */
 export async function compressAnswers(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', (route) => {

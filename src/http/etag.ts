@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
 
 /**
- * An entity tag for an answer that depends on these facts, which must be JSON. It is weak (RFC 9110, section 8.8.1), because the compressed and the
- * plain answer have the same one.
+ * An entity tag for an answer that depends on these facts, which must be JSON. It is weak (RFC 9110, section
+ * 8.8.1), because the compressed and the plain answer have the same one.
  */
 export function etagOf(facts: unknown): string {
   return `W/"${hash('sha256', JSON.stringify(facts), 'base64url').slice(0, 27)}"`;
 }
 
-/** True if an If-None-Match header has this entity tag. RFC 9110, section 13.1.2: they are compared weakly. */
+/**
+ * True if an If-None-Match header has this entity tag. RFC 9110, section 13.1.2: they are compared weakly.
+ */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const wanted = withoutPrefix(etag);

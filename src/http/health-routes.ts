@@ -11,7 +11,10 @@ export interface HealthState {
 }
 /** The reader of a state. */
 export interface HealthAsker {
-  /** False for requests through a proxy, because the proxy may forward requests of everybody. Names of workgroups and devices are then left out. */
+  /**
+   * False for requests through a proxy, because the proxy may forward requests of everybody. Names of
+   * workgroups and devices are then left out.
+   */
   maySeeNames: boolean;
 }
 /** Undefined if there is nothing to say. */

@@ -7,12 +7,18 @@ import { bigintAsText } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
 import { prefersJson } from './accept-header.ts';
 
-/** Routes of the stream answer in CBOR, also errors, unless the caller prefers JSON. All other routes answer in JSON. */
+/**
+ * Routes of the stream answer in CBOR, also errors, unless the caller prefers JSON. All other routes answer
+ * in JSON.
+ */
 export const STREAM_ROUTES_PREFIX = '/api/v1/tables/';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** Faults of the storage that an operator has to repair. The request was right, so the answer is 503 with the words of the error. */
+/**
+ * Faults of the storage that an operator has to repair. The request was right, so the answer is 503 with the
+ * words of the error.
+ */
 const STORAGE_CODES: ReadonlySet<string> = new Set([
   'DamagedLog',
   'ForeignLake',
@@ -24,7 +30,10 @@ const STORAGE_CODES: ReadonlySet<string> = new Set([
 ]);
 const STORAGE_SECONDS = 30;
 
-/** Routes of reports and uploads refuse unknown parameters. Routes of the stream ignore them, as the contract says. */
+/**
+ * Routes of reports and uploads refuse unknown parameters. Routes of the stream ignore them, as the contract
+ * says.
+ */
 export const REPORT_ROUTES_PREFIX = '/api/v1/orgs/';
 
 /**
@@ -73,8 +82,8 @@ function challengeOf(error: StreamError): string | undefined {
 }
 
 /**
- * The error that a caller gets for any thrown error. A fault of the service is logged, and the caller gets an Internal
- * error with the id of the request and no details.
+ * The error that a caller gets for any thrown error. A fault of the service is logged, and the caller gets an
+ * Internal error with the id of the request and no details.
  */
 export function toStreamError(error: unknown, request: FastifyRequest, logger: Logger): StreamError {
   // The caller has disconnected during the body, so nobody reads the answer.

@@ -78,8 +78,9 @@ const timeoutsMs = {
 } as const;
 
 /**
- * Creates the HTTP server that all roles add their routes to. It has the limits, time-outs, rate limit, errors and log
- * events that are the same for all. Log events never contain query strings or tokens. Schemas are zod.
+ * Creates the HTTP server that all roles add their routes to. It has the limits, time-outs, rate limit,
+ * errors and log events that are the same for all. Log events never contain query strings or tokens. Schemas
+ * are zod.
  */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, clock = systemClock } = options;
@@ -113,7 +114,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.decorate('connectionLimit', connectionLimit);
   // Other expectations than 100-continue are ignored (RFC 9110, section 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  // Node enforces time-outs only while the server listens, so a slow request could keep a closing server open for ever.
+  // Node enforces time-outs only while the server listens, so a slow request could keep a closing server open
+  // for ever.
   app.addHook('preClose', (done) => {
     setTimeout(
       () => app.server.closeAllConnections(),
@@ -180,7 +182,10 @@ function bearerOf({ headers }: FastifyRequest): string | undefined {
   return bearerToken(headers.authorization);
 }
 
-/** The id of a request: the id of the caller if it is short and plain text, otherwise a new one. The answer and the events of the log have it. */
+/**
+ * The id of a request: the id of the caller if it is short and plain text, otherwise a new one. The answer
+ * and the events of the log have it.
+ */
 function requestIdOf({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   const isPlain =
@@ -195,8 +200,8 @@ export function authenticationOf({ authentication }: FastifyRequest): Authentica
 }
 
 /**
- * The problem of the Host headers of a request; undefined if there is none. RFC 9112, section 3.2: a request without Host, or with several,
- * may reach another server than intended.
+ * The problem of the Host headers of a request; undefined if there is none. RFC 9112, section 3.2: a request
+ * without Host, or with several, may reach another server than intended.
  */
 export function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   // Node's parsed headers keep only the first. Raw headers are names and values in turn.
@@ -206,8 +211,8 @@ export function hostProblem({ httpVersion, rawHeaders }: IncomingMessage): strin
 }
 
 /**
- * Answers other methods of an existing address with 405 instead of 404. It must be called after the address's own
- * routes.
+ * Answers other methods of an existing address with 405 instead of 404. It must be called after the address's
+ * own routes.
  * @param methods the methods of the address; GET includes HEAD
  */
 export function rejectOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
@@ -242,7 +247,8 @@ const brokenRequests: Readonly<Record<string, [status: number, message: string]>
 
 /** Sends an error on a connection without a reply, and ends it. */
 export function endWithError(socket: Duplex, status: number, error: StreamErrorCode, message: string): void {
-  // A request that was late can be in time when it is sent again. The same request is refused again otherwise.
+  // A request that was late can be in time when it is sent again. The same request is refused again
+  // otherwise.
   const body = JSON.stringify({ error, message, status, retryable: status === 408 });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,

@@ -7,8 +7,9 @@ export interface ConnectionLimit {
 }
 
 /**
- * Limits the connections of a server. If there are too many, the oldest connection without a valid token is closed, because a
- * caller without a token could otherwise hold all of them and lock everybody out. If there is none, the new one is closed.
+ * Limits the connections of a server. If there are too many, the oldest connection without a valid token is
+ * closed, because a caller without a token could otherwise hold all of them and lock everybody out. If there
+ * is none, the new one is closed.
  */
 export function limitConnections(server: Server, connectionsMax: number): ConnectionLimit {
   /** In the order of arrival. */

@@ -2,7 +2,10 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { StreamError } from '../contract/stream-errors.ts';
 
-/** Requests of one connection that are not answered yet. Node begins all of them at once and keeps their answers in order. */
+/**
+ * Requests of one connection that are not answered yet. Node begins all of them at once and keeps their
+ * answers in order.
+ */
 const REQUESTS_AT_ONCE_MAX = 16;
 
 /** Closes a connection on which a client sends more requests than this before it gets the answers. */

@@ -10,8 +10,8 @@ const NAME_CHARACTERS_MAX = 60;
 const PART_CHARACTERS_MIN = 3;
 
 /**
- * Refuses query parameters that are unknown, empty, or repeated where one value is expected, for all routes below a
- * prefix. If the parameter were ignored, the answer would be to another question.
+ * Refuses query parameters that are unknown, empty, or repeated where one value is expected, for all routes
+ * below a prefix. If the parameter were ignored, the answer would be to another question.
  * @param compile builds the check of the values, which runs afterwards
  */
 export function refuseUnknownParameters(

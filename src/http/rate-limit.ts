@@ -4,24 +4,28 @@ import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { addressGroup } from './address-group.ts';
 
 /**
- * This is our own token bucket, because rate-limiter-flexible keeps an unbounded number of callers with a timer each,
- * returns the whole share at once at the end of a minute, and accepts no clock.
+ * This is our own token bucket, because rate-limiter-flexible keeps an unbounded number of callers with a
+ * timer each, returns the whole share at once at the end of a minute, and accepts no clock.
  */
 
 /** The owner of a share of requests: a valid token, or an address. */
 export type Caller = { tokenId: string } | { address: string };
 
 export interface RateLimit {
-  /** Takes one request from the caller's share. Returns 0, or the seconds until the next request is allowed. */
+  /**
+   * Takes one request from the caller's share. Returns 0, or the seconds until the next request is allowed.
+   */
   take(caller: Caller): number;
 }
 
-/** Tokens that are kept, and addresses that are kept. The one without requests for longest is dropped first. */
+/**
+ * Tokens that are kept, and addresses that are kept. The one without requests for longest is dropped first.
+ */
 const CALLERS_MAX = 50_000;
 
 /**
- * Creates a token bucket for each caller: it allows `perMinute` requests at once, and refills by that number in a
- * minute.
+ * Creates a token bucket for each caller: it allows `perMinute` requests at once, and refills by that number
+ * in a minute.
  */
 export function createRateLimit(options: { perMinute: number; clock: Clock }): RateLimit {
   const { perMinute, clock } = options;

@@ -12,8 +12,9 @@ import { withdrawAnswer } from './withdraw-answer.ts';
 const LOOK_EVERY_MS = SECOND_MS;
 
 /**
- * Checks the tokens of requests again. If a token is not valid any more, its request is refused after its body. Its answer is refused before the
- * first byte, even if the request did something. A body or an answer in transfer is cut off.
+ * Checks the tokens of requests again. If a token is not valid any more, its request is refused after its
+ * body. Its answer is refused before the first byte, even if the request did something. A body or an answer
+ * in transfer is cut off.
  */
 export function watchTokens(app: FastifyInstance, { recheck }: Pick<Access, 'recheck'>): void {
   /** Requests that are not answered completely, by their tokens. */
@@ -60,8 +61,8 @@ export function watchTokens(app: FastifyInstance, { recheck }: Pick<Access, 'rec
 }
 
 /**
- * Also throws away bytes that the system has not sent yet. A request of this process itself has no connection. Its answer goes to another
- * connection, which is watched.
+ * Also throws away bytes that the system has not sent yet. A request of this process itself has no
+ * connection. Its answer goes to another connection, which is watched.
  */
 function cutOff(socket: unknown): void {
   if (socket instanceof Socket) socket.resetAndDestroy();

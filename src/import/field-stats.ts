@@ -11,7 +11,10 @@ export interface FieldStats {
   /** Null if no value is a number. */
   min: number | null;
   max: number | null;
-  /** Sum of rises and of falls between neighbouring values of a device and source. Restarts and drop-outs are counted apart. */
+  /**
+   * Sum of rises and of falls between neighbouring values of a device and source. Restarts and drop-outs are
+   * counted apart.
+   */
   risen: number;
   fallen: number;
   /** Falls to less than a tenth without a return: restarts of a register. */
@@ -147,7 +150,10 @@ export function addStats(files: ReadonlyArray<readonly FieldStats[]>): FieldStat
   });
 }
 
-/** The local day of an instant. It is computed once for each hour, because days that begin at a quarter of an hour do not matter here. */
+/**
+ * The local day of an instant. It is computed once for each hour, because days that begin at a quarter of an
+ * hour do not matter here.
+ */
 function hourlyDays(zone: string): (ms: number) => LocalDate {
   let hour = Number.NaN;
   let day: LocalDate = '';

@@ -149,7 +149,10 @@ function isDevice({ name, texts }: Column): boolean {
   return name !== '' && deviceNames.test(name) && !countNames.test(name);
 }
 
-/** True for numbers with fractions, or with a new value in nearly every row. A column "Zähler" is then a register and not a meter. */
+/**
+ * True for numbers with fractions, or with a new value in nearly every row. A column "Zähler" is then a
+ * register and not a meter.
+ */
 function isMeasured({ texts }: Column): boolean {
   return texts.some((text) => /[.,]/.test(text)) || new Set(texts).size > Math.max(2, texts.length / 2);
 }
@@ -168,7 +171,9 @@ function loneDevice({ devices }: Pick<WorkgroupConfig, 'devices'>): string {
   return devices.length === 1 ? devices[0]!.id : LONE_DEVICE;
 }
 
-/** Columns of numbers. A name of the configuration is used if it is the same apart from case and punctuation. */
+/**
+ * Columns of numbers. A name of the configuration is used if it is the same apart from case and punctuation.
+ */
 function guessFields(
   columns: readonly Column[],
   isNumeric: (column: Column) => boolean,

@@ -30,8 +30,8 @@ export type ImportOutcome =
   | { kind: 'nothing-usable'; counts: FileCounts; examples: RejectedRow[] };
 
 /**
- * Lands each row of a file exactly once. Later stages see the batches only after the last one is durable. After a crash, or after `signal`
- * has aborted, the next call continues.
+ * Lands each row of a file exactly once. Later stages see the batches only after the last one is durable.
+ * After a crash, or after `signal` has aborted, the next call continues.
  * @throws InputError if the file does not fit the mapping; nothing of it is kept
  * @throws TransientError if the warehouse cannot be written now; landed rows are kept
  */

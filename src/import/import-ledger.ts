@@ -42,8 +42,9 @@ export type BeginOutcome =
 const ROW_BITS = 36n;
 
 /**
- * Enters a file in the ledger, or finds its entry to continue it. Only one file is imported at a time. Starting another file removes an
- * unfinished one, because its batches would get older ids than batches that later stages have already read.
+ * Enters a file in the ledger, or finds its entry to continue it. Only one file is imported at a time.
+ * Starting another file removes an unfinished one, because its batches would get older ids than batches that
+ * later stages have already read.
  */
 export async function beginFile(shard: Shard, file: FileIdentity, clock: Clock): Promise<BeginOutcome> {
   return shard.transaction(async (connection) => {

@@ -22,8 +22,9 @@ function isTimeFormat(format: string): boolean {
 }
 
 /**
- * The meaning of the columns of a file. Columns have the names in the first line of the file. Without such a line they are named by their
- * number from 1 (`column1`). In JSON they are names of members, or paths such as `/data/power`.
+ * The meaning of the columns of a file. Columns have the names in the first line of the file. Without such a
+ * line they are named by their number from 1 (`column1`). In JSON they are names of members, or paths such as
+ * `/data/power`.
  */
 export const mappingSchema = z
   .strictObject({

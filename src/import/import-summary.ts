@@ -38,8 +38,8 @@ export interface MonthEnergy {
 }
 
 /**
- * Summarizes imports that have been rolled up, from the warehouse. Reads their messages, readings, and the days of their devices: some
- * seconds for ten million rows.
+ * Summarizes imports that have been rolled up, from the warehouse. Reads their messages, readings, and the
+ * days of their devices: some seconds for ten million rows.
  * @param asked imports of one table
  */
 export async function summarizeImports(

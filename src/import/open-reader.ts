@@ -6,7 +6,8 @@ import { sqlString } from '../lib/sql-text.ts';
 import { type FileKind, fileKind } from './file-kind.ts';
 
 /**
- * A DuckDB in memory that can read only one file. It is separate from the warehouse, so a harmful file cannot damage the warehouse.
+ * A DuckDB in memory that can read only one file. It is separate from the warehouse, so a harmful file cannot
+ * damage the warehouse.
  */
 export interface Reader {
   readonly connection: DuckDBConnection;
@@ -85,7 +86,8 @@ const macros = [
   "without_blank(x) AS regexp_replace(upper(x), '^(.{10})[T ](\\S+) (\\S+)$', '\\1 \\2\\3')",
   "with_seconds(x) AS regexp_replace(without_blank(x), '^(.{10})[T ](\\d\\d:\\d\\d)(Z|[+-]\\d\\d:?(\\d\\d)?)$', '\\1 \\2:00\\3')",
   'zoned_ms(x) AS epoch_ms(coalesce(try_cast(x AS TIMESTAMPTZ), try_cast(without_blank(x) AS TIMESTAMPTZ), try_cast(with_seconds(x) AS TIMESTAMPTZ)))::DOUBLE',
-  // Numbers up to 2^53, because larger whole numbers lose digits. Excludes 1_000, inf and nan, which DuckDB accepts.
+  // Numbers up to 2^53, because larger whole numbers lose digits. Excludes 1_000, inf and nan, which DuckDB
+  // accepts.
   "plain_number(x) AS CASE WHEN contains(x, '_') THEN NULL ELSE try_cast(x AS DOUBLE) END",
   "exact_number(n, x) AS CASE WHEN NOT isfinite(n) OR (abs(n) > 9007199254740992 AND regexp_full_match(trim(x), '[+-]?\\d+')) THEN NULL ELSE n END",
   // A cell that is not a number, as JSON.

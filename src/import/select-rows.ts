@@ -15,8 +15,8 @@ export interface Selection {
 }
 
 /**
- * Columns of every row. The values follow: two columns for each, the number, or else the cell as JSON. A UUID of a device is read as UUID,
- * which is eight times faster than text.
+ * Columns of every row. The values follow: two columns for each, the number, or else the cell as JSON. A UUID
+ * of a device is read as UUID, which is eight times faster than text.
  */
 export const rowColumns = {
   utc: 0,
@@ -75,8 +75,8 @@ export function selectRows(path: string, source: SourceFile, mapping: Mapping): 
 }
 
 /**
- * Expressions that are computed before the columns, each step from the step before. DuckDB would compute an expression again at each place
- * in a CASE.
+ * Expressions that are computed before the columns, each step from the step before. DuckDB would compute an
+ * expression again at each place in a CASE.
  */
 type Steps = [string[], string[], string[]];
 
@@ -210,7 +210,9 @@ function floatColumns(sql: string, type: string): string[] {
   ];
 }
 
-/** Converts the notation of a number to a decimal point without groups. Null if the text has another notation. */
+/**
+ * Converts the notation of a number to a decimal point without groups. Null if the text has another notation.
+ */
 function pointNumber(sql: string, { decimal, thousands }: Mapping): string {
   if (thousands !== undefined) {
     const pattern = groupedPattern({ decimal, thousands });

@@ -11,7 +11,10 @@ import { fileProblem, type Reader, unreadable } from './open-reader.ts';
 export interface SourceFile {
   format: FileFormat;
   columns: readonly SourceColumn[];
-  /** A FROM clause with columns `c0`, `c1` ... in the order of `columns`, and `broken`: why a row is broken, or null. */
+  /**
+   * A FROM clause with columns `c0`, `c1` ... in the order of `columns`, and `broken`: why a row is broken,
+   * or null.
+   */
   from: string;
   /** The detected properties of a CSV file. */
   csv?: Required<Mapping['csv']>;
@@ -147,7 +150,10 @@ async function sniff(
   };
 }
 
-/** A FROM clause with a column `json` for each object of a file, and `broken`. Objects stand one on a line, or in one array. */
+/**
+ * A FROM clause with a column `json` for each object of a file, and `broken`. Objects stand one on a line, or
+ * in one array.
+ */
 export async function jsonObjects({
   path,
   pattern,

@@ -29,8 +29,8 @@ const RESTARTS_PER_DAY_MAX = 2;
 const RESTARTS_PER_DAY_MIN = 0.3;
 
 /**
- * Suggests energy streams for fields, best first: registers, then energy of intervals, then power. Fields that look like neither energy nor
- * power are left out.
+ * Suggests energy streams for fields, best first: registers, then energy of intervals, then power. Fields
+ * that look like neither energy nor power are left out.
  */
 export function suggestStreams(fields: readonly FieldStats[]): SuggestedStream[] {
   const suggested = fields
@@ -39,7 +39,9 @@ export function suggestStreams(fields: readonly FieldStats[]): SuggestedStream[]
   return withSources(suggested);
 }
 
-/** Import and export get different sources. In one source only the first field that covers a day would count. */
+/**
+ * Import and export get different sources. In one source only the first field that covers a day would count.
+ */
 function withSources(suggested: readonly SuggestedStream[]): SuggestedStream[] {
   const roleOf = ({ field }: SuggestedStream) => suggestRole(field)?.role;
   const roles = new Set(suggested.map(roleOf).filter((role) => role !== undefined));

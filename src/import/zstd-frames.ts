@@ -19,7 +19,8 @@ const DICTIONARY_BYTES = [0, 1, 2, 4];
 const SIZE_BYTES = [0, 2, 4, 8];
 
 /**
- * The frames of a Zstandard file (RFC 8878, section 3.1). Node unpacks only the first one of those that it gets at once. Only the sizes are read.
+ * The frames of a Zstandard file (RFC 8878, section 3.1). Node unpacks only the first one of those that it
+ * gets at once. Only the sizes are read.
  * @throws ZstdError if the file is cut off or has something else behind a frame
  */
 export async function* zstdFrames(path: string): AsyncGenerator<PackedPart> {

@@ -9,8 +9,9 @@ const NAMESPACE = Buffer.from('8f1d1c3e2b6a5c0f9d4e7a5b3c2d1e0f', 'hex');
 const IDS_KEPT_MAX = 10_000;
 
 /**
- * Finds the id of a device by the text that its messages have: the device of the configuration with this id or name, in any case; else the text if it
- * is a UUID; else the UUID of version 5 of the text, which is always the same.
+ * Finds the id of a device by the text that its messages have: the device of the configuration with this id
+ * or name, in any case; else the text if it is a UUID; else the UUID of version 5 of the text, which is
+ * always the same.
  */
 export function createDeviceIds(workgroup: Pick<WorkgroupConfig, 'devices'>): (text: string) => string {
   const known = new LRUCache<string, string>({ max: IDS_KEPT_MAX });

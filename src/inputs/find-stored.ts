@@ -5,7 +5,10 @@ import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { chunksFrom, storedMessage } from '../stream/log/stored-messages.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 
-/** The clock of a device may be ahead by this much. It is more than `future_ms` of the rules, so that every reading that counts is found again. */
+/**
+ * The clock of a device may be ahead by this much. It is more than `future_ms` of the rules, so that every
+ * reading that counts is found again.
+ */
 const CLOCK_MS = 15 * MINUTE_MS;
 
 /** A reading with its own time, so that the same reading can be found. */

@@ -1,6 +1,7 @@
 /**
- * The token of a request to the API of InfluxDB: `Bearer` or `Token` with the token, `Token` with a user and the token, Basic authentication with the
- * token as password, or the query parameter `p` of version 1. Users are ignored.
+ * The token of a request to the API of InfluxDB: `Bearer` or `Token` with the token, `Token` with a user and
+ * the token, Basic authentication with the token as password, or the query parameter `p` of version 1. Users
+ * are ignored.
  */
 export function influxToken(authorization: string | undefined, query: unknown): string | undefined {
   const [, scheme = '', value = ''] = /^(bearer|token|basic) +(\S+) *$/i.exec(authorization ?? '') ?? [];

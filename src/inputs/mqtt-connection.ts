@@ -19,7 +19,10 @@ export interface BrokerMessage {
   isRepeated: boolean;
   /** True if the broker sends it again until it is acknowledged. */
   isKept: boolean;
-  /** Acknowledges the message to the broker. Does nothing if the connection has ended or the message needs none. */
+  /**
+   * Acknowledges the message to the broker. Does nothing if the connection has ended or the message needs
+   * none.
+   */
   acknowledge(): void;
 }
 
@@ -45,8 +48,9 @@ const SESSION_MS = 7 * DAY_MS;
 /** A broker of MQTT 5 does not send larger ones. */
 const PACKET_BYTES_MAX = 2 * MEBIBYTE;
 /**
- * A packet can have 256 MiB, and the library gathers it as a whole. Bytes beyond this size are cut off. The rest is still larger than a message may
- * be, so it is refused and acknowledged like every large message, and the next ones are read. A broker of MQTT 5 gets a smaller size as its limit.
+ * A packet can have 256 MiB, and the library gathers it as a whole. Bytes beyond this size are cut off. The
+ * rest is still larger than a message may be, so it is refused and acknowledged like every large message, and
+ * the next ones are read. A broker of MQTT 5 gets a smaller size as its limit.
  */
 const GATHERED_BYTES_MAX = 16 * MEBIBYTE;
 const RETRY_MS_MIN = SECOND_MS;
@@ -139,7 +143,8 @@ function openConnection(
   };
 
   client.handleMessage = (packet, done) => {
-    // An error as the answer continues reading without an acknowledgement. It is sent once the message is stored.
+    // An error as the answer continues reading without an acknowledgement. It is sent once the message is
+    // stored.
     const resume = () => done(notYet);
     if (isOver) return;
     events.message(
@@ -184,7 +189,8 @@ function messageOf(
     isKept: qos > 0,
     acknowledge() {
       if (qos === 0 || messageId === undefined || isOver()) return;
-      // The library has no function for it. This form means success in every version (MQTT 5.0, section 3.4.2.1).
+      // The library has no function for it. This form means success in every version (MQTT 5.0, section
+      // 3.4.2.1).
       stream.write(Buffer.of(PUBACK, 2, messageId >> 8, messageId & 0xff));
     },
   };

@@ -45,8 +45,9 @@ type Waiting = BrokerMessage & { receivedAtMs: UtcMs };
 type ReadMessage = { message: Waiting; outcomes: readonly Outcome[] };
 
 /**
- * Takes messages of a broker into the log of a workgroup, in their order. A message is acknowledged once its readings are stored. A message that is
- * delivered again is not stored again if its readings have their own time.
+ * Takes messages of a broker into the log of a workgroup, in their order. A message is acknowledged once its
+ * readings are stored. A message that is delivered again is not stored again if its readings have their own
+ * time.
  * @returns stops it: messages that were taken are stored and acknowledged
  */
 export function startMqttInput(options: MqttInputOptions): () => Promise<void> {
@@ -213,7 +214,9 @@ function isReading(outcome: Outcome): outcome is Reading {
   return outcome.kind === 'reading';
 }
 
-/** Times of arrival that differ for the readings of one series, because two readings of one time would be one. */
+/**
+ * Times of arrival that differ for the readings of one series, because two readings of one time would be one.
+ */
 function createArrivals(): (reading: Reading) => UtcMs {
   const lastMs = new LRUCache<string, number>({ max: SERIES_KEPT_MAX });
   return ({ table, item }) => {

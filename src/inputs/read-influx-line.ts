@@ -17,7 +17,10 @@ export interface LineContext {
   devices: ReadonlySet<string> | 'all';
 }
 
-/** Reads one line by the rules. @returns an outcome for each rule that is about its measurement; none for a comment */
+/**
+ * Reads one line by the rules.
+ * @returns an outcome for each rule that is about its measurement; none for a comment
+ */
 export type LineReader = (line: string, context: LineContext) => Outcome[];
 
 /** @param rules of one workgroup, checked by the configuration */

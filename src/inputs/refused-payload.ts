@@ -8,7 +8,8 @@ const PAYLOAD_CHARACTERS_MAX = 2_000;
 const UTF8_BYTES_MAX = 4;
 
 /**
- * The entry for a payload that cannot be used. It is stored in the log, and the worker that lands it puts it into the quarantine.
+ * The entry for a payload that cannot be used. It is stored in the log, and the worker that lands it puts it
+ * into the quarantine.
  */
 export function refusedPayload(
   input: string,
@@ -29,7 +30,9 @@ export function refusedPayload(
   };
 }
 
-/** The characters of a payload that are kept. Only these bytes are decoded, because a broker can send 256 MiB. */
+/**
+ * The characters of a payload that are kept. Only these bytes are decoded, because a broker can send 256 MiB.
+ */
 function beginningOf(payload: Uint8Array): string {
   const bytes = payload.subarray(0, PAYLOAD_CHARACTERS_MAX * UTF8_BYTES_MAX);
   try {

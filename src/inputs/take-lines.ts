@@ -25,7 +25,10 @@ export interface TakenLines {
 
 /** A longer line could become a message that is too large. */
 const LINE_CHARACTERS_MAX = 256 * 1024;
-/** Other work gets a turn after this number of lines, of characters of long lines, or of readings if several rules match a line. */
+/**
+ * Other work gets a turn after this number of lines, of characters of long lines, or of readings if several
+ * rules match a line.
+ */
 const SLICE_LINES = 250;
 const SLICE_CHARACTERS = 128 * 1024;
 const SLICE_READINGS = 2_500;

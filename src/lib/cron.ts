@@ -1,8 +1,8 @@
 import { addDays, daysBetween, type LocalDate, localDateOf, localInstant, type UtcMs } from './time.ts';
 
 /*
- * BullMQ contains cron-parser, but we do not use it: it loses a run if clocks skip midnight (Cairo, Beirut, Santiago: one day a year has no
- * midnight), and it reads `mon` as January in the field of months.
+ * BullMQ contains cron-parser, but we do not use it: it loses a run if clocks skip midnight (Cairo, Beirut,
+ * Santiago: one day a year has no midnight), and it reads `mon` as January in the field of months.
  */
 
 /** A pattern of five fields: minute, hour, day of month, month, day of week. */
@@ -31,7 +31,8 @@ const DAYS_OF_MONTH_MAX = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const SEARCH_DAYS_MAX = 8 * 366;
 
 /**
- * Reads a pattern such as `0 6 * * mon-fri`, with lists, ranges, steps and names. If both days are restricted, either one is enough.
+ * Reads a pattern such as `0 6 * * mon-fri`, with lists, ranges, steps and names. If both days are
+ * restricted, either one is enough.
  * @returns a text with the problem if the pattern is invalid
  */
 export function parseCron(text: string): CronPattern | string {
@@ -73,8 +74,8 @@ export function parseCron(text: string): CronPattern | string {
 }
 
 /**
- * The instants of a pattern after `afterMs` and up to `untilMs`, in order. If there are more than `max`, the newest ones. A skipped local time
- * is later by the length of the skip. A repeated local time counts once.
+ * The instants of a pattern after `afterMs` and up to `untilMs`, in order. If there are more than `max`, the
+ * newest ones. A skipped local time is later by the length of the skip. A repeated local time counts once.
  */
 export function cronInstants(
   pattern: CronPattern,

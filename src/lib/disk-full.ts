@@ -3,7 +3,10 @@ import { errorCode, TransientError } from './errors.ts';
 /** The codes of the operating system for a disk or a quota that is full, and our own code. */
 const CODES: readonly (string | undefined)[] = ['ENOSPC', 'EDQUOT', 'DiskFull'];
 
-/** The texts of DuckDB, which has no codes, and of `copyFile` in Node. A limit of the size of files (`ulimit -f`) has the same effect. */
+/**
+ * The texts of DuckDB, which has no codes, and of `copyFile` in Node. A limit of the size of files (`ulimit
+ * -f`) has the same effect.
+ */
 const TEXTS = /No space left on device|Disk quota exceeded|File too large/i;
 
 /**

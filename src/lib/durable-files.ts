@@ -6,11 +6,14 @@ import { errorCode } from './errors.ts';
 import { MEBIBYTE } from './units.ts';
 
 /*
- * Files that survive a power cut. Small texts are written synchronously, because a thread costs more. Large texts are written without blocking the
- * event loop.
+ * Files that survive a power cut. Small texts are written synchronously, because a thread costs more. Large
+ * texts are written without blocking the event loop.
  */
 
-/** Writes a new file that only this user can read and write. Its name is durable after `syncFolder`. @throws EEXIST if it exists */
+/**
+ * Writes a new file that only this user can read and write. Its name is durable after `syncFolder`.
+ * @throws EEXIST if it exists
+ */
 export function writePrivateFile(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {
@@ -107,7 +110,10 @@ export function cannotLink(error: unknown): boolean {
   return CANNOT_LINK.has(errorCode(error));
 }
 
-/** Gives a file a second name: a hard link, or a copy if links are impossible. A name that exists stays as it is. The copy appears as a whole. */
+/**
+ * Gives a file a second name: a hard link, or a copy if links are impossible. A name that exists stays as it
+ * is. The copy appears as a whole.
+ */
 export async function linkOrCopyWhole(from: string, to: string): Promise<void> {
   try {
     await link(from, to);

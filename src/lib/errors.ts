@@ -1,5 +1,6 @@
 /**
- * Errors say if a retry makes sense. Messages say what happened, where, and what to do. They never contain secrets or payloads.
+ * Errors say if a retry makes sense. Messages say what happened, where, and what to do. They never contain
+ * secrets or payloads.
  */
 abstract class WattlineError extends Error {
   /** A stable identifier for programs and log searches, in PascalCase. */
@@ -29,7 +30,10 @@ export class TerminalError extends WattlineError {
   readonly retryable = false;
 }
 
-/** Another worker has taken the shard. The transaction has changed nothing in the warehouse, and this worker must stop. */
+/**
+ * Another worker has taken the shard. The transaction has changed nothing in the warehouse, and this worker
+ * must stop.
+ */
 export class StaleOwnerError extends TerminalError {
   constructor(workgroupId: string, ownEpoch: bigint, currentEpoch: bigint) {
     super('StaleOwner', `another worker owns workgroup ${workgroupId} now; its warehouse is unchanged`, {
@@ -77,7 +81,10 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The text in `code` of an error of the system, of a library or our own, such as ENOENT. Undefined if it has none. */
+/**
+ * The text in `code` of an error of the system, of a library or our own, such as ENOENT. Undefined if it has
+ * none.
+ */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -37,7 +37,10 @@ export function createFairSlots({ ownMax, waitingMax, refused }: FairSlotsOption
     };
   }
 
-  /** Of the owners that may begin, the one with the least running work is next; of equal owners, the owner that was served earliest. */
+  /**
+   * Of the owners that may begin, the one with the least running work is next; of equal owners, the owner
+   * that was served earliest.
+   */
   function next(): void {
     const [owner] = [...waiting.keys()]
       .filter(mayBegin)
@@ -65,7 +68,10 @@ export function createFairSlots({ ownMax, waitingMax, refused }: FairSlotsOption
   };
 }
 
-/** True if an owner may have one more of a number of places: it has fewer than are left, so there is always one for another owner. */
+/**
+ * True if an owner may have one more of a number of places: it has fewer than are left, so there is always
+ * one for another owner.
+ */
 export function hasShare(own: number, taken: number, max: number): boolean {
   return own < max - taken;
 }

@@ -1,6 +1,9 @@
 import { Worker } from 'node:worker_threads';
 
-/** Threads for work that would block the event loop. Each owner has at most one job in them, so that all owners get a turn. */
+/**
+ * Threads for work that would block the event loop. Each owner has at most one job in them, so that all
+ * owners get a turn.
+ */
 export interface FairThreads<Request, Answer> {
   /**
    * @returns the message that the thread sends for this request

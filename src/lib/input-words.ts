@@ -13,7 +13,8 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /**
- * Error messages for `safeParse` in plain words, if a schema has none. They never contain the input, which may be secret.
+ * Error messages for `safeParse` in plain words, if a schema has none. They never contain the input, which
+ * may be secret.
  */
 export const inWords = { error: (issue: Issue): string | undefined => describe(issue) };
 
@@ -73,7 +74,10 @@ export function nearest(written: string, names: readonly string[]): string | und
   return best?.name;
 }
 
-/** The number of letters to insert, remove or replace (Levenshtein). No package is used, because it is short and compares a few names only. */
+/**
+ * The number of letters to insert, remove or replace (Levenshtein). No package is used, because it is short
+ * and compares a few names only.
+ */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [at, letter] of [...one].entries()) {

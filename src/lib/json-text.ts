@@ -1,6 +1,7 @@
 /**
- * Converts plain data to JSON without loss: integers keep all digits, bytes become base64 text, and NaN and the infinities become text. Halves of
- * surrogate pairs become U+FFFD, because JSON readers would refuse the whole text.
+ * Converts plain data to JSON without loss: integers keep all digits, bytes become base64 text, and NaN and
+ * the infinities become text. Halves of surrogate pairs become U+FFFD, because JSON readers would refuse the
+ * whole text.
  */
 export function jsonText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.toWellFormed());
@@ -22,7 +23,10 @@ export function bigintAsText(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-/** Parses JSON. @returns undefined if the text is not JSON, which a schema refuses like any other wrong value */
+/**
+ * Parses JSON.
+ * @returns undefined if the text is not JSON, which a schema refuses like any other wrong value
+ */
 export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -46,7 +50,10 @@ export function parseJsonExact(text: string): unknown {
   });
 }
 
-/** Only the beginning of a longer integer is read, because it is beyond 64 bits anyway, and reading it takes seconds. */
+/**
+ * Only the beginning of a longer integer is read, because it is beyond 64 bits anyway, and reading it takes
+ * seconds.
+ */
 const INTEGER_CHARACTERS_MAX = 64;
 
 /** The nesting depth of JSON text, computed before parsing. */

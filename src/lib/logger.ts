@@ -28,7 +28,10 @@ export function createLogger(options: { level: string }): Logger {
   );
 }
 
-/** Passes each log event on as a line of JSON with `level`, `msg` and its fields. For a process whose parent writes the log. */
+/**
+ * Passes each log event on as a line of JSON with `level`, `msg` and its fields. For a process whose parent
+ * writes the log.
+ */
 export function createForwardingLogger(write: (line: string) => void): Logger {
   return pino(
     { level: 'debug', base: null, timestamp: false, formatters: { level: (label) => ({ level: label }) } },
@@ -42,8 +45,8 @@ export const silentLogger: Logger = pino({ level: 'silent' });
 const REPEATED_EVERY_MS = 10 * SECOND_MS;
 
 /**
- * Suppresses repetition: the first event is written at once, and later ones as one line in 10 s with their number. Every request can meet the
- * same error.
+ * Suppresses repetition: the first event is written at once, and later ones as one line in 10 s with their
+ * number. Every request can meet the same error.
  */
 export function sparingLogger(
   logger: Logger,

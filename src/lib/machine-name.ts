@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** The same text for all processes that see the same files and process ids: the name of the machine, a space, and the id of its last start. */
+/**
+ * The same text for all processes that see the same files and process ids: the name of the machine, a space,
+ * and the id of its last start.
+ */
 export function machineName(): string {
   try {
     return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;

@@ -1,6 +1,9 @@
 /** Something that is opened at its first use and then kept. */
 export interface OpenOnce<Opened> {
-  /** Opens it if that has not been done. A failure is not kept, so the next call tries again. @throws as the opening does */
+  /**
+   * Opens it if that has not been done. A failure is not kept, so the next call tries again.
+   * @throws as the opening does
+   */
   get(): Promise<Opened>;
   /** Waits for an opening that is under way. @returns undefined if it is not open */
   ifOpened(): Promise<Opened | undefined>;

@@ -12,8 +12,8 @@ const withheld: Readonly<Record<Readers, number>> = { owner: 0o077, group: 0o027
 let umaskAtStart: number | undefined;
 
 /**
- * Restricts all files and folders that this process writes from now on, also files of libraries (DuckDB, LMDB). Keys and tokens are always
- * private.
+ * Restricts all files and folders that this process writes from now on, also files of libraries (DuckDB,
+ * LMDB). Keys and tokens are always private.
  */
 export function keepFilesPrivate(readers: Readers): void {
   // The umask belongs to the whole process, and only the main thread may set it.

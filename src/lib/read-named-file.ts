@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { cannotBeRead } from './errors.ts';
 
 /**
- * Reads the text of a small file that a person has named. Devices and pipes are refused, because they may have no end.
+ * Reads the text of a small file that a person has named. Devices and pipes are refused, because they may
+ * have no end.
  * @returns the text, or what is wrong with the file
  */
 export function readNamedFile(file: string, bytesMax: number): { text: string } | { problem: string } {

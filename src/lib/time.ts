@@ -50,8 +50,8 @@ export function isTimeZone(zone: string): boolean {
 }
 
 /**
- * True if the text is an existing day, `YYYY-MM-DD`, from 0000-01-02 to 9999-12-30. The first and the last possible date are not
- * accepted, because days are counted by their neighbours.
+ * True if the text is an existing day, `YYYY-MM-DD`, from 0000-01-02 to 9999-12-30. The first and the last
+ * possible date are not accepted, because days are counted by their neighbours.
  */
 export function isLocalDate(text: string): text is LocalDate {
   return isDate(text) && text > '0000-01-01' && text < '9999-12-31';
@@ -78,15 +78,16 @@ export function localDateOf(ms: UtcMs, zone: string): LocalDate {
 }
 
 /**
- * The first instant of a local day, from the tz database. If midnight is repeated, the first one. If midnight is skipped, the first instant after
- * the change.
+ * The first instant of a local day, from the tz database. If midnight is repeated, the first one. If midnight
+ * is skipped, the first instant after the change.
  */
 export function dayStart(day: LocalDate, zone: string): UtcMs {
   return Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: zone }).epochMilliseconds;
 }
 
 /**
- * The instant of a local time. If the time is repeated, the first one. If it is skipped, it is later by the length of the skip.
+ * The instant of a local time. If the time is repeated, the first one. If it is skipped, it is later by the
+ * length of the skip.
  */
 export function localInstant(day: LocalDate, hour: number, minute: number, zone: string): UtcMs {
   return Temporal.PlainDate.from(day).toZonedDateTime({
@@ -95,7 +96,9 @@ export function localInstant(day: LocalDate, hour: number, minute: number, zone:
   }).epochMilliseconds;
 }
 
-/** The bounds of all calendar days from `from` to `to`, both included. A skipped day is empty (start = end). */
+/**
+ * The bounds of all calendar days from `from` to `to`, both included. A skipped day is empty (start = end).
+ */
 export function dayBounds(from: LocalDate, to: LocalDate, zone: string): DayBounds[] {
   const bounds: DayBounds[] = [];
   let startMs = dayStart(from, zone);
@@ -109,7 +112,10 @@ export function dayBounds(from: LocalDate, to: LocalDate, zone: string): DayBoun
   return bounds;
 }
 
-/** The offsets of a zone from UTC from `fromMs` to `toMs`, each with its first instant. The first one also applies to all times before. */
+/**
+ * The offsets of a zone from UTC from `fromMs` to `toMs`, each with its first instant. The first one also
+ * applies to all times before.
+ */
 export function zoneOffsets(
   zone: string,
   fromMs: UtcMs,
@@ -157,8 +163,8 @@ export function formatLocal(ms: UtcMs, zone: string): string {
 
 /**
  * Reads an instant: ISO 8601 with a zone, or whole milliseconds since 1970.
- * @returns undefined for other text, and for instants that are not in the years 0000 to 9999 of UTC. A local time without a zone
- * is no instant
+ * @returns undefined for other text, and for instants that are not in the years 0000 to 9999 of UTC. A local
+ *   time without a zone is no instant
  */
 export function parseInstant(text: string): UtcMs | undefined {
   const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseZoned(text);

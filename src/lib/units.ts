@@ -1,7 +1,8 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
 
 /**
- * Quantities with units: `10 kW`, `100 Wh`, `15m`. SI prefixes are case-sensitive: 1 mWh is a billionth of 1 MWh.
+ * Quantities with units: `10 kW`, `100 Wh`, `15m`. SI prefixes are case-sensitive: 1 mWh is a billionth of 1
+ * MWh.
  */
 
 /** The bytes of a MiB. */
@@ -52,7 +53,10 @@ export function unitTable(dimension: Dimension): ReadonlyArray<readonly [unit: s
 
 const knownUnits = [...Object.keys(ENERGY_WH), ...Object.keys(POWER_W)];
 
-/** Reads a unit of energy or power. Other cases such as `kwh` are accepted if they are unambiguous. @returns undefined for an unknown unit */
+/**
+ * Reads a unit of energy or power. Other cases such as `kwh` are accepted if they are unambiguous.
+ * @returns undefined for an unknown unit
+ */
 export function parseUnit(text: string): string | undefined {
   if (knownUnits.includes(text)) return text;
   const meant = knownUnits.filter((unit) => unit.toLowerCase() === text.toLowerCase());

@@ -1,12 +1,15 @@
 /**
- * Invisible characters that change what a terminal shows: control characters (C0, DEL, C1), marks of writing direction, line and paragraph
- * separators, and halves of surrogate pairs.
+ * Invisible characters that change what a terminal shows: control characters (C0, DEL, C1), marks of writing
+ * direction, line and paragraph separators, and halves of surrogate pairs.
  */
 const UNSEEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 
-/** Escapes invisible characters, as `\u001b`, in text that Wattline did not write and that is printed on one line. */
+/**
+ * Escapes invisible characters, as `\u001b`, in text that Wattline did not write and that is printed on one
+ * line.
+ */
 export function visibleText(text: string): string {
   return text.replace(UNSEEN, escaped);
 }

@@ -4,7 +4,10 @@ export interface WildcardPattern {
   test(text: string): boolean;
 }
 
-/** This is no regular expression, because one with several `*` takes a time that grows with the square of the text, and texts come from strangers. */
+/**
+ * This is no regular expression, because one with several `*` takes a time that grows with the square of the
+ * text, and texts come from strangers.
+ */
 export function wildcardPattern(pattern: string): WildcardPattern {
   return {
     test(text) {

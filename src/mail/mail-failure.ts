@@ -65,7 +65,9 @@ export function mailFailure(settings: MailSettings, error: unknown): TransientEr
 
 const REPLY_CHARACTERS_MAX = 200;
 
-/** The answer of the server. For a refused login only its number, because its text can repeat the password. */
+/**
+ * The answer of the server. For a refused login only its number, because its text can repeat the password.
+ */
 function replyOf(error: unknown, { password }: MailSettings): string {
   if (!(error instanceof Error)) return '';
   const { response, responseCode } = error as { response?: unknown; responseCode?: unknown };

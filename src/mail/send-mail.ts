@@ -14,7 +14,10 @@ export interface Mail {
   text: string;
   html?: string | undefined;
   attachment?: { name: string; contentType: string; content: Buffer } | undefined;
-  /** The same for every attempt to send this mail. The Message-ID follows from it, so a receiver can drop a repeated mail. */
+  /**
+   * The same for every attempt to send this mail. The Message-ID follows from it, so a receiver can drop a
+   * repeated mail.
+   */
   key: string;
 }
 

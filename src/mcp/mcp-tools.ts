@@ -34,7 +34,10 @@ const devices = z
   .optional()
   .describe('Ids or names of devices. Default: all that the token can see');
 
-/** Registers the tools. All of them only read. Each asks the reports, so a caller learns nothing that a report would not tell it. */
+/**
+ * Registers the tools. All of them only read. Each asks the reports, so a caller learns nothing that a report
+ * would not tell it.
+ */
 export function registerMcpTools(server: McpServer, openReports: OpenReports): void {
   function tool<Shape extends z.ZodRawShape>(
     name: string,

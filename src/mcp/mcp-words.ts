@@ -26,7 +26,9 @@ export function linesText(lines: readonly string[]): string {
   return kept.join('\n');
 }
 
-/** The part of a day that measurements cover. It is rounded down, so that an incomplete day is never 100 %. */
+/**
+ * The part of a day that measurements cover. It is rounded down, so that an incomplete day is never 100 %.
+ */
 export function measuredShareText(coverage: unknown): string {
   return typeof coverage === 'number'
     ? `${Math.floor(coverage * 100)} % of the time is measured`

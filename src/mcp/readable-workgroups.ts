@@ -1,5 +1,6 @@
 /**
- * The workgroups whose reports a token is for, as it says itself. The service checks the token with each request.
+ * The workgroups whose reports a token is for, as it says itself. The service checks the token with each
+ * request.
  */
 export function readableWorkgroups(token: string): string[] {
   try {

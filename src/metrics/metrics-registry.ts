@@ -11,7 +11,10 @@ export type Sampler = (put: PutSample) => void;
 /** The metrics of one service. */
 export interface MetricsRegistry {
   readonly contentType: string;
-  /** Adds the gauges and counters of a part. Their values are read at each scrape, so nothing is kept for them. */
+  /**
+   * Adds the gauges and counters of a part. Their values are read at each scrape, so nothing is kept for
+   * them.
+   */
   addSampler(part: MetricPart, sampler: Sampler): void;
   /** Adds a histogram of the table. */
   addHistogram(name: MetricName, boundsSeconds: readonly number[]): Histogram;
@@ -27,7 +30,10 @@ export interface Histogram {
 
 export interface CountedHistogram {
   bounds: readonly number[];
-  /** For each bound the observations up to it and above the bound before; at the end the observations above all bounds. */
+  /**
+   * For each bound the observations up to it and above the bound before; at the end the observations above
+   * all bounds.
+   */
   counts: readonly number[];
   sum: number;
 }
@@ -41,11 +47,13 @@ export function label(name: string, value: string): MetricLabels {
 }
 
 /**
- * The text is written here and not by a library. A library wrote the labels of each of tens of thousands of lines anew,
- * which took two thirds of the CPU of a scrape of 1,000 workgroups.
+ * The text is written here and not by a library. A library wrote the labels of each of tens of thousands of
+ * lines anew, which took two thirds of the CPU of a scrape of 1,000 workgroups.
  */
 export function createMetricsRegistry(): MetricsRegistry {
-  /** The metrics in the order of the text. A histogram has its lines; the others get them from the samplers. */
+  /**
+   * The metrics in the order of the text. A histogram has its lines; the others get them from the samplers.
+   */
   const metrics = new Map<MetricName, () => string>();
   const samplers: Sampler[] = [];
   return {

@@ -9,7 +9,8 @@ import type { MetricsRegistry } from './metrics-registry.ts';
 export const METRICS_URL = '/metrics';
 
 /**
- * `GET /metrics` on the port of the API. The labels name all workgroups, so the token needs `org:admin` in each of them, without device groups.
+ * `GET /metrics` on the port of the API. The labels name all workgroups, so the token needs `org:admin` in
+ * each of them, without device groups.
  */
 export function registerMetricsRoute(
   app: FastifyInstance,

@@ -13,7 +13,9 @@ import { labelsOf, type WorkgroupLabels } from './workgroup-labels.ts';
 export interface WorkerView {
   /** Each configured workgroup, with its open stages. */
   shards(): readonly ShardView[];
-  /** The status of a workgroup that this worker has open, or that hibernates. Undefined if it is not known. */
+  /**
+   * The status of a workgroup that this worker has open, or that hibernates. Undefined if it is not known.
+   */
   statusOf(workgroupId: string, isHibernated: boolean): WorkgroupStatus | undefined;
   /** Finished attempts to send alerts, by channel and outcome. */
   alertsSent(): ReadonlyMap<string, ReadonlyMap<string, number>>;
@@ -50,7 +52,10 @@ export function addWorkerMetrics({ registry, workgroups, clock }: MetricsContext
   }));
   /** Failures by workgroup and stage. */
   const failures = new Map<string, Map<string, number>>();
-  /** Workgroups that another worker was seen with. What this worker knows about them is old until it opens them. */
+  /**
+   * Workgroups that another worker was seen with. What this worker knows about them is old until it opens
+   * them.
+   */
   const elsewhere = new Set<string>();
 
   registry.addSampler('worker', (put) => {

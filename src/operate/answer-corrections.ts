@@ -4,7 +4,10 @@ import type { LakeReader } from '../report/lake-reader.ts';
 import { formatShape } from '../report/row-format.ts';
 import { type ListRows, sendList } from './send-list.ts';
 
-/** Answers with corrections in JSON or as rows. Rows have neither the basis nor the changed days, only their number. */
+/**
+ * Answers with corrections in JSON or as rows. Rows have neither the basis nor the changed days, only their
+ * number.
+ */
 export function answerCorrections(lake: LakeReader) {
   return {
     parameters: formatShape,

@@ -16,8 +16,8 @@ export type AskOwner = <Name extends AskableName>(
 ) => Promise<AsJson<Operations[Name]['result']>>;
 
 /**
- * The errors have statuses of HTTP: 400 for a wrong request, 404 for an unknown thing, 503 if nobody can answer now. Their texts are the
- * worker's own, without its hints for the command line.
+ * The errors have statuses of HTTP: 400 for a wrong request, 404 for an unknown thing, 503 if nobody can
+ * answer now. Their texts are the worker's own, without its hints for the command line.
  */
 export function createAskOwner(control: Pick<Control, 'ask'>): AskOwner {
   return async (workgroupId, operation, args) => {
@@ -26,7 +26,10 @@ export function createAskOwner(control: Pick<Control, 'ask'>): AskOwner {
   };
 }
 
-/** Problems that the caller can solve, or that end by themselves. Their texts have nothing of processes and files. */
+/**
+ * Problems that the caller can solve, or that end by themselves. Their texts have nothing of processes and
+ * files.
+ */
 const plainMessages: Readonly<Record<string, string>> = {
   BackfillRunning: 'another backfill is running; wait until it has ended, or cancel it',
   NothingRead: 'the stream has not been read yet, so there is nothing to read again',

@@ -11,7 +11,8 @@ const ASKED_AT_ONCE = 16;
 export type FindStream = (workgroupId: string) => Promise<UpstreamAddress | undefined>;
 
 /**
- * Counts the messages that have not landed, by asking the streams. For workgroups whose worker does not report it now.
+ * Counts the messages that have not landed, by asking the streams. For workgroups whose worker does not
+ * report it now.
  * @returns the count by workgroup; a workgroup whose stream cannot be asked is left out
  */
 export async function countBacklogs(

@@ -11,8 +11,8 @@ const WITHIN_MS = 2 * SECOND_MS;
 const FOLLOWED_MS = 10 * SECOND_MS;
 
 /**
- * Lasting problems of the MQTT brokers of workgroups: not connected, or not known to the running service. Empty if no stream process of this machine
- * answers, because another machine may be connected to them.
+ * Lasting problems of the MQTT brokers of workgroups: not connected, or not known to the running service.
+ * Empty if no stream process of this machine answers, because another machine may be connected to them.
  * @param graceMs see `inputProblem`
  */
 export async function inputTroubles(

@@ -24,8 +24,8 @@ export interface ShardSource {
 const ASKED = { withinMs: 5 * SECOND_MS, wake: false };
 
 /**
- * The unfinished imports of a workgroup, from the process that has the warehouse open, or else from the warehouse. `lastHour` is undefined if no
- * process has it open.
+ * The unfinished imports of a workgroup, from the process that has the warehouse open, or else from the
+ * warehouse. `lastHour` is undefined if no process has it open.
  * @param written the last status of a worker, used if neither can be asked
  * @throws TerminalError, TransientError if the warehouse cannot be opened
  */
@@ -64,8 +64,8 @@ export async function readKnownImports(
 }
 
 /**
- * The newest finished imports and their effect, from the process that has the warehouse open, or else from the warehouse. Takes seconds after large
- * imports.
+ * The newest finished imports and their effect, from the process that has the warehouse open, or else from
+ * the warehouse. Takes seconds after large imports.
  * @returns empty if neither can be asked
  */
 export async function readNewestImports(

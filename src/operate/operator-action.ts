@@ -30,7 +30,10 @@ export interface OperatorAction<Body extends z.ZodType> {
   run(request: ActionRequest<z.output<Body>>): Promise<unknown>;
 }
 
-/** Registers an action. It needs `org:admin`, which is checked before the body is read, and its answer is not cached. */
+/**
+ * Registers an action. It needs `org:admin`, which is checked before the body is read, and its answer is not
+ * cached.
+ */
 export function registerAction<Body extends z.ZodType>(
   app: FastifyInstance,
   { guard, audit }: { guard: OperatorGuard; audit: Pick<Audit, 'record'> },

@@ -18,7 +18,8 @@ export interface Operator {
 }
 
 /**
- * Checks the permissions of a request before its parameters, so an unauthorized caller gets no details. The routes have `attachValidation`.
+ * Checks the permissions of a request before its parameters, so an unauthorized caller gets no details. The
+ * routes have `attachValidation`.
  * @param whole true for answers about the whole workgroup: a token of device groups gets 403
  */
 export type OperatorGuard = (

@@ -12,7 +12,10 @@ export interface ListRows {
   rows: readonly ReportRow[];
 }
 
-/** Answers with a list in JSON, or with its rows in their order if the caller prefers them, or with 304 if nothing has changed. */
+/**
+ * Answers with a list in JSON, or with its rows in their order if the caller prefers them, or with 304 if
+ * nothing has changed.
+ */
 export function sendList(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -11,8 +11,8 @@ import { readControlFile } from '../worker-rpc/control-file.ts';
 import type { LocalWorkers } from '../worker-rpc/local-workers.ts';
 
 /**
- * The problems of the disk, of the log and of the owner of a workgroup. They are looked up now, because a process with a full disk cannot write
- * its status, and a stopped one does not know it.
+ * The problems of the disk, of the log and of the owner of a workgroup. They are looked up now, because a
+ * process with a full disk cannot write its status, and a stopped one does not know it.
  */
 export function storageTroubles(
   { dataDir, stream }: Pick<Config, 'dataDir' | 'stream'>,
@@ -46,8 +46,8 @@ export function storageTroubles(
 }
 
 /**
- * The problem of a workgroup whose worker on this machine was stopped by a signal or killed. A workgroup that hibernates has no owner, so
- * `storageTroubles` does not find it.
+ * The problem of a workgroup whose worker on this machine was stopped by a signal or killed. A workgroup that
+ * hibernates has no owner, so `storageTroubles` does not find it.
  */
 export function workerTroubles(
   { dataDir }: Pick<Config, 'dataDir'>,

@@ -63,7 +63,8 @@ export const stages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'mai
 
 /**
  * The state of workgroups, for the command line and for HTTP.
- * @param options.withEffects true to compute the effect of the newest imports, which takes seconds after large imports
+ * @param options.withEffects true to compute the effect of the newest imports, which takes seconds after
+ *   large imports
  * @throws errors of the file system
  */
 export async function readWorkgroupStates(
@@ -179,7 +180,10 @@ function warningsOf(workgroups: readonly WorkgroupConfig[], workgroup: Workgroup
   }));
 }
 
-/** Replaces the lag of workgroups that do not run, or fail, by what their streams say. Unknown if they cannot be asked. */
+/**
+ * Replaces the lag of workgroups that do not run, or fail, by what their streams say. Unknown if they cannot
+ * be asked.
+ */
 async function withBacklogs(
   states: readonly WorkgroupState[],
   { findStream, clock }: StateSource,

@@ -3,7 +3,10 @@ import { SECOND_MS } from '../lib/time.ts';
 
 /** The delays of telemetry: the time from the event at the device until the stream had the message. */
 export interface EventDelays {
-  /** Number of messages for each bound of `eventDelayBoundsSeconds`, and at the end the number of messages with a longer delay. */
+  /**
+   * Number of messages for each bound of `eventDelayBoundsSeconds`, and at the end the number of messages
+   * with a longer delay.
+   */
   counts: number[];
   /** Sum of all delays. A delay of a device whose clock is ahead counts as 0. */
   sumSeconds: number;

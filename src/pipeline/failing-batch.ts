@@ -12,8 +12,8 @@ const FAILURES_MAX = 3;
 const SHRINK = 10;
 
 /**
- * A batch that fails to land three times is read again with a tenth of its size, down to one message. This message is then set aside, so that
- * the messages after it can land.
+ * A batch that fails to land three times is read again with a tenth of its size, down to one message. This
+ * message is then set aside, so that the messages after it can land.
  * @returns undefined if the batch is not the cause of the failure
  */
 export function noteBatchFailure(before: Stuck | undefined, ask: Ask, errorCode: string): Stuck | undefined {

@@ -39,7 +39,9 @@ function withCulprit({ message, details }: TransientError | TerminalError): stri
   return named.length > 0 ? `${message} (${named.join(', ')})` : message;
 }
 
-/** The refusal of the operating system, if the error has one. The message of this error begins with its code. */
+/**
+ * The refusal of the operating system, if the error has one. The message of this error begins with its code.
+ */
 function systemWords(error: unknown): string | undefined {
   const found = /^(E[A-Z]{3,}): [^,]*, \w+(?: '([^']*)')?/.exec(errorMessage(error));
   if (!found) return undefined;

@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs';
 import { warehouseFile } from './assignment.ts';
 import { readStatus } from './workgroup-status.ts';
 
-/** True if a workgroup has a warehouse on this machine whose worker has published. Its lake must be there then. */
+/**
+ * True if a workgroup has a warehouse on this machine whose worker has published. Its lake must be there
+ * then.
+ */
 export function hasPublished(dataDir: string, workgroupId: string): boolean {
   if (!existsSync(warehouseFile(dataDir, workgroupId))) return false;
   return readStatus(dataDir, workgroupId)?.publish.generation !== undefined;

@@ -8,7 +8,10 @@ import { localDateOf, type UtcMs } from '../lib/time.ts';
 import { type IdleNote, idleNoteSchema } from '../replica/idle-note.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
 
-/** A note of a closed warehouse. It is a file next to the warehouse, and does not exist while the warehouse is open. */
+/**
+ * A note of a closed warehouse. It is a file next to the warehouse, and does not exist while the warehouse is
+ * open.
+ */
 const markerSchema = idleNoteSchema.extend({
   /** Size of the warehouse. A replaced file usually has another one. */
   warehouseBytes: z.number(),

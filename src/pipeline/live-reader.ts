@@ -49,8 +49,9 @@ export type LandReply =
   | { kind: 'elsewhere'; position: Position };
 
 /**
- * Reads one answer of the upstream and lands its new messages. Answers come in the order of their requests. The next answer is decoded while this
- * one is committed. If this one fails, the landing refuses the next one.
+ * Reads one answer of the upstream and lands its new messages. Answers come in the order of their requests.
+ * The next answer is decoded while this one is committed. If this one fails, the landing refuses the next
+ * one.
  */
 export async function land(reader: LiveReader, { ask, answer }: Answer): Promise<LandReply> {
   let reply: LandReply | undefined;

@@ -17,7 +17,8 @@ import { claimWorkgroup, openWorkgroupBucket } from './open-bucket.ts';
 import type { OpenShard } from './open-shard.ts';
 
 /**
- * Opens a workgroup's warehouse and its reader at the checkpoint. With a bucket it takes the workgroup over first.
+ * Opens a workgroup's warehouse and its reader at the checkpoint. With a bucket it takes the workgroup over
+ * first.
  * @param claims claims of failed attempts of this process. The next attempt uses them again
  */
 export async function openAssignment(

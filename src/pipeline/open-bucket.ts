@@ -31,7 +31,9 @@ export interface ClaimedWorkgroup extends TakenOver {
   store: ObjectStore;
 }
 
-/** An owner that has nothing to commit looks this often for commits of others. A look costs as much as a PUT. */
+/**
+ * An owner that has nothing to commit looks this often for commits of others. A look costs as much as a PUT.
+ */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
 /** A worker that gives up a shard waits 6 s for everything. */
 const LAST_COMMIT_TIMEOUT_MS = 4 * SECOND_MS;
@@ -39,7 +41,8 @@ const LAST_COMMIT_TIMEOUT_MS = 4 * SECOND_MS;
 /**
  * Claims the workgroup of an assignment in the bucket, and restores its warehouse if the local one is older.
  * @returns undefined if no bucket is configured
- * @throws TerminalError `LakeIncomplete` if no bucket is configured, and the lake needs it; and as `takeOverReplica` does
+ * @throws TerminalError `LakeIncomplete` if no bucket is configured, and the lake needs it; and as
+ *   `takeOverReplica` does
  */
 export async function claimWorkgroup(
   assignment: Assignment,
@@ -83,7 +86,9 @@ export async function claimWorkgroup(
   return { ...taken, store };
 }
 
-/** Uploads and corrections after the earlier commit were acknowledged, and are lost. Somebody has to know it. */
+/**
+ * Uploads and corrections after the earlier commit were acknowledged, and are lost. Somebody has to know it.
+ */
 function recordRollBack(
   { workgroup, dataDir }: Assignment,
   { to, reason }: NonNullable<TakenOver['rolledBack']>,
@@ -142,7 +147,10 @@ export async function openWorkgroupBucket(
     return (await shard.checkpoint('stream'))?.nextOffset.toString();
   }
 
-  /** The generation to commit, and the position of the stream that it has at least. Undefined without a change. */
+  /**
+   * The generation to commit, and the position of the stream that it has at least. Undefined without a
+   * change.
+   */
   async function nextGeneration() {
     if (mustPublish || snapshots.isWanted) {
       mustPublish = false;

@@ -12,7 +12,10 @@ export interface OpenShard extends LiveReader {
   assignment: Assignment;
   imports: ImportJob;
   backfills: BackfillJob;
-  /** Runs changes of readings and energy one after another, because two transactions that change the same rows would fail. */
+  /**
+   * Runs changes of readings and energy one after another, because two transactions that change the same rows
+   * would fail.
+   */
   inTurn<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs publications and snapshots one after another, because each adds a generation. */
   inLake<Result>(work: () => Promise<Result>): Promise<Result>;

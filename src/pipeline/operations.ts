@@ -62,11 +62,16 @@ export interface Operations extends OwnerOperations {
   maintain: { args: { dryRun: boolean }; result: MaintainResult };
   /** Publishes new data, and adds a generation with a snapshot of the warehouse. */
   snapshot: { args: undefined; result: { sequence: number } };
-  /** Commits changed data to the bucket, see `WorkgroupBucket.commit`. Undefined if no bucket is configured. */
+  /**
+   * Commits changed data to the bucket, see `WorkgroupBucket.commit`. Undefined if no bucket is configured.
+   */
   commit: { args: { isComplete: boolean }; result: BucketState | undefined };
   /** Looks for a commit of another owner, see `WorkgroupBucket.look`. */
   lookAtBucket: { args: { sequence: number }; result: undefined };
-  /** Notes in the bucket that the workgroup hibernates, see `WorkgroupBucket.noteHibernation`. Undefined if no bucket is configured. */
+  /**
+   * Notes in the bucket that the workgroup hibernates, see `WorkgroupBucket.noteHibernation`. Undefined if no
+   * bucket is configured.
+   */
   noteHibernation: { args: IdleNote; result: BucketState | undefined };
   /** The state in the bucket without a commit. Undefined if no bucket is configured. */
   bucketState: { args: undefined; result: BucketState | undefined };

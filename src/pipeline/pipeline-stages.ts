@@ -23,7 +23,10 @@ export interface StagesOptions {
   status: StatusBook;
   clock: Clock;
   logger: Logger;
-  /** True if reads of the stream of a workgroup return at once. Otherwise the server holds them at the end, because there is no other news. */
+  /**
+   * True if reads of the stream of a workgroup return at once. Otherwise the server holds them at the end,
+   * because there is no other news.
+   */
   hasNews?: (workgroupId: string) => boolean;
   /** Called when the bucket has a new commit of a workgroup. */
   onCommitted?: (workgroupId: string, sequence: number) => void;
@@ -55,7 +58,10 @@ export interface PipelineStages {
   maintain(workgroupId: string, signal: AbortSignal): Promise<void>;
   /** @param how `isComplete`: what is new is published first */
   commit(workgroupId: string, signal: AbortSignal, how?: { isComplete: boolean }): Promise<void>;
-  /** Notes the newest commit of the bucket, after an operation that can have committed. Does nothing without a new commit. */
+  /**
+   * Notes the newest commit of the bucket, after an operation that can have committed. Does nothing without a
+   * new commit.
+   */
   noteCommit(workgroupId: string): Promise<void>;
   openShard(workgroupId: string): Promise<void>;
   closeShard(workgroupId: string): Promise<void>;
@@ -181,7 +187,8 @@ export function createStages(options: StagesOptions): PipelineStages {
         const { sequence, currentDueInMs: againInMs, fill, head } = published;
         status.update(workgroupId, 'publish', { generation: sequence, generationAtMs: head?.createdAtMs });
         const { bucket } = status.of(workgroupId);
-        // Reports read the bucket while the lake of this machine is not complete, and after the shard was closed.
+        // Reports read the bucket while the lake of this machine is not complete, and after the shard was
+        // closed.
         if (bucket?.fill && !signal.aborted)
           status.note(workgroupId, { bucket: { ...bucket, isLakeComplete: fill === undefined, fill } });
         const found = await pipeline.run(workgroupId, 'status', undefined);

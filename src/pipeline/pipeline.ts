@@ -10,7 +10,10 @@ import type { BucketState } from './workgroup-bucket.ts';
 
 /** The pipeline's thread, for the main thread: opens shards, runs operations, closes shards. */
 export interface Pipeline {
-  /** Starts the thread before the first shard, because loading its modules takes most of the time of a takeover. */
+  /**
+   * Starts the thread before the first shard, because loading its modules takes most of the time of a
+   * takeover.
+   */
   warmUp(): void;
   /** Fetches the warehouse of a workgroup that another worker is about to hand over. Claims nothing. */
   prepare(assignment: Assignment): Promise<void>;

@@ -40,15 +40,20 @@ export interface PollResult {
 
 /** A slice ends after this time. The next one follows at once. */
 const SLICE_MS = 20 * SECOND_MS;
-/** Answers that are landed while the next one is read: two are committed, two wait decoded. With fewer the thread is sometimes idle. */
+/**
+ * Answers that are landed while the next one is read: two are committed, two wait decoded. With fewer the
+ * thread is sometimes idle.
+ */
 const IN_FLIGHT_MAX = 4;
 /** Enough to reduce a batch to one message and to set it aside. */
 const BATCH_FAILURES_MAX = 20;
 
 /**
- * Reads the stream from the checkpoint to its head and lands the messages. The next answer is fetched while this one is landed. With a push
- * source the slice stays at the head, so that a message does not wait for the next run.
- * @throws TransientError if the upstream cannot be read now, TerminalError if a person has to change something
+ * Reads the stream from the checkpoint to its head and lands the messages. The next answer is fetched while
+ * this one is landed. With a push source the slice stays at the head, so that a message does not wait for the
+ * next run.
+ * @throws TransientError if the upstream cannot be read now, TerminalError if a person has to change
+ *   something
  */
 export async function pollSlice(options: PollOptions): Promise<PollResult> {
   const untilMs = performance.now() + SLICE_MS;
@@ -72,7 +77,10 @@ export async function pollSlice(options: PollOptions): Promise<PollResult> {
   return result;
 }
 
-/** Reads to the head or until the time is over. If batches had to shrink, reads one batch, so that they can grow again. */
+/**
+ * Reads to the head or until the time is over. If batches had to shrink, reads one batch, so that they can
+ * grow again.
+ */
 async function readOn(options: PollOptions, result: PollResult, untilMs: number): Promise<void> {
   const { pipeline, source, workgroupId, signal, waitSeconds = 1, onProgress } = options;
   const start = await pipeline.run(workgroupId, 'position', undefined);
@@ -129,7 +137,10 @@ function land(
   return landing;
 }
 
-/** The position of the next read, if it is known before the answer is decoded: after a full batch of our own server. */
+/**
+ * The position of the next read, if it is known before the answer is decoded: after a full batch of our own
+ * server.
+ */
 function announcedNext({ status, nextOffset, upToDate }: RawAnswer): Ask | undefined {
   if (status !== 200 || upToDate !== false || nextOffset === undefined || !/^\d{1,20}$/.test(nextOffset))
     return undefined;

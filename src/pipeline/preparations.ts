@@ -8,7 +8,10 @@ import { type Assignment, lakeRoot, warehousePath } from './assignment.ts';
 export interface Preparations {
   /** Fetches the warehouse of the newest commit. @throws as `prepareTakeOver` does */
   prepare(assignment: Assignment): Promise<void>;
-  /** Waits for a preparation that is under way, because it is faster than to begin anew. Then opens the workgroup, which uses the prepared files. */
+  /**
+   * Waits for a preparation that is under way, because it is faster than to begin anew. Then opens the
+   * workgroup, which uses the prepared files.
+   */
   use<Result>(workgroupId: string, open: () => Promise<Result>): Promise<Result>;
   /** Ends a preparation and removes its files, unless they are used. */
   discard(workgroupId: string): Promise<void>;

@@ -11,8 +11,9 @@ import { lakeFolder } from './assignment.ts';
 import type { OpenShard } from './open-shard.ts';
 
 /**
- * `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this time. `fill`: set until all files of the
- * lake are copied from the bucket. `head`: the newest generation of the lake, with the size of all its files.
+ * `currentDueInMs`: the folder `current` does not show the newest generation yet. Publish again after this
+ * time. `fill`: set until all files of the lake are copied from the bucket. `head`: the newest generation of
+ * the lake, with the size of all its files.
  */
 export type PublishedNow = PublishResult & {
   currentDueInMs: number | undefined;

@@ -13,9 +13,9 @@ import type { ThreadReply, ThreadRequest } from './thread-messages.ts';
 import { watchWarehouseFile } from './watch-warehouse-file.ts';
 
 /**
- * The thread that decodes, lands, rolls up and publishes, so that the main thread stays free for queue locks and HTTP. It owns the DuckDB files of
- * its open shards. Ending a thread during a DuckDB call would abort the process, so it ends only after all shards are closed, also after an
- * uncaught error.
+ * The thread that decodes, lands, rolls up and publishes, so that the main thread stays free for queue locks
+ * and HTTP. It owns the DuckDB files of its open shards. Ending a thread during a DuckDB call would abort the
+ * process, so it ends only after all shards are closed, also after an uncaught error.
  */
 const logger = createLogger({ level: (workerData as { logLevel: string }).logLevel });
 /** Checks that the file of a warehouse is still the one that was opened. */

@@ -5,7 +5,10 @@ import { visibleText } from '../lib/visible-text.ts';
 export interface Trouble {
   /** Undefined if it affects all workgroups of the worker. */
   workgroupId?: string | undefined;
-  /** `open`: the data cannot be opened. `queue`: the worker itself. `store`: messages cannot be stored. `input`: a broker. */
+  /**
+   * `open`: the data cannot be opened. `queue`: the worker itself. `store`: messages cannot be stored.
+   * `input`: a broker.
+   */
   stage:
     | 'poll'
     | 'rollup'

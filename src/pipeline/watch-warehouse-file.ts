@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { TerminalError } from '../lib/errors.ts';
 
 /**
- * Remembers which file a path is now. A file that is deleted while it is open stays usable for this process only, and everything that is
- * stored in it ends with the process.
+ * Remembers which file a path is now. A file that is deleted while it is open stays usable for this process
+ * only, and everything that is stored in it ends with the process.
  * @returns a check @throws TerminalError WarehouseGone if the path is another file now, or none
  */
 export function watchWarehouseFile(path: string): () => void {

@@ -19,17 +19,18 @@ export interface WorkgroupBucket {
   /** Set when another worker has claimed the workgroup. Nothing may be done with the shard then. */
   lost(): StaleOwnerError | undefined;
   /**
-   * Commits all changes since the last commit: the newest generation, with a snapshot of the warehouse. Uploads nothing without a change.
-   * Concurrent calls share one commit, which begins after their calls.
+   * Commits all changes since the last commit: the newest generation, with a snapshot of the warehouse.
+   * Uploads nothing without a change. Concurrent calls share one commit, which begins after their calls.
    * @param how `isComplete`: new data is published first
    * @throws StaleOwnerError if another worker has claimed the workgroup
    * @throws TransientError if the bucket does not answer; then the next call commits the rest
    */
   commit(how: { isComplete: boolean }): Promise<BucketState>;
   /**
-   * Looks for a commit of another owner, if this sequence is not known here. News of commits calls it. Without news an owner that has nothing to
-   * commit looks every 5 minutes.
-   * @throws StaleOwnerError if another worker has claimed the workgroup, or somebody has restored an earlier commit
+   * Looks for a commit of another owner, if this sequence is not known here. News of commits calls it.
+   * Without news an owner that has nothing to commit looks every 5 minutes.
+   * @throws StaleOwnerError if another worker has claimed the workgroup, or somebody has restored an earlier
+   *   commit
    */
   look(sequence: number): Promise<void>;
   /**

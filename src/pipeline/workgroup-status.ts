@@ -36,7 +36,9 @@ export interface WorkgroupStatus {
   maintain: StageStatus;
   /** True if its warehouse was closed because there is nothing to do. */
   isHibernated?: boolean | undefined;
-  /** Its state in the bucket. Undefined if no bucket is configured, or before its first owner on this machine. */
+  /**
+   * Its state in the bucket. Undefined if no bucket is configured, or before its first owner on this machine.
+   */
   bucket?: BucketStatus | undefined;
   gaps: number;
   quarantined: number;
@@ -84,7 +86,10 @@ export interface BucketStatus {
   failingSinceMs: UtcMs | undefined;
   /** Set while it fails. */
   lastError: { atMs: UtcMs; message: string } | undefined;
-  /** True while this machine owns the workgroup and has all files of its lake. Reports read the bucket otherwise. */
+  /**
+   * True while this machine owns the workgroup and has all files of its lake. Reports read the bucket
+   * otherwise.
+   */
   isLakeComplete: boolean;
   /** Set after a takeover, until all files of the lake are copied from the bucket. */
   fill?: LakeFillState | undefined;
@@ -93,8 +98,8 @@ export interface BucketStatus {
 export type StatusStage = 'poll' | 'rollup' | 'publish' | 'maintain';
 
 /**
- * Keeps the status of the workgroups of one worker, and writes each to `status/<workgroup>.json`: at most once a second, and less often with more
- * than twenty workgroups.
+ * Keeps the status of the workgroups of one worker, and writes each to `status/<workgroup>.json`: at most
+ * once a second, and less often with more than twenty workgroups.
  */
 export interface StatusBook {
   update<Stage extends StatusStage>(
@@ -125,7 +130,8 @@ export interface StatusBook {
   /** Writes all changes. @throws errors of the file system */
   flush(): Promise<void>;
   /**
-   * Writes all changes, and that the worker has stopped. Files that another worker has written since are left alone.
+   * Writes all changes, and that the worker has stopped. Files that another worker has written since are left
+   * alone.
    * @throws errors of the file system
    */
   close(): Promise<void>;
@@ -201,7 +207,8 @@ export function createStatusBook(options: { dataDir: string; clock: Clock }): St
         await entry.writing;
         const { workgroupId, isHibernated } = entry.status;
         if (readStatus(options.dataDir, workgroupId)?.processId !== process.pid) continue;
-        // Hibernating workgroups are left out: there can be thousands, and their status counts only while a worker lives.
+        // Hibernating workgroups are left out: there can be thousands, and their status counts only while a
+        // worker lives.
         if (!isHibernated) change(workgroupId, { hasStopped: true });
         await entry.writing;
         if (entry.dirty) await write(entry);

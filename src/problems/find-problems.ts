@@ -11,8 +11,9 @@ import { setAsideProblems } from './set-aside-problems.ts';
 import { sourceProblems } from './source-problems.ts';
 
 /**
- * Finds contradictions between data and configuration: tables, fields, devices and sources that never come, streams without a usable reading, and
- * registers with impossible values. Reads only summaries of all readings, and the newest messages.
+ * Finds contradictions between data and configuration: tables, fields, devices and sources that never come,
+ * streams without a usable reading, and registers with impossible values. Reads only summaries of all
+ * readings, and the newest messages.
  * @returns problems with what to change, by their path below the workgroup
  */
 export async function findProblems(

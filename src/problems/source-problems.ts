@@ -5,7 +5,8 @@ import { query } from '../warehouse/query.ts';
 import { listed } from './problem-words.ts';
 
 /**
- * Streams whose `as` mixes several sources: messages of the table name the same source, or a device sends the field for several sources.
+ * Streams whose `as` mixes several sources: messages of the table name the same source, or a device sends the
+ * field for several sources.
  */
 export async function sourceProblems(
   connection: DuckDBConnection,

@@ -12,7 +12,10 @@ import type { PublishShard } from './publish-shard.ts';
 
 /** DuckDB's smallest block size. The file contains only text. */
 const BLOCK_BYTES = 16_384;
-/** The schema of the views that list files. Another view names a file list by them, so each list is in the file once. */
+/**
+ * The schema of the views that list files. Another view names a file list by them, so each list is in the
+ * file once.
+ */
 const FILES_SCHEMA = 'lake_files';
 /** The variable of a session with the place of the lake. */
 const LAKE_VARIABLE = 'lake';
@@ -42,8 +45,9 @@ export async function writeAnalytics(
 }
 
 /**
- * Writes the same views for another place of the lake: the files are named by the variable `lake`, which a session sets to the folder or the address
- * above `files/`. DuckDB reads a file of each dataset to create the views, so the files of the commit must be in the local lake.
+ * Writes the same views for another place of the lake: the files are named by the variable `lake`, which a
+ * session sets to the folder or the address above `files/`. DuckDB reads a file of each dataset to create the
+ * views, so the files of the commit must be in the local lake.
  * @returns the file, which is deleted when the result is disposed
  */
 export async function stageMovableAnalytics(

@@ -37,7 +37,10 @@ const snapshotSchema = z.object({
 /** A file of a bundle is read into memory, with the others of its bundle at worst. */
 export const BUNDLE_BYTES_MAX = 32 * MEBIBYTE;
 
-/** An object of a bucket that has several files, one after the other. Each file has its own SHA-256 in the commit. */
+/**
+ * An object of a bucket that has several files, one after the other. Each file has its own SHA-256 in the
+ * commit.
+ */
 const bundleSchema = z.object({
   key: z.string().regex(/^bundles\/\d{12}-[0-9a-f]+\.bundle$/),
   bytes: z.number().int().min(1).max(BUNDLE_BYTES_MAX),
@@ -77,7 +80,10 @@ export const commitSchema = z.object({
   nonce: z.string().regex(/^[0-9a-f]{32}$/),
   /** If the commit was written together with a snapshot. */
   snapshot: snapshotSchema.optional(),
-  /** In a claim of a replica that has no generation yet: the owner has published. Readers wait for the first copy. */
+  /**
+   * In a claim of a replica that has no generation yet: the owner has published. Readers wait for the first
+   * copy.
+   */
   hasPublished: z.boolean().optional(),
   /** In a commit of a bucket: where the files are that are not objects of their own. */
   bundles: z.array(bundleSchema).optional(),

@@ -25,7 +25,9 @@ export type CompactResult =
   | { kind: 'unchanged'; merges: readonly Merge[] }
   | { kind: 'compacted'; sequence: number; merges: readonly Merge[] };
 
-/** In a growing period this many files of one level become one of the next, so that a row is rewritten rarely. */
+/**
+ * In a growing period this many files of one level become one of the next, so that a row is rewritten rarely.
+ */
 const FAN_IN = 8;
 /** A period is merged as a whole after its end, and after this time without new files. */
 const QUIET_MS = 10 * MINUTE_MS;
@@ -84,8 +86,9 @@ function growing(
 }
 
 /**
- * Of an ended period: all its files become one in the folder of that period, if they are small enough together. So with little traffic hours become
- * days and days become months, and with much traffic hours stay.
+ * Of an ended period: all its files become one in the folder of that period, if they are small enough
+ * together. So with little traffic hours become days and days become months, and with much traffic hours
+ * stay.
  */
 function closed(files: readonly LakeFile[], dataset: DatasetName, kind: PeriodKind, nowMs: UtcMs): Merge[] {
   const rank: Record<PeriodKind, number> = { hour: 0, day: 1, month: 2 };
@@ -122,7 +125,8 @@ function sizeOf(files: readonly LakeFile[]): number {
 }
 
 /**
- * Merges small files of the newest generation into larger sorted ones, as a new generation with the same rows.
+ * Merges small files of the newest generation into larger sorted ones, as a new generation with the same
+ * rows.
  * @param options.dryRun only reports what would be merged
  * @param options.newFilesMin see `planMerges`
  * @throws as publish does

@@ -1,4 +1,7 @@
-/** The datasets of the lake: folders of a generation, and the statement of their rows (`<select>`, in a chapter of `sql/publish`). */
+/**
+ * The datasets of the lake: folders of a generation, and the statement of their rows (`<select>`, in a
+ * chapter of `sql/publish`).
+ */
 export const datasets = {
   messages: { select: 'publish/select_messages', energy: false },
   interval_energy: { select: 'publish/select_interval_energy', energy: true },

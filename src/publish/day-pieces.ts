@@ -13,7 +13,10 @@ const dayDatasets = {
   rejected_reading: { days: 'publish/find_rejected_days', count: 'publish/count_rejected' },
 } as const;
 
-/** If more days of an ended month have changed, the month is written as one file, because each file takes about 10 ms. */
+/**
+ * If more days of an ended month have changed, the month is written as one file, because each file takes
+ * about 10 ms.
+ */
 const DAYS_MAX = 4;
 
 /** Months up to this size are written as a whole, because sorting takes memory. */

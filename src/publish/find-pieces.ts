@@ -89,8 +89,9 @@ type MessagePart = {
 };
 
 /**
- * New batches become new files: one for each table and hour of store time, more if there are many messages. The hours of a day or a month
- * that is over become one file if they have few messages, because each file takes some 10 ms.
+ * New batches become new files: one for each table and hour of store time, more if there are many messages.
+ * The hours of a day or a month that is over become one file if they have few messages, because each file
+ * takes some 10 ms.
  */
 async function findMessages(
   connection: DuckDBConnection,
@@ -115,7 +116,10 @@ async function findMessages(
       replaces: [],
     };
   };
-  /** The pieces of one table: a period that is over is one piece if it fits into a file. Else its shorter periods are looked at. */
+  /**
+   * The pieces of one table: a period that is over is one piece if it fits into a file. Else its shorter
+   * periods are looked at.
+   */
   const split = (own: readonly MessagePart[], [kind, ...shorter]: readonly PeriodKind[]): Piece[] => {
     const periods = Map.groupBy(own, ({ hour_start_ms }) => periodOf(hour_start_ms, kind!));
     return [...periods].flatMap(([period, inside]) => {

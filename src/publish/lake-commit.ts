@@ -29,7 +29,8 @@ export async function listSequences(paths: Pick<LakePaths, 'commits'>): Promise<
 }
 
 /**
- * @param known an earlier commit. Its files are not checked again, because files never change: so reading a commit with many files is cheap.
+ * @param known an earlier commit. Its files are not checked again, because files never change: so reading a
+ *   commit with many files is cheap.
  * @returns undefined if the commit does not exist (any more)
  * @throws TerminalError `CommitUnreadable`
  */
@@ -89,7 +90,8 @@ export async function readCurrent(paths: Pick<LakePaths, 'current'>): Promise<nu
 }
 
 /**
- * Creates the commit atomically and durably. This creates the generation, and decides between publishers: if two write the same sequence, one fails.
+ * Creates the commit atomically and durably. This creates the generation, and decides between publishers: if
+ * two write the same sequence, one fails.
  * @throws TransientError `PublishConflict` if the sequence is taken; nothing is visible then
  */
 export async function createCommit(paths: LakePaths, commit: Commit): Promise<void> {
@@ -115,7 +117,9 @@ export async function createCommit(paths: LakePaths, commit: Commit): Promise<vo
   }
 }
 
-/** The text of each file's entry. Commits share most of their files, and a commit of 2,400 files has 600 kB. */
+/**
+ * The text of each file's entry. Commits share most of their files, and a commit of 2,400 files has 600 kB.
+ */
 const entries = new WeakMap<LakeFile, string>();
 
 /** The document of a commit. It has one line, which ends with a line feed. */

@@ -25,8 +25,8 @@ export interface StagedFile {
 const PARQUET = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3';
 
 /**
- * Writes the rows of a statement to a file in staging, and reads its row count back. An incomplete COPY, or one with other rows than counted, never
- * becomes part of the lake.
+ * Writes the rows of a statement to a file in staging, and reads its row count back. An incomplete COPY, or
+ * one with other rows than counted, never becomes part of the lake.
  * @throws TransientError if the file does not have the expected rows
  */
 export async function stageFile(

@@ -7,7 +7,10 @@ import { type Commit, isFormatOne, type StoredCommit } from './commit-schema.ts'
 import type { LakePaths } from './lake-layout.ts';
 import type { PublishShard } from './publish-shard.ts';
 
-/** The file in the folder of a lake that allows a warehouse to start a new lake although it has published before. */
+/**
+ * The file in the folder of a lake that allows a warehouse to start a new lake although it has published
+ * before.
+ */
 export const NEW_LAKE_FILE = 'new-lake';
 
 /** The facts of a warehouse about its lake. */
@@ -33,7 +36,10 @@ export async function readPublication(connection: DuckDBConnection): Promise<Pub
   return row!;
 }
 
-/** Stores the commit that is about to be created. It must be durable before the commit exists, because a crash can follow. */
+/**
+ * Stores the commit that is about to be created. It must be durable before the commit exists, because a crash
+ * can follow.
+ */
 export async function planCommit(shard: PublishShard, commit: Pick<Commit, 'sequence' | 'nonce'>) {
   await shard.transaction((connection) => storePublication(connection, 'planned', commit), { isQuiet: true });
 }
@@ -58,7 +64,8 @@ export function refuseStaleOwner(
 }
 
 /**
- * A lake must continue from its own warehouse. With another file, or with an older copy, messages would be lost or doubled.
+ * A lake must continue from its own warehouse. With another file, or with an older copy, messages would be
+ * lost or doubled.
  * @throws TerminalError `LakeMissing`, `ForeignLake`, `WarehouseBehindLake` or `LakeBehindWarehouse`
  */
 export function refuseOtherWarehouse(

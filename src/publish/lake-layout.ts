@@ -4,13 +4,13 @@ import { workgroupIdSchema } from '../contract/messages.ts';
 import { InputError } from '../lib/errors.ts';
 
 /**
- * The folders of one workgroup's lake. The keys of `commits/`, `files/`, `analytics/` and `snapshots/` are the same in a bucket. A bucket also has
- * `bundles/`: objects that have several new files each.
+ * The folders of one workgroup's lake. The keys of `commits/`, `files/`, `analytics/` and `snapshots/` are
+ * the same in a bucket. A bucket also has `bundles/`: objects that have several new files each.
  *
- *     commits/<sequence>.json                    the files of one generation; created if absent, never changed
- *     files/<dataset>/<folder>/<name>.parquet    immutable, each name is used once; the folder has Hive partitions
- *     analytics/<sequence>.duckdb                views on the files of one generation; only some generations have one
- *     trees/<sequence>/                          the files of one generation as links, for tools that read folders
+ *     commits/<sequence>.json                    one generation; created if absent, never changed
+ *     files/<dataset>/<folder>/<name>.parquet    immutable; a name is used once; Hive partitions
+ *     analytics/<sequence>.duckdb                views on one generation, if it has any
+ *     trees/<sequence>/                          links to the files of one generation, for tools
  *     current -> trees/<sequence>
  *     staging/                                   files that are not yet part of the lake
  */

@@ -17,7 +17,10 @@ export interface View {
   dataset: DatasetName;
   comment: string;
   where?: string;
-  /** The query of the view, if it does not select only from its dataset. @returns undefined if there is nothing to select from */
+  /**
+   * The query of the view, if it does not select only from its dataset.
+   * @returns undefined if there is nothing to select from
+   */
   from?: (files: FilesOf, publishedMs: UtcMs) => string | undefined;
   columns: readonly ViewColumn[];
 }

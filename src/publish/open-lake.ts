@@ -18,7 +18,10 @@ import type { PublishShard } from './publish-shard.ts';
 import { createRetained, type Retained } from './retained-generations.ts';
 import type { Trees } from './trees.ts';
 
-/** The lake of a shard, as its owner has it in memory. The owner is its only writer, so reading it again and again is not needed. */
+/**
+ * The lake of a shard, as its owner has it in memory. The owner is its only writer, so reading it again and
+ * again is not needed.
+ */
 export interface OpenLake {
   readonly paths: LakePaths;
   /** The newest generation. Undefined if nothing was published. */
@@ -27,7 +30,10 @@ export interface OpenLake {
   readonly retained: Retained;
   /** The folders for people. */
   readonly trees: Trees;
-  /** The inputs of the declared datasets of the newest generation, see `declaredInputs`. Undefined if this process has not published. */
+  /**
+   * The inputs of the declared datasets of the newest generation, see `declaredInputs`. Undefined if this
+   * process has not published.
+   */
   publishedInputs: string | undefined;
   /** When retention has last searched the folders for files of crashes. */
   searchedAtMs: UtcMs | undefined;
@@ -38,7 +44,8 @@ export interface OpenLake {
 const opened = new WeakMap<PublishShard, Map<string, Promise<OpenLake>>>();
 
 /**
- * Opens the lake of a shard, or returns it if it is open. Checks that lake and warehouse belong together, and migrates a lake of an older format.
+ * Opens the lake of a shard, or returns it if it is open. Checks that lake and warehouse belong together, and
+ * migrates a lake of an older format.
  * @throws StaleOwnerError if another worker has published
  * @throws TerminalError if lake and warehouse do not belong together, or if one of them was deleted
  */
@@ -64,7 +71,10 @@ export async function openLake(
   return opening;
 }
 
-/** Forgets the commit in memory, after a failure that can have created a commit. The next `openLake` reads the lake again. */
+/**
+ * Forgets the commit in memory, after a failure that can have created a commit. The next `openLake` reads the
+ * lake again.
+ */
 export function forgetLake(shard: PublishShard, { paths }: OpenLake): void {
   opened.get(shard)?.delete(paths.root);
 }
@@ -85,7 +95,8 @@ async function prepare(shard: PublishShard, paths: LakePaths, clock: Clock): Pro
   const head = stored && isFormatOne(stored) ? await migrateLake(shard, paths, stored, clock.now()) : stored;
   if (head) await rm(join(paths.root, NEW_LAKE_FILE), { force: true });
   if (head && head === stored && head.nonce !== publication.published_nonce) {
-    // A crash after the commit was created: it is the planned one. Later ones can be planned only after this is stored.
+    // A crash after the commit was created: it is the planned one. Later ones can be planned only after this
+    // is stored.
     await shard.transaction((connection) => storePublication(connection, 'published', head), {
       isQuiet: true,
     });

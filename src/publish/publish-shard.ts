@@ -9,7 +9,11 @@ export interface PublishShard {
   readonly epoch: bigint;
   /** A separate connection. The caller closes it. */
   connect(): Promise<DuckDBConnection>;
-  /** Runs `work` in a transaction, and rolls back if it throws. `isQuiet`: it writes nothing that a roll-up reads. @throws StaleOwnerError */
+  /**
+   * Runs `work` in a transaction, and rolls back if it throws. `isQuiet`: it writes nothing that a roll-up
+   * reads.
+   * @throws StaleOwnerError
+   */
   transaction<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,
     options?: { isQuiet?: boolean },

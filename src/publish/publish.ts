@@ -34,9 +34,9 @@ export type PublishResult =
  * all read in one transaction, so that messages, intervals, days and checkpoint agree. After a crash the lake
  * has the previous or the new generation. Its cost depends on the change, and not on the number of files.
  * @throws TransientError `PublishConflict` if another publisher was first, StaleOwnerError if another worker
- *   has the shard, TransientError `DiskFull`, TerminalError if lake and warehouse do not belong together. Readers
- *   see nothing new then, unless the warehouse failed after the commit entry was created: they see the new
- *   generation, and the next publication continues from it
+ *   has the shard, TransientError `DiskFull`, TerminalError if lake and warehouse do not belong together.
+ *   Readers see nothing new then, unless the warehouse failed after the commit entry was created: they see
+ *   the new generation, and the next publication continues from it
  */
 export async function publish(shard: PublishShard, options: PublishOptions): Promise<PublishResult> {
   const { clock, logger } = options;
@@ -145,8 +145,8 @@ async function commitChanges(
 }
 
 /**
- * True if messages were rolled up since the newest generation. If they brought no energy, no file changes. But a caller that waits for
- * their offset must see that their energy is complete.
+ * True if messages were rolled up since the newest generation. If they brought no energy, no file changes.
+ * But a caller that waits for their offset must see that their energy is complete.
  */
 function completesHead(head: Commit | undefined, { rolledUpBatchId }: WarehouseState): boolean {
   return head !== undefined && rolledUpBatchId > BigInt(head.rolledUpBatchId);

@@ -29,8 +29,9 @@ export interface RenewResult {
 }
 
 /**
- * Makes `current` and `analytics/` show the newest generation, if the last renewal is long enough ago. Reports do not need it, because they read
- * commits. If it returns a time, call it again then. Perhaps no later publication comes, so the caller must do it.
+ * Makes `current` and `analytics/` show the newest generation, if the last renewal is long enough ago.
+ * Reports do not need it, because they read commits. If it returns a time, call it again then. Perhaps no
+ * later publication comes, so the caller must do it.
  * @throws as openLake does
  */
 export async function renewCurrent(shard: PublishShard, options: RenewOptions): Promise<RenewResult> {

@@ -15,7 +15,10 @@ const REPORT_MS = 2 * MINUTE_MS;
 const SESSION_MS = HOUR_MS;
 /** Of older generations, one with views and one with a snapshot of each period of this length is kept. */
 const THINNED_TO_MS = HOUR_MS;
-/** Files without a commit may belong to a running publisher, so they are kept this long. They are looked for as rarely. */
+/**
+ * Files without a commit may belong to a running publisher, so they are kept this long. They are looked for
+ * as rarely.
+ */
 const ORPHAN_MS = HOUR_MS;
 /** Folders of format 1: a folder of links for each generation, and deleted files. */
 const OLD_GENERATIONS = 'generations';
@@ -42,7 +45,8 @@ export interface RetainOptions {
 }
 
 /**
- * Deletes old generations, the files that only they named, and remains of crashes. Files that a remaining commit names are never touched.
+ * Deletes old generations, the files that only they named, and remains of crashes. Files that a remaining
+ * commit names are never touched.
  * @throws as openLake does
  */
 export async function retainLake(shard: PublishShard, options: RetainOptions): Promise<RetentionPlan> {
@@ -60,7 +64,8 @@ export async function retainLake(shard: PublishShard, options: RetainOptions): P
     // The views first: views without a commit would name files that are deleted.
     await rm(analyticsPath(paths, sequence), { force: true });
     await remove(oldGeneration(sequence));
-    // One process owns a folder, so a deleted name cannot be created by an older owner. In a bucket it can: there commits must stay for a week.
+    // One process owns a folder, so a deleted name cannot be created by an older owner. In a bucket it can:
+    // there commits must stay for a week.
     await remove(commitKey(sequence));
     retained.forgetGeneration(sequence);
   }
@@ -166,7 +171,10 @@ function isNeeded({ first, last }: Lifetime, kept: readonly number[]): boolean {
   return newest !== undefined && newest >= first;
 }
 
-/** Files that a crash has left: old enough, and not of any generation. The folders are read only once in a while. */
+/**
+ * Files that a crash has left: old enough, and not of any generation. The folders are read only once in a
+ * while.
+ */
 async function abandonedFiles(lake: OpenLake, nowMs: UtcMs): Promise<string[]> {
   const { paths, head, retained } = lake;
   const staged = await olderThan(paths.root, paths.staging, nowMs);

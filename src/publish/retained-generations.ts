@@ -21,15 +21,19 @@ export interface Lifetime {
 }
 
 /**
- * The facts about old generations that the owner of a lake remembers, so that retention does not read every commit again. Commits never change, and
- * a file that has left never comes back. So the first and the last generation of a file show which generations need it.
+ * The facts about old generations that the owner of a lake remembers, so that retention does not read every
+ * commit again. Commits never change, and a file that has left never comes back. So the first and the last
+ * generation of a file show which generations need it.
  */
 export interface Retained {
   /** Notes a new head. It costs the comparison of two lists of files in memory. */
   add(before: Commit | undefined, head: Commit): void;
   /** The generations, ascending. Reads the commits that are not known yet. */
   generations(paths: LakePaths, head: Commit): Promise<RetainedGeneration[]>;
-  /** The files that are not in the head, with the generations that need them. Bounded by the number of files on the disk. */
+  /**
+   * The files that are not in the head, with the generations that need them. Bounded by the number of files
+   * on the disk.
+   */
   readonly former: Map<string, Lifetime>;
   forgetGeneration(sequence: number): void;
 }

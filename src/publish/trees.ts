@@ -23,11 +23,17 @@ import {
 export interface Trees {
   /** The last renewal of `current` by this process. */
   renewedAtMs: UtcMs | undefined;
-  /** The files of trees that this process has made, by name of the tree. A tree of an earlier process is read from the disk. */
+  /**
+   * The files of trees that this process has made, by name of the tree. A tree of an earlier process is read
+   * from the disk.
+   */
   readonly known: Map<string, Set<string>>;
 }
 
-/** `current` and the trees before it. A tree is changed again when it is the oldest, so readers have time to finish. */
+/**
+ * `current` and the trees before it. A tree is changed again when it is the oldest, so readers have time to
+ * finish.
+ */
 const TREES_MAX = 3;
 /** The tree that is being changed. */
 const NEXT = 'next';

@@ -18,8 +18,8 @@ export interface RedisConnection extends RedisSubscriptions {
   readonly isReady: boolean;
   /**
    * Stores a value and runs a script in one transaction. Texts in the answer are buffers.
-   * @throws TransientError RedisUnreachable: it was not sent; RedisAnswerLost: it may have run; RedisRefused: it
-   * changed nothing; RedisNotReplicated: it ran, and too few replicas have the value
+   * @throws TransientError RedisUnreachable: it was not sent; RedisAnswerLost: it may have run; RedisRefused:
+   *   it changed nothing; RedisNotReplicated: it ran, and too few replicas have the value
    */
   run(
     script: RedisScript,
@@ -38,8 +38,8 @@ export interface RedisConnection extends RedisSubscriptions {
    */
   fields(key: string, names: readonly string[]): Promise<Array<string | null>>;
   /**
-   * Calls the listener after each reconnect, when Redis may have other data. Returns a function that removes the
-   * listener.
+   * Calls the listener after each reconnect, when Redis may have other data. Returns a function that removes
+   * the listener.
    */
   onReady(listener: () => void): () => void;
   /**
@@ -74,8 +74,8 @@ const SENTINEL_PORT = 26_379;
 export interface RedisConnectionOptions {
   url: string;
   /**
-   * The `redis://` or `rediss://` addresses of the sentinels. They know where the master for the host of `url` is, also
-   * after a fail-over.
+   * The `redis://` or `rediss://` addresses of the sentinels. They know where the master for the host of
+   * `url` is, also after a fail-over.
    */
   sentinels?: readonly string[] | undefined;
   /** Replicas that must have stored messages before they are acknowledged. Default: 0. */
@@ -87,8 +87,8 @@ export interface RedisConnectionOptions {
 
 /**
  * Connects to Redis and logs settings of Redis that could lose messages.
- * @throws TransientError if Redis cannot be reached now, TerminalError if it can never be used; no error shows the
- * password
+ * @throws TransientError if Redis cannot be reached now, TerminalError if it can never be used; no error
+ *   shows the password
  */
 export async function openRedisConnection(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { url, replicasMin = 0, use = 'stream', logger } = options;
@@ -127,8 +127,8 @@ export async function openRedisConnection(options: RedisConnectionOptions): Prom
   const outage = watchOutage(commands, host, use, logger);
   for (const redis of [commands, news]) {
     redis.on('error', () => {
-      // The library handles only the first error of a connection. TLS may emit a second one, which would end the
-      // process.
+      // The library handles only the first error of a connection. TLS may emit a second one, which would end
+      // the process.
       redis.stream?.on('error', () => undefined);
     });
   }

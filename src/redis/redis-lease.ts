@@ -26,7 +26,10 @@ export interface RedisLeaseOptions {
 
 const TASK_LEASE_MS = 15 * SECOND_MS;
 
-/** ARGV 1: holder. 2: milliseconds. 3: 1 if a free lease may be taken. Returns 1 if it is held, 0 if another has it, -1 if it is free. */
+/**
+ * ARGV 1: holder. 2: milliseconds. 3: 1 if a free lease may be taken. Returns 1 if it is held, 0 if another
+ * has it, -1 if it is free.
+ */
 const HOLD = redisScript(`
 local holder = redis.call('GET', KEYS[1])
 if holder == ARGV[1] or (not holder and ARGV[3] == '1') then
@@ -42,8 +45,8 @@ return redis.call('DEL', KEYS[1])
 `);
 
 /**
- * A holder renews more often than others ask, and another process takes a free lease only at the second ask in a row. So the holder keeps the lease
- * if Redis loses its data.
+ * A holder renews more often than others ask, and another process takes a free lease only at the second ask
+ * in a row. So the holder keeps the lease if Redis loses its data.
  */
 export function createRedisLease({
   redis,

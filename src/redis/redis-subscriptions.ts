@@ -2,9 +2,15 @@ import type { Redis } from 'ioredis';
 
 /** The subscriptions of a connection, which are made again after each reconnection. */
 export interface RedisSubscriptions {
-  /** Subscribes to all channels that match a pattern, until the connection closes. News can be lost when it breaks. */
+  /**
+   * Subscribes to all channels that match a pattern, until the connection closes. News can be lost when it
+   * breaks.
+   */
   subscribePattern(pattern: string, listener: (channel: string) => void): Promise<void>;
-  /** Subscribes to a channel. News can be lost when the connection breaks. Returns a function that unsubscribes. */
+  /**
+   * Subscribes to a channel. News can be lost when the connection breaks. Returns a function that
+   * unsubscribes.
+   */
   subscribe(channel: string, listener: (news: string) => void): Promise<() => Promise<void>>;
 }
 

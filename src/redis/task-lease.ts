@@ -2,7 +2,11 @@ import { type Clock, elapsedOf, SECOND_MS } from '../lib/time.ts';
 
 /** The right to run a task, which one of several processes has. */
 export interface TaskLease {
-  /** Takes the right, or keeps it. To be called before each run. @returns true if this process has it now @throws if nobody can know it now */
+  /**
+   * Takes the right, or keeps it. To be called before each run.
+   * @returns true if this process has it now
+   * @throws if nobody can know it now
+   */
   acquireOrRenew(): Promise<boolean>;
   release(): Promise<void>;
 }

@@ -12,7 +12,10 @@ export interface ClaimReplicaOptions {
   epochAbove?: bigint;
   /** True if the owner has published, and its generations can be missing in the replica. Default: false. */
   hasPublished?: boolean;
-  /** The nonce of an own claim that was not used. If it is the newest commit, it is used now, and nothing is added to the replica. */
+  /**
+   * The nonce of an own claim that was not used. If it is the newest commit, it is used now, and nothing is
+   * added to the replica.
+   */
   unused?: string | undefined;
   clock: Clock;
   /** Called before a claim is sent, or used again. */
@@ -28,8 +31,8 @@ export interface ReplicaClaim {
 }
 
 /**
- * Makes the caller the owner of a workgroup. The claim is a commit with the next epoch and the content of the newest commit. Earlier owners cannot
- * create commits any more, because the next number is taken.
+ * Makes the caller the owner of a workgroup. The claim is a commit with the next epoch and the content of the
+ * newest commit. Earlier owners cannot create commits any more, because the next number is taken.
  * @throws TerminalError `ForeignReplica` if the store has another workgroup
  * @throws TransientError if the outcome is not known. Then the same call makes another claim, which is safe
  */

@@ -35,10 +35,12 @@ interface CollectCallbacks {
 }
 
 /**
- * Deletes objects that no kept commit names, the views of commits that are not kept, and the keys of old commits.
+ * Deletes objects that no kept commit names, the views of commits that are not kept, and the keys of old
+ * commits.
  *
- * All ages are measured from the owner's newest commit, by the clock of the store. So an owner that was replaced without knowing it deletes nothing
- * of the later owner: all that the later owner has uploaded is younger than its claim, and the claim is younger than this commit.
+ * All ages are measured from the owner's newest commit, by the clock of the store. So an owner that was
+ * replaced without knowing it deletes nothing of the later owner: all that the later owner has uploaded is
+ * younger than its claim, and the claim is younger than this commit.
  */
 export function createCollector(store: ObjectStore) {
   /** The last commit that names an object. Only of commits in `seen`. */
@@ -64,7 +66,9 @@ export function createCollector(store: ObjectStore) {
     for (const [key, sequence] of lastNamed) if (sequence < first) lastNamed.delete(key);
   }
 
-  /** The views whose commits can be incomplete. The newest ones stay, because the owner replaces them soon. */
+  /**
+   * The views whose commits can be incomplete. The newest ones stay, because the owner replaces them soon.
+   */
   async function oldViews(kept: ReadonlySet<number>, signal?: AbortSignal): Promise<ListedObject[]> {
     const views: StoredKey[] = [];
     for await (const object of store.list('analytics/', { signal })) {

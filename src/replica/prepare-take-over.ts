@@ -9,8 +9,9 @@ import type { ObjectStore } from '../storage/object-store.ts';
 import { generationOf, readReplicaHead } from './replica-commit.ts';
 
 /*
- * The successor of a worker that is about to leave fetches the warehouse before it claims the workgroup. Nothing is claimed and nothing is visible:
- * the files are next to the files of the workgroup, and only the restore after the claim uses them. It checks each block, so they decide nothing.
+ * The successor of a worker that is about to leave fetches the warehouse before it claims the workgroup.
+ * Nothing is claimed and nothing is visible: the files are next to the files of the workgroup, and only the
+ * restore after the claim uses them. It checks each block, so they decide nothing.
  */
 
 export interface PrepareTakeOverOptions {

@@ -11,7 +11,10 @@ import { type ReplicationState, readReplicationState } from './replication-state
 export interface LocalReplica {
   /** Undefined without a warehouse, and if it is damaged. */
   state: ReplicationState | undefined;
-  /** Why the local data cannot continue: the warehouse is damaged, or its lake is missing, damaged or another one. */
+  /**
+   * Why the local data cannot continue: the warehouse is damaged, or its lake is missing, damaged or another
+   * one.
+   */
   fault: TerminalError | undefined;
 }
 

@@ -14,20 +14,30 @@ import {
 } from './replica-commit.ts';
 import type { RecordReplication } from './replication-state.ts';
 
-/** The commits of a replica as its owner adds them: one after the other, and each at most once, even if requests and answers are lost. */
+/**
+ * The commits of a replica as its owner adds them: one after the other, and each at most once, even if
+ * requests and answers are lost.
+ */
 export interface ReplicaChain {
   /** The newest commit. */
   head(): ReplicaCommit;
   /** What makes a commit the next one. Valid until a commit is added. */
   next(): Pick<ReplicaCommit, 'sequence' | 'nonce' | 'previousNonce'>;
-  /** Runs work when the earlier work has ended. @throws StaleOwnerError without running it if another worker has claimed the workgroup */
+  /**
+   * Runs work when the earlier work has ended.
+   * @throws StaleOwnerError without running it if another worker has claimed the workgroup
+   */
   inTurn: InTurn;
   /**
    * Adds the next commit. If it fails, the commit exists or not, and `settle` finds out.
    * @throws StaleOwnerError if the key is taken
    */
   add(commit: ReplicaCommit, signal?: AbortSignal): Promise<void>;
-  /** Creates a commit that was sent, or finds out what became of it. To be called before anything else is created. @throws as `add` does */
+  /**
+   * Creates a commit that was sent, or finds out what became of it. To be called before anything else is
+   * created.
+   * @throws as `add` does
+   */
   settle(signal?: AbortSignal): Promise<void>;
   /** Looks for a later commit with one request. @throws StaleOwnerError if it finds one */
   look(signal?: AbortSignal): Promise<void>;
@@ -45,14 +55,20 @@ export interface ReplicaChainOptions {
   clock: Clock;
 }
 
-/** After this time without a commit, the key of the next commit can have been used and deleted. Keys are kept for seven times as long. */
+/**
+ * After this time without a commit, the key of the next commit can have been used and deleted. Keys are kept
+ * for seven times as long.
+ */
 const FREE_KEY_TRUSTED_MS = DAY_MS;
 
 export function createReplicaChain(options: ReplicaChainOptions): ReplicaChain {
   const { store, claim, record, onAdded, clock } = options;
   let head = claim;
   let headAt = instant();
-  /** A commit that was sent. It exists or not, or it can still arrive. Nothing else may be created before this is known. */
+  /**
+   * A commit that was sent. It exists or not, or it can still arrive. Nothing else may be created before this
+   * is known.
+   */
   let pending: ReplicaCommit | undefined;
   let lost: StaleOwnerError | undefined;
   const turns = createInTurn();
@@ -77,7 +93,8 @@ export function createReplicaChain(options: ReplicaChainOptions): ReplicaChain {
     if (outcome.kind === 'unknown') throw outcome.cause;
     if (outcome.kind === 'taken') loseTo(parseReplicaCommit(store, commit.sequence, outcome.bytes));
     const { nowMs, elapsedMs } = instant();
-    // A process that was stopped for a week can create a commit whose number was used and deleted. Then later commits exist.
+    // A process that was stopped for a week can create a commit whose number was used and deleted. Then later
+    // commits exist.
     if (Math.max(nowMs - headAt.nowMs, elapsedMs - headAt.elapsedMs) >= FREE_KEY_TRUSTED_MS)
       await refuseLaterCommit(commit, signal);
     await record('replicated', commit);

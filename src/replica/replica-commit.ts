@@ -10,8 +10,8 @@ import type { ListedObject, ListOptions, ObjectStore } from '../storage/object-s
 import { idleNoteSchema } from './idle-note.ts';
 
 /**
- * A commit of a replica. The numbers of its commits have no gaps. A claim has the content of the commit before, and the next epoch. A mirrored
- * generation has the epoch of the commit before.
+ * A commit of a replica. The numbers of its commits have no gaps. A claim has the content of the commit
+ * before, and the next epoch. A mirrored generation has the epoch of the commit before.
  */
 export const replicaCommitSchema = commitSchema.extend({
   /** The nonce of the commit before. Null in the first commit. */
@@ -31,7 +31,9 @@ export const replicaCommitSchema = commitSchema.extend({
       ),
     })
     .nullable(),
-  /** When an owner last began to delete objects that are not needed. Undefined before the first generation. */
+  /**
+   * When an owner last began to delete objects that are not needed. Undefined before the first generation.
+   */
   collectedAtMs: z.number().optional(),
   /** Set if the owner closed the warehouse with nothing to do. No later commit repeats it. */
   idle: idleNoteSchema.optional(),
@@ -88,7 +90,10 @@ export async function readReplicaHead(
   );
 }
 
-/** All objects that a commit needs: its files, the bundles with files that are not objects of their own, and its packs. */
+/**
+ * All objects that a commit needs: its files, the bundles with files that are not objects of their own, and
+ * its packs.
+ */
 export function objectsNeeded(commit: ReplicaCommit): PackObject[] {
   const { files, bundles = [], generation } = commit;
   const bundled = bundledFiles(commit);
@@ -106,7 +111,10 @@ export function objectKeys(commit: ReplicaCommit): string[] {
   return objectsNeeded(commit).map(({ key }) => key);
 }
 
-/** The local generation that a commit is a copy of, to restore it. Undefined if the replica has no generation yet. */
+/**
+ * The local generation that a commit is a copy of, to restore it. Undefined if the replica has no generation
+ * yet.
+ */
 export function generationOf({
   previousNonce: _,
   collectedAtMs: _collectedAtMs,

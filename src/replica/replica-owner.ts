@@ -33,26 +33,34 @@ export type Mirrored =
   | { kind: 'unchanged'; sequence: number }
   | { kind: 'mirrored'; sequence: number; objects: number; bytes: number };
 
-/** The owner of a workgroup, which alone adds commits to its replica. Calls run one after the other, except `unbundle`. */
+/**
+ * The owner of a workgroup, which alone adds commits to its replica. Calls run one after the other, except
+ * `unbundle`.
+ */
 export interface ReplicaOwner {
   readonly epoch: bigint;
   /** The newest commit. */
   head(): ReplicaCommit;
   /**
-   * Copies a generation of the local lake, with its snapshot: first the objects that the replica lacks, then the commit. Uploads nothing if the
-   * newest commit is a copy of it. If it fails, the replica has the commit before, or the new one; the next call finds out.
+   * Copies a generation of the local lake, with its snapshot: first the objects that the replica lacks, then
+   * the commit. Uploads nothing if the newest commit is a copy of it. If it fails, the replica has the commit
+   * before, or the new one; the next call finds out.
    * @throws StaleOwnerError if another worker has claimed the workgroup. Then this owner is over
    * @throws TransientError if the same call, or one with a later generation, can succeed later
    */
   mirror(generation: RestorableCommit, signal?: AbortSignal): Promise<Mirrored>;
   /**
-   * Copies the bundled files of a commit to objects of their own, because views of analysts read each file by its name. Later commits name
-   * these objects instead of the bundles. It does not wait for other calls, so that commits do not wait for its copies. It only adds objects,
-   * and notes each one after it is stored. A commit that is made meanwhile names a file in its bundle or in its object, and both exist.
+   * Copies the bundled files of a commit to objects of their own, because views of analysts read each file by
+   * its name. Later commits name these objects instead of the bundles. It does not wait for other calls, so
+   * that commits do not wait for its copies. It only adds objects, and notes each one after it is stored. A
+   * commit that is made meanwhile names a file in its bundle or in its object, and both exist.
    * @returns the number of files
    */
   unbundle(commit: ReplicaCommit, signal?: AbortSignal): Promise<number>;
-  /** Looks for a later commit with one request. Later commits are of another owner. @throws StaleOwnerError if it finds one */
+  /**
+   * Looks for a later commit with one request. Later commits are of another owner.
+   * @throws StaleOwnerError if it finds one
+   */
   look(signal?: AbortSignal): Promise<void>;
   /**
    * Adds a commit with the content of the newest one, which says that the workgroup hibernates.
@@ -62,13 +70,16 @@ export interface ReplicaOwner {
   /** True if the last collection of any owner began more than an hour ago. */
   isCollectionDue(): boolean;
   /**
-   * Deletes what is not needed any more, see `createCollector`. The next commit says when it began, even if it fails. If it is aborted, it stays due.
+   * Deletes what is not needed any more, see `createCollector`. The next commit says when it began, even if
+   * it fails. If it is aborted, it stays due.
    * @throws StaleOwnerError
    */
   collect(options?: CollectOptions): Promise<Collected>;
 }
 
-/** A commit names at most about this many bundles. Usually the views of each hour copy their files earlier. */
+/**
+ * A commit names at most about this many bundles. Usually the views of each hour copy their files earlier.
+ */
 const BUNDLES_MAX = 100;
 
 /** Begins the work of an owner after its claim. Stores the claim in the warehouse. */
@@ -117,7 +128,10 @@ export async function openReplicaOwner(options: ReplicaOwnerOptions): Promise<Re
     return { kind: 'mirrored', sequence: commit.sequence, ...uploaded };
   }
 
-  /** Uploads what the store lacks of a generation: several small files as one bundle. @returns the number of new objects, and their bytes */
+  /**
+   * Uploads what the store lacks of a generation: several small files as one bundle.
+   * @returns the number of new objects, and their bytes
+   */
   async function upload(
     generation: RestorableCommit,
     packs: readonly PackObject[],

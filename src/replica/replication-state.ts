@@ -24,14 +24,23 @@ export interface ReplicationState {
   publication: Publication;
 }
 
-/** A file next to a warehouse. A claim is sent before the warehouse is opened, so the warehouse cannot store it in time. */
+/**
+ * A file next to a warehouse. A claim is sent before the warehouse is opened, so the warehouse cannot store
+ * it in time.
+ */
 const plannedClaimsSchema = z.object({
-  /** The nonces that the warehouse had. Another copy of the warehouse has others, so the claims are not for it. */
+  /**
+   * The nonces that the warehouse had. Another copy of the warehouse has others, so the claims are not for
+   * it.
+   */
   of: z.object({ replicatedNonce: z.string().nullable(), plannedNonce: z.string().nullable() }),
   nonces: z.array(z.string()),
 });
 
-/** Stores a claim of a local warehouse that can continue. It must be durable before the claim exists, because a crash can follow. */
+/**
+ * Stores a claim of a local warehouse that can continue. It must be durable before the claim exists, because
+ * a crash can follow.
+ */
 export function planClaim(path: string, state: ReplicationState, nonce: string): void {
   const { replicatedNonce, plannedNonce, claimNonces } = state;
   if (claimNonces.includes(nonce)) return;
@@ -103,10 +112,11 @@ export async function readReplicationState(
 }
 
 /**
- * True if a local warehouse can continue after a commit: the commit is one that it has created or planned, or the replica has no generation yet.
+ * True if a local warehouse can continue after a commit: the commit is one that it has created or planned, or
+ * the replica has no generation yet.
  *
- * A claim of another worker is enough to refuse it. Otherwise files that this worker has uploaded before, and that no commit names, could be used
- * later, while the other worker deletes them.
+ * A claim of another worker is enough to refuse it. Otherwise files that this worker has uploaded before, and
+ * that no commit names, could be used later, while the other worker deletes them.
  * @param head the newest commit before the own claim
  */
 export function canContinue(state: ReplicationState, head: ReplicaCommit | undefined): boolean {

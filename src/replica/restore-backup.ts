@@ -18,12 +18,15 @@ export interface RestoreBackupOptions {
   signal?: AbortSignal;
 }
 
-/** An owner can delete an object that nothing has named for a day, before the new commit names it. Objects that were copied again are young. */
+/**
+ * An owner can delete an object that nothing has named for a day, before the new commit names it. Objects
+ * that were copied again are young.
+ */
 const COPIES_MAX = 3;
 
 /**
- * Copies a backup into a replica, and makes it the newest commit. The owner can run meanwhile. If this is interrupted, the replica has its old
- * content, and the next call within a day copies the rest.
+ * Copies a backup into a replica, and makes it the newest commit. The owner can run meanwhile. If this is
+ * interrupted, the replica has its old content, and the next call within a day copies the rest.
  * @throws TerminalError `DataExists` without `force`, `NothingToRestore`, `ObjectMissing`
  */
 export async function restoreBackup(

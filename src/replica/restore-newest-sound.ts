@@ -15,12 +15,13 @@ export interface RestoredReplica<Result> {
 }
 
 /**
- * Restores the content of a claim. If it is damaged, restores the newest undamaged commit before it, and adds it to the replica as the newest one.
- * Messages after it are read from the stream again.
+ * Restores the content of a claim. If it is damaged, restores the newest undamaged commit before it, and adds
+ * it to the replica as the newest one. Messages after it are read from the stream again.
  * @param restore restores a generation. It changes nothing if it fails
- * @throws TerminalError `RestoredDamaged` if the objects are undamaged and the restored warehouse is not. An earlier commit does not help if the
- * disk is faulty
- * @throws the damage of the newest commit if all earlier ones are damaged, too; and every error that is not damage
+ * @throws TerminalError `RestoredDamaged` if the objects are undamaged and the restored warehouse is not. An
+ *   earlier commit does not help if the disk is faulty
+ * @throws the damage of the newest commit if all earlier ones are damaged, too; and every error that is not
+ *   damage
  */
 export async function restoreNewestSound<Result>(
   store: ObjectStore,
@@ -56,7 +57,10 @@ export async function restoreNewestSound<Result>(
   throw damage;
 }
 
-/** False if all objects have the right SHA-256, and the warehouse is damaged. Then this machine can have damaged it. */
+/**
+ * False if all objects have the right SHA-256, and the warehouse is damaged. Then this machine can have
+ * damaged it.
+ */
 function isOfStore({ code }: TerminalError): boolean {
   return code !== 'WarehouseCorrupt' && code !== 'NotAWarehouse';
 }

@@ -25,7 +25,8 @@ export interface RestoredCommit {
 const ATTEMPTS_MAX = 20;
 
 /**
- * Finds the commit to restore: the newest one with a generation that is not after the asked one. The time of a commit is the time of the store.
+ * Finds the commit to restore: the newest one with a generation that is not after the asked one. The time of
+ * a commit is the time of the store.
  * @throws TerminalError `NothingToRestore`
  */
 export async function findReplicaCommit(
@@ -52,9 +53,10 @@ export async function findReplicaCommit(
 }
 
 /**
- * Makes the content of a commit the newest one of a replica. The running owner is replaced: it stops at its next commit, and the next owner
- * continues from this content.
- * @throws TerminalError `ObjectMissing` if the store does not have all objects any more; then the content is as before
+ * Makes the content of a commit the newest one of a replica. The running owner is replaced: it stops at its
+ * next commit, and the next owner continues from this content.
+ * @throws TerminalError `ObjectMissing` if the store does not have all objects any more; then the content is
+ *   as before
  */
 export async function restoreReplica(
   store: ObjectStore,

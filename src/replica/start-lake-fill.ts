@@ -43,11 +43,12 @@ export interface LakeFillState {
 const AT_A_TIME = 2;
 
 /**
- * Copies the files that are missing in the lake after a takeover, newest periods first. Then deletes the file `incomplete`. Sends no request to the
- * bucket if the lake is complete. A file appears on the disk only when it is complete, so a fill that was stopped or killed continues with the files
- * that are missing.
+ * Copies the files that are missing in the lake after a takeover, newest periods first. Then deletes the file
+ * `incomplete`. Sends no request to the bucket if the lake is complete. A file appears on the disk only when
+ * it is complete, so a fill that was stopped or killed continues with the files that are missing.
  *
- * A failure is logged, and the fill tries again until it is stopped. Files that later generations do not need any more are left out.
+ * A failure is logged, and the fill tries again until it is stopped. Files that later generations do not need
+ * any more are left out.
  */
 export function startLakeFill(options: LakeFillOptions): LakeFill {
   const { storeNow, workgroupId, paths, filesNow, logger } = options;

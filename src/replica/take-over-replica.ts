@@ -15,11 +15,17 @@ export interface TakeOverOptions {
   warehousePath: string;
   /** The folder of the workgroup's local lake. */
   root: string;
-  /** True if the local lake has generations. Readers of a new replica then wait for the first copy. Default: false. */
+  /**
+   * True if the local lake has generations. Readers of a new replica then wait for the first copy. Default:
+   * false.
+   */
   hasPublished?: boolean;
   /** Claims of this process. Default: none. */
   claims?: UnusedClaims;
-  /** The claim fails after this time, so that another worker can try it. The restore can take longer. Default: `CLAIM_WITHIN_MS`. */
+  /**
+   * The claim fails after this time, so that another worker can try it. The restore can take longer. Default:
+   * `CLAIM_WITHIN_MS`.
+   */
   claimWithinMs?: number;
   /** Files of `prepareTakeOver`, which shorten the restore. They need not exist. Default: none. */
   prepared?: PreparedRestore;
@@ -30,15 +36,18 @@ export interface TakeOverOptions {
 const CLAIM_WITHIN_MS = 15 * SECOND_MS;
 
 /**
- * The newest claim of each workgroup that this process has not opened since. The next attempt uses it again, so failing attempts do not fill the
- * replica with claims. `isRestored`: the warehouse of the claim is on this disk.
+ * The newest claim of each workgroup that this process has not opened since. The next attempt uses it again,
+ * so failing attempts do not fill the replica with claims. `isRestored`: the warehouse of the claim is on
+ * this disk.
  */
 export type UnusedClaims = Map<string, { nonce: string; isRestored: boolean }>;
 
 export interface TakenOver {
   /** The caller opens the warehouse with this epoch, and then `openReplicaOwner`. */
   claim: ReplicaCommit;
-  /** `local`: the local warehouse continues. `restored`: it comes from the replica. `new`: neither has one. */
+  /**
+   * `local`: the local warehouse continues. `restored`: it comes from the replica. `new`: neither has one.
+   */
   warehouse: 'local' | 'restored' | 'new';
   /** Where local data was moved to that another worker has continued without. */
   movedAway: string[];
@@ -49,13 +58,16 @@ export interface TakenOver {
 }
 
 /**
- * Claims a workgroup, and restores its warehouse if the local one does not belong to the newest commit, or if local data is damaged. The files of its
- * lake are left to `startLakeFill`, so the time does not depend on the size of the lake. If the snapshot is damaged, an earlier commit becomes the
- * newest. Local data is moved away, not deleted. If it fails after the claim, the same call uses the claim again, unless another worker has claimed
- * meanwhile.
+ * Claims a workgroup, and restores its warehouse if the local one does not belong to the newest commit, or if
+ * local data is damaged. The files of its lake are left to `startLakeFill`, so the time does not depend on
+ * the size of the lake. If the snapshot is damaged, an earlier commit becomes the newest. Local data is moved
+ * away, not deleted. If it fails after the claim, the same call uses the claim again, unless another worker
+ * has claimed meanwhile.
  * @throws TransientError `StorageBusy` if the store does not answer in time
- * @throws TransientError `WarehouseLocked` if a process has the local warehouse open; then nothing was claimed
- * @throws TerminalError as `refuseOtherHistory` does; then nothing was claimed. And as `claimReplica` and `restoreLake` do
+ * @throws TransientError `WarehouseLocked` if a process has the local warehouse open; then nothing was
+ *   claimed
+ * @throws TerminalError as `refuseOtherHistory` does; then nothing was claimed. And as `claimReplica` and
+ *   `restoreLake` do
  */
 export async function takeOverReplica(options: TakeOverOptions): Promise<TakenOver> {
   const { store, workgroupId, warehousePath, root, prepared, clock, claims = new Map(), signal } = options;

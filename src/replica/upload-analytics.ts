@@ -23,8 +23,10 @@ export interface AnalyticsUploaderOptions {
 }
 
 /**
- * Uploads the views for analysts of the newest commit, if its files have changed, at most once an hour. To be called after each commit.
- * @param options.isFinal true to upload before the hour is over, because no later commit of this owner follows
+ * Uploads the views for analysts of the newest commit, if its files have changed, at most once an hour. To be
+ * called after each commit.
+ * @param options.isFinal true to upload before the hour is over, because no later commit of this owner
+ *   follows
  * @returns never an error. A failure is logged, and the next call after 10 minutes tries again
  */
 export type UploadAnalytics = (
@@ -41,13 +43,19 @@ interface StoredViews {
 
 const EVERY_MS = HOUR_MS;
 const RETRY_PAUSE_MS = 10 * MINUTE_MS;
-/** The files of a commit are kept for a day. Then the same views are needed with the sequence of a later commit. */
+/**
+ * The files of a commit are kept for a day. Then the same views are needed with the sequence of a later
+ * commit.
+ */
 const RENEW_MS = DAY_MS / 2;
 
 /** The owner of a workgroup has one. Calls run one after the other. */
 export function createAnalyticsUploader(options: AnalyticsUploaderOptions): UploadAnalytics {
   const { store, shard, paths, unbundle, clock, logger } = options;
-  /** Undefined if the store must be asked: in the beginning, and after a failure, because the upload can still have succeeded. */
+  /**
+   * Undefined if the store must be asked: in the beginning, and after a failure, because the upload can still
+   * have succeeded.
+   */
   let last: StoredViews | undefined;
   let failedAtMs: number | undefined;
   let running: Promise<void> = Promise.resolve();

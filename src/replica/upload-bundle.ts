@@ -13,7 +13,8 @@ import { lakeChanged } from './upload-objects.ts';
 const FILE_BYTES_MAX = 4 * MEBIBYTE;
 
 /**
- * Divides new files into bundles and objects of their own. A bundle costs one PUT for all its files. One small file alone is no bundle.
+ * Divides new files into bundles and objects of their own. A bundle costs one PUT for all its files. One
+ * small file alone is no bundle.
  * @returns the bundles, and the other files
  */
 export function planBundles(files: readonly LakeFile[]): { bundles: LakeFile[][]; others: LakeFile[] } {
@@ -35,7 +36,8 @@ export function planBundles(files: readonly LakeFile[]): { bundles: LakeFile[][]
 
 /**
  * Copies files of a local lake into one object of a store.
- * @throws TransientError `LakeChanged` if a file was deleted meanwhile; TerminalError `FileDamaged` if a file has other bytes than its commit notes
+ * @throws TransientError `LakeChanged` if a file was deleted meanwhile; TerminalError `FileDamaged` if a file
+ *   has other bytes than its commit notes
  */
 export async function uploadBundle(
   store: ObjectStore,

@@ -12,9 +12,11 @@ export interface LocalObject {
 export const UPLOADS_AT_A_TIME = 4;
 
 /**
- * Copies files of a local lake into a store, a few at a time. After the first failure it begins no other copy.
+ * Copies files of a local lake into a store, a few at a time. After the first failure it begins no other
+ * copy.
  * @param onStored is called for each object that the store has
- * @throws TransientError `LakeChanged` if a file was deleted meanwhile, because a later generation does not need it
+ * @throws TransientError `LakeChanged` if a file was deleted meanwhile, because a later generation does not
+ *   need it
  */
 export async function uploadObjects(
   store: ObjectStore,

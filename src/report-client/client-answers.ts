@@ -1,6 +1,7 @@
 /**
- * The answers of the reports, as plain types: a program that uses the client needs no types of the server. A test compares each with the schema of
- * its endpoint. Energy is in Wh. A day, device or meter without a value has no energy that is known; that is never 0.
+ * The answers of the reports, as plain types: a program that uses the client needs no types of the server. A
+ * test compares each with the schema of its endpoint. Energy is in Wh. A day, device or meter without a value
+ * has no energy that is known; that is never 0.
  */
 
 type Energy = Record<string, Record<string, number>>;
@@ -151,7 +152,10 @@ export interface ServiceStatus {
   problems: Array<{ path: string; message: string }>;
 }
 
-/** The part of an explanation that says in words how the energy of a day was computed. The answer has more members. */
+/**
+ * The part of an explanation that says in words how the energy of a day was computed. The answer has more
+ * members.
+ */
 export interface Explanation {
   workgroup: string;
   timezone: string;

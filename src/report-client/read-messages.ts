@@ -28,8 +28,9 @@ export interface MessageBatch {
 }
 
 /**
- * Reads the messages of a workgroup without end, from any server of the contract: each once and in order, through failures, renewed tokens and logs
- * that were created again. Ends without an error when the signal aborts. The libraries of the stream are loaded with the first call.
+ * Reads the messages of a workgroup without end, from any server of the contract: each once and in order,
+ * through failures, renewed tokens and logs that were created again. Ends without an error when the signal
+ * aborts. The libraries of the stream are loaded with the first call.
  * @throws TransientError after 7 failures in a row; TerminalError if a repetition cannot help
  */
 export async function* readMessages(options: ReadMessagesOptions): AsyncGenerator<MessageBatch, void> {

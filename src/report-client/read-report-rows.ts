@@ -28,8 +28,8 @@ const nextParameters: Readonly<Partial<Record<RowReport, string>>> = {
 };
 
 /**
- * The rows of a report. A page whose first row does not arrive is requested again. A failure after its first row is an error, because the caller has
- * these rows already.
+ * The rows of a report. A page whose first row does not arrive is requested again. A failure after its first
+ * row is an error, because the caller has these rows already.
  * @throws TransientError, TerminalError, or the signal's reason
  */
 export async function* readReportRows(

@@ -20,7 +20,10 @@ import { readAnswer } from './read-answer.ts';
 import { type RowReport, readReportRows } from './read-report-rows.ts';
 import { createReportRequest, type Parameters, type ReportRequestOptions } from './report-request.ts';
 
-/** The days of a question, as `YYYY-MM-DD`; both ends are included. Default: yesterday in the workgroup's time zone. */
+/**
+ * The days of a question, as `YYYY-MM-DD`; both ends are included. Default: yesterday in the workgroup's time
+ * zone.
+ */
 interface Days {
   startDate?: string;
   endDate?: string;
@@ -81,9 +84,10 @@ const REMEMBERED_ANSWERS = 64;
 const REMEMBERED_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Creates a client for the reports of a workgroup. It holds no connection and needs no closing. An answer that has not changed is not sent again.
- * @throws TransientError after the last attempt (network, time, 429, 503); TerminalError if a repetition cannot help. Both have `code` and
- * `details`, never the token. The signal's reason if it aborts
+ * Creates a client for the reports of a workgroup. It holds no connection and needs no closing. An answer
+ * that has not changed is not sent again.
+ * @throws TransientError after the last attempt (network, time, 429, 503); TerminalError if a repetition
+ *   cannot help. Both have `code` and `details`, never the token. The signal's reason if it aborts
  */
 export function createReportClient(options: ReportRequestOptions): ReportClient {
   const request = createReportRequest(options);

@@ -14,7 +14,9 @@ import { ANSWER_BYTES_MAX, readAnswer } from './read-answer.ts';
 export interface ReportRequestOptions {
   /** The URL before `/api/v1/...`; it may have a path. */
   url: string;
-  /** A bearer token, or a function that returns one. It is called again with `true` if its token was refused. */
+  /**
+   * A bearer token, or a function that returns one. It is called again with `true` if its token was refused.
+   */
   token: TokenSource;
   workgroup: string;
   /** The largest answer that is not read as rows. Default: 64 MiB. */
@@ -34,7 +36,10 @@ export type Parameters = Readonly<
 >;
 
 export interface ReportRequest {
-  /** Sends the request until it is answered with 200 or 304. `read` takes the answer within the time of the attempt. */
+  /**
+   * Sends the request until it is answered with 200 or 304. `read` takes the answer within the time of the
+   * attempt.
+   */
   send<Answer>(
     path: string,
     parameters: Parameters,

@@ -124,7 +124,8 @@ function build(asked: BalanceQuestion, generation: Generation) {
     endDay: localDateOf(endMs - 1, ownZone),
     zone: ownZone,
   };
-  // The months before and after are read too, because a register that is silent over the end of the range is known if it is read again.
+  // The months before and after are read too, because a register that is silent over the end of the range is
+  // known if it is read again.
   const [firstMonth, lastMonth] = [addDays(own.startDay, -31), addDays(own.endDay, 31)].map((day) =>
     day.slice(0, 7),
   );

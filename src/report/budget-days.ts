@@ -6,12 +6,16 @@ import { knownText } from './known-names.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 import type { DaysSource } from './meter-days.ts';
 
-/** The scenario of a meter and day if none is requested: the first of these with a budget for the day, else the first by name. */
+/**
+ * The scenario of a meter and day if none is requested: the first of these with a budget for the day, else
+ * the first by name.
+ */
 export const scenarioOrder = ['contract', 'P50', 'P90', 'reforecast'] as const;
 
 /**
  * Days of budgets as "meter_day"; see report/select_budget_days.
- * @param scenario the only scenario to use. Without it each meter has its own on each day, independent of other meters
+ * @param scenario the only scenario to use. Without it each meter has its own on each day, independent of
+ *   other meters
  */
 export function budgetDays(
   generation: Generation | undefined,
@@ -38,7 +42,8 @@ export function budgetDays(
 }
 
 /**
- * Refuses a scenario that none of the meters has, because it is a typing error or of other meters. Upper and lower case are equal.
+ * Refuses a scenario that none of the meters has, because it is a typing error or of other meters. Upper and
+ * lower case are equal.
  * @throws StreamError InvalidRequest that names the scenarios of these meters
  */
 export async function checkScenario(

@@ -48,9 +48,15 @@ function typedCell(column: ColumnName): string {
 /** Local times have no Z. */
 const localTime = (column: ColumnName) => `strftime(${column}, '%Y-%m-%dT%H:%M:%S')`;
 
-/** Characters that a spreadsheet reads as the beginning of a formula. The wide characters are characters of Japanese keyboards. */
+/**
+ * Characters that a spreadsheet reads as the beginning of a formula. The wide characters are characters of
+ * Japanese keyboards.
+ */
 const FORMULA_STARTS = '=+@＝＋＠－-';
-/** Where a spreadsheet begins a new cell, also inside of quotes: many take semicolons and not commas between cells. */
+/**
+ * Where a spreadsheet begins a new cell, also inside of quotes: many take semicolons and not commas between
+ * cells.
+ */
 const cellEnds = [';', '\t', '\r', '\n'];
 
 /** Puts an apostrophe before text that a spreadsheet would read as a formula. Lists become text. */

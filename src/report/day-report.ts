@@ -41,11 +41,16 @@ export function shownDays(query: DayQuery): ShownDays {
   return query.shown ?? query;
 }
 
-/** An answer: a JSON object with a member for each day of a range, each with a member for each series with energy. */
+/**
+ * An answer: a JSON object with a member for each day of a range, each with a member for each series with
+ * energy.
+ */
 export interface DayReport {
   /** The files of a generation that the answer reads, by the parameter of the statements. */
   files(generation: Generation, query: DayQuery): { files: LakeFile[] } & Record<string, LakeFile[]>;
-  /** The statement over the tables of `chooseDays` that makes a row for each day: the members of its series. */
+  /**
+   * The statement over the tables of `chooseDays` that makes a row for each day: the members of its series.
+   */
   select(query: DayQuery): string;
   parameters?(query: DayQuery): SqlParameters;
   /** The text before and after the members of a day's series. */
@@ -107,7 +112,8 @@ export interface ReportText {
 }
 
 /**
- * A report as JSON text: a key for each day of the range, in order, also for empty days; series sorted by key.
+ * A report as JSON text: a key for each day of the range, in order, also for empty days; series sorted by
+ * key.
  * @returns the text as UTF-8, in parts, because joining them could take another 250 MB
  * @throws StreamError InvalidRequest if it would be too large
  */

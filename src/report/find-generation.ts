@@ -13,8 +13,8 @@ export interface SeenCommit {
 }
 
 /**
- * Within this time after a commit was the newest, its followers are still there, because retention keeps each commit for two minutes. So the next
- * sequences are enough to find a newer one, and the folder is not listed.
+ * Within this time after a commit was the newest, its followers are still there, because retention keeps each
+ * commit for two minutes. So the next sequences are enough to find a newer one, and the folder is not listed.
  */
 const FOLLOWERS_KEPT_MS = MINUTE_MS;
 
@@ -49,7 +49,8 @@ export async function findGeneration(
 }
 
 /**
- * The newest commit that stays for an hour, because people can have a session on it. For reads that take minutes.
+ * The newest commit that stays for an hour, because people can have a session on it. For reads that take
+ * minutes.
  * @returns undefined if there is none
  */
 export async function findLastingGeneration(
@@ -64,7 +65,10 @@ export async function findLastingGeneration(
   return undefined;
 }
 
-/** True if the folder of a lake without commits shows that there were some. A first publication has only files of generation 1. */
+/**
+ * True if the folder of a lake without commits shows that there were some. A first publication has only files
+ * of generation 1.
+ */
 async function hasRemains(paths: LakePaths): Promise<boolean> {
   if ((await names(paths.analytics)).length > 0 || (await isThere(paths.current))) return true;
   const files = await readdir(paths.files, { recursive: true, withFileTypes: true }).catch(none);

@@ -11,7 +11,10 @@ import {
   shownDays,
 } from './day-report.ts';
 
-/** The 15-minute profile of each day and series, from the stream from which the day was read. It adds up to the day's Wh exactly. */
+/**
+ * The 15-minute profile of each day and series, from the stream from which the day was read. It adds up to
+ * the day's Wh exactly.
+ */
 export const intervalEnergy: DayReport = {
   files: (generation, query) => ({
     files: filesOfDays(generation, query),
@@ -48,7 +51,10 @@ function topSql({ bySource }: DayQuery): string {
   return `,\n${commonTable('profile', profile)}\n${loadSql('report/answer_top_intervals')}`;
 }
 
-/** The parts of the days of the answer that lie in one day of the workgroup. A day without a piece is skipped by its zone. */
+/**
+ * The parts of the days of the answer that lie in one day of the workgroup. A day without a piece is skipped
+ * by its zone.
+ */
 function pieceParameters(query: DayQuery): SqlParameters {
   const own = boundsOf(query);
   const pieces = boundsOf(shownDays(query)).flatMap((shown) =>

@@ -12,7 +12,8 @@ const published = new WeakMap<Generation, Promise<ReadonlySet<string>>>();
 /**
  * Finds devices that are neither configured nor published.
  * @param devices ids in lower case; undefined: all, which are known
- * @returns the first unknown one. Undefined if all are known, or if nothing is published yet, because nobody can know then
+ * @returns the first unknown one. Undefined if all are known, or if nothing is published yet, because nobody
+ *   can know then
  */
 export async function findUnknownDevice(
   lake: LakeReader,

@@ -20,11 +20,14 @@ export type LakeReaderOptions = QueryOptions & (LocalLakeOptions | { source: Lak
 export interface LocalLakeOptions {
   lakeDir: string;
   /**
-   * True if the workgroup has published according to its warehouse. Then a missing lake is an error, and not a lake without data. Default: only what
-   * this process has seen, and the folder of the lake.
+   * True if the workgroup has published according to its warehouse. Then a missing lake is an error, and not
+   * a lake without data. Default: only what this process has seen, and the folder of the lake.
    */
   hasPublished?: (workgroupId: string) => boolean;
-  /** True for reads that take minutes: uses the newest generation that stays for an hour. It is at most `pipeline.currentEvery` old. */
+  /**
+   * True for reads that take minutes: uses the newest generation that stays for an hour. It is at most
+   * `pipeline.currentEvery` old.
+   */
   isForLongReads?: boolean;
 }
 
@@ -43,7 +46,8 @@ export interface LakeReader {
   /**
    * The current generation. A reader asks once for each query, so it sees one consistent state.
    * @returns undefined if nothing is published yet
-   * @throws StreamError StorageUnavailable if the lake cannot be read, or is missing although something was published
+   * @throws StreamError StorageUnavailable if the lake cannot be read, or is missing although something was
+   *   published
    */
   newestGeneration(workgroupId: string): Promise<Generation | undefined>;
   /**
@@ -142,7 +146,10 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<LakeRe
 /** Reads generations from the folder of a lake. */
 export function createLocalLake(options: LocalLakeOptions): LakeSource {
   const lakeDir = resolve(options.lakeDir);
-  /** The last generation of each workgroup that was read, and when it was the newest (monotonic, ms). Commits never change. */
+  /**
+   * The last generation of each workgroup that was read, and when it was the newest (monotonic, ms). Commits
+   * never change.
+   */
   const known = new Map<string, { generation: Generation; seenAtMs: number }>();
   const lasting = new Map<string, Generation>();
   return {
@@ -191,7 +198,10 @@ export function openedGeneration(paths: LakePaths, commit: StoredCommit, pin: Ge
   };
 }
 
-/** Failures with a cause that the caller can understand. The messages of their errors are not for callers, because they name paths and buckets. */
+/**
+ * Failures with a cause that the caller can understand. The messages of their errors are not for callers,
+ * because they name paths and buckets.
+ */
 export const lakeFailureReasons: Readonly<Record<string, string>> = {
   CacheTooSmall: 'the answer needs more data than the cache of this server can hold; ask for fewer days',
   CacheBusy: 'running reports use the whole cache of this server; ask again in a moment',

@@ -6,7 +6,10 @@ import { withTimeout } from '../lib/with-timeout.ts';
 import type { LakeReader } from './lake-reader.ts';
 
 const LISTED_MAX = 20;
-/** A look at a lake counts for this time, multiplied by the number of workgroups. So there are at most 200 looks a second. */
+/**
+ * A look at a lake counts for this time, multiplied by the number of workgroups. So there are at most 200
+ * looks a second.
+ */
 const LOOK_KEPT_MS_EACH = 5;
 const LOOKS_AT_ONCE = 16;
 /** A check answers after this time with the known facts. */
@@ -22,7 +25,8 @@ interface Look {
 }
 
 /**
- * Checks that the lake of every workgroup can be read. A workgroup without a publication is ready: its report is empty.
+ * Checks that the lake of every workgroup can be read. A workgroup without a publication is ready: its report
+ * is empty.
  * @param asker without the right to see names, workgroups are only counted
  */
 export type LakeReadiness = (
@@ -31,7 +35,9 @@ export type LakeReadiness = (
   asker?: HealthAsker,
 ) => Promise<HealthState>;
 
-/** Remembers its findings, because a look at a thousand lakes takes some seconds while the process is busy. */
+/**
+ * Remembers its findings, because a look at a thousand lakes takes some seconds while the process is busy.
+ */
 export function createLakeReadiness(lake: Pick<LakeReader, 'newestGeneration'>): LakeReadiness {
   const looks = new Map<string, Look>();
   let looking: Promise<void> | undefined;

@@ -38,7 +38,10 @@ export interface MemberDays {
   splits: boolean;
 }
 
-/** Statements that read days from files of a generation as "meter_day" (see report/select_uploaded_days), for the statement after them. */
+/**
+ * Statements that read days from files of a generation as "meter_day" (see report/select_uploaded_days), for
+ * the statement after them.
+ */
 export interface DaysSource {
   /** The files that the answer reads. */
   files: LakeFile[];

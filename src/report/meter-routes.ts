@@ -89,7 +89,10 @@ const routes: readonly MeterRoute[] = [
   },
 ];
 
-/** Meters and budgets by days over the published lake: `GET .../meter-data`, `.../budget-data` and their details. */
+/**
+ * Meters and budgets by days over the published lake: `GET .../meter-data`, `.../budget-data` and their
+ * details.
+ */
 export function registerMeterRoutes(app: FastifyInstance, deps: MeterRouteDeps): void {
   for (const route of routes) registerMeterRoute(app, route, deps);
 }

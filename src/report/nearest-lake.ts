@@ -9,7 +9,10 @@ export interface NearestLakeOptions {
   isHere(workgroupId: string): boolean;
 }
 
-/** Reads each workgroup on this machine if it is here, and otherwise from the store. Each request decides again. */
+/**
+ * Reads each workgroup on this machine if it is here, and otherwise from the store. Each request decides
+ * again.
+ */
 export function createNearestLake({ local, stored, isHere }: NearestLakeOptions): LakeSource {
   return {
     folders: [...local.folders, ...stored.folders],

@@ -8,7 +8,9 @@ import { jsonSchemaTransform } from 'fastify-type-provider-zod';
 import { type KeptFile, keepFile, sendKeptFile } from '../http/kept-file.ts';
 import { openOnce } from '../lib/open-once.ts';
 
-/** Swagger's default policy upgrades requests to HTTPS, which breaks the page on plain HTTP from another host. */
+/**
+ * Swagger's default policy upgrades requests to HTTPS, which breaks the page on plain HTTP from another host.
+ */
 const POLICY = {
   'default-src': "'self'",
   'base-uri': "'self'",
@@ -18,8 +20,9 @@ const POLICY = {
 };
 
 /**
- * Describes all routes that are registered after it: OpenAPI 3.1 at /openapi.json, and a page at /docs that loads
- * nothing from other hosts. Both are made at the first request, because a start would load a hundred files for them.
+ * Describes all routes that are registered after it: OpenAPI 3.1 at /openapi.json, and a page at /docs that
+ * loads nothing from other hosts. Both are made at the first request, because a start would load a hundred
+ * files for them.
  */
 export function registerOpenApi(app: FastifyInstance, options: { version: string }): void {
   const routes: RouteOptions[] = [];
@@ -48,7 +51,10 @@ export function registerOpenApi(app: FastifyInstance, options: { version: string
   for (const url of ['/openapi.json', '/docs', '/docs/*']) app.get(url, { schema: { hide: true } }, answer);
 }
 
-/** Each file has one address only. Others, such as `/docs/./static/x`, could name one file in countless ways, and each would be kept. */
+/**
+ * Each file has one address only. Others, such as `/docs/./static/x`, could name one file in countless ways,
+ * and each would be kept.
+ */
 const PLAIN_PATH = /^(?:\/\w[\w.-]*)+\/?$/;
 const KEPT_HEADERS = ['cache-control', 'content-security-policy', 'content-type'];
 
@@ -129,7 +135,10 @@ function withoutLargestIntegers<Document extends object>(document: Document): Do
   );
 }
 
-/** Descriptions of errors that have none of their own. A success without a description has the summary of its route. */
+/**
+ * Descriptions of errors that have none of their own. A success without a description has the summary of its
+ * route.
+ */
 const errorDescriptions: Readonly<Record<string, string>> = {
   400: 'A parameter or the body has a value that cannot be used; `parameter` names it',
   401: 'No token, or a token that is not valid',
@@ -153,7 +162,10 @@ function describedAnswers({ response, summary = 'The answer' }: { response?: unk
   return { response: Object.fromEntries(described) };
 }
 
-/** The name of a request in generated clients, such as getDailyEnergyDetails: the method and the words of the path. */
+/**
+ * The name of a request in generated clients, such as getDailyEnergyDetails: the method and the words of the
+ * path.
+ */
 function operationId(method: string, url: string): string {
   const words = url
     .replace(/^\/api\/v1\/(?:orgs|tables)\//, '')

@@ -65,7 +65,9 @@ export async function registerPage(app: FastifyInstance, folder: string | undefi
   rejectOtherMethods(app, '/', ['GET']);
 }
 
-/** The folder of the built page in this package, for `src` and for `dist/src`; undefined if it is not built. */
+/**
+ * The folder of the built page in this package, for `src` and for `dist/src`; undefined if it is not built.
+ */
 export function pageFolder(): string | undefined {
   for (let at = dirname(fileURLToPath(import.meta.url)); ; at = dirname(at)) {
     const folder = join(at, 'dist-web');

@@ -9,7 +9,10 @@ export interface QueryPoolOptions {
   folders: readonly string[];
   threads: number;
   memoryMegabytes: number;
-  /** The most concurrent queries of an owner; one more can run for another. More would share the cores and delay file reads of the process. */
+  /**
+   * The most concurrent queries of an owner; one more can run for another. More would share the cores and
+   * delay file reads of the process.
+   */
   queriesMax: number;
   /** The most waiting queries. An owner has at most as many as there are places left. */
   waitingMax: number;
@@ -20,7 +23,8 @@ export interface QueryPoolOptions {
 export interface QueryPool {
   /**
    * Runs `work` with a connection of its own, when one is free. Owners take turns.
-   * @throws StreamError StorageUnavailable if too many queries wait, or if it takes too long; then the query is stopped
+   * @throws StreamError StorageUnavailable if too many queries wait, or if it takes too long; then the query
+   *   is stopped
    */
   run<Result>(
     work: (connection: DuckDBConnection) => Promise<Result>,

@@ -51,7 +51,10 @@ export async function readAuditEntries(
   return entries;
 }
 
-/** The files with the audit log, the newest period first. A merged file of a month or day is older than the hours after it. */
+/**
+ * The files with the audit log, the newest period first. A merged file of a month or day is older than the
+ * hours after it.
+ */
 export function auditFiles(generation: Generation | undefined) {
   return (generation?.files('messages') ?? [])
     .filter(({ folder }) => folder.startsWith('table=audit_logs/'))

@@ -77,7 +77,9 @@ const dayRoutes: readonly DayRoute[] = [
   },
 ];
 
-/** The reports over the published lake and the explanation of its days, below `/api/v1/orgs/{workgroupId}/`. */
+/**
+ * The reports over the published lake and the explanation of its days, below `/api/v1/orgs/{workgroupId}/`.
+ */
 export function registerReportRoutes(app: FastifyInstance, deps: ReportDeps): void {
   const { lake, explain, workgroups, clock, logger } = deps;
   const guard = createGuard(deps, workgroups);

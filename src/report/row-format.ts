@@ -39,7 +39,10 @@ const accepted: Readonly<Record<string, AnswerFormat>> = {
   'application/x-parquet': 'parquet',
 };
 
-/** The format of an answer: the parameter `format`, otherwise the best of `Accept`. It is JSON if the caller accepts none of the formats. */
+/**
+ * The format of an answer: the parameter `format`, otherwise the best of `Accept`. It is JSON if the caller
+ * accepts none of the formats.
+ */
 export function formatOf(request: FastifyRequest): AnswerFormat {
   const { format } = request.query as { format?: AnswerFormat };
   return format ?? preferredFormat(request.headers.accept ?? '');

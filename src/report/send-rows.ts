@@ -20,7 +20,8 @@ export interface RowAnswer {
 }
 
 /**
- * Answers with rows. They are written to a file first, so that a slow caller holds no connection to the database, and an error can still be answered.
+ * Answers with rows. They are written to a file first, so that a slow caller holds no connection to the
+ * database, and an error can still be answered.
  * @returns the number of bytes
  */
 export async function sendRows(

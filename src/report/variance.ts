@@ -92,7 +92,8 @@ export type Variance = z.output<typeof varianceSchema>;
 type VarianceDay = z.output<typeof varianceDaySchema>;
 
 /**
- * Compares meters with their budgets by day, month and in total, in Wh. Meters without any budget in the range are left out.
+ * Compares meters with their budgets by day, month and in total, in Wh. Meters without any budget in the
+ * range are left out.
  * @param today the first day that is not over yet
  */
 export function varianceOf(

@@ -42,7 +42,10 @@ export interface Resolved {
 export interface RoleResolver {
   /** The roles of a source by spans of days. Spans without a role are left out. */
   spansOf(key: SourceKey): Array<Resolved & DateSpan>;
-  /** All spans of these sources and of sources that entries name exactly. A total source contains the other sources of its role. */
+  /**
+   * All spans of these sources and of sources that entries name exactly. A total source contains the other
+   * sources of its role.
+   */
   spans(known: readonly SourceKey[]): RoleSpan[];
   /** Sources that the configuration names. */
   named: readonly SourceKey[];
@@ -58,8 +61,8 @@ interface Matcher extends DateSpan {
 }
 
 /**
- * The order of matches: an exact device and source, a device and a pattern, an exact source, a pattern. Of equal matches the first entry counts.
- * An entry is valid on the local days from `from` to `to`.
+ * The order of matches: an exact device and source, a device and a pattern, an exact source, a pattern. Of
+ * equal matches the first entry counts. An entry is valid on the local days from `from` to `to`.
  */
 export function createRoleResolver(settings: RoleSettings): RoleResolver {
   const { roles = [], devices, totalSource } = settings;
@@ -139,7 +142,8 @@ export function keyText({ device, source }: SourceKey): string {
 }
 
 /**
- * Reads `<device>.<source>`, where the device is an id or a name. Names may contain dots, so the longest known device is used.
+ * Reads `<device>.<source>`, where the device is an id or a name. Names may contain dots, so the longest
+ * known device is used.
  * @returns undefined if the text begins with no known device
  */
 export function parseSourceKey(text: string, devices: RoleSettings['devices']): SourceKey | undefined {

@@ -18,7 +18,10 @@ export function overlap(one: Partial<DateSpan>, other: Partial<DateSpan>): boole
   return (one.from ?? FIRST) <= (other.to ?? LAST) && (other.from ?? FIRST) <= (one.to ?? LAST);
 }
 
-/** The spans of days between all beginnings and ends of the given spans, in order. Together they cover all days. */
+/**
+ * The spans of days between all beginnings and ends of the given spans, in order. Together they cover all
+ * days.
+ */
 export function splitIntoSpans(spans: ReadonlyArray<Partial<DateSpan>>): DateSpan[] {
   const starts = new Set<LocalDate>();
   for (const { from, to } of spans) {

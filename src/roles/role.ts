@@ -40,12 +40,18 @@ export const roleEntrySchema = z
   .strictObject({
     /** Id or name of the device. Default: all devices. */
     device: z.string().min(1).optional(),
-    /** Name of the source, with `*` for any text and `?` for any character. Default: all sources of the device. */
+    /**
+     * Name of the source, with `*` for any text and `?` for any character. Default: all sources of the
+     * device.
+     */
     source: nameSchema.optional(),
     role: roleSchema,
     /** The role of negative intervals of a register that may fall. */
     negativeRole: roleSchema.optional(),
-    /** The source that also measures this one, as `<device>.<source>`, or `site` for the computed part of a site. */
+    /**
+     * The source that also measures this one, as `<device>.<source>`, or `site` for the computed part of a
+     * site.
+     */
     within: z.string().min(1).optional(),
     /** First and last local day, both included. Default: always. */
     from: dateSchema.optional(),

@@ -11,8 +11,9 @@ export interface RoleSuggestion extends SourceKey {
 const silent = /^(main|total|power|energy|default|phase.*|l[123])$|self|eigen/;
 
 /**
- * Words in the names of sources and their roles, in order of priority: charging an electric car is consumption, `discharge` contains
- * `charge`, and `solar_feed_in` goes to the grid. The first list with a word of the name decides.
+ * Words in the names of sources and their roles, in order of priority: charging an electric car is
+ * consumption, `discharge` contains `charge`, and `solar_feed_in` goes to the grid. The first list with a
+ * word of the name decides.
  */
 const words: ReadonlyArray<readonly [role: SourceRole, ...words: string[]]> = [
   ['consumption', 'wallbox', 'ev', 'car', 'vehicle', 'heat_pump', 'heatpump'],

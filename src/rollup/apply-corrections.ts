@@ -25,7 +25,8 @@ export interface CorrectedStretch {
 }
 
 /**
- * Touches all days of each range that was set or estimated and has a touched day, because its energy is spread over the whole range.
+ * Touches all days of each range that was set or estimated and has a touched day, because its energy is
+ * spread over the whole range.
  * @param options.all all ranges
  */
 export async function noteCorrectedDays(context: RollUpContext, { all }: { all: boolean }): Promise<void> {

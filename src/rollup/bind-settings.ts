@@ -19,7 +19,10 @@ export type NextBatches = {
   sources: string;
 };
 
-/** The settings that a kept connection holds: the configuration, and the fingerprints of the stored settings when they were bound. */
+/**
+ * The settings that a kept connection holds: the configuration, and the fingerprints of the stored settings
+ * when they were bound.
+ */
 interface Bound extends Pick<NextBatches, 'streams' | 'sources'> {
   settings: string;
 }
@@ -27,8 +30,8 @@ interface Bound extends Pick<NextBatches, 'streams' | 'sources'> {
 const bound = new WeakMap<DuckDBConnection, Bound>();
 
 /**
- * Binds the settings of the configuration to the connection, and reads which batches are next. Settings of an earlier roll-up are kept if neither
- * the configuration nor the stored settings have changed.
+ * Binds the settings of the configuration to the connection, and reads which batches are next. Settings of an
+ * earlier roll-up are kept if neither the configuration nor the stored settings have changed.
  * @returns the next batches, and which settings have changed since the last roll-up
  */
 export async function bindSettings(

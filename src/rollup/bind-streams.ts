@@ -10,28 +10,30 @@ import { ruleConstants } from './rule-constants.ts';
 import { ruleMacros, withConstants } from './rule-macros.ts';
 
 /**
- * The version of the energy rules. Raise it with every change that gives the same readings another energy. The next roll-up of every warehouse
- * then learns its limits again, computes all its days again, and gives changed days the cause `rules`.
+ * The version of the energy rules. Raise it with every change that gives the same readings another energy.
+ * The next roll-up of every warehouse then learns its limits again, computes all its days again, and gives
+ * changed days the cause `rules`.
  * 2: the first quarter of an hour of a new warehouse is no longer counted more than once.
  * 3: limits are learnt for each day, from that day and the 27 days before it.
- * 4: new rules for the beginning of a register, standstills, changes of unit and days that other methods prove wrong; stored readings beyond the
- * range of their method are rejected.
+ * 4: new rules for the beginning of a register, standstills, changes of unit and days that other methods
+ *    prove wrong; stored readings beyond the range of their method are rejected.
  */
 const RULES_VERSION = 4;
 
 /**
- * Which settings have changed, so that days are computed again: `configuration` (streams, or the sources of devices), `zone` (the time zone, even
- * if other settings changed too), `rules` (only the rules of the program).
+ * Which settings have changed, so that days are computed again: `configuration` (streams, or the sources of
+ * devices), `zone` (the time zone, even if other settings changed too), `rules` (only the rules of the
+ * program).
  */
 export type Restatement = 'configuration' | 'zone' | 'rules';
 
 type StoredStream = { stream_id: number; identity: string; settings: string | null; batch_id: bigint };
 
 /**
- * Stores the configured energy streams, and binds them to the temporary tables that the statements of the roll-up read.
- * A stream with another identity (such as another unit or field) is a new stream, and reads the kept messages from the start. A stream with other
- * rules is computed again from its readings. A stream that is no longer configured loses its intervals; it continues where it stopped when it is
- * configured again.
+ * Stores the configured energy streams, and binds them to the temporary tables that the statements of the
+ * roll-up read. A stream with another identity (such as another unit or field) is a new stream, and reads the
+ * kept messages from the start. A stream with other rules is computed again from its readings. A stream that
+ * is no longer configured loses its intervals; it continues where it stopped when it is configured again.
  * @returns which settings have changed; undefined if none has
  */
 export async function bindStreams(

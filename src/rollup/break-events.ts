@@ -31,7 +31,10 @@ export function outlierEvent(from: Run, runs: readonly Run[]): EnergyEvent {
   };
 }
 
-/** The glitch from the first reading of the series to the end of a run, because the recording began with wrong values. */
+/**
+ * The glitch from the first reading of the series to the end of a run, because the recording began with wrong
+ * values.
+ */
 export function beginningGlitch(
   last: Run,
   next: Run,
@@ -47,7 +50,10 @@ export function beginningGlitch(
   };
 }
 
-/** The standstill event. Its readings repeat an old value and are left out, so the growth is spread over the whole time. */
+/**
+ * The standstill event. Its readings repeat an old value and are left out, so the growth is spread over the
+ * whole time.
+ */
 export function standstillEvent(from: Run, to: Run): EnergyEvent {
   return {
     kind: 'standstill',

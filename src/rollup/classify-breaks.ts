@@ -47,12 +47,12 @@ type BreakVerdict =
   | { kind: 'end'; event: EnergyEvent };
 
 /**
- * Judges the breaks of a register by the table "What a break is" of docs/rules.md, row by row. It compares the runs between the breaks, in order,
- * with the run that is believed.
+ * Judges the breaks of a register by the table "What a break is" of docs/rules.md, row by row. It compares
+ * the runs between the breaks, in order, with the run that is believed.
  * The result depends only on the breaks and the rule, and never on the order in which readings arrived.
  * @param breaks of one series, in order; of one local day if the register restarts every day
- * @returns the events; decided: the time of each break at which a believed run begins, with the time of the last reading that was needed to decide
- *   it
+ * @returns the events; decided: the time of each break at which a believed run begins, with the time of the
+ *   last reading that was needed to decide it
  */
 export function classifyBreaks(
   breaks: readonly SeriesBreak[],
@@ -134,7 +134,10 @@ function judgeReturn(
   return { kind: 'believe', index: index + 1, event: outlierEvent(next, [asleep]) };
 }
 
-/** Judges a break after which a lifetime register shows another unit, such as kWh in place of Wh. Undefined if the unit is the same. */
+/**
+ * Judges a break after which a lifetime register shows another unit, such as kWh in place of Wh. Undefined if
+ * the unit is the same.
+ */
 function judgeOtherUnit(progress: Progress, next: Run): BreakVerdict | undefined {
   const { runs, believed, index, hasStarted, rule } = progress;
   if (!hasStarted || rule.restartsDaily || hasRolledOver(believed, next, rule)) return undefined;
@@ -163,8 +166,8 @@ function declaredChangeBetween(from: Run, to: Run | undefined, { changes }: Regi
 }
 
 /**
- * The spike at the first reading of a day: the value does not continue the day before and is too high for the time since midnight. Undefined if
- * there is none.
+ * The spike at the first reading of a day: the value does not continue the day before and is too high for the
+ * time since midnight. Undefined if there is none.
  */
 function firstOfDaySpike(breaks: readonly SeriesBreak[], rule: RegisterRule): EnergyEvent | undefined {
   const { morning } = rule;

@@ -10,7 +10,9 @@ import { storeIntervals } from './store-intervals.ts';
 export interface ComputeOptions {
   /** True if rules have changed, so every break in scope is judged again. */
   isRestated: boolean;
-  /** Computes a full index for every register, also for one that only grows. For tests that compare both ways. */
+  /**
+   * Computes a full index for every register, also for one that only grows. For tests that compare both ways.
+   */
   indexAll: boolean;
   /** True if limits have been learnt from the new readings already. */
   hasLearnt?: boolean;
@@ -19,8 +21,8 @@ export interface ComputeOptions {
 }
 
 /**
- * Computes the intervals that the changes of a stretch can have touched. New limits, events or high-water marks can reach further; then the scope
- * is widened. Adds the touched days to table `touched_day`.
+ * Computes the intervals that the changes of a stretch can have touched. New limits, events or high-water
+ * marks can reach further; then the scope is widened. Adds the touched days to table `touched_day`.
  */
 export async function computeStretch(
   context: RollUpContext,
@@ -40,8 +42,8 @@ export async function computeStretch(
 }
 
 /**
- * Computes the intervals of a scope, in the order of the chapters 40 to 70. A step can find that its changes reach beyond the scope. Then the scope
- * is widened, and its pairs are found again.
+ * Computes the intervals of a scope, in the order of the chapters 40 to 70. A step can find that its changes
+ * reach beyond the scope. Then the scope is widened, and its pairs are found again.
  */
 async function computeScope(context: RollUpContext, first: Scope, options: ComputeOptions): Promise<void> {
   const paired = await pairAndLearn(context, first, options);
@@ -56,7 +58,10 @@ async function computeScope(context: RollUpContext, first: Scope, options: Compu
   context.hasTouched = true;
 }
 
-/** A scope whose readings are in pairs. leastPowerW: the lowest limit (W) of its registers; null if no register has a limit. */
+/**
+ * A scope whose readings are in pairs. leastPowerW: the lowest limit (W) of its registers; null if no
+ * register has a limit.
+ */
 interface PairedScope {
   scope: Scope;
   leastPowerW: number | null;
@@ -72,7 +77,8 @@ async function widenScope(context: RollUpContext, statement: WideningStatement):
 }
 
 /**
- * Finds the pairs of a scope and learns limits from them. Devices whose limits have changed on many days wait for a later call.
+ * Finds the pairs of a scope and learns limits from them. Devices whose limits have changed on many days wait
+ * for a later call.
  * @returns the scope without devices that wait; undefined if nothing is left
  */
 async function pairAndLearn(

@@ -30,8 +30,9 @@ export interface ComputeTouchedOptions {
 }
 
 /**
- * Computes everything that new readings and changed rules touch. The touched time is divided into stretches that are days apart, and each is
- * computed by itself. So a reading of last year costs the computation of one day, and not of a year.
+ * Computes everything that new readings and changed rules touch. The touched time is divided into stretches
+ * that are days apart, and each is computed by itself. So a reading of last year costs the computation of one
+ * day, and not of a year.
  * @returns hasSeveralSeries: true if a source of the touched devices can have more than one series
  */
 export async function computeTouched(

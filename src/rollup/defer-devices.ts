@@ -15,10 +15,11 @@ export interface PendingBudget {
 export const PENDING_READINGS_MAX = 100_000;
 
 /**
- * If limits have changed on many days, their devices wait for a later call: the days have more readings than one call computes. Devices that were
- * waiting continue to wait.
+ * If limits have changed on many days, their devices wait for a later call: the days have more readings than
+ * one call computes. Devices that were waiting continue to wait.
  * @param options.hasChangedLimits limits have changed on days that are not in scope
- * @returns left: the scope without them (`scope` itself if none waits, undefined if nothing is left); isTooMuch: all devices with changed limits wait
+ * @returns left: the scope without them (`scope` itself if none waits, undefined if nothing is left);
+ *   isTooMuch: all devices with changed limits wait
  */
 export async function deferDevices(
   context: RollUpContext,
@@ -43,7 +44,10 @@ async function countReadings(context: RollUpContext): Promise<number> {
   return Number((await readRow<{ readings: bigint }>(context, 'count_readings_of_changed_limits')).readings);
 }
 
-/** Takes some of the waiting devices, as if their readings had just arrived. Call it before the rules are read. */
+/**
+ * Takes some of the waiting devices, as if their readings had just arrived. Call it before the rules are
+ * read.
+ */
 export async function loadPending(context: RollUpContext, readingsMax: number): Promise<void> {
   await runStatement(context, 'load_pending_devices', { readings_max: readingsMax });
   await runStatement(context, 'load_pending_arrivals');

@@ -7,12 +7,16 @@ export interface FailingSeries {
   error: unknown;
 }
 
-/** Rolls up some of the touched series only, and rolls the transaction back. @returns the error; undefined if it succeeded */
+/**
+ * Rolls up some of the touched series only, and rolls the transaction back.
+ * @returns the error; undefined if it succeeded
+ */
 export type Trial = (included: readonly SeriesKey[]) => Promise<unknown>;
 
 /**
- * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing series, even if two fail only together.
- * That one is removed, and the rest is tried again, until it succeeds. Each of n failing series takes about log2(list length) trials.
+ * Finds the failing series by trials. The shortest beginning of the list that fails ends with a failing
+ * series, even if two fail only together. That one is removed, and the rest is tried again, until it
+ * succeeds. Each of n failing series takes about log2(list length) trials.
  * @param series series that have just failed together; without all of them nothing fails
  * @returns the series, each of which failed twice; empty if nothing fails any more
  */
@@ -43,13 +47,19 @@ export async function findFailingSeries(
   return failing;
 }
 
-/** True if an error can come from the data. Known errors do not: another owner, the disk, memory, a damaged file, a stop. */
+/**
+ * True if an error can come from the data. Known errors do not: another owner, the disk, memory, a damaged
+ * file, a stop.
+ */
 export function mayComeFromData(error: unknown): boolean {
   if (error instanceof TransientError || error instanceof TerminalError) return false;
   return !/^INTERRUPT Error/.test(errorMessage(error));
 }
 
-/** Describes an error for people: its kind and the statement. The text of the database is left out, because it contains values. */
+/**
+ * Describes an error for people: its kind and the statement. The text of the database is left out, because it
+ * contains values.
+ */
 export function describeFailure(error: unknown): string {
   const statement = error instanceof Error && 'statement' in error ? ` (in ${error.statement})` : '';
   return `${kindOf(errorMessage(error))}${statement}`;

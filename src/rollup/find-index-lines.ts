@@ -44,9 +44,10 @@ type DriftRow = {
 };
 
 /**
- * Finds rebases for drifting registers: each fall is within the jitter, but together they are more. If the mark were held for ever, energy that the
- * register counts below it would be lost. So the mark is lowered to the jitter above the reading. Each rebase depends on the one before, which SQL
- * cannot express well. Few registers drift.
+ * Finds rebases for drifting registers: each fall is within the jitter, but together they are more. If the
+ * mark were held for ever, energy that the register counts below it would be lost. So the mark is lowered to
+ * the jitter above the reading. Each rebase depends on the one before, which SQL cannot express well. Few
+ * registers drift.
  */
 async function rebaseDrift(context: RollUpContext): Promise<void> {
   const rows = await readRows<DriftRow>(context, 'list_drift');

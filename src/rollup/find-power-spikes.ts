@@ -9,14 +9,19 @@ export interface PowerRule {
 
 /** Two neighbouring readings: from one within the limit to one beyond it, or back. */
 export interface PowerBreak extends SeriesBreak {
-  /** True if the second reading is beyond the limit. The values alone do not show it, because the limits before and after midnight can differ. */
+  /**
+   * True if the second reading is beyond the limit. The values alone do not show it, because the limits
+   * before and after midnight can differ.
+   */
   isBeyond: boolean;
 }
 
 /**
- * Finds the readings of power that are left out as spikes. With a configured limit these are all readings beyond it, however long. With a learnt
- * limit it is only a single reading between possible ones, because two readings that agree were measured.
- * @param breaks of one series in order: from a possible reading to one beyond the limit, and back; the very first reading is compared with itself
+ * Finds the readings of power that are left out as spikes. With a configured limit these are all readings
+ * beyond it, however long. With a learnt limit it is only a single reading between possible ones, because two
+ * readings that agree were measured.
+ * @param breaks of one series in order: from a possible reading to one beyond the limit, and back; the very
+ *   first reading is compared with itself
  */
 export function findPowerSpikes(breaks: readonly PowerBreak[], rule: PowerRule): EnergyEvent[] {
   return breaks.flatMap((beyond, index) => {

@@ -28,7 +28,10 @@ export interface Scope {
   intervals: bigint;
 }
 
-/** How far from a change neighbours are searched: near by first, which reads little; then everywhere, for series that are silent there. */
+/**
+ * How far from a change neighbours are searched: near by first, which reads little; then everywhere, for
+ * series that are silent there.
+ */
 const NEAR_MS = [6 * HOUR_MS, 2 * DAY_MS, ruleConstants.forever_ms.value];
 
 /** The requested time: its range, the number of its series, and the range of their readings. */
@@ -37,7 +40,8 @@ export interface RequestedTime extends Stretch, Pick<Touched, 'firstMs' | 'lastM
 }
 
 /**
- * Finds the intervals to compute again and the readings for them, for the requested time of each series. The result is in table `scope`.
+ * Finds the intervals to compute again and the readings for them, for the requested time of each series. The
+ * result is in table `scope`.
  * @returns undefined if no time is requested
  */
 export async function findScope(context: RollUpContext, known?: RequestedTime): Promise<Scope | undefined> {
@@ -118,11 +122,15 @@ export async function describeScope(context: RollUpContext): Promise<Scope> {
 /** Sorting this many intervals takes about 150 MB: six registers that are silent for ten years. */
 const INTERVALS_MAX = 2_000_000n;
 
-/** If a scope has more intervals than this for each reading, silences take the memory. If not, the readings do. */
+/**
+ * If a scope has more intervals than this for each reading, silences take the memory. If not, the readings
+ * do.
+ */
 const SILENT_INTERVALS_MIN = 4n;
 
 /**
- * Divides a scope of long silences into parts, so that memory does not grow with the number of silent devices.
+ * Divides a scope of long silences into parts, so that memory does not grow with the number of silent
+ * devices.
  * @returns the parts, which are computed one after the other; empty if the scope is not divided
  */
 export async function divideScope(context: RollUpContext, { bounds, intervals }: Scope): Promise<number[]> {

@@ -11,8 +11,8 @@ export interface Stretch {
 const APART_MS_MIN = 2 * DAY_MS;
 
 /**
- * The most stretches of one roll-up. Each costs dozens of statements and the memory of their tables, which is more than reading the time between
- * two.
+ * The most stretches of one roll-up. Each costs dozens of statements and the memory of their tables, which is
+ * more than reading the time between two.
  */
 const STRETCHES_MAX = 8;
 
@@ -57,8 +57,8 @@ async function isSilent(context: RollUpContext, lowMs: UtcMs, highMs: UtcMs): Pr
 }
 
 /**
- * Joins time ranges that are less than two days apart; then it joins across the smallest gaps until few ranges are left. @param rows in order of
- * their start
+ * Joins time ranges that are less than two days apart; then it joins across the smallest gaps until few
+ * ranges are left. @param rows in order of their start
  */
 export function joinNearStretches(rows: readonly Bounds[]): Stretch[] {
   const parts = rows.map((row) => ({ lowMs: Number(row.low_ms), highMs: Number(row.high_ms) }));

@@ -1,4 +1,7 @@
-/** The bits of the quality flags. `silence_start` and `silence_end` mark bounds of intervals; a day never has them. */
+/**
+ * The bits of the quality flags. `silence_start` and `silence_end` mark bounds of intervals; a day never has
+ * them.
+ */
 export const flagBits = {
   estimated: 1,
   reset: 2,
@@ -19,7 +22,10 @@ export const flagBits = {
   silence_end: 32_768,
 } as const;
 
-/** The flags that a day has if one of its intervals has them. The other flags of a day come from its bounds, its sources and corrections. */
+/**
+ * The flags that a day has if one of its intervals has them. The other flags of a day come from its bounds,
+ * its sources and corrections.
+ */
 const dayFlagNames = [
   'reset',
   'rollover',

@@ -41,7 +41,10 @@ export type ChangeRow = { series_id: number; at_ms: bigint; final_value: number;
 export interface SeriesVerdict {
   seriesId: number;
   events: readonly EnergyEvent[];
-  /** The breaks whose decided time has changed, with the new time; null: the register is not believed at the break. */
+  /**
+   * The breaks whose decided time has changed, with the new time; null: the register is not believed at the
+   * break.
+   */
   redecided: ReadonlyMap<UtcMs, UtcMs | null>;
   /** The time of the break after which nothing is different; undefined if all breaks were judged. */
   endMs?: UtcMs;

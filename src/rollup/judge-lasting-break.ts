@@ -10,8 +10,8 @@ import {
 import { ruleConstants } from './rule-constants.ts';
 
 /**
- * The event of a break after which the register does not come back: reset, rollover, rebase or standstill. Undefined for a rise that is real
- * although it is beyond a learnt limit.
+ * The event of a break after which the register does not come back: reset, rollover, rebase or standstill.
+ * Undefined for a rise that is real although it is beyond a learnt limit.
  */
 export function judgeLastingBreak(
   from: Run,
@@ -58,7 +58,9 @@ function hasCaughtUp(from: Run, to: Run, rule: RegisterRule): boolean {
   );
 }
 
-/** True if a rise to a single reading is followed by another rise beyond the limit at about the same speed. */
+/**
+ * True if a rise to a single reading is followed by another rise beyond the limit at about the same speed.
+ */
 export function continuesAtPace(from: Run, to: Run, after: Run): boolean {
   if (to.lastMs !== to.firstMs || after.firstValue <= to.lastValue || continues(to, after)) return false;
   const rate = (to.firstValue - from.lastValue) / (to.firstMs - from.lastMs);

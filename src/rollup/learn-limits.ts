@@ -3,8 +3,9 @@ import type { Scope } from './find-scope.ts';
 import { type RollUpContext, readRow, runStatement } from './rollup-context.ts';
 
 /**
- * Learns the usual values of each day from the new readings in scope (power, resolution, time between readings), for limits that are not configured.
- * The limits of a day follow from that day, the days before it and the days that end before it is closed.
+ * Learns the usual values of each day from the new readings in scope (power, resolution, time between
+ * readings), for limits that are not configured. The limits of a day follow from that day, the days before it
+ * and the days that end before it is closed.
  * @returns whether limits have changed, and on which days
  */
 export async function learnLimits(
@@ -30,7 +31,10 @@ export async function learnLimits(
   return count > 0n ? 'beyond the scope' : 'in scope';
 }
 
-/** The number of days after a day that are certainly over when it is closed. The last one is not counted, because it can still be incomplete. */
+/**
+ * The number of days after a day that are certainly over when it is closed. The last one is not counted,
+ * because it can still be incomplete.
+ */
 export function lookAheadDays({ closeAfterMs }: RollUpContext): number {
   return Math.max(0, Math.floor(closeAfterMs / DAY_MS) - 1);
 }

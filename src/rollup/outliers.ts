@@ -12,8 +12,9 @@ import { ruleConstants, workBounds } from './rule-constants.ts';
 import type { Runs } from './runs-between.ts';
 
 /**
- * Finds the run at which the series comes back to the run at `index`: the first later run that continues it and that cannot be reached from the
- * outliers between. Undefined if it does not come back: then the change has stayed.
+ * Finds the run at which the series comes back to the run at `index`: the first later run that continues it
+ * and that cannot be reached from the outliers between. Undefined if it does not come back: then the change
+ * has stayed.
  */
 export function findReturn(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   return runs.at(index + 1)!.firstValue > runs.at(index)!.lastValue
@@ -22,8 +23,9 @@ export function findReturn(runs: Runs, index: number, rule: RegisterRule): numbe
 }
 
 /**
- * True if a single reading is left out because the next one is below it and below the believed run. A high reading is left out after any fall. A
- * low one is only left out if the limit is learnt, because it can be the average of a value and a zero.
+ * True if a single reading is left out because the next one is below it and below the believed run. A high
+ * reading is left out after any fall. A low one is only left out if the limit is learnt, because it can be
+ * the average of a value and a zero.
  */
 export function isSkippedReading(from: Run, one: Run, after: Run | undefined, rule: RegisterRule): boolean {
   if (one.firstMs !== one.lastMs || !after) return false;
@@ -44,7 +46,10 @@ function findReturnFromHigh(runs: Runs, index: number): number | undefined {
   }
 }
 
-/** Finds the way back from low values. Low values are taken for a reset register as long as a reset explains them. */
+/**
+ * Finds the way back from low values. Low values are taken for a reset register as long as a reset explains
+ * them.
+ */
 function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): number | undefined {
   const from = runs.at(index)!;
   const endMs = from.lastMs + ruleConstants.glitch_max_ms.value;
@@ -68,7 +73,10 @@ function findReturnFromLow(runs: Runs, index: number, rule: RegisterRule): numbe
   }
 }
 
-/** True for a single reading after zeros that is the average of a zero and the value that continues the believed run. */
+/**
+ * True for a single reading after zeros that is the average of a zero and the value that continues the
+ * believed run.
+ */
 function isAverageOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
   const isLone =
     low.firstMs === low.lastMs && candidate.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
@@ -76,8 +84,9 @@ function isAverageOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
 }
 
 /**
- * True if a fall is a single reading, is no reset, and is over within the hour. A learnt limit is high, so the rise after a fall is hardly ever
- * beyond it. A configured limit is tight: a rise beyond it shows that the fall was an outlier, so this rule is not needed.
+ * True if a fall is a single reading, is no reset, and is over within the hour. A learnt limit is high, so
+ * the rise after a fall is hardly ever beyond it. A configured limit is tight: a rise beyond it shows that
+ * the fall was an outlier, so this rule is not needed.
  */
 function isLoneFall(from: Run, low: Run, back: Run, rule: RegisterRule): boolean {
   const isLone = low.firstMs === low.lastMs && back.firstMs - low.lastMs <= ruleConstants.lone_fall_ms.value;
@@ -101,8 +110,8 @@ function appendLowRun(lows: readonly Low[], run: Run, from: Run, rule: RegisterR
 }
 
 /**
- * The index of the low run that another run continues: the newest, or an earlier one if the interruption is shorter than it lasted; -1 if there is
- * none.
+ * The index of the low run that another run continues: the newest, or an earlier one if the interruption is
+ * shorter than it lasted; -1 if there is none.
  */
 function findOrigin(run: Run, lows: readonly Low[]): number {
   return lows.findIndex(
@@ -113,8 +122,8 @@ function findOrigin(run: Run, lows: readonly Low[]): number {
 }
 
 /**
- * True if zeros of a daily register are its restart. It can have grown to its value after a longer silence, or directly after the value of the day
- * before, unless it still shows that value.
+ * True if zeros of a daily register are its restart. It can have grown to its value after a longer silence,
+ * or directly after the value of the day before, unless it still shows that value.
  */
 function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): boolean {
   if (!rule.restartsDaily) return false;
@@ -124,13 +133,18 @@ function hasRestarted(low: Run, from: Run, candidate: Run, rule: RegisterRule): 
   );
 }
 
-/** True if the register has grown back to the value before the fall. Then it was reset, whatever comes later. */
+/**
+ * True if the register has grown back to the value before the fall. Then it was reset, whatever comes later.
+ */
 function hasClimbedBack(low: Run, from: Run): boolean {
   const level = from.lastValue - low.jitterWh;
   return low.firstValue < level && low.lastValue >= level;
 }
 
-/** True if the run that seems to come back is itself the outlier: it is shorter than the low runs, and these continue after it. */
+/**
+ * True if the run that seems to come back is itself the outlier: it is shorter than the low runs, and these
+ * continue after it.
+ */
 function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
   // Zeros do not show the value from which the register would go on.
   const lows = all.filter(({ lastValue }) => lastValue > 0);
@@ -146,8 +160,8 @@ function isLoneSpike(runs: Runs, back: number, all: readonly Low[]): boolean {
 }
 
 /**
- * True if a register has counted in the believed run, or has stood still there for long. Before that, the run can be zeros or an average, because
- * a recording can begin at night.
+ * True if a register has counted in the believed run, or has stood still there for long. Before that, the run
+ * can be zeros or an average, because a recording can begin at night.
  */
 export function hasStartedCounting(
   run: Run,
@@ -162,8 +176,8 @@ export function hasStartedCounting(
 }
 
 /**
- * True if a register continues in another unit: at exactly 10 or 1000 times its value, or a tenth or a thousandth. Its energy is unknown until it
- * comes back, or until a person declares the unit.
+ * True if a register continues in another unit: at exactly 10 or 1000 times its value, or a tenth or a
+ * thousandth. Its energy is unknown until it comes back, or until a person declares the unit.
  */
 export function isOtherUnit(from: Run, to: Run): boolean {
   if (from.lastValue <= 0) return false;
@@ -215,8 +229,8 @@ export function joinRuns(before: Run | undefined, run: Run): Run {
 }
 
 /**
- * True if the very first run is wrong: the register comes back to exactly its value, although it has counted in between. A device shows that value
- * while it sleeps, or the day began with the value of the day before.
+ * True if the very first run is wrong: the register comes back to exactly its value, although it has counted
+ * in between. A device shows that value while it sleeps, or the day began with the value of the day before.
  */
 export function startedAsleep(runs: Runs, from: number, back: number): boolean {
   if (runs.at(from)!.firstMs !== Number.NEGATIVE_INFINITY) return false;

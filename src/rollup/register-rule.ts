@@ -7,13 +7,19 @@ export interface SeriesBreak extends RegisterLimits {
   fromValue: number;
   toMs: UtcMs;
   toValue: number;
-  /** For a rise: since when the register has shown the value before. Undefined if longer than a standstill can last. */
+  /**
+   * For a rise: since when the register has shown the value before. Undefined if longer than a standstill can
+   * last.
+   */
   standstillSinceMs: UtcMs | undefined;
 }
 
 /** The limits of a day. */
 export interface RegisterLimits {
-  /** The limit (W), configured or learnt. Undefined for a net register, which has none: then every rise is possible. */
+  /**
+   * The limit (W), configured or learnt. Undefined for a net register, which has none: then every rise is
+   * possible.
+   */
   maxPowerW: number | undefined;
   /** The limit (W) after a restart, which is lower if it is learnt. Undefined: the same as `maxPowerW`. */
   maxPowerAfterResetW: number | undefined;
@@ -30,15 +36,18 @@ export interface RegisterRule {
   changes: ReadonlyArray<{ atMs: UtcMs; finalValue: number; initialValue: number }>;
   /** True if the register restarts every day. Then zero is a normal value. */
   restartsDaily: boolean;
-  /** For a daily register: the first reading of the day and the last one before it; undefined if one of them does not exist. */
+  /**
+   * For a daily register: the first reading of the day and the last one before it; undefined if one of them
+   * does not exist.
+   */
   morning: Morning | undefined;
   firstReadingMs: UtcMs;
   /** Value of the first reading (Wh). */
   firstReadingValue: number;
   lastReadingMs: UtcMs;
   /**
-   * The decided break before the first one, and the time of the last reading that was needed to decide it. Undefined if judging begins with the
-   * series.
+   * The decided break before the first one, and the time of the last reading that was needed to decide it.
+   * Undefined if judging begins with the series.
    */
   start?: { ms: UtcMs; value: number; lookedMs: UtcMs };
 }
@@ -53,7 +62,10 @@ export interface Morning {
 
 /** What happened at a break. */
 export type EnergyEvent = {
-  /** glitch, spike and standstill: first and last time that is left out; the others: time of the readings before and after. */
+  /**
+   * glitch, spike and standstill: first and last time that is left out; the others: time of the readings
+   * before and after.
+   */
   fromMs: UtcMs;
   toMs: UtcMs;
   valueBefore: number;
@@ -62,7 +74,10 @@ export type EnergyEvent = {
   energyWh: number;
 } & { kind: 'reset' | 'rollover' | 'rebase' | 'register_change' | 'glitch' | 'spike' | 'standstill' };
 
-/** The readings between two breaks. They grow plausibly. The limits of a run are the limits of the day on which it begins. */
+/**
+ * The readings between two breaks. They grow plausibly. The limits of a run are the limits of the day on
+ * which it begins.
+ */
 export interface Run extends RegisterLimits {
   firstMs: UtcMs;
   firstValue: number;
@@ -72,7 +87,10 @@ export interface Run extends RegisterLimits {
   standstillSinceMs: UtcMs | undefined;
 }
 
-/** The most energy (Wh) that a register can count in a time. The jitter is added, because the shown values are rounded. */
+/**
+ * The most energy (Wh) that a register can count in a time. The jitter is added, because the shown values are
+ * rounded.
+ */
 export function maxGrowthWh(milliseconds: number, { maxPowerW, jitterWh }: RegisterLimits): number {
   return maxPowerW === undefined ? Number.POSITIVE_INFINITY : (maxPowerW * milliseconds) / HOUR_MS + jitterWh;
 }
@@ -110,8 +128,9 @@ export function isCarriedOver(run: Run, { morning }: RegisterRule): boolean {
 }
 
 /**
- * True if a register can have counted from zero to its value after a fall. If it showed the value of the day before, it had the time since
- * midnight. A register that still shows more than half of the value before was not reset: it has lost a little.
+ * True if a register can have counted from zero to its value after a fall. If it showed the value of the day
+ * before, it had the time since midnight. A register that still shows more than half of the value before was
+ * not reset: it has lost a little.
  */
 export function isReset(from: Run, to: Run, rule: RegisterRule): boolean {
   if (isCarriedOver(from, rule))

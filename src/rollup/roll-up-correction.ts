@@ -18,8 +18,9 @@ export interface CorrectionRollUp extends CorrectedStretch {
 }
 
 /**
- * Computes the effect of a correction that was just stored, or undone. It uses the rules of the last roll-up and reads no new batches. Excluded
- * readings leave table `reading`, or come back; everything that they touch is then computed again.
+ * Computes the effect of a correction that was just stored, or undone. It uses the rules of the last roll-up
+ * and reads no new batches. Excluded readings leave table `reading`, or come back; everything that they touch
+ * is then computed again.
  * @returns the changed days
  */
 export async function rollUpCorrection(
@@ -64,7 +65,10 @@ export async function rollUpCorrection(
   return effects;
 }
 
-/** Moves readings that are newly excluded, and readings that are no longer excluded. @returns true if there are any */
+/**
+ * Moves readings that are newly excluded, and readings that are no longer excluded.
+ * @returns true if there are any
+ */
 async function moveReadings(context: RollUpContext, correctionId: number): Promise<boolean> {
   const moved = await runStatement(context, 'find_moved_readings', { correction_id: BigInt(correctionId) });
   if (moved === 0) {

@@ -17,11 +17,19 @@ export interface RollUpOptions {
   clock: Clock;
   /** A day is final when this much time has passed since its end. */
   closeAfterMs: number;
-  /** The most messages of one call (default: see `messagesMaxOf`). It bounds the transaction; the caller calls again while the result has `more`. */
+  /**
+   * The most messages of one call (default: see `messagesMaxOf`). It bounds the transaction; the caller calls
+   * again while the result has `more`.
+   */
   messagesMax?: number;
-  /** The most readings that one call computes again because learnt limits have changed, but at least one device. */
+  /**
+   * The most readings that one call computes again because learnt limits have changed, but at least one
+   * device.
+   */
   pendingReadingsMax?: number;
-  /** Computes a full index for every register, also for one that only grows. For tests that compare both ways. */
+  /**
+   * Computes a full index for every register, also for one that only grows. For tests that compare both ways.
+   */
   indexAll?: boolean;
   /** Runs every statement, also one that has nothing to do. For tests that compare both ways. */
   runAll?: boolean;
@@ -117,7 +125,10 @@ interface Work {
   batches: number;
   /** True if the batches have messages. */
   hasNew: boolean;
-  /** True if devices wait for new limits; isPendingOnly: this call computes only waiting devices, and reads no batch. */
+  /**
+   * True if devices wait for new limits; isPendingOnly: this call computes only waiting devices, and reads no
+   * batch.
+   */
   hasPending: boolean;
   isPendingOnly: boolean;
   /** True if messages of the lake are read again. */
@@ -131,7 +142,10 @@ interface Work {
   restatement: Restatement | undefined;
 }
 
-/** Waiting devices come first, and a call for them reads no batch. But if settings have changed, everything is computed at once. */
+/**
+ * Waiting devices come first, and a call for them reads no batch. But if settings have changed, everything is
+ * computed at once.
+ */
 function planWork(next: NextBatches, restatement: Restatement | undefined): Omit<Work, 'isRetry'> {
   const { archived: hasArchived, has_pending: hasPending } = next;
   const newestId = next.newest_id ?? -1n;
@@ -165,7 +179,10 @@ interface Changes extends NewReadingsCount {
 
 const nothingChanged: Changes = { readings: 0, rejected: 0, days: 0, isWaiting: false };
 
-/** Makes readings of the new messages, and computes the intervals and days that they, waiting devices and changed rules touch. */
+/**
+ * Makes readings of the new messages, and computes the intervals and days that they, waiting devices and
+ * changed rules touch.
+ */
 async function computeChanges(
   context: RollUpContext,
   options: RollUpOptions,
@@ -237,7 +254,10 @@ async function storeProgress(
   if (hasArchived || runAll) await runStatement(context, 'delete_archived');
 }
 
-/** Makes days final that are over. While devices wait, no day becomes final, because waiting days still have their old energy. */
+/**
+ * Makes days final that are over. While devices wait, no day becomes final, because waiting days still have
+ * their old energy.
+ */
 async function closeDays(
   context: RollUpContext,
   options: RollUpOptions,

@@ -25,10 +25,12 @@ const READINGS_MAX = 500_000;
 const ROUNDS_MAX = 3;
 
 /**
- * Turns the messages that have landed since the last call into energy: readings, 15-minute intervals, days. It runs the chapters of sql/rollup in
- * one transaction. Everything that new readings touch is computed again as a whole. So the same readings give the same rows, in any order and any
- * number of times. If nothing was written since the last call, no statement runs.
- * If the roll-up fails, it tries fewer batches. If one batch fails, it sets the failing series aside and rolls up the others.
+ * Turns the messages that have landed since the last call into energy: readings, 15-minute intervals, days.
+ * It runs the chapters of sql/rollup in one transaction. Everything that new readings touch is computed again
+ * as a whole. So the same readings give the same rows, in any order and any number of times. If nothing was
+ * written since the last call, no statement runs.
+ * If the roll-up fails, it tries fewer batches. If one batch fails, it sets the failing series aside and
+ * rolls up the others.
  * @throws StaleOwnerError if another worker has taken the shard; then nothing has changed
  */
 export async function rollUp(shard: Shard, options: RollUpOptions): Promise<RollUpResult> {
@@ -54,7 +56,9 @@ export async function rollUp(shard: Shard, options: RollUpOptions): Promise<Roll
   return result;
 }
 
-/** The state after the last complete roll-up of a shard. While it is the same, a roll-up has nothing to do. */
+/**
+ * The state after the last complete roll-up of a shard. While it is the same, a roll-up has nothing to do.
+ */
 interface LastRun {
   changes: number;
   settings: string;
@@ -65,7 +69,9 @@ interface LastRun {
 
 const lastRuns = new WeakMap<Shard, LastRun>();
 
-/** Rolls up; after a failure it tries again with half of the messages, and at last without the failing series. */
+/**
+ * Rolls up; after a failure it tries again with half of the messages, and at last without the failing series.
+ */
 async function rollUpSafely(
   shard: Shard,
   options: RollUpOptions,
@@ -87,12 +93,18 @@ async function rollUpSafely(
   }
 }
 
-/** The most messages of one call: `READINGS_MAX` divided by the number of streams, but at least `MESSAGES_ALWAYS`. */
+/**
+ * The most messages of one call: `READINGS_MAX` divided by the number of streams, but at least
+ * `MESSAGES_ALWAYS`.
+ */
 function messagesMaxOf({ energyStreams }: WorkgroupConfig): number {
   return Math.max(MESSAGES_ALWAYS, Math.floor(READINGS_MAX / Math.max(1, energyStreams.length)));
 }
 
-/** Finds the failing series by trials that are rolled back, and sets them aside. @returns true if another attempt can succeed */
+/**
+ * Finds the failing series by trials that are rolled back, and sets them aside.
+ * @returns true if another attempt can succeed
+ */
 async function setFailingSeriesAside(
   shard: Shard,
   options: RollUpOptions,

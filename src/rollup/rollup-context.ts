@@ -5,7 +5,10 @@ import { loadSql } from '../warehouse/load-sql.ts';
 import { queryLiterally, type SqlParameters } from '../warehouse/query.ts';
 import { withConstants } from './rule-macros.ts';
 
-/** The objects that the chapters of one roll-up share: the connection with their temporary tables, and the time zone of the days. */
+/**
+ * The objects that the chapters of one roll-up share: the connection with their temporary tables, and the
+ * time zone of the days.
+ */
 export interface RollUpContext {
   connection: DuckDBConnection;
   timezone: string;
@@ -15,7 +18,10 @@ export interface RollUpContext {
   runAll?: boolean;
   /** True if devices wait for a later call, because their limits have changed. */
   hasDeferred?: boolean;
-  /** True if this roll-up has filled table `touched_day`. If not, the table can have the days of the roll-up before. */
+  /**
+   * True if this roll-up has filled table `touched_day`. If not, the table can have the days of the roll-up
+   * before.
+   */
   hasTouched?: boolean;
   /** True if only one energy stream is configured, so no series has another series beside it. */
   isAlone?: boolean;
@@ -23,10 +29,16 @@ export interface RollUpContext {
   omitsSeries?: boolean;
 }
 
-/** A time range, both ends included, as the parameters $low_ms and $high_ms of a statement, and as its columns. */
+/**
+ * A time range, both ends included, as the parameters $low_ms and $high_ms of a statement, and as its
+ * columns.
+ */
 export type Bounds = { low_ms: bigint; high_ms: bigint };
 
-/** Creates the temporary tables that chapters fill for later ones, and the view of power. Table `series_rule` must exist. */
+/**
+ * Creates the temporary tables that chapters fill for later ones, and the view of power. Table `series_rule`
+ * must exist.
+ */
 export async function createTemporaryTables({ connection }: RollUpContext): Promise<void> {
   const names = ['create_working_tables', 'create_scope', 'create_power_line'];
   await connection.run(names.map((name) => loadSql(`rollup/${name}`)).join('\n'));
@@ -38,8 +50,8 @@ export async function createTemporaryTables({ connection }: RollUpContext): Prom
 const LEFT_TABLES = ['noted_limit_change', 'changed_limit'];
 
 /**
- * Like `createTemporaryTables`, but keeps the tables of an earlier roll-up on the connection, and empties tables whose old rows would be mixed with
- * the new ones.
+ * Like `createTemporaryTables`, but keeps the tables of an earlier roll-up on the connection, and empties
+ * tables whose old rows would be mixed with the new ones.
  */
 export async function prepareTemporaryTables(context: RollUpContext): Promise<void> {
   const { rows } = temporaryOf(context.connection);
@@ -64,8 +76,8 @@ function temporaryOf(connection: DuckDBConnection): Temporary {
 }
 
 /**
- * Forgets everything about the temporary tables of a connection, because its settings are bound again: they have changed, or a transaction was
- * rolled back.
+ * Forgets everything about the temporary tables of a connection, because its settings are bound again: they
+ * have changed, or a transaction was rolled back.
  */
 export function forgetTemporaryTables(connection: DuckDBConnection): void {
   temporary.delete(connection);
@@ -125,7 +137,10 @@ export async function runStatement(
   return count;
 }
 
-/** Runs a statement that creates a temporary table, if it is wanted. If not, the table is emptied. @returns the number of rows */
+/**
+ * Runs a statement that creates a temporary table, if it is wanted. If not, the table is emptied.
+ * @returns the number of rows
+ */
 export async function runIf(
   isWanted: boolean,
   context: RollUpContext,
@@ -178,9 +193,9 @@ interface BoundDays {
 }
 
 /**
- * Fills the table of local days that the statements join, with some days more on either side; with `byInterval` also the table of the day of each
- * interval. Days that are bound already are kept. The bounds are computed here, because functions of the database choose the wrong instant if
- * midnight repeats.
+ * Fills the table of local days that the statements join, with some days more on either side; with
+ * `byInterval` also the table of the day of each interval. Days that are bound already are kept. The bounds
+ * are computed here, because functions of the database choose the wrong instant if midnight repeats.
  */
 export async function bindDays(
   context: RollUpContext,
@@ -207,7 +222,10 @@ export async function bindDays(
   }
 }
 
-/** True if the bound days contain the wanted ones, and not many more, because every statement reads all of them. */
+/**
+ * True if the bound days contain the wanted ones, and not many more, because every statement reads all of
+ * them.
+ */
 function isEnough(bound: BoundDays, { timezone, fromMs, toMs }: Omit<BoundDays, 'byInterval'>): boolean {
   const isThere = bound.timezone === timezone && bound.fromMs <= fromMs && bound.toMs >= toMs;
   return isThere && bound.toMs - bound.fromMs <= 4 * (toMs - fromMs) + 30 * DAY_MS;

@@ -5,8 +5,9 @@ import { rangeConstants } from './range-constants.ts';
 import type { RuleConstant } from './rule-constant-type.ts';
 
 /**
- * All constants of the energy rules. SQL reads them as macros of the same name (`interval_ms()`), TypeScript as
- * `ruleConstants.interval_ms.value`. docs/rules.md lists them with the golden case that fails if the constant changes.
+ * All constants of the energy rules. SQL reads them as macros of the same name (`interval_ms()`), TypeScript
+ * as `ruleConstants.interval_ms.value`. docs/rules.md lists them with the golden case that fails if the
+ * constant changes.
  */
 export const ruleConstants = {
   ...rangeConstants,
@@ -15,7 +16,9 @@ export const ruleConstants = {
   ...eventConstants,
 } as const satisfies Record<string, RuleConstant>;
 
-/** Limits of work. They are no rules of energy: they end loops. docs/rules.md says what happens beyond them. */
+/**
+ * Limits of work. They are no rules of energy: they end loops. docs/rules.md says what happens beyond them.
+ */
 export const workBounds = {
   /** Runs of low values that are remembered while a register can come back from them. */
   low_runs_max: 3,

@@ -2,7 +2,10 @@ import { IMPORT_BATCHES_MAX } from '../warehouse/import-batches.ts';
 import { DAY_FLAGS, flagBits } from './flag-bits.ts';
 import { ruleConstants, workBounds } from './rule-constants.ts';
 
-/** Two energies (Wh) that differ by at most this are equal, because sums of floating-point numbers are not exact. */
+/**
+ * Two energies (Wh) that differ by at most this are equal, because sums of floating-point numbers are not
+ * exact.
+ */
 const FLOAT_TOLERANCE_WH = 1e-6;
 
 /** Billionths of a Wh (nWh) in a Wh. */
@@ -36,7 +39,10 @@ function constantLiterals(): Array<[name: string, literal: string]> {
   ];
 }
 
-/** Replaces the macros of constants and flags in a statement by their values, because DuckDB plans a number faster than a macro. */
+/**
+ * Replaces the macros of constants and flags in a statement by their values, because DuckDB plans a number
+ * faster than a macro.
+ */
 export function withConstants(sql: string): string {
   const literals = new Map(constantLiterals());
   return sql

@@ -16,8 +16,9 @@ import {
 export type SeriesKey = { stream_id: number; device: string; source: string };
 
 /**
- * Releases the series that are tried again: after another version of the program, other rules or another configuration, or because a person asked.
- * Deletes everything that follows from their readings, to compute it again.
+ * Releases the series that are tried again: after another version of the program, other rules or another
+ * configuration, or because a person asked. Deletes everything that follows from their readings, to compute
+ * it again.
  * @returns their number
  */
 export async function releaseRetried(context: RollUpContext): Promise<number> {
@@ -32,7 +33,9 @@ export async function releaseRetried(context: RollUpContext): Promise<number> {
   return retried;
 }
 
-/** Sets a series aside, or stores that it has failed again. `error`: a description without values of readings. */
+/**
+ * Sets a series aside, or stores that it has failed again. `error`: a description without values of readings.
+ */
 export async function setAside(
   connection: DuckDBConnection,
   key: SeriesKey,
@@ -43,7 +46,10 @@ export async function setAside(
   await query(connection, 'rollup/set_aside', { ...parameters, now_ms: nowMs });
 }
 
-/** Lets the next roll-up try series again: the series of a device, or all series that are set aside. @returns their number */
+/**
+ * Lets the next roll-up try series again: the series of a device, or all series that are set aside.
+ * @returns their number
+ */
 export async function requestRetry(
   connection: DuckDBConnection,
   device: string | undefined,
@@ -78,8 +84,8 @@ export async function touchOmittedDays(context: RollUpContext): Promise<void> {
 }
 
 /**
- * Changes the days of sources that have an omitted series: they keep their energy, or are read from another field. @returns the number of changed
- * days
+ * Changes the days of sources that have an omitted series: they keep their energy, or are read from another
+ * field. @returns the number of changed days
  */
 export async function keepUnavailable(
   context: RollUpContext,

@@ -4,7 +4,8 @@ import { type RollUpContext, runIf, runStatement } from './rollup-context.ts';
 
 /**
  * Replaces the intervals in scope.
- * @returns true if a register has another high-water mark at the end of the scope than before, so the intervals after it change too
+ * @returns true if a register has another high-water mark at the end of the scope than before, so the
+ *   intervals after it change too
  */
 export async function storeIntervals(
   context: RollUpContext,

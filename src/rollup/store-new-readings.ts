@@ -20,7 +20,9 @@ export interface NewReadingsOptions {
   rejudges: boolean;
 }
 
-/** Makes stored readings of the messages of new batches, without readings that are rejected or stored already. */
+/**
+ * Makes stored readings of the messages of new batches, without readings that are rejected or stored already.
+ */
 export async function storeNewReadings(
   context: RollUpContext,
   { afterBatchId, batchId, hasArchived, mayBeCorrected, nowMs, rejudges }: NewReadingsOptions,
@@ -72,7 +74,10 @@ async function storeIncomingExclusions(context: RollUpContext): Promise<number> 
   return excluded;
 }
 
-/** Rejects stored readings that an earlier version accepted and this version rejects. @returns their number */
+/**
+ * Rejects stored readings that an earlier version accepted and this version rejects.
+ * @returns their number
+ */
 async function rejectStored(context: RollUpContext, nowMs: bigint): Promise<number> {
   if ((await runStatement(context, 'find_invalid_stored', { now_ms: nowMs })) === 0) return 0;
   const rejected = await runStatement(context, 'reject_invalid_stored');
@@ -102,7 +107,10 @@ async function dropReread(context: RollUpContext, batchId: bigint): Promise<numb
   );
 }
 
-/** Keeps one of several new readings of the same series and time; the others are stored as superseded. @returns the number of the others */
+/**
+ * Keeps one of several new readings of the same series and time; the others are stored as superseded.
+ * @returns the number of the others
+ */
 async function dropRepeated(context: RollUpContext): Promise<number> {
   if ((await runStatement(context, 'find_repetitions')) === 0) return 0;
   const dropped = await runStatement(context, 'drop_repetitions');
@@ -111,7 +119,8 @@ async function dropRepeated(context: RollUpContext): Promise<number> {
 }
 
 /**
- * Chooses between a new and a stored reading of the same series and time; the other one is stored as superseded.
+ * Chooses between a new and a stored reading of the same series and time; the other one is stored as
+ * superseded.
  * @returns the number of new readings that are not used
  */
 async function supersede(context: RollUpContext, bounds: Bounds, hasExclusions: boolean): Promise<number> {

@@ -41,7 +41,10 @@ export interface DayOptions {
   hasSeveralSeries: boolean;
 }
 
-/** Sums the intervals of the touched days, and stores the changed days as new versions. @returns the number of changed days of a device and source */
+/**
+ * Sums the intervals of the touched days, and stores the changed days as new versions.
+ * @returns the number of changed days of a device and source
+ */
 export async function updateDays(context: RollUpContext, options: DayOptions): Promise<number> {
   if (options.restatement) return restateAllDays(context, options);
   const { hasDeclaredSources } = options;

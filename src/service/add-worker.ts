@@ -38,7 +38,10 @@ export interface WorkerRole {
   health(): WorkerHealth;
   /** What metrics read. */
   view: WorkerView;
-  /** Notes the news that the bucket has a commit. If another owner has created it, the workgroup is closed here. */
+  /**
+   * Notes the news that the bucket has a commit. If another owner has created it, the workgroup is closed
+   * here.
+   */
   noteCommit(workgroupId: string, sequence: number): void;
   stop(): Promise<void>;
 }

@@ -34,11 +34,17 @@ export interface AlertSources {
 
 /** A warehouse that is busy with a roll-up answers later. The facts are unknown then. */
 const FACTS_MS_MAX = 20 * SECOND_MS;
-/** Budgets are read again after this many times the time that the last read took, so that they cost at most a hundredth of a core. */
+/**
+ * Budgets are read again after this many times the time that the last read took, so that they cost at most a
+ * hundredth of a core.
+ */
 const BUDGETS_REST_FACTOR = 100;
 const BUDGETS_REST_MS_MAX = 15 * MINUTE_MS;
 
-/** Reads the facts by which the conditions of a workgroup are judged. A part that cannot be known now is undefined. */
+/**
+ * Reads the facts by which the conditions of a workgroup are judged. A part that cannot be known now is
+ * undefined.
+ */
 export function createFactsReader(sources: AlertSources, workgroupId: string): () => Promise<AlertFacts> {
   const { config, workgroups, clock, pipeline } = sources;
   const silences = createSilenceWatch(clock);

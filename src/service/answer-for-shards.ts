@@ -25,11 +25,16 @@ export interface ShardCalls {
   wake(workgroupId: string): Promise<boolean>;
   /** Data of a workgroup was stored. */
   noteChange(workgroupId: string): void;
-  /** Announces a new commit of the bucket before the answer, so that reports on all machines show what was acknowledged. */
+  /**
+   * Announces a new commit of the bucket before the answer, so that reports on all machines show what was
+   * acknowledged.
+   */
   noteCommit?(workgroupId: string): Promise<void>;
 }
 
-/** Runs operations of requests: opens a shard that hibernates, and lets the worker roll up what was changed. */
+/**
+ * Runs operations of requests: opens a shard that hibernates, and lets the worker roll up what was changed.
+ */
 export function answerForShards(
   pipeline: Pick<Pipeline, 'run'>,
   { wake, noteChange, noteCommit }: ShardCalls,

@@ -8,9 +8,11 @@ import { requireNewestWarehouse } from './require-newest-warehouse.ts';
 import type { Service } from './service.ts';
 
 /**
- * Calls an operation in the process that has a workgroup's warehouse open. If there is none, reads the warehouse.
+ * Calls an operation in the process that has a workgroup's warehouse open. If there is none, reads the
+ * warehouse.
  * @param read the same operation on a warehouse that no process has open
- * @throws the error of the operation; with a bucket `WorkgroupElsewhere` if the warehouse on this machine is not the newest one
+ * @throws the error of the operation; with a bucket `WorkgroupElsewhere` if the warehouse on this machine is
+ *   not the newest one
  */
 export async function askOrRead<Name extends AskableName>(
   config: Config,

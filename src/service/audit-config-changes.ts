@@ -11,7 +11,8 @@ import { replaceFile, sha256Hex } from '../lib/durable-files.ts';
 import { readJsonFile } from '../lib/read-json-file.ts';
 
 /**
- * The settings of the last start of a process, by path: each value as it may be shown, and a salted hash of each secret.
+ * The settings of the last start of a process, by path: each value as it may be shown, and a salted hash of
+ * each secret.
  */
 const startSchema = z.object({
   format: z.literal(1),
@@ -32,8 +33,8 @@ const CHANGES_LISTED_MAX = 100;
 const VALUE_CHARACTERS_MAX = 200;
 
 /**
- * Records in the audit log of each workgroup which of its settings, and of the shared settings, have changed since the last start of these
- * roles. The first start records nothing.
+ * Records in the audit log of each workgroup which of its settings, and of the shared settings, have changed
+ * since the last start of these roles. The first start records nothing.
  */
 export function auditConfigChanges(
   config: Config,
@@ -59,7 +60,10 @@ export function auditConfigChanges(
   writeStart(path, salt, settings);
 }
 
-/** Like `auditConfigChanges`, for the workgroups that a reload has added or changed, and their exports, and for alerts. */
+/**
+ * Like `auditConfigChanges`, for the workgroups that a reload has added or changed, and their exports, and
+ * for alerts.
+ */
 export function auditReload(options: {
   config: Config;
   change: WorkgroupsChange;

@@ -14,7 +14,10 @@ export interface BucketProbe {
   beforeUse(): Promise<void>;
 }
 
-/** Checks that the configured bucket refuses to create a key twice, because only this keeps two workers from owning one workgroup. */
+/**
+ * Checks that the configured bucket refuses to create a key twice, because only this keeps two workers from
+ * owning one workgroup.
+ */
 export function createBucketProbe(store: ObjectStore | undefined, logger: Logger): BucketProbe {
   let isSuitable = store === undefined;
   let probing: Promise<void> | undefined;

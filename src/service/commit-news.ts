@@ -3,7 +3,9 @@ import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
 
-/** News that the bucket has another commit of a workgroup. News can be lost; readers also look by themselves. */
+/**
+ * News that the bucket has another commit of a workgroup. News can be lost; readers also look by themselves.
+ */
 export interface CommitNews {
   /** Calls the listeners of this process and of all others. Never throws. */
   publish(workgroupId: string, sequence: number): void;

@@ -12,7 +12,10 @@ import type { Service } from './service.ts';
 
 /** The worker's stage of exports. Opened by its first use, because a reader of the lake takes memory. */
 export interface ExportStage {
-  /** Runs the exports of a workgroup that are due. `more`: it waits until the workgroup has caught up with its stream. */
+  /**
+   * Runs the exports of a workgroup that are due. `more`: it waits until the workgroup has caught up with its
+   * stream.
+   */
   run(workgroupId: string, signal: AbortSignal): Promise<{ more: boolean }>;
   /** True while an export of the workgroup is due or runs. */
   hasPending(workgroupId: string): Promise<boolean>;

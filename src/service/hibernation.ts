@@ -29,7 +29,9 @@ export interface HibernationOptions {
   logger: Logger;
 }
 
-/** Closes workgroups that have nothing to do, and says which of the closed ones have something to do again. */
+/**
+ * Closes workgroups that have nothing to do, and says which of the closed ones have something to do again.
+ */
 export interface Hibernation extends Pick<WorkerDependencies, 'assess' | 'mayHibernate' | 'onHibernated'> {
   /** To be called before the warehouse is opened. @throws as `IdleNotes.remove` does */
   beforeOpen(workgroupId: string): Promise<void>;
@@ -70,7 +72,9 @@ export function createHibernation(options: HibernationOptions): Hibernation {
     return true;
   }
 
-  /** The stream deletes its messages long before the workgroup wakes, so its snapshot must have all of them. */
+  /**
+   * The stream deletes its messages long before the workgroup wakes, so its snapshot must have all of them.
+   */
   async function storeAll(workgroupId: string): Promise<boolean> {
     try {
       if (config.storage.s3) {

@@ -19,8 +19,10 @@ const UNUSED_MS_MAX = DAY_MS;
 const COMMAND = 'command-';
 
 /**
- * Takes a free cache folder, and deletes the caches that dead processes have left: of a command at once, of a service after a day.
- * @param isCommand true for a process that ends soon. It has a folder of its own kind, because it deletes the folder at its end
+ * Takes a free cache folder, and deletes the caches that dead processes have left: of a command at once, of a
+ * service after a day.
+ * @param isCommand true for a process that ends soon. It has a folder of its own kind, because it deletes the
+ *   folder at its end
  * @throws TransientError TooManyCaches
  */
 export async function holdCacheFolder(

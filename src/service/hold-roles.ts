@@ -14,9 +14,10 @@ export type Role = 'stream' | 'worker' | 'report';
 const MEMORY_MEGABYTES = 16;
 
 /**
- * Locks a data folder, because only one process may work on it: a second one would take over the log of the stream and could not open a warehouse.
- * The lock is DuckDB's lock on an empty file. The system releases it when the process ends. Reports only read, a log in memory belongs to one
- * process, and workers with Redis share the workgroups, so these need no lock.
+ * Locks a data folder, because only one process may work on it: a second one would take over the log of the
+ * stream and could not open a warehouse. The lock is DuckDB's lock on an empty file. The system releases it
+ * when the process ends. Reports only read, a log in memory belongs to one process, and workers with Redis
+ * share the workgroups, so these need no lock.
  * @returns the unlock
  * @throws TransientError if another process has the lock, InputError if the folder cannot be written
  */
@@ -93,7 +94,8 @@ async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() =
   try {
     const { close } = await open().catch((error: unknown) => {
       if (!(error instanceof TerminalError && error.code === 'NotAWarehouse')) throw error;
-      // An earlier start left the file incomplete on a full disk. The system's lock comes first, so no other process uses the file.
+      // An earlier start left the file incomplete on a full disk. The system's lock comes first, so no other
+      // process uses the file.
       rmSync(path);
       return open();
     });
@@ -109,7 +111,10 @@ async function hold(dataDir: string, role: HeldPart, clock: Clock): Promise<() =
   }
 }
 
-/** The warning about an existing data folder with more permissions than needed. Undefined if there is no problem. */
+/**
+ * The warning about an existing data folder with more permissions than needed. Undefined if there is no
+ * problem.
+ */
 export function readersWarning({
   dataDir,
   dataReaders,

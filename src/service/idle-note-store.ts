@@ -21,11 +21,17 @@ export type IdleState = ReturnType<typeof assessWarehouse>;
 
 /** Notes that workgroups hibernate, so that nobody opens one without need. */
 export interface IdleNotes {
-  /** The state of a closed workgroup, see `assessWarehouse`. @throws if the place of the notes cannot be read */
+  /**
+   * The state of a closed workgroup, see `assessWarehouse`.
+   * @throws if the place of the notes cannot be read
+   */
   assess(assignment: Assignment, end: (StreamEnd & { isEmpty: boolean }) | undefined): Promise<IdleState>;
   /** To be called before the warehouse is opened. @throws TransientError if the note may still be there */
   remove(assignment: Assignment): Promise<void>;
-  /** To be called after the warehouse was closed. `end` is the end of its stream, which it has landed, `computedAtMs` as in `idleNoteOf`. */
+  /**
+   * To be called after the warehouse was closed. `end` is the end of its stream, which it has landed,
+   * `computedAtMs` as in `idleNoteOf`.
+   */
   write(assignment: Assignment, end: StreamEnd, computedAtMs: UtcMs): Promise<void>;
 }
 
@@ -63,8 +69,8 @@ const REMOVE = redisScript(`return redis.call('HDEL', KEYS[1], ARGV[1])`);
 const ABSENT_MS = HOUR_MS;
 
 /**
- * Notes for the machines of a bucket. Redis has a copy, so that a look costs no request to the bucket. Without a copy the newest commit decides: its
- * owner has noted in it that the workgroup has nothing to do.
+ * Notes for the machines of a bucket. Redis has a copy, so that a look costs no request to the bucket.
+ * Without a copy the newest commit decides: its owner has noted in it that the workgroup has nothing to do.
  */
 export function createSharedIdleNotes(options: SharedIdleNotesOptions): IdleNotes {
   const { redis, storeOf, clock, logger } = options;

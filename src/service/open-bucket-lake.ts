@@ -18,7 +18,10 @@ import { holdCacheFolder } from './hold-cache-folder.ts';
 export interface BucketLake {
   /** Each workgroup is read on this machine if its complete lake is here, and otherwise from the bucket. */
   source: LakeSource;
-  /** The same for reads that take minutes, see `LocalLakeOptions.isForLongReads`. Files of the bucket stay for a day anyway. */
+  /**
+   * The same for reads that take minutes, see `LocalLakeOptions.isForLongReads`. Files of the bucket stay for
+   * a day anyway.
+   */
   longReadSource: LakeSource;
   /** True if the complete lake of the workgroup is on this machine. */
   isHere(workgroupId: string): boolean;

@@ -11,8 +11,10 @@ import type { Service } from './service.ts';
 
 /**
  * The exports of this process, with their own reader of the lake, which may also write files.
- * @param bucket the lakes of the bucket if this process has them open. Default: opens them if a bucket is configured
- * @param workgroups if the configuration can change while the process runs; `exports` then returns the exports of the moment
+ * @param bucket the lakes of the bucket if this process has them open. Default: opens them if a bucket is
+ *   configured
+ * @param workgroups if the configuration can change while the process runs; `exports` then returns the
+ *   exports of the moment
  */
 export async function openExports(
   config: Config,

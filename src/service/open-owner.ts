@@ -18,7 +18,10 @@ export interface WarehouseOwner {
     args: Operations[Name]['args'],
     options?: { signal?: AbortSignal; withinMs?: number },
   ): Promise<AsJson<Operations[Name]['result']>>;
-  /** Runs one step of roll-up and publishing. A service does this by itself. @returns false if nothing is left to do */
+  /**
+   * Runs one step of roll-up and publishing. A service does this by itself.
+   * @returns false if nothing is left to do
+   */
   followUp(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -39,7 +42,8 @@ export async function openOwner(
   if (found.kind !== 'not-running') return serviceOwner(control, workgroup.id);
   control.close();
   const assignment = assignmentOf(config, workgroup);
-  // Opening claims the workgroup. Only with the queue in Redis it is known that no worker of another machine has it.
+  // Opening claims the workgroup. Only with the queue in Redis it is known that no worker of another machine
+  // has it.
   if (config.queue.backend !== 'redis') await requireNewestWarehouse(config, workgroup.id, { clock });
   keepFilesPrivate(config.dataReaders);
   const pipeline = createPipeline({ logLevel: config.logLevel, logger });

@@ -22,7 +22,8 @@ import type { Service } from './service.ts';
 type Stops = Array<() => Promise<void>>;
 
 /**
- * Opens what all roles use: the audit log, the workgroups, tokens and their revocations, and the requests to workers.
+ * Opens what all roles use: the audit log, the workgroups, tokens and their revocations, and the requests to
+ * workers.
  * @param stops gets what stops each part, in the order of the start
  * @throws the reason why a part cannot be used. What was opened before is in `stops`
  */
@@ -65,7 +66,10 @@ export async function openSharedParts(
   return { audit, workgroups, accessAudit, access, redis, probe, control };
 }
 
-/** Opens the lakes of the bucket, which reports and exports share, and the news of its commits. Both are undefined without a bucket. */
+/**
+ * Opens the lakes of the bucket, which reports and exports share, and the news of its commits. Both are
+ * undefined without a bucket.
+ */
 export async function openSharedLakes(
   config: Config,
   roles: readonly Role[],

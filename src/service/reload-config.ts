@@ -24,7 +24,8 @@ export interface ConfigSource {
 
 export interface ConfigReload {
   /**
-   * Reads the configuration again, and applies its workgroups, exports and alerts. Concurrent calls share one run.
+   * Reads the configuration again, and applies its workgroups, exports and alerts. Concurrent calls share one
+   * run.
    * @throws InputError if the configuration has problems; nothing has changed then
    */
   reload(): Promise<ConfigReloaded>;
@@ -32,7 +33,8 @@ export interface ConfigReload {
 }
 
 /**
- * Reloads the configuration on SIGHUP and when a command asks for it. Does nothing if the configuration came from no file.
+ * Reloads the configuration on SIGHUP and when a command asks for it. Does nothing if the configuration came
+ * from no file.
  * @returns stops it
  */
 export async function acceptReloads(options: {

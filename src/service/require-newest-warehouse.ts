@@ -7,9 +7,10 @@ import { workgroupStore } from '../storage/workgroup-store.ts';
 import type { Service } from './service.ts';
 
 /**
- * Checks that no other machine has continued a workgroup, before its local warehouse is read without a worker. Without a bucket there is no other
- * machine.
- * @throws TransientError `WorkgroupElsewhere` if the newest data of the workgroup is not in the local warehouse; errors of the store
+ * Checks that no other machine has continued a workgroup, before its local warehouse is read without a
+ * worker. Without a bucket there is no other machine.
+ * @throws TransientError `WorkgroupElsewhere` if the newest data of the workgroup is not in the local
+ *   warehouse; errors of the store
  */
 export async function requireNewestWarehouse(
   { dataDir, storage }: Pick<Config, 'dataDir' | 'storage'>,

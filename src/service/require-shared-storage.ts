@@ -10,8 +10,8 @@ type SharedSettings = Pick<
 >;
 
 /**
- * Workers that share a queue take workgroups over from each other. A worker without the warehouses and lakes of the others would begin with empty
- * ones, and reports would be wrong without an error.
+ * Workers that share a queue take workgroups over from each other. A worker without the warehouses and lakes
+ * of the others would begin with empty ones, and reports would be wrong without an error.
  * @throws InputError if roles of other processes could not use what these roles write
  */
 export function requireSharedStorage(config: SharedSettings, roles: readonly Role[]): void {
@@ -19,7 +19,10 @@ export function requireSharedStorage(config: SharedSettings, roles: readonly Rol
   if (problems.length > 0) throw new InputError('the configuration', problems);
 }
 
-/** Missing settings by which the processes of a service share their data, with what to change. Empty with the embedded queue. */
+/**
+ * Missing settings by which the processes of a service share their data, with what to change. Empty with the
+ * embedded queue.
+ */
 export function sharingProblems(config: SharedSettings, roles: readonly Role[]): Problem[] {
   const { queue, storage, dataDir } = config;
   const isWorker = roles.includes('worker');

@@ -3,7 +3,10 @@ import { TransientError } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import type { Service } from './service.ts';
 
-/** After a restart of a machine or of a cluster, Redis, the stream and the bucket can be ready later than this process. */
+/**
+ * After a restart of a machine or of a cluster, Redis, the stream and the bucket can be ready later than this
+ * process.
+ */
 const PATIENCE_MS = 30 * SECOND_MS;
 const RETRY_PAUSE_MS = 500;
 /** The codes of errors at a start that end when Redis, the stream or the bucket can be reached. */
@@ -16,8 +19,9 @@ const CODES = new Set([
 ]);
 
 /**
- * Starts something that needs Redis, the stream of another process or a bucket. While these cannot be reached, it is started again for 30 s, so that
- * a short outage does not end a process that starts during it. The first failure is logged at once.
+ * Starts something that needs Redis, the stream of another process or a bucket. While these cannot be
+ * reached, it is started again for 30 s, so that a short outage does not end a process that starts during it.
+ * The first failure is logged at once.
  * @returns undefined if the process must end before they were reached
  * @throws the last error after that time, and every other error at once
  */

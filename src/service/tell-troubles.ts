@@ -11,7 +11,8 @@ const EVERY_MS = 2 * SECOND_MS;
 const REPEAT_MS = 10 * SECOND_MS;
 
 /**
- * Writes the troubles of a worker to the status files of its workgroups. Logs each trouble once when it begins and once when it ends.
+ * Writes the troubles of a worker to the status files of its workgroups. Logs each trouble once when it
+ * begins and once when it ends.
  * @returns stops it
  */
 export function tellTroubles(options: {

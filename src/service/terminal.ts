@@ -13,11 +13,14 @@ export interface Terminal {
   out(text: string): void;
   /** Messages for people, errors and log events. */
   err(text: string): void;
-  /** Calls back when the process must end (Ctrl-C, SIGTERM), or when nobody reads its output. @returns stops listening */
+  /**
+   * Calls back when the process must end (Ctrl-C, SIGTERM), or when nobody reads its output.
+   * @returns stops listening
+   */
   onEnd(listener: (reason: EndReason) => void): () => void;
   /**
-   * Calls back when the process must read its configuration again (SIGHUP). If the terminal of the process was closed, the process ends
-   * instead. @returns stops listening
+   * Calls back when the process must read its configuration again (SIGHUP). If the terminal of the process
+   * was closed, the process ends instead. @returns stops listening
    */
   onReload(listener: () => void): () => void;
   /** Ends the process at once. */

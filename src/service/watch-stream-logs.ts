@@ -7,7 +7,8 @@ import type { StreamLog } from '../stream/log/stream-log.ts';
 const LISTED_MAX = 20;
 
 /**
- * Remembers which logs cannot be opened, and looks at the disk, so that a process that cannot store messages is not ready.
+ * Remembers which logs cannot be opened, and looks at the disk, so that a process that cannot store messages
+ * is not ready.
  * @param folder the folder of all logs
  */
 export function watchStreamLogs(

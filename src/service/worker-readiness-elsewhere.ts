@@ -34,7 +34,10 @@ export function watchWorkElsewhere(
     };
   }
 
-  /** With the queue in Redis, a worker on another machine may have it. A lake without a warehouse is a read-only copy, as is a lake in the bucket. */
+  /**
+   * With the queue in Redis, a worker on another machine may have it. A lake without a warehouse is a
+   * read-only copy, as is a lake in the bucket.
+   */
   async function isServed(id: string): Promise<boolean> {
     // Without Redis nobody knows. Its own check reports it.
     if (queue.backend === 'redis') return control.isServed(id).catch(() => true);

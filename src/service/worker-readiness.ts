@@ -23,7 +23,8 @@ export function workOf(
   const workgroups = workgroupIds.length;
   if (!worker) return { workgroups, troubles: [], closed: workgroupIds };
   const { backend, shards, startedAtMs, lastRoundAtMs, isStarting } = worker;
-  // Workgroups that this worker has not taken after its first round may belong to a worker on another machine.
+  // Workgroups that this worker has not taken after its first round may belong to a worker on another
+  // machine.
   const mayBeElsewhere = backend === 'redis' && lastRoundAtMs > startedAtMs;
   const closed = shards.filter(({ state }) => {
     switch (state) {

@@ -71,7 +71,10 @@ function readingsOf(plan: SitePlan, day: SiteDay, device: PlannedDevice, outages
   });
 }
 
-/** The daily register. Some inverters still show yesterday's value when they wake up, as many real inverters do. */
+/**
+ * The daily register. Some inverters still show yesterday's value when they wake up, as many real inverters
+ * do.
+ */
 function todayWh(day: SiteDay, number: number, index: number): number {
   const { device, growthWh } = day.series[number]!;
   const showsYesterday = device.ordinal % 3 === 1 && index < 2 && day.dayNumber > 0;

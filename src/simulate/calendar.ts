@@ -40,8 +40,8 @@ export interface Calendar {
 }
 
 /**
- * Creates the days of a site. Each day is computed when it is first needed, after all earlier days, because counters
- * continue from day to day.
+ * Creates the days of a site. Each day is computed when it is first needed, after all earlier days, because
+ * counters continue from day to day.
  */
 export function createCalendar(
   plan: SitePlan,

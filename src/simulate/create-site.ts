@@ -18,8 +18,8 @@ import { arrivalDelayMsMax } from './outage.ts';
 import { type DeviceKind, planSite, siteEnergyStreams } from './plan-site.ts';
 
 /**
- * A simulated site. Its devices behave like real ones: they restart, lose their connection, repeat messages and deliver
- * late.
+ * A simulated site. Its devices behave like real ones: they restart, lose their connection, repeat messages
+ * and deliver late.
  */
 export interface Site {
   readonly timezone: string;
@@ -30,8 +30,8 @@ export interface Site {
   /** The roles of the sources. */
   readonly roles: Array<{ device: string; source?: string; role: SourceRole }>;
   /**
-   * The arrivals before `untilMs` since the last call, in order. Each request has a few minutes of one table, as a
-   * gateway sends them. Each arrival is returned once.
+   * The arrivals before `untilMs` since the last call, in order. Each request has a few minutes of one table,
+   * as a gateway sends them. Each arrival is returned once.
    */
   messagesUntil(untilMs: UtcMs): Iterable<SiteMessages>;
   /** The arrivals in any window [fromMs, untilMs). It does not change what `messagesUntil` returns. */
@@ -55,8 +55,8 @@ export interface SiteOptions {
   /** The number of devices. With three or more, one is a meter and one a battery. Default: 6. */
   devices?: number;
   /**
-   * Milliseconds between two readings of a device. It must divide 15 minutes, so that there are readings at midnight.
-   * Default: a minute.
+   * Milliseconds between two readings of a device. It must divide 15 minutes, so that there are readings at
+   * midnight. Default: a minute.
    */
   readingEveryMs?: number;
 }

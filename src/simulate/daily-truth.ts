@@ -9,13 +9,13 @@ export interface DailyTruth {
 }
 
 /**
- * The exact energy (Wh) of a local day by device and source, as the model counted it. It is the growth of the counter
- * between two instants, not a value of a register, so restarts do not change it. The instants are the bounds of the
- * day, limited to the device's first reading ever and its last reading up to `untilMs`.
+ * The exact energy (Wh) of a local day by device and source, as the model counted it. It is the growth of the
+ * counter between two instants, not a value of a register, so restarts do not change it. The instants are the
+ * bounds of the day, limited to the device's first reading ever and its last reading up to `untilMs`.
  *
- * The messages show the same energy when all have arrived. Panels count nothing between their last reading of a day and
- * the first reading of the next day. All other devices are read at midnight. A counter restarts right after a reading.
- * A day without readings around it has no entry.
+ * The messages show the same energy when all have arrived. Panels count nothing between their last reading of
+ * a day and the first reading of the next day. All other devices are read at midnight. A counter restarts
+ * right after a reading. A day without readings around it has no entry.
  */
 export function truthOf(calendar: Calendar, day: LocalDate, untilMs: UtcMs): DailyTruth[] {
   if (day < calendar.firstDay) return [];

@@ -6,7 +6,9 @@ import type { PlannedDevice, PlannedSource, SitePlan } from './plan-site.ts';
 export interface SeriesDay {
   device: PlannedDevice;
   source: PlannedSource;
-  /** The instants of the readings. A device that also counts at night has one at the first instant of the day. */
+  /**
+   * The instants of the readings. A device that also counts at night has one at the first instant of the day.
+   */
   timesMs: UtcMs[];
   /** Power at each reading (W). */
   powerW: number[];
@@ -53,7 +55,9 @@ export function modelDay(
 
 type Counted = Omit<SeriesDay, 'restartAfter' | 'storedWh'>;
 
-/** Panels count between the first and the last reading of a day and sleep at night, so no energy is missed. */
+/**
+ * Panels count between the first and the last reading of a day and sleep at night, so no energy is missed.
+ */
 function modelPanels(
   plan: SitePlan,
   bounds: DayBounds,
@@ -70,7 +74,10 @@ function modelPanels(
   return accumulate(device, source, timesMs, powerW, timesMs.at(-1) ?? bounds.startMs, stepMs);
 }
 
-/** Adds up power to whole Wh. The power of a reading holds until the next one, and the last one until `untilMs`. */
+/**
+ * Adds up power to whole Wh. The power of a reading holds until the next one, and the last one until
+ * `untilMs`.
+ */
 function accumulate(
   device: PlannedDevice,
   source: PlannedSource,

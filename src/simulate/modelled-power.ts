@@ -8,8 +8,9 @@ const SOLAR_NOON_MS = 12.2 * HOUR_MS;
 const RADIANS = Math.PI / 180;
 
 /**
- * The sine of the sun's height, from date and latitude: the usual approximation of the declination, with noon 12 hours
- * after the first instant of the local day. It is dark around every midnight, also on days of 23 or 25 hours.
+ * The sine of the sun's height, from date and latitude: the usual approximation of the declination, with noon
+ * 12 hours after the first instant of the local day. It is dark around every midnight, also on days of 23 or
+ * 25 hours.
  */
 export function sunSine(plan: SitePlan, bounds: DayBounds, timeMs: UtcMs): number {
   const dayOfYear = (Date.parse(bounds.day) - Date.parse(`${bounds.day.slice(0, 4)}-01-01`)) / DAY_MS + 1;
@@ -52,7 +53,8 @@ const RESERVE_WH = 1_500;
 const DISCHARGE_FROM_MS = 16.5 * HOUR_MS;
 
 /**
- * Creates the battery of one day. It begins and ends the day with its reserve, so that each day can be computed alone.
+ * Creates the battery of one day. It begins and ends the day with its reserve, so that each day can be
+ * computed alone.
  */
 export function createBattery(bounds: DayBounds) {
   let storedWh = RESERVE_WH;

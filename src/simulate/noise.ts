@@ -1,6 +1,6 @@
 /**
- * Random numbers without state. The same arguments always give the same number, so any window of a simulation can be
- * computed alone.
+ * Random numbers without state. The same arguments always give the same number, so any window of a simulation
+ * can be computed alone.
  */
 
 /** A number from 0 to 1, without 1. */

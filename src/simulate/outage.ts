@@ -17,8 +17,8 @@ export const arrivalDelayMsMax =
   OUTAGE_MOST_MS + BURST_MS + STRAGGLE_MOST_MS + RESEND_MOST_MS + 10 * SECOND_MS;
 
 /**
- * The outage of a device that begins on a day; undefined if there is none. On every day one inverter has an outage in
- * daylight. Other devices have one from time to time, some of them over midnight.
+ * The outage of a device that begins on a day; undefined if there is none. On every day one inverter has an
+ * outage in daylight. Other devices have one from time to time, some of them over midnight.
  */
 export function outageOf(
   plan: SitePlan,
@@ -38,7 +38,10 @@ export function outageOf(
   return { startMs, endMs: startMs + lengthMs };
 }
 
-/** The arrivals of a message: usually one, two if it is sent again. `part` distinguishes messages of one instant. */
+/**
+ * The arrivals of a message: usually one, two if it is sent again. `part` distinguishes messages of one
+ * instant.
+ */
 export function arrivalsOf(
   plan: SitePlan,
   device: PlannedDevice,

@@ -24,13 +24,13 @@ export interface SimulationOptions {
   /** A token with the permission `data:write`. */
   token: string;
   /**
-   * Simulated seconds in a second, until the site has reached the clock. Then it follows the clock, because readings of
-   * the future are refused. `Infinity` catches up at once. Default: 1.
+   * Simulated seconds in a second, until the site has reached the clock. Then it follows the clock, because
+   * readings of the future are refused. `Infinity` catches up at once. Default: 1.
    */
   speed?: number;
   /**
-   * The simulation ends when everything that arrives before this instant was sent. Default: it runs until it is
-   * aborted.
+   * The simulation ends when everything that arrives before this instant was sent. Default: it runs until it
+   * is aborted.
    */
   untilMs?: UtcMs;
   itemsPerRequestMax?: number;

@@ -8,21 +8,20 @@ import { MEBIBYTE } from '../lib/units.ts';
 /*
  * A pack is a file with the changed blocks of a warehouse file and a map of all its blocks:
  *
- *   magic                   8 bytes
- *   blocks                  each compressed by zstd, or as it is if that is not smaller
- *   map                     compressed by zstd: one line of JSON, then 46 bytes for each block
- *   trailer                 52 bytes: offset and length of the map, SHA-256 of the map, magic
+ *   magic                   8 bytes   blocks                  each compressed by zstd, or as it is if that is
+ * not smaller   map                     compressed by zstd: one line of JSON, then 46 bytes for each block
+ * trailer                 52 bytes: offset and length of the map, SHA-256 of the map, magic
  *
- * The map says for each block in which pack it is. The SHA-256 of a block is computed from its bytes in the warehouse file. A part of a pack has the
- * magic and blocks only.
+ * The map says for each block in which pack it is. The SHA-256 of a block is computed from its bytes in the
+ * warehouse file. A part of a pack has the magic and blocks only.
  */
 
 /** The headers of a DuckDB file: three of 4,096 bytes. */
 export const HEAD_BYTES = 12_288;
 /**
- * The size of a block of a pack. It covers four blocks of a warehouse file, which has blocks of 64 KiB. Packs that exist
- * name this size, and another one is refused (`blockBytes`). So if it changes, snapshots and backups of before cannot be
- * read any more.
+ * The size of a block of a pack. It covers four blocks of a warehouse file, which has blocks of 64 KiB. Packs
+ * that exist name this size, and another one is refused (`blockBytes`). So if it changes, snapshots and
+ * backups of before cannot be read any more.
  */
 export const BLOCK_BYTES = 262_144;
 export const MAGIC = Buffer.from('WLPACK01', 'latin1');
@@ -95,7 +94,9 @@ export function blockCount(fileBytes: number): number {
   return 1 + Math.ceil((fileBytes - HEAD_BYTES) / BLOCK_BYTES);
 }
 
-/** Map and trailer as they stand at the end of a pack. The first pack of the map is the pack that is written. */
+/**
+ * Map and trailer as they stand at the end of a pack. The first pack of the map is the pack that is written.
+ */
 export async function encodeMap({ fileBytes, packs, blocks }: PackMap, mapOffset: number): Promise<Buffer> {
   const [own, ...others] = packs;
   const head: z.input<typeof headSchema> = {
@@ -135,7 +136,10 @@ export function decodeTrailer(
   return { mapOffset, mapBytes, sha256: trailer.subarray(12, 44) };
 }
 
-/** The most bytes of the map of a file, not compressed. A larger file than a snapshot can have gets no larger map. */
+/**
+ * The most bytes of the map of a file, not compressed. A larger file than a snapshot can have gets no larger
+ * map.
+ */
 export function mapBytesMax(fileBytes: number): number {
   return MAP_HEAD_BYTES_MAX + blockCount(Math.min(fileBytes, FILE_BYTES_MAX)) * ENTRY_BYTES;
 }

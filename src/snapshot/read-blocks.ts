@@ -11,7 +11,8 @@ export interface ReadBlock {
 const BATCH = 8;
 
 /**
- * Reads a warehouse file from its beginning to its end, some blocks at a time. The next ones are read while the caller uses these.
+ * Reads a warehouse file from its beginning to its end, some blocks at a time. The next ones are read while
+ * the caller uses these.
  * @param read fills `target` with the bytes of the file from `position` on
  */
 export async function* readBlocks(
@@ -51,7 +52,10 @@ export async function* readBlocks(
   }
 }
 
-/** On this thread: it takes a fifth of a millisecond for a block. Another thread would need a copy of the block, which costs as much. */
+/**
+ * On this thread: it takes a fifth of a millisecond for a block. Another thread would need a copy of the
+ * block, which costs as much.
+ */
 export function sha256OfBlock(bytes: Uint8Array): Buffer {
   return hash('sha256', bytes, 'buffer');
 }

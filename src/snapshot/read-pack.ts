@@ -11,7 +11,8 @@ import {
 } from './pack-format.ts';
 
 /**
- * Reads the map of a pack, without its blocks. The store is not trusted: a size that it notes must fit the others before memory is taken for it.
+ * Reads the map of a pack, without its blocks. The store is not trusted: a size that it notes must fit the
+ * others before memory is taken for it.
  * @param options.fileBytes the size of the warehouse file, as the commit notes it
  * @throws TerminalError `ObjectDamaged` if the pack is damaged, `ObjectMissing` if it does not exist
  */

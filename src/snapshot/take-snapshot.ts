@@ -43,9 +43,10 @@ const PACKS_MAX = 24;
 const LIVE_SHARE_MIN = 0.5;
 
 /**
- * Packs the open warehouse and puts the pack into a store. Landing continues. If this is interrupted, the store has at most a pack that no commit
- * names.
- * @throws TransientError if the warehouse is busy for long, or is closed meanwhile; TerminalError if the store refuses
+ * Packs the open warehouse and puts the pack into a store. Landing continues. If this is interrupted, the
+ * store has at most a pack that no commit names.
+ * @throws TransientError if the warehouse is busy for long, or is closed meanwhile; TerminalError if the
+ *   store refuses
  */
 export async function takeSnapshot(
   shard: Pick<Shard, 'readFrozen' | 'workgroupId'>,
@@ -94,7 +95,10 @@ export async function takeSnapshot(
   }
 }
 
-/** The names of all packs that a restore of this snapshot reads. The others can be deleted if no other snapshot needs them. */
+/**
+ * The names of all packs that a restore of this snapshot reads. The others can be deleted if no other
+ * snapshot needs them.
+ */
 export async function packsOf(
   store: ObjectStore,
   snapshot: SnapshotRef,

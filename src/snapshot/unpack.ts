@@ -17,7 +17,10 @@ export interface UnpackOptions {
   pack: PackObject;
   /** The size of the warehouse file. */
   fileBytes: number;
-  /** The file to write, which appears when it is complete and durable. Without it the snapshot is only checked. */
+  /**
+   * The file to write, which appears when it is complete and durable. Without it the snapshot is only
+   * checked.
+   */
   path?: string;
   /**
    * A file next to `path` that can be like the wanted one, such as that of an earlier snapshot. It becomes
@@ -42,8 +45,8 @@ const AT_A_TIME = 8;
 type Write = (bytes: Uint8Array, position: number) => Promise<void>;
 
 /**
- * Restores a warehouse file from its packs. Each pack is read once, from its beginning to its end. The SHA-256 of each pack and of each block is
- * checked, so a damaged pack is refused as a whole.
+ * Restores a warehouse file from its packs. Each pack is read once, from its beginning to its end. The
+ * SHA-256 of each pack and of each block is checked, so a damaged pack is refused as a whole.
  * @throws TerminalError `ObjectDamaged` or `ObjectMissing`; then `path` has not changed
  */
 export async function unpack(store: ObjectStore, options: UnpackOptions): Promise<PackMap> {
@@ -184,7 +187,8 @@ async function blockOf(
   size: number,
   damaged: (what: string) => Error,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  // With chunks of more than a block, a block is decompressed by one call of a thread. With a full chunk there would be a second call, for nothing.
+  // With chunks of more than a block, a block is decompressed by one call of a thread. With a full chunk
+  // there would be a second call, for nothing.
   const chunkSize = Math.max(size + 1, CHUNK_BYTES_MIN);
   const raw =
     place.length === size

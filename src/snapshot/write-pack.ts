@@ -27,7 +27,10 @@ export interface WritePackOptions {
 
 export interface WrittenPack {
   map: PackMap;
-  /** All files, in the order in which they have to be stored. The last one is the pack itself, which has the map. */
+  /**
+   * All files, in the order in which they have to be stored. The last one is the pack itself, which has the
+   * map.
+   */
   files: Array<PackObject & { path: string }>;
   /** The blocks that are in these files, of `map.blocks.length`. */
   blocksWritten: number;
@@ -36,10 +39,12 @@ export interface WrittenPack {
 const ZSTD_LEVEL = 3;
 
 /**
- * Writes the blocks that have changed since the pack before, and the map of all blocks. Compression runs in the threads of Node, and the event loop
- * is free after a few blocks. Memory does not depend on the size of the file.
+ * Writes the blocks that have changed since the pack before, and the map of all blocks. Compression runs in
+ * the threads of Node, and the event loop is free after a few blocks. Memory does not depend on the size of
+ * the file.
  *
- * Many blocks are written as several files, because a store can refuse a large object: parts, which have blocks only, and the pack with the map.
+ * Many blocks are written as several files, because a store can refuse a large object: parts, which have
+ * blocks only, and the pack with the map.
  */
 export async function writePack(
   source: FrozenFile,
@@ -64,7 +69,8 @@ export async function writePack(
         batch.map(async ({ index, bytes }) => {
           const sha256 = sha256OfBlock(bytes);
           const before = previous?.blocks[index];
-          // The first block is always written. It is small and always changes, so packs of two different files are never equal.
+          // The first block is always written. It is small and always changes, so packs of two different
+          // files are never equal.
           if (before?.sha256.equals(sha256) && index > 0) return { kept: before, sha256 };
           const packed = await compress(bytes, {
             params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },

@@ -4,8 +4,9 @@ import { growingWaitMs } from '../lib/growing-wait.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /**
- * `created`: the object is ours. `taken`: another writer was first; `bytes` is its object. `unknown`: the store did not answer clearly; the
- * object can still appear. Ask again with the same bytes before anything else is created.
+ * `created`: the object is ours. `taken`: another writer was first; `bytes` is its object. `unknown`: the
+ * store did not answer clearly; the object can still appear. Ask again with the same bytes before anything
+ * else is created.
  */
 export type CreateOutcome =
   | { kind: 'created' }
@@ -24,8 +25,9 @@ export interface CreateOnceOptions {
 }
 
 /**
- * Creates an object that only one writer can create, even if answers are lost. After a lost answer it reads the object: if it has our bytes,
- * the creation has succeeded. If the key is free, it sends the same creation again, which is safe, because only one of the two can succeed.
+ * Creates an object that only one writer can create, even if answers are lost. After a lost answer it reads
+ * the object: if it has our bytes, the creation has succeeded. If the key is free, it sends the same creation
+ * again, which is safe, because only one of the two can succeed.
  * @throws TerminalError if the store refuses (keys, permissions)
  */
 export async function createOnce(store: ObjectStore, options: CreateOnceOptions): Promise<CreateOutcome> {

@@ -25,7 +25,8 @@ export interface FileCache {
   /**
    * Fetches the objects that are not here, and keeps all of them until the result is disposed.
    * @throws TerminalError `CacheTooSmall` if they are larger than the cache, `ObjectDamaged`
-   * @throws TransientError `CacheBusy` if files of other callers fill the cache, `DiskFull`, `ObjectMissing`, errors of the store
+   * @throws TransientError `CacheBusy` if files of other callers fill the cache, `DiskFull`, `ObjectMissing`,
+   *   errors of the store
    */
   pin(objects: readonly CachedObject[], signal?: AbortSignal): Promise<Disposable>;
   /** The files that the cache has or is fetching, and the files that callers hold. */
@@ -50,7 +51,10 @@ interface Entry {
   bytes: number;
   /** The number of callers and fetches that need it. Without any it can be deleted. */
   pins: number;
-  /** `none`: it is not on the disk yet. `found`: an earlier process has fetched it. `checked`: its SHA-256 was checked by this process. */
+  /**
+   * `none`: it is not on the disk yet. `found`: an earlier process has fetched it. `checked`: its SHA-256 was
+   * checked by this process.
+   */
   state: 'none' | 'found' | 'checked';
   /** The modification time of the checked file. With another one its SHA-256 is checked again. */
   checkedMtimeMs: number;

@@ -27,7 +27,10 @@ export function createFolderStore(folder: string): ObjectStore {
   const root = resolve(folder);
   const pathOf = (key: string) => join(root, ...checkKey(key).split('/'));
 
-  /** Writes a file next to the objects, and gives it its name if the name is free. @returns false if it is not */
+  /**
+   * Writes a file next to the objects, and gives it its name if the name is free.
+   * @returns false if it is not
+   */
   async function place(key: string, write: (path: string) => Promise<void>): Promise<boolean> {
     const target = pathOf(key);
     const staged = join(root, STAGING, `${randomUUID()}.part`);

@@ -9,8 +9,8 @@ export interface ListPage {
 }
 
 /**
- * Reads the XML of an answer to ListObjectsV2. It is not a parser of all XML: it accepts the flat elements that the protocol defines, and
- * refuses everything else.
+ * Reads the XML of an answer to ListObjectsV2. It is not a parser of all XML: it accepts the flat elements
+ * that the protocol defines, and refuses everything else.
  * @throws TerminalError if the text is not a complete answer
  */
 export function readListAnswer(text: string, address: string): ListPage {

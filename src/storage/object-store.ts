@@ -2,11 +2,12 @@ import { TerminalError } from '../lib/errors.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 
 /**
- * A folder or a bucket of immutable objects. A lake, its snapshots and its backups have the same keys in both.
+ * A folder or a bucket of immutable objects. A lake, its snapshots and its backups have the same keys in
+ * both.
  *
- * No method repeats a request: a repeated creation would look like the creation of another writer. `createOnce` does it safely, and
- * `repeatRequests` repeats the others. Every method
- * throws a TransientError if the same call can succeed later, and a TerminalError if somebody has to change something.
+ * No method repeats a request: a repeated creation would look like the creation of another writer.
+ * `createOnce` does it safely, and `repeatRequests` repeats the others. Every method throws a TransientError
+ * if the same call can succeed later, and a TerminalError if somebody has to change something.
  */
 export interface ObjectStore {
   /** The path of the folder, or `s3://bucket/prefix`. For messages. It never contains keys of access. */
@@ -16,11 +17,19 @@ export interface ObjectStore {
    * @throws TransientError if the answer was lost; then the object may exist
    */
   createKey(key: string, bytes: Uint8Array, signal?: AbortSignal): Promise<'created' | 'exists'>;
-  /** Stores an object whose name is used once. Storing the same object again changes nothing. Checks `sha256`. */
+  /**
+   * Stores an object whose name is used once. Storing the same object again changes nothing. Checks `sha256`.
+   */
   put(key: string, content: ObjectContent, signal?: AbortSignal): Promise<void>;
-  /** @returns undefined if the key does not exist. @throws TerminalError if the object is larger than `bytesMax` */
+  /**
+   * @returns undefined if the key does not exist.
+   * @throws TerminalError if the object is larger than `bytesMax`
+   */
   get(key: string, options?: GetOptions): Promise<Buffer | undefined>;
-  /** Bytes `start` to `start + length - 1`. @returns undefined if the key does not exist, fewer bytes at the end of the object */
+  /**
+   * Bytes `start` to `start + length - 1`.
+   * @returns undefined if the key does not exist, fewer bytes at the end of the object
+   */
   getRange(key: string, start: number, length: number, signal?: AbortSignal): Promise<Buffer | undefined>;
   /**
    * Copies an object to a local file, which appears only when it is complete, durable and checked.

@@ -3,7 +3,8 @@ import { TerminalError } from '../lib/errors.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /**
- * Checks with a small object that a store can do everything that a lake needs: create a key, refuse to create it again, read, list, delete.
+ * Checks with a small object that a store can do everything that a lake needs: create a key, refuse to create
+ * it again, read, list, delete.
  * @throws TerminalError that says what is missing, TransientError if the store does not answer
  */
 export async function probeStore(store: ObjectStore, signal?: AbortSignal): Promise<void> {

@@ -11,7 +11,8 @@ export interface ReceiveOptions {
 }
 
 /**
- * Writes a stream to a file next to `path`, checks its size and SHA-256, makes it durable and renames it to `path`.
+ * Writes a stream to a file next to `path`, checks its size and SHA-256, makes it durable and renames it to
+ * `path`.
  * @throws the error of `damaged` if the bytes are not the expected ones; then `path` has not changed
  * @throws TransientError `DiskFull`
  */

@@ -7,15 +7,19 @@ import type { ListedObject, ListOptions, ObjectStore } from './object-store.ts';
 const PATIENCE_MS = 5 * SECOND_MS;
 
 export interface RepeatOptions {
-  /** No repetition begins later than this after the first request. Default: 5 s, so a request that hangs is not repeated. */
+  /**
+   * No repetition begins later than this after the first request. Default: 5 s, so a request that hangs is
+   * not repeated.
+   */
   patienceMs?: number;
   /** The pause before the first repetition. It doubles each time. Default: 100 ms. */
   pauseMs?: number;
 }
 
 /**
- * Repeats requests that failed for a moment. A restore reads many objects, and would begin anew with each lost answer. Only `createKey` is not
- * repeated, because its repetition could look like the creation of another writer; use `createOnce`.
+ * Repeats requests that failed for a moment. A restore reads many objects, and would begin anew with each
+ * lost answer. Only `createKey` is not repeated, because its repetition could look like the creation of
+ * another writer; use `createOnce`.
  */
 export function repeatRequests(store: ObjectStore, options: RepeatOptions = {}): ObjectStore {
   const { patienceMs = PATIENCE_MS, pauseMs = 100 } = options;

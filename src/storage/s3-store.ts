@@ -58,7 +58,10 @@ interface Asked {
 type Outcome<Result> = { kind: 'ok'; result: Result } | ({ kind: 'refused' } & S3Refusal);
 type Answer = Dispatcher.ResponseData;
 
-/** Objects in a bucket of S3 or a store of the same protocol. Each method sends one request, `list` one for each page. */
+/**
+ * Objects in a bucket of S3 or a store of the same protocol. Each method sends one request, `list` one for
+ * each page.
+ */
 export function createS3Store(settings: S3Settings): ObjectStore {
   const { endpoint, bucket, prefix } = settings;
   const timeouts = { ...TIMEOUTS, ...settings.timeouts };
@@ -66,7 +69,9 @@ export function createS3Store(settings: S3Settings): ObjectStore {
   const keyOf = (key: string) => prefix + checkKey(key);
   const failed = (action: S3Action, refusal: S3Refusal) => s3Failure(address, action, refusal);
 
-  /** Sends one request. Redirects are not followed, because they would send the signature to another server. */
+  /**
+   * Sends one request. Redirects are not followed, because they would send the signature to another server.
+   */
   async function ask<Result>(
     asked: Asked,
     read: (answer: Answer) => Promise<Result>,

@@ -29,8 +29,8 @@ export function objectUrl({ endpoint, bucket, addressing = 'path' }: S3Bucket, k
 }
 
 /**
- * Signs a request as AWS Signature Version 4. Only the signer of the library is used, because its client repeats requests by itself, and a
- * repeated creation that has succeeded looks like a lost one.
+ * Signs a request as AWS Signature Version 4. Only the signer of the library is used, because its client
+ * repeats requests by itself, and a repeated creation that has succeeded looks like a lost one.
  * @param headers must have `X-Amz-Content-Sha256`
  */
 export async function signS3(

@@ -23,8 +23,9 @@ interface Waiting {
 }
 
 /**
- * Creates a drain that moves audit entries from the spool into the log, each one once. If a move was interrupted, the
- * drain looks for the entry's id in the log before it appends again. One process calls it about every second.
+ * Creates a drain that moves audit entries from the spool into the log, each one once. If a move was
+ * interrupted, the drain looks for the entry's id in the log before it appends again. One process calls it
+ * about every second.
  * @returns a function that moves the waiting entries; it rejects if it could not, and no entry is lost
  */
 export function createAuditDrain({ streamLog, spool, logger }: AuditDrainOptions): () => Promise<void> {

@@ -35,14 +35,17 @@ export interface WatchedWorkgroup {
 const EVERY_MS = SECOND_MS;
 
 /**
- * Starts the tasks that the stream service runs by itself: it moves audit entries into the logs, and announces devices
- * that come online or go offline. A task that fails is tried again a second later.
+ * Starts the tasks that the stream service runs by itself: it moves audit entries into the logs, and
+ * announces devices that come online or go offline. A task that fails is tried again a second later.
  */
 export function startBackgroundTasks(options: BackgroundTasksOptions): Repeating {
   const { folderLease, presenceLease, clock, startTimer, logger } = options;
   const jobs = new Map<string, ReturnType<typeof createJob>>();
   const warnOnceAMinute = createRareWarning(clock, logger);
-  /** Since then this process can receive data. A process that takes the watch over was ready to receive before. */
+  /**
+   * Since then this process can receive data. A process that takes the watch over was ready to receive
+   * before.
+   */
   let listeningSinceMs = clock.now();
   let claimedAtMs = clock.now();
   const leases = async () => {

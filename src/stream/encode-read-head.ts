@@ -15,7 +15,9 @@ import { limits } from '../contract/wire-limits.ts';
 /** The largest size of an answer without its messages. */
 const READ_HEAD_BYTES_MAX = 512;
 
-/** The largest size of the messages in one REST answer, so that the body stays within the contract's limit. */
+/**
+ * The largest size of the messages in one REST answer, so that the body stays within the contract's limit.
+ */
 export const readMessagesBytesMax = limits.readBytesMax - READ_HEAD_BYTES_MAX;
 
 /** An answer without its messages. A socket frame also has its subscription and its start. */
@@ -26,8 +28,8 @@ export type ReadBodyHead = Omit<ReadBody, 'messages'> & {
 };
 
 /**
- * Encodes an answer up to the array head of `messages`, its last member. Exactly `count` stored messages must follow.
- * Serving a batch therefore neither decodes nor encodes a message.
+ * Encodes an answer up to the array head of `messages`, its last member. Exactly `count` stored messages must
+ * follow. Serving a batch therefore neither decodes nor encodes a message.
  */
 export function encodeReadHead(head: ReadBodyHead): Uint8Array {
   const writer = createWriter(256);

@@ -13,7 +13,10 @@ import { type PollAnswer, type PollRequest, poll } from './rest/long-poll.ts';
 export interface StreamOptions {
   /** Opens the log of a workgroup. It is called at the first use, and again after an idle log was closed. */
   openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
-  /** Reads the end of a log that is not open; undefined if there is no log yet. Without it, idle logs stay open. */
+  /**
+   * Reads the end of a log that is not open; undefined if there is no log yet. Without it, idle logs stay
+   * open.
+   */
   readHead?: ((workgroupId: string) => Promise<LogHead | undefined>) | undefined;
   /** True if other processes append to the logs too. */
   isShared?: boolean;
@@ -36,8 +39,8 @@ export interface Stream {
   /** Calls back after each append of this process. */
   onAppended(listener: (workgroupId: string) => void): void;
   /**
-   * Runs a held read; see `poll`. It returns early, with the messages so far, if the service drains or the holder's
-   * token expires.
+   * Runs a held read; see `poll`. It returns early, with the messages so far, if the service drains or the
+   * holder's token expires.
    * @throws StreamError InvalidToken within a second after the holder's token was revoked
    */
   poll(
@@ -74,7 +77,8 @@ export interface ReadHolder {
   expiresAtMs: UtcMs;
   /**
    * Called regularly during a held read.
-   * @returns false if the holder may now read other devices, so that the read must end with the messages so far
+   * @returns false if the holder may now read other devices, so that the read must end with the messages so
+   *   far
    * @throws StreamError if the token is not valid any more, or if the workgroup is not configured any more
    */
   recheck(): boolean;

@@ -24,7 +24,8 @@ export type CellReader<Value> = (row: TableRow) => Value | undefined;
 const MILLI = 1e3;
 
 /**
- * Reads an amount of energy, Wh, with three decimals. The unit comes from the column's name, from another column or from the options.
+ * Reads an amount of energy, Wh, with three decimals. The unit comes from the column's name, from another
+ * column or from the options.
  * @param meanHours if the unit may be a unit of power: a value is the mean of this number of hours
  */
 export function energyReader(

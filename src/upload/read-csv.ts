@@ -20,14 +20,20 @@ export interface CsvOptions {
   isHeading(cells: readonly string[]): boolean;
 }
 
-/** A row of 1,000 long cells. The heading is looked for with each delimiter, which takes seconds for a line of 2 MB. */
+/**
+ * A row of 1,000 long cells. The heading is looked for with each delimiter, which takes seconds for a line of
+ * 2 MB.
+ */
 const UPLOAD_LINE_CHARACTERS_MAX = 64 * 1024;
 /** Rows with another number of cells than the heading. They are counted, and the first ones are listed. */
 const ODD_ROWS_MAX = 10_000;
 
 const EMPTY = 'is empty; its first line must name the columns';
 
-/** Reads CSV with a heading. If no row names the expected columns, the errors name the columns that are missing in the nearest heading. */
+/**
+ * Reads CSV with a heading. If no row names the expected columns, the errors name the columns that are
+ * missing in the nearest heading.
+ */
 export function readTableCsv(text: string, options: CsvOptions): ReadTable {
   if (text.trim() === '') return refusedTable(0, EMPTY);
   const longLine = findLongLine(text);

@@ -9,8 +9,8 @@ import { type Upload, uploadSchema } from './upload-rows.ts';
 const KEPT_MS = HOUR_MS;
 
 /**
- * Writes an upload to a file for the process that has the warehouse open, because it may be too large for a request. Remove the file after
- * the answer.
+ * Writes an upload to a file for the process that has the warehouse open, because it may be too large for a
+ * request. Remove the file after the answer.
  */
 export function stageUpload(dataDir: string, upload: Upload, clock: Clock): { path: string; remove(): void } {
   const folder = join(dataDir, 'uploads');

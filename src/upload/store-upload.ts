@@ -46,8 +46,8 @@ const statements = {
 } as const satisfies Record<UploadKind, object>;
 
 /**
- * Stores a whole upload in one transaction. Changed values count from now on. The replaced rows are kept and marked. An upload that would cut
- * a row in two is refused.
+ * Stores a whole upload in one transaction. Changed values count from now on. The replaced rows are kept and
+ * marked. An upload that would cut a row in two is refused.
  */
 export async function storeUpload(
   shard: Shard,

@@ -3,10 +3,15 @@ import type { Offset } from '../contract/offset.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query } from './query.ts';
 
-/** The origin of messages that are read from the stream of the workgroup. Backfills and imports have others. */
+/**
+ * The origin of messages that are read from the stream of the workgroup. Backfills and imports have others.
+ */
 export const LIVE_ORIGIN = 'stream';
 
-/** The position up to which an origin (the stream, or an import) has landed. It moves in the transaction that lands the messages before it. */
+/**
+ * The position up to which an origin (the stream, or an import) has landed. It moves in the transaction that
+ * lands the messages before it.
+ */
 export interface Checkpoint {
   origin: string;
   /** The log of the offsets; undefined if the server does not name it. */

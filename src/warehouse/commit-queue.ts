@@ -11,10 +11,13 @@ import type { ReusableCommitter } from './reusable-committer.ts';
 export interface CommitQueue {
   /**
    * Adds a planned batch or gap.
-   * @returns `result` when it is durable; `out-of-step` if the file has another checkpoint than the plan assumed; then nothing was written
+   * @returns `result` when it is durable; `out-of-step` if the file has another checkpoint than the plan
+   *   assumed; then nothing was written
    */
   add(planned: PlannedCommit): Promise<LandResult>;
-  /** Runs `work` between two transactions. Batches and gaps that are added meanwhile are written afterwards. */
+  /**
+   * Runs `work` between two transactions. Batches and gaps that are added meanwhile are written afterwards.
+   */
   pause<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Waits until nothing waits and no transaction runs. */
   whenEmpty(): Promise<void>;
@@ -39,7 +42,9 @@ export interface CommitQueueOptions {
   failure(error: unknown): Error;
   /** Frees the buffers of a write. */
   release(write: PreparedWrite): void;
-  /** Called when batches of an origin have not landed. Later ones are planned from the checkpoint of the file. */
+  /**
+   * Called when batches of an origin have not landed. Later ones are planned from the checkpoint of the file.
+   */
   onReset(origin: string, stored: Checkpoint | undefined): void;
 }
 

@@ -15,13 +15,15 @@ export type CommitOutcome =
   /** The checkpoint of the file is not the checkpoint that the writes assumed; nothing was written. */
   | { kind: 'out-of-step'; checkpoint: Checkpoint | undefined };
 
-/** Writes everything that landing writes. It uses one connection, with its appender and prepared statements. */
+/**
+ * Writes everything that landing writes. It uses one connection, with its appender and prepared statements.
+ */
 export interface Committer {
   /**
    * Writes consecutive batches of one origin in one transaction: all of them or none.
    * After a failure, close the committer and create a new one.
-   * @param onCommitting called when the rows are written and COMMIT runs in the background. The chunks are free then, and the next batch can be
-   *   decoded
+   * @param onCommitting called when the rows are written and COMMIT runs in the background. The chunks are
+   *   free then, and the next batch can be decoded
    */
   commit(
     writes: readonly PreparedWrite[],

@@ -12,7 +12,10 @@ export interface DatabaseOptions {
   path: string;
   memoryMegabytes: number;
   threads: number;
-  /** Folders in which statements can read and write files, such as the lake. Statements have no access to other folders. */
+  /**
+   * Folders in which statements can read and write files, such as the lake. Statements have no access to
+   * other folders.
+   */
   folders?: readonly string[];
   /** Opens an existing file for reading, without changing it. Other processes can do the same. */
   readOnly?: boolean;
@@ -24,15 +27,17 @@ export interface Database {
   /** Opens a connection. Use one for each concurrent operation. Closing the database closes it. */
   connect(): Promise<DuckDBConnection>;
   /**
-   * For reading the file itself; undefined with `readOnly`. It is opened and closed with the database, because closing any other descriptor of
-   * the file would release DuckDB's lock.
+   * For reading the file itself; undefined with `readOnly`. It is opened and closed with the database,
+   * because closing any other descriptor of the file would release DuckDB's lock.
    */
   readonly file: FileHandle | undefined;
   /** True while a connection is open, or is being opened. */
   isInUse(): boolean;
   /** Waits until all connections are closed, and interrupts statements that still run after this time. */
   idle(waitMsMax: number): Promise<void>;
-  /** Closes every connection and the file. No call can be pending on any of them. A second call does nothing. */
+  /**
+   * Closes every connection and the file. No call can be pending on any of them. A second call does nothing.
+   */
   close(): Promise<void>;
 }
 
@@ -43,7 +48,10 @@ export interface Database {
  * the time: a scan of `series_quarter` took 81 ms instead of 43 ms. A large file is 20 % larger.
  */
 const BLOCK_BYTES = '65536';
-/** DuckDB makes a checkpoint when its write-ahead log has this size. A checkpoint delays commits by about 0.4 s, so few are better. */
+/**
+ * DuckDB makes a checkpoint when its write-ahead log has this size. A checkpoint delays commits by about 0.4
+ * s, so few are better.
+ */
 const WAL_MEGABYTES_MAX = 256;
 /** Three header blocks. The creation of a shorter file was interrupted. */
 const HEADER_BYTES = 12_288;
@@ -52,7 +60,8 @@ const INTERRUPT_MS_MAX = SECOND_MS;
 
 /**
  * Opens or creates a DuckDB file for writing, or opens one for reading.
- * @throws TransientError if another process has it open or the disk is full, TerminalError if it is damaged or of another program
+ * @throws TransientError if another process has it open or the disk is full, TerminalError if it is damaged
+ *   or of another program
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   // Loaded at first use, because commands that open no database then start in half the time.
@@ -142,9 +151,11 @@ function settings(
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
     allow_persistent_secrets: 'false',
-    // A thread of the allocator gives freed memory back after a second. Without it this happens only while statements run.
+    // A thread of the allocator gives freed memory back after a second. Without it this happens only while
+    // statements run.
     allocator_background_threads: 'true',
-    // A file of the lake is read once, when it is merged. The cache would keep all of them, up to the limit of memory.
+    // A file of the lake is read once, when it is merged. The cache would keep all of them, up to the limit
+    // of memory.
     enable_external_file_cache: 'false',
   };
 }
@@ -158,7 +169,10 @@ function spillFolder(path: string): string {
   return `${path}.tmp`;
 }
 
-/** Sets the time zone, and blocks file system and network for all later statements, except for the given folders. */
+/**
+ * Sets the time zone, and blocks file system and network for all later statements, except for the given
+ * folders.
+ */
 async function restrict(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
   const list = folders.map((folder) => sqlString(`${resolve(folder)}/`));
@@ -167,9 +181,10 @@ async function restrict(connection: DuckDBConnection, folders: readonly string[]
 }
 
 /**
- * Claims a file for this process. DuckDB's lock excludes other processes, but not a second opening in this process. Closing that second one would
- * release the lock of the first, because POSIX locks belong to the process. So no other code of this process can open the file while it is a
- * warehouse, not even to read or copy it. `Database.file` is there for that.
+ * Claims a file for this process. DuckDB's lock excludes other processes, but not a second opening in this
+ * process. Closing that second one would release the lock of the first, because POSIX locks belong to the
+ * process. So no other code of this process can open the file while it is a warehouse, not even to read or
+ * copy it. `Database.file` is there for that.
  */
 async function claimFile(path: string): Promise<() => Promise<unknown>> {
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
@@ -191,7 +206,9 @@ async function claimFile(path: string): Promise<() => Promise<unknown>> {
   };
 }
 
-/** Deletes a file whose creation was interrupted (a crash, a full disk). It is empty and can never be opened. */
+/**
+ * Deletes a file whose creation was interrupted (a crash, a full disk). It is empty and can never be opened.
+ */
 function removeUnfinished(path: string, clock: Clock): void {
   const file = statSync(path, { throwIfNoEntry: false });
   if (!file?.isFile() || file.size >= HEADER_BYTES) return;

@@ -11,8 +11,8 @@ export type DeclaredDevices = Pick<WorkgroupConfig, 'devices' | 'totalSource'> &
   Partial<Pick<WorkgroupConfig, 'roles'>>;
 
 /**
- * Stores the declarations of devices in temporary tables: declared_device, declared_peak, role_span, and device_source, which says which sources
- * count for a device (see balance/find_device_source).
+ * Stores the declarations of devices in temporary tables: declared_device, declared_peak, role_span, and
+ * device_source, which says which sources count for a device (see balance/find_device_source).
  */
 export async function declareDevices(connection: DuckDBConnection, declared: DeclaredDevices): Promise<void> {
   const { devices, totalSource } = declared;

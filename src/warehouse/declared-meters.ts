@@ -6,7 +6,10 @@ import { query } from './query.ts';
 /** The declarations of meters and sites. */
 export type DeclaredMeters = Partial<Pick<WorkgroupConfig, 'meters' | 'sites'>>;
 
-/** Stores the declared meters and the members of sites in temporary tables, from which the lake's tables are made. */
+/**
+ * Stores the declared meters and the members of sites in temporary tables, from which the lake's tables are
+ * made.
+ */
 export async function declareMeters(
   connection: DuckDBConnection,
   { meters = [], sites = [] }: DeclaredMeters,

@@ -1,9 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /*
- * DuckDB with more than one thread (at least 1.3 to 1.5.6) loses rows without an error. If an ordered INSERT ... SELECT or CREATE TABLE AS adds no
- * row to a table, it leaves an empty row group. A later insert of a row group (122,880 rows) or more is stored behind it, where no scan reads, and
- * COMMIT drops it. Inserting and deleting one row avoids the bug.
+ * DuckDB with more than one thread (at least 1.3 to 1.5.6) loses rows without an error. If an ordered INSERT
+ * ... SELECT or CREATE TABLE AS adds no row to a table, it leaves an empty row group. A later insert of a row
+ * group (122,880 rows) or more is stored behind it, where no scan reads, and COMMIT drops it. Inserting and
+ * deleting one row avoids the bug.
  */
 
 interface Inserts {
@@ -18,7 +19,10 @@ const MANY = 100_000;
 /** The inserts of a connection in its current transaction. */
 const inserts = new WeakMap<DuckDBConnection, Inserts>();
 
-/** Runs a statement so that no inserted row is lost by the bug above. @param countOf returns the number of inserted rows from the result */
+/**
+ * Runs a statement so that no inserted row is lost by the bug above.
+ * @param countOf returns the number of inserted rows from the result
+ */
 export async function insertSafely<Result>(
   connection: DuckDBConnection,
   sql: string,

@@ -40,7 +40,10 @@ const IDLE_CHUNKS_MAX = 64;
 /** A chunk whose lists are longer than this is freed instead of kept. */
 const KEPT_FIELDS_MAX = CHUNK_ROWS * 32;
 
-/** Fills chunks for table `message` from columns. Chunks are reused: release them after they have been appended. */
+/**
+ * Fills chunks for table `message` from columns. Chunks are reused: release them after they have been
+ * appended.
+ */
 export interface ChunkFiller {
   /** Copies rows `start` to `end` synchronously. The columns can change afterwards. */
   fill(columns: MessageColumns, start: number, end: number, batchId: number): DuckDBDataChunk[];
@@ -56,8 +59,9 @@ interface Slot {
 }
 
 /**
- * Writes vectors by plain memory copies from the columns, which have DuckDB's own layout. `copy_data_to_vector` checks nothing, so this code
- * checks the rows of the chunk, the room of the list and the length of the source.
+ * Writes vectors by plain memory copies from the columns, which have DuckDB's own layout.
+ * `copy_data_to_vector` checks nothing, so this code checks the rows of the chunk, the room of the list and
+ * the length of the source.
  */
 export function createChunkFiller(): ChunkFiller {
   const idle: Slot[] = [];

@@ -5,8 +5,8 @@ import { createInTurn } from '../lib/in-turn.ts';
 import { sqlString } from '../lib/sql-text.ts';
 
 /**
- * A warehouse file that does not change while it is read. It has everything that was committed before its checkpoint. Later commits go to the
- * write-ahead log.
+ * A warehouse file that does not change while it is read. It has everything that was committed before its
+ * checkpoint. Later commits go to the write-ahead log.
  */
 export interface FrozenFile {
   bytes: number;
@@ -42,7 +42,8 @@ export interface FrozenReadsOptions {
 const NO_CHECKPOINT = '1TB';
 
 /**
- * Reads the file of an open database. After a checkpoint DuckDB changes only blocks that the checkpoint does not use, until the next checkpoint.
+ * Reads the file of an open database. After a checkpoint DuckDB changes only blocks that the checkpoint does
+ * not use, until the next checkpoint.
  */
 export function createFrozenReads({ connect, file, walLimit, alone }: FrozenReadsOptions): FrozenReads {
   const stopped = new AbortController();

@@ -36,7 +36,10 @@ export async function appendNames(connection: DuckDBConnection, { names, tables 
     });
 }
 
-/** Stores what belongs to a batch in addition to its messages: its ledger row, its gap, and the messages that could not be decoded. */
+/**
+ * Stores what belongs to a batch in addition to its messages: its ledger row, its gap, and the messages that
+ * could not be decoded.
+ */
 export async function writeLedger(
   connection: DuckDBConnection,
   insertBatch: DuckDBPreparedStatement,
@@ -115,7 +118,10 @@ async function withAppender(
   }
 }
 
-/** Removes appended rows that were not flushed. They survive a rollback, and would land with the next transaction. */
+/**
+ * Removes appended rows that were not flushed. They survive a rollback, and would land with the next
+ * transaction.
+ */
 export function clearQuietly(appender: DuckDBAppender): void {
   try {
     appender.clear();

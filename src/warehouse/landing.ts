@@ -11,14 +11,16 @@ import { type LandInput, type LandResult, planLanding, type Write } from './plan
 import { createReusableCommitter } from './reusable-committer.ts';
 
 /**
- * Lands each batch together with its checkpoint, so a crash cannot lose or double a message. Rows are copied at once and committed in the
- * background. While one transaction is written, the next batch is decoded. Waiting batches share one transaction.
+ * Lands each batch together with its checkpoint, so a crash cannot lose or double a message. Rows are copied
+ * at once and committed in the background. While one transaction is written, the next batch is decoded.
+ * Waiting batches share one transaction.
  */
 export interface Landing {
   /**
    * Lands a batch. Landing the same batch again changes nothing.
-   * @param batch the batch, which is copied before this returns; or a function that makes it, or returns nothing to land. The function is called in
-   *   turn, when there is room, while the transaction before is written, which is fastest. Its buffers are free afterwards
+   * @param batch the batch, which is copied before this returns; or a function that makes it, or returns
+   *   nothing to land. The function is called in turn, when there is room, while the transaction before is
+   *   written, which is fastest. Its buffers are free afterwards
    * @returns when the result is durable
    * @throws StaleOwnerError if another worker has taken the shard; then nothing has landed
    * @throws TransientError if the file could not be written (a full disk); then nothing has landed
@@ -27,8 +29,8 @@ export interface Landing {
     batch: LandInput | (() => Made),
   ): Promise<LandResult | Extract<Made, undefined>>;
   /**
-   * Runs `work` between two batches. `work` adds unlisted batches to the ledger and returns the last id. No batch lands meanwhile, and later
-   * batches have higher ids.
+   * Runs `work` between two batches. `work` adds unlisted batches to the ledger and returns the last id. No
+   * batch lands meanwhile, and later batches have higher ids.
    */
   listBatches(work: () => Promise<number>): Promise<void>;
   /** Runs `work` between two transactions. Batches that are pushed meanwhile land afterwards. */

@@ -28,7 +28,9 @@ export interface QuarantineSample {
   field: string | null;
   eventTimeMs: UtcMs | null;
   detail: string | null;
-  /** The value, or the first bytes of the message: as text if they are text, otherwise as hexadecimal digits. */
+  /**
+   * The value, or the first bytes of the message: as text if they are text, otherwise as hexadecimal digits.
+   */
   text: string | null;
   encoding: 'text' | 'hex';
   /** The length of the message. */
@@ -107,7 +109,10 @@ function messageSample({
   };
 }
 
-/** The text of bytes that are UTF-8 without control characters, such as JSON or a row of a CSV file. Undefined for other bytes, such as CBOR. */
+/**
+ * The text of bytes that are UTF-8 without control characters, such as JSON or a row of a CSV file. Undefined
+ * for other bytes, such as CBOR.
+ */
 function plainText(bytes: Uint8Array, isCut: boolean): string | undefined {
   try {
     // A character that is cut is left out.

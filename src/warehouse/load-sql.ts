@@ -18,8 +18,8 @@ const folders = new Map<string, ReadonlyMap<string, string>>();
 
 /**
  * Reads a statement of `sql/`, once for each process.
- * @param name folder and name of the statement, such as `rollup/find_pairs`: the line `-- name: find_pairs` begins it in one of the folder's
- *   chapters
+ * @param name folder and name of the statement, such as `rollup/find_pairs`: the line `-- name: find_pairs`
+ *   begins it in one of the folder's chapters
  * @throws TerminalError if there is none
  */
 export function loadSql(name: string): string {
@@ -36,8 +36,8 @@ export function loadSql(name: string): string {
 }
 
 /**
- * Reads the statements of a folder, by name. The line `-- name: <name>` begins a statement; the text before the first one is the heading of the
- * chapter.
+ * Reads the statements of a folder, by name. The line `-- name: <name>` begins a statement; the text before
+ * the first one is the heading of the chapter.
  * @throws TerminalError if two have the same name, or a file has none
  */
 export function readStatements(folder: string): Map<string, string> {
@@ -66,7 +66,10 @@ function statementsOf(text: string): Array<[name: string, text: string]> {
   });
 }
 
-/** Reads the migrations of this program, in order: 1, 2, 3 and so on. @throws TerminalError if the files do not form this sequence */
+/**
+ * Reads the migrations of this program, in order: 1, 2, 3 and so on.
+ * @throws TerminalError if the files do not form this sequence
+ */
 export function loadMigrations(folder = join(sqlFolder(), 'schema')): Migration[] {
   const migrations = readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))

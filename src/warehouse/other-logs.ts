@@ -5,7 +5,10 @@ import { query } from './query.ts';
 
 /** Prevents that messages of an earlier log, which the current log still contains, land again. */
 export interface OtherLogs {
-  /** Deletes the messages of these writes that had landed from another log, in the transaction that lands them. */
+  /**
+   * Deletes the messages of these writes that had landed from another log, in the transaction that lands
+   * them.
+   */
   dropLandedBefore(writes: readonly PreparedWrite[]): Promise<void>;
 }
 

@@ -8,7 +8,10 @@ import { type NewMessages, selectNewMessages } from './select-new-messages.ts';
 
 /** A batch and its position in the log. */
 export interface LandInput {
-  /** `stream`, or a name that begins with `import:`, `backfill:` or `archive:`. Each origin has its own checkpoint. */
+  /**
+   * `stream`, or a name that begins with `import:`, `backfill:` or `archive:`. Each origin has its own
+   * checkpoint.
+   */
   origin: string;
   /** In any order. Messages that landed before are dropped. */
   columns: MessageColumns;
@@ -23,11 +26,14 @@ export interface LandInput {
 }
 
 /**
- * A batch that is not in the ledger yet, so later stages do not see it. All batches of a file or archive enter the ledger together
- * (`Shard.listBatches`).
+ * A batch that is not in the ledger yet, so later stages do not see it. All batches of a file or archive
+ * enter the ledger together (`Shard.listBatches`).
  */
 export interface UnlistedBatch {
-  /** Larger than all ids that the ledger assigns meanwhile, so later stages reach it only after it is published. */
+  /**
+   * Larger than all ids that the ledger assigns meanwhile, so later stages reach it only after it is
+   * published.
+   */
   batchId: number;
   /** Writes a note instead of the ledger row, in the same transaction. */
   note(connection: DuckDBConnection): Promise<void>;
@@ -36,8 +42,8 @@ export interface UnlistedBatch {
 /** A stretch of the stream that could not be read. */
 export interface GapInput {
   /**
-   * expired: retention deleted the messages. rejected: the server no longer knows the position. recreated: the server has another log.
-   * lost_tail: the log has lost its newest messages.
+   * expired: retention deleted the messages. rejected: the server no longer knows the position. recreated:
+   * the server has another log. lost_tail: the log has lost its newest messages.
    */
   reason: 'expired' | 'rejected' | 'recreated' | 'lost_tail';
   from: Offset | undefined;
@@ -56,7 +62,9 @@ export interface LandedResult {
   nextOffset: Offset;
   messages: number;
   quarantined: number;
-  /** Number of dropped messages: landed before, twice in the batch, or beyond `nextOffset` (they come again). */
+  /**
+   * Number of dropped messages: landed before, twice in the batch, or beyond `nextOffset` (they come again).
+   */
   landedBefore: number;
   repeated: number;
   beyond: number;
@@ -87,7 +95,8 @@ export type Plan = { kind: 'write'; write: Write; result: LandResult } | { kind:
 
 /**
  * Decides how a batch changes a file with the checkpoint `before`. Pure.
- * The position never moves back in a log, a message never lands twice, and no message is skipped without a gap.
+ * The position never moves back in a log, a message never lands twice, and no message is skipped without a
+ * gap.
  */
 export function planLanding(
   before: Checkpoint | undefined,

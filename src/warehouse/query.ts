@@ -10,7 +10,8 @@ export type SqlParameters = Record<
 
 /**
  * Runs a statement of `sql/` with its parameters bound by name, and reads all rows.
- * BIGINT and UBIGINT are returned as bigint. A bigint parameter is bound as HUGEINT, so the statement must cast it.
+ * BIGINT and UBIGINT are returned as bigint. A bigint parameter is bound as HUGEINT, so the statement must
+ * cast it.
  */
 export function query<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,
@@ -30,8 +31,9 @@ export async function queryText<Row extends Record<string, DuckDBValue>>(
 }
 
 /**
- * Like `queryText`, but numbers, plain words and lists of them are written into the statement as literals. DuckDB plans a statement with
- * parameters twice, and uses literal bounds for its plan. Other texts stay parameters.
+ * Like `queryText`, but numbers, plain words and lists of them are written into the statement as literals.
+ * DuckDB plans a statement with parameters twice, and uses literal bounds for its plan. Other texts stay
+ * parameters.
  */
 export async function queryLiterally<Row extends Record<string, DuckDBValue>>(
   connection: DuckDBConnection,

@@ -12,7 +12,10 @@ import { isInvalidated, warehouseFailure } from './warehouse-failures.ts';
  */
 export interface RecoveringDatabase {
   connect(): Promise<DuckDBConnection>;
-  /** The descriptor of the open file, see `Database.file`. After the database was opened again it is another one. */
+  /**
+   * The descriptor of the open file, see `Database.file`. After the database was opened again it is another
+   * one.
+   */
   file(): FileHandle;
   /** Receives every error, to notice when the database is invalidated. @returns one of our errors for it */
   note(error: unknown): Error;

@@ -8,7 +8,9 @@ export interface NewMessages {
   start: number;
   end: number;
   rejected: RejectedMessage[];
-  /** Number of dropped messages: landed before, twice in the batch, or beyond the position (they come again). */
+  /**
+   * Number of dropped messages: landed before, twice in the batch, or beyond the position (they come again).
+   */
   landedBefore: number;
   repeated: number;
   beyond: number;
@@ -22,9 +24,10 @@ export interface NewMessages {
 
 /**
  * Selects the messages of a batch that are new and due, by offset.
- * A message with an offset of at most `lastOffset` has landed before. A message beyond `nextOffset` is not due: it comes again later, and it must
- * not move the checkpoint, because a single wrong offset would hide all following messages. If no offset of the batch is within `nextOffset`, the
- * positions of the server are other numbers than its offsets; then all messages are due.
+ * A message with an offset of at most `lastOffset` has landed before. A message beyond `nextOffset` is not
+ * due: it comes again later, and it must not move the checkpoint, because a single wrong offset would hide
+ * all following messages. If no offset of the batch is within `nextOffset`, the positions of the server are
+ * other numbers than its offsets; then all messages are due.
  */
 export function selectNewMessages(
   batch: MessageColumns,
@@ -95,7 +98,9 @@ function storeTimes({ storeTime }: MessageColumns, start: number, end: number) {
     : { firstStoreTimeMs: undefined, lastStoreTimeMs: undefined };
 }
 
-/** Sorts the rows, if a server sent them out of order. Of two messages with the same offset the first is kept. */
+/**
+ * Sorts the rows, if a server sent them out of order. Of two messages with the same offset the first is kept.
+ */
 function sortByOffset(batch: MessageColumns) {
   const offsets = Array.from({ length: batch.count }, (_, row) => offsetAt(batch, row));
   let outOfOrder = 0;

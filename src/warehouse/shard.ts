@@ -38,7 +38,10 @@ export interface ShardOptions {
   tablesMax?: number;
   /** Tables that always land, because the configuration names them. */
   neededTables?: readonly string[];
-  /** Folders in which statements can read and write files, such as the lake. They have no access to the rest of the disk. */
+  /**
+   * Folders in which statements can read and write files, such as the lake. They have no access to the rest
+   * of the disk.
+   */
   folders?: readonly string[];
   /** `renewIfDue` opens the file again after this many transactions. Default: 200. */
   renewAfterTransactions?: number;
@@ -54,15 +57,18 @@ export interface TransactionOptions {
   /** The transaction writes nothing that a roll-up reads, so `changes` stays the same. */
   isQuiet?: boolean;
   /**
-   * If this returns true after the commit, the connection is kept for the next transaction of this kind, with its temporary tables and macros. They
-   * use memory until then. After a failure the connection is closed.
+   * If this returns true after the commit, the connection is kept for the next transaction of this kind, with
+   * its temporary tables and macros. They use memory until then. After a failure the connection is closed.
    */
   keep?: (connection: DuckDBConnection) => boolean;
 }
 
 /** Changes in the write-ahead log take several times their size of memory. */
 const CHECKPOINT_BYTES_MIN = 4 * MEBIBYTE;
-/** The same for a warehouse that rests. Stages note their progress even if there is nothing new, which is less. */
+/**
+ * The same for a warehouse that rests. Stages note their progress even if there is nothing new, which is
+ * less.
+ */
 const CHECKPOINT_RESTING_BYTES_MIN = 64 * 1024;
 
 /**
@@ -85,7 +91,8 @@ export interface Shard extends EngineUse {
   /** Runs `work` on a connection of its own, for reading. */
   read<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result>;
   /**
-   * Runs `work` in a transaction on a connection of its own. It commits if `work` returns, and rolls back if it throws.
+   * Runs `work` in a transaction on a connection of its own. It commits if `work` returns, and rolls back if
+   * it throws.
    * @throws StaleOwnerError if another worker has taken the shard; then nothing was written
    */
   transaction<Result>(
@@ -93,8 +100,8 @@ export interface Shard extends EngineUse {
     options?: TransactionOptions,
   ): Promise<Result>;
   /**
-   * A number that grows with everything that a roll-up can have to read: batches, transactions that are not quiet, and work on connections of
-   * its own. While it stays the same, there is nothing new.
+   * A number that grows with everything that a roll-up can have to read: batches, transactions that are not
+   * quiet, and work on connections of its own. While it stays the same, there is nothing new.
    */
   changes(): number;
   /** The stored checkpoint of an origin; undefined if nothing of it has landed. */
@@ -102,14 +109,17 @@ export interface Shard extends EngineUse {
   /** See `Landing.push`. */
   land: Landing['push'];
   /**
-   * Like `transaction`, to add unlisted batches to the ledger. No batch lands meanwhile, and later batches have higher ids.
+   * Like `transaction`, to add unlisted batches to the ledger. No batch lands meanwhile, and later batches
+   * have higher ids.
    * @param work returns the last batch that it has added
    */
   listBatches(work: (connection: DuckDBConnection) => Promise<number>): Promise<void>;
   /**
-   * Makes a checkpoint in a moment without write transactions, and lets `work` read the file as it is then. Landing and transactions continue
-   * while `work` reads. They wait only during the checkpoint. One call runs at a time.
-   * @throws TransientError if a write transaction takes too long, or the warehouse is closed or opened again while it is read
+   * Makes a checkpoint in a moment without write transactions, and lets `work` read the file as it is then.
+   * Landing and transactions continue while `work` reads. They wait only during the checkpoint. One call runs
+   * at a time.
+   * @throws TransientError if a write transaction takes too long, or the warehouse is closed or opened again
+   *   while it is read
    */
   readFrozen: FrozenReads['read'];
   status(): Promise<ShardStatus>;
@@ -129,7 +139,8 @@ export interface Shard extends EngineUse {
 }
 
 /**
- * Opens a workgroup's DuckDB file, migrates it to this program's schema and takes ownership of it. The owner before cannot write any more.
+ * Opens a workgroup's DuckDB file, migrates it to this program's schema and takes ownership of it. The owner
+ * before cannot write any more.
  * @throws TransientError WarehouseLocked if another process has it open, DiskFull if the disk is full
  * @throws TerminalError if it is damaged, or of another program, another workgroup or a newer Wattline
  * @throws StaleOwnerError if `epoch` is not newer than the file's
@@ -279,7 +290,8 @@ export async function openShard(options: ShardOptions): Promise<Shard> {
       changesSeen = changes;
       const walBytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
       if (walBytes < (isResting ? CHECKPOINT_RESTING_BYTES_MIN : CHECKPOINT_BYTES_MIN)) return;
-      // A reader of the frozen file must not see a checkpoint, so this waits its turn. The next call tries again after a failure.
+      // A reader of the frozen file must not see a checkpoint, so this waits its turn. The next call tries
+      // again after a failure.
       await frozen.read(async () => undefined).catch((error: unknown) => database.note(error));
     },
     async renewIfDue() {

@@ -5,7 +5,10 @@ import { queryNamedLiterally } from './query.ts';
 /** The configured energy streams. Without any, there is nothing to roll up. */
 export type DeclaredStreams = Partial<Pick<WorkgroupConfig, 'energyStreams'>>;
 
-/** Reads how far later stages are: the last batch that is rolled up for every energy stream, and the last batch whose energy is published. */
+/**
+ * Reads how far later stages are: the last batch that is rolled up for every energy stream, and the last
+ * batch whose energy is published.
+ */
 export async function readStageProgress(
   connection: DuckDBConnection,
   { energyStreams = [] }: DeclaredStreams,

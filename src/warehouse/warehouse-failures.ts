@@ -2,7 +2,9 @@ import { diskFullError, isDiskFull } from '../lib/disk-full.ts';
 import { errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { describeProcess } from '../lib/process-facts.ts';
 
-/** Converts an error of DuckDB into one of our errors, which says whether trying again helps and what to do. */
+/**
+ * Converts an error of DuckDB into one of our errors, which says whether trying again helps and what to do.
+ */
 export function warehouseFailure(error: unknown, path: string): TransientError | TerminalError {
   return (
     knownFailure(error, path) ??
@@ -14,8 +16,8 @@ export function warehouseFailure(error: unknown, path: string): TransientError |
 }
 
 /**
- * The same for known failures; undefined for all others, which can be errors of the caller. DuckDB distinguishes failures only by their text, so
- * this is the only place that reads it.
+ * The same for known failures; undefined for all others, which can be errors of the caller. DuckDB
+ * distinguishes failures only by their text, so this is the only place that reads it.
  */
 export function knownFailure(error: unknown, path: string): TransientError | TerminalError | undefined {
   if (error instanceof TransientError || error instanceof TerminalError) return error;
@@ -71,7 +73,10 @@ export function knownFailure(error: unknown, path: string): TransientError | Ter
   return undefined;
 }
 
-/** True if DuckDB has invalidated the open database, for example after a failed checkpoint. It must be closed and opened again. */
+/**
+ * True if DuckDB has invalidated the open database, for example after a failed checkpoint. It must be closed
+ * and opened again.
+ */
 export function isInvalidated(error: unknown): boolean {
   return /^FATAL Error|database has been invalidated/.test(errorMessage(error));
 }

@@ -7,8 +7,10 @@ export interface WriteGate {
   enter(): Promise<void>;
   leave(): void;
   /**
-   * Runs `work` in a moment without writers. It first waits for this moment. After `politeMs` it holds new writers back.
-   * @throws TransientError `WarehouseBusy` if a writer takes longer than `waitMs` in all; then `work` has not run
+   * Runs `work` in a moment without writers. It first waits for this moment. After `politeMs` it holds new
+   * writers back.
+   * @throws TransientError `WarehouseBusy` if a writer takes longer than `waitMs` in all; then `work` has not
+   *   run
    */
   alone<Result>(
     work: () => Promise<Result>,

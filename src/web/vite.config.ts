@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
-/** Builds the page into files that the report serves. Their names contain a hash, so browsers may keep them. */
+/**
+ * Builds the page into files that the report serves. Their names contain a hash, so browsers may keep them.
+ */
 export default defineConfig({
   root: import.meta.dirname,
   // Addresses are relative, so the page also works below a path of a proxy.

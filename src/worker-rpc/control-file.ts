@@ -12,7 +12,10 @@ const controlFileSchema = z.object({
   /** See `machineName`. Undefined in files of an older version. */
   machine: z.string().optional(),
 });
-/** The address of the process that owns a workgroup's warehouse, and a secret. Only users who can read the owner's files can read it. */
+/**
+ * The address of the process that owns a workgroup's warehouse, and a secret. Only users who can read the
+ * owner's files can read it.
+ */
 export type ControlFile = z.infer<typeof controlFileSchema>;
 
 /** Writes the address atomically. */

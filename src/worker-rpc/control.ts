@@ -19,12 +19,16 @@ import {
   WAKE_HEADER,
 } from './rpc-wire.ts';
 
-/** Calls operations in the process that has a workgroup's warehouse open, because only one process can open a DuckDB file. */
+/**
+ * Calls operations in the process that has a workgroup's warehouse open, because only one process can open a
+ * DuckDB file.
+ */
 export interface Control {
   /**
    * Opens a workgroup that hibernates.
    * @param options.wake false: a workgroup that hibernates stays closed, and counts as not running
-   * @param options.withinMs how long to wait for the answer. Default: a minute. The operation continues after that
+   * @param options.withinMs how long to wait for the answer. Default: a minute. The operation continues after
+   *   that
    * @throws the reason of the signal if it aborts
    */
   ask<Name extends AskableName>(

@@ -23,7 +23,9 @@ export function findLocalWorkers(dataDir: string): LocalWorkers {
   return { kind: 'none' };
 }
 
-/** True if this worker of this machine was killed or has crashed, and no worker has been started since then. */
+/**
+ * True if this worker of this machine was killed or has crashed, and no worker has been started since then.
+ */
 export function hasEnded(dataDir: string, pid: number): boolean {
   return readWorkerFiles(dataDir).some((file) => file.pid === pid && stateOf(file) === 'ended');
 }
@@ -41,7 +43,10 @@ export function forgetEndedWorkers(dataDir: string): void {
   for (const file of readWorkerFiles(dataDir)) if (stateOf(file) === 'ended') removeWorkerFile(dataDir, file);
 }
 
-/** Process ids of another machine, with a shared data folder, have no meaning here. A worker removes its file when it stops in order. */
+/**
+ * Process ids of another machine, with a shared data folder, have no meaning here. A worker removes its file
+ * when it stops in order.
+ */
 function stateOf(file: WorkerFile): 'living' | 'stopped' | 'ended' | 'unknown' {
   const { pid, machine } = file;
   const own = machineName();

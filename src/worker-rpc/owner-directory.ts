@@ -31,7 +31,10 @@ export interface OwnerDirectory {
 
 const addressKey = (workerId: string) => `${KEY_PREFIX}:address:${workerId}`;
 
-/** Keys: the lease and the living workers. Argument: the start of the keys of addresses. Answers with the state and addresses. */
+/**
+ * Keys: the lease and the living workers. Argument: the start of the keys of addresses. Answers with the
+ * state and addresses.
+ */
 const FIND = redisScript(`
   local owner = redis.call('GET', KEYS[1])
   if owner then return {'owned', redis.call('GET', ARGV[1] .. owner)} end
@@ -60,7 +63,8 @@ export function createOwnerDirectory(redis: Pick<RedisConnection, 'run'>): Owner
 }
 
 /**
- * Writes the address of this worker to Redis, and keeps it there: it is written again after Redis has lost it.
+ * Writes the address of this worker to Redis, and keeps it there: it is written again after Redis has lost
+ * it.
  * @param options.leaseMs the address of a killed worker is deleted after this time
  * @returns removes it
  */

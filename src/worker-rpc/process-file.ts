@@ -14,10 +14,16 @@ const processFileSchema = z.object({
   host: z.string(),
   roles: z.array(z.string()),
 });
-/** The address of a process of the service, and a secret. Only users who can read the files of the service can read it. */
+/**
+ * The address of a process of the service, and a secret. Only users who can read the files of the service can
+ * read it.
+ */
 export type ProcessFile = z.infer<typeof processFileSchema>;
 
-/** Writes the file of this process. Files of ended processes of this machine are removed. @returns removes the file */
+/**
+ * Writes the file of this process. Files of ended processes of this machine are removed.
+ * @returns removes the file
+ */
 export function writeProcessFile(
   dataDir: string,
   file: Omit<ProcessFile, 'pid' | 'host'>,

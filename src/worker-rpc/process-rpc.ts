@@ -43,7 +43,10 @@ export interface ProcessAnswer<Result> {
   outcome: { kind: 'answer'; answer: Result } | { kind: 'failed'; error: Error };
 }
 
-/** Calls an operation in every process of this machine that works on a data folder. Ended processes are left out. */
+/**
+ * Calls an operation in every process of this machine that works on a data folder. Ended processes are left
+ * out.
+ */
 export async function askProcesses<Name extends keyof ProcessOperations>(
   dataDir: string,
   operation: Name,

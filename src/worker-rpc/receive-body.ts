@@ -21,7 +21,8 @@ export interface ReceivedBody {
 
 /**
  * Reads the arguments and the file of a call. A file is written to a folder for uploads.
- * @throws TerminalError if a sum or a size differs from the token; TransientError if the disk is full. No file is left then
+ * @throws TerminalError if a sum or a size differs from the token; TransientError if the disk is full. No
+ *   file is left then
  */
 export async function receiveBody(
   request: IncomingMessage,

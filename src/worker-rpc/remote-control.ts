@@ -16,7 +16,10 @@ export interface RemoteControlOptions {
   tokens: Pick<ProcessTokens, 'sign'>;
   /** The machine of this process, see `machineName`. */
   machine: string;
-  /** How long to wait until another worker has taken the workgroup of one that has ended. Default: 20 s, which is longer than a lease. */
+  /**
+   * How long to wait until another worker has taken the workgroup of one that has ended. Default: 20 s, which
+   * is longer than a lease.
+   */
   takeoverMs?: number;
 }
 
@@ -31,19 +34,25 @@ export interface LocatedWork {
 export interface RemoteControl extends Control {
   /** Finds the worker that has a workgroup, or the last one that had it. Undefined if no worker answers. */
   locate(workgroupId: string): Promise<LocatedWork | undefined>;
-  /** True if a worker has the workgroup, or lives and can take it. Asks only Redis. @throws TransientError if it cannot be reached */
+  /**
+   * True if a worker has the workgroup, or lives and can take it. Asks only Redis.
+   * @throws TransientError if it cannot be reached
+   */
   isServed(workgroupId: string): Promise<boolean>;
 }
 
 const REACH_MS = 2 * SECOND_MS;
 const TAKEOVER_MS = 20 * SECOND_MS;
 const LOOK_EVERY_MS = 250;
-/** A worker that is stopped accepts calls and does not answer. Its lease shows that it has lost the workgroup. */
+/**
+ * A worker that is stopped accepts calls and does not answer. Its lease shows that it has lost the workgroup.
+ */
 const WATCH_EVERY_MS = 2 * SECOND_MS;
 
 /**
- * Calls operations in the worker that has a workgroup open, on any machine. If the worker has lost the workgroup and has done nothing, the next owner
- * is asked. An operation that changes something is never sent again after a worker has received its arguments.
+ * Calls operations in the worker that has a workgroup open, on any machine. If the worker has lost the
+ * workgroup and has done nothing, the next owner is asked. An operation that changes something is never sent
+ * again after a worker has received its arguments.
  */
 export function createRemoteControl(options: RemoteControlOptions): RemoteControl {
   const { directory, tokens, machine, takeoverMs = TAKEOVER_MS } = options;

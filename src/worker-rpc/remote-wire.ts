@@ -19,7 +19,10 @@ export const FILE_OPERATIONS: { readonly [Name in AskableName]?: 'sent' | 'share
   importStart: 'shared',
 };
 
-/** If the owner moves meanwhile, an operation that changes something is not sent again, because it may have been done. */
+/**
+ * If the owner moves meanwhile, an operation that changes something is not sent again, because it may have
+ * been done.
+ */
 const EFFECTS: Readonly<Record<AskableName, 'reads' | 'changes'>> = {
   snapshot: 'changes',
   retry: 'changes',

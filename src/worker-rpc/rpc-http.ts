@@ -10,7 +10,10 @@ import { answerText, CONTROL_HEADER, CONTROL_HOST } from './rpc-wire.ts';
 
 const BODY_BYTES_MAX = MEBIBYTE;
 const ANSWER_BYTES_MAX = 64 * MEBIBYTE;
-/** More connections than requests that are answered or wait, so that a request beyond the limit gets an answer that says so. */
+/**
+ * More connections than requests that are answered or wait, so that a request beyond the limit gets an answer
+ * that says so.
+ */
 const CONNECTIONS_MAX = 256;
 
 /** Starts a server that only this machine can reach, on a free port. */

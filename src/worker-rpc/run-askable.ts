@@ -7,7 +7,8 @@ import { askable, isAskable } from '../pipeline/remote-operations.ts';
  * Runs an operation for another process.
  * @param readArgs reads the arguments. Called only when it is the turn of the operation
  * @param asker aborts if the caller has disconnected. An operation that waits is not run then
- * @throws TerminalError for an unknown operation or wrong arguments; TransientError Busy; the error of the operation
+ * @throws TerminalError for an unknown operation or wrong arguments; TransientError Busy; the error of the
+ *   operation
  */
 export type RunAskable = (
   workgroupId: string,
@@ -17,7 +18,10 @@ export type RunAskable = (
 ) => Promise<unknown>;
 
 const UNDER_WAY_MAX = 16;
-/** The pages of many browsers ask at the same time, and each of their requests waits while a workgroup is being opened. */
+/**
+ * The pages of many browsers ask at the same time, and each of their requests waits while a workgroup is
+ * being opened.
+ */
 const WAITING_MAX = 128;
 /** A caller waits a minute, so more cannot be answered in time. */
 const EXPLAINS_WAITING_MAX = 2;

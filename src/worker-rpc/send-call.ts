@@ -66,7 +66,8 @@ export async function sendCall(
     signal,
     headers: {
       Authorization: `Bearer ${token}`,
-      // The worker checks the token before the arguments are sent. So a call that was not accepted was surely not run.
+      // The worker checks the token before the arguments are sent. So a call that was not accepted was surely
+      // not run.
       Expect: '100-continue',
       'Content-Type': 'application/octet-stream',
       'Content-Length': bodyBytes + (file?.bytes ?? 0),

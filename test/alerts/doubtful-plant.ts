@@ -12,7 +12,10 @@ type Reading = readonly [device: number, hour: number, data: { total_wh?: number
 const hours = Array.from({ length: 25 }, (_, hour) => hour);
 const within = hours.slice(0, -1).flatMap((hour) => [hour + 0.001, hour + 0.999]);
 
-/** Yesterday: one device stands still, one is silent in the afternoon, and the registers of three are in doubt. */
+/**
+ * Yesterday: one device stands still, one is silent in the afternoon, and the registers of three are in
+ * doubt.
+ */
 export const firstReadings: readonly Reading[] = [
   ...hours.map((hour): Reading => [idle, hour, { total_wh: 1_000 }]),
   ...hours.slice(0, 13).map((hour): Reading => [thin, hour, { total_wh: 1_000 + 100 * hour }]),
@@ -33,7 +36,10 @@ export const laterReadings: readonly Reading[] = [
   ...within.map((hour): Reading => [substituted, hour, { power_w: 2_500 }]),
 ];
 
-/** The workgroup `home`, whose data are in doubt, and `far`, which reads an upstream, with alerts at short limits. */
+/**
+ * The workgroup `home`, whose data are in doubt, and `far`, which reads an upstream, with alerts at short
+ * limits.
+ */
 export function doubtfulPlant(places: {
   dataDir: string;
   alertsUrl: string;

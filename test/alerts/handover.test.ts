@@ -54,7 +54,9 @@ test('after a handover to another worker on Redis an alert is not repeated, and 
   }
 });
 
-/** True if the worker of a process has judged the workgroup: only the owner has its warehouse and its figures. */
+/**
+ * True if the worker of a process has judged the workgroup: only the owner has its warehouse and its figures.
+ */
 async function hasHome({ url, token }: ServiceProcess): Promise<boolean> {
   const answer = await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
   return /^wattline_up_to_date\{workgroup="home"\} 1$/m.test(await answer.text());

@@ -15,7 +15,9 @@ import { startReceiver } from './watch-fixture.ts';
 
 const ids = ['first', 'second', 'third'] as const;
 
-/** The alerts of a worker with three workgroups on one disk. `ops` receives all of them, and `owner` only two. */
+/**
+ * The alerts of a worker with three workgroups on one disk. `ops` receives all of them, and `owner` only two.
+ */
 async function setUp() {
   const [ops, owner] = [await startReceiver(), await startReceiver()];
   const dir = tempDir();

@@ -5,7 +5,10 @@ import { createTestClock, HOUR, openWorker, startUpstream, upstreamOfNobody } fr
 
 const gaps = { source: 'gaps' as const, messagesPerSecond: 1_000_000 };
 
-/** A worker that was away for longer than its upstream keeps messages, and a backup of the upstream that has them all. */
+/**
+ * A worker that was away for longer than its upstream keeps messages, and a backup of the upstream that has
+ * them all.
+ */
 async function lostAnHour() {
   const clock = createTestClock();
   const upstream = await startUpstream(clock);

@@ -29,7 +29,10 @@ export const configuration: ConfigInput = {
 export interface Site {
   service: ServiceProcess;
   cwd: string;
-  /** Sends the next readings of each device, and waits until the report has their energy. @returns the report of the days */
+  /**
+   * Sends the next readings of each device, and waits until the report has their energy.
+   * @returns the report of the days
+   */
   grow(readings: number): Promise<unknown>;
   report(): Promise<unknown>;
   run(...args: string[]): Promise<CliResult>;

@@ -24,7 +24,8 @@ test('what is lost or damaged on one machine comes back, and what is damaged in 
   expect(restoreWhileRunning.code).toBe(3);
   await site.service.kill();
 
-  // Warehouse, lake and keys are lost and the stream is not: nothing is lost and nothing doubled, and tokens of before work.
+  // Warehouse, lake and keys are lost and the stream is not: nothing is lost and nothing doubled, and tokens
+  // of before work.
   for (const folder of ['warehouse', 'lake', 'access']) rmSync(data(folder), { recursive: true });
   done(await site.run('restore', place, '--json'));
   await site.service.start();
@@ -84,7 +85,10 @@ test('what is lost or damaged on one machine comes back, and what is damaged in 
   expect(shown.stdout).toMatch(/^damaged: home\/snapshots\/.*does not exist/m);
 });
 
-/** The warehouse is damaged: the last snapshot of its own lake comes back, and the stream fills the time since then. */
+/**
+ * The warehouse is damaged: the last snapshot of its own lake comes back, and the stream fills the time since
+ * then.
+ */
 async function restoreFromOwnLake(site: Site, warehouse: string): Promise<void> {
   const snapshots = join(site.cwd, 'data/lake/home/snapshots');
   await until('the lake has a snapshot', () => existsSync(snapshots) && readdirSync(snapshots).length > 0);

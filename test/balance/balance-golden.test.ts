@@ -19,7 +19,10 @@ const files = readdirSync(folder).map((name) => ({
   cases: JSON.parse(readFileSync(join(folder, name), 'utf8')) as GoldenBalance[],
 }));
 
-/** A third of the cases, in the soak all: balance-properties.test.ts compares thousands of intervals with an oracle. */
+/**
+ * A third of the cases, in the soak all: balance-properties.test.ts compares thousands of intervals with an
+ * oracle.
+ */
 const chosen = new Set(
   sampled(
     files.flatMap(({ cases }) => cases),

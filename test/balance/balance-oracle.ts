@@ -61,7 +61,10 @@ const plus = (list: Array<number | null>) =>
   list.some((one) => one === null) ? null : list.reduce<number>((sum, one) => sum + one!, 0);
 const minus = (a: number | null, b: number | null) => (a === null || b === null ? null : a - b);
 
-/** What comes in minus what goes out, of measured sources: known even where rise and fall cannot be told apart. */
+/**
+ * What comes in minus what goes out, of measured sources: known even where rise and fall cannot be told
+ * apart.
+ */
 function balanceOf(sources: readonly SiteSource[], index: number): number | null {
   return plus(
     sources.map((source) => {

@@ -16,7 +16,10 @@ const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffse
 const nineBytes = fc.uint8Array({ minLength: 9, maxLength: 9 });
 const RUNS = { numRuns: 20_000 };
 
-/** The head as RFC 8949 describes it: the argument is in the five low bits, or in the 1, 2, 4 or 8 bytes that follow. */
+/**
+ * The head as RFC 8949 describes it: the argument is in the five low bits, or in the 1, 2, 4 or 8 bytes that
+ * follow.
+ */
 function specifiedHead(bytes: Uint8Array): { length: number; argument: bigint | undefined } {
   const info = bytes[0]! % 32;
   if (info < 24) return { length: 1, argument: BigInt(info) };

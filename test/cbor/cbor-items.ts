@@ -2,8 +2,8 @@ import { Decoder } from 'cbor-x';
 import fc from 'fast-check';
 
 /**
- * CBOR as other encoders write it: heads of any width, indefinite lengths, tags, repeated keys. A tree of items lets a
- * test choose the exact bytes.
+ * CBOR as other encoders write it: heads of any width, indefinite lengths, tags, repeated keys. A tree of
+ * items lets a test choose the exact bytes.
  */
 export type Item =
   | { is: 'integer'; value: bigint; width: HeadWidth }

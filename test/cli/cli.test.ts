@@ -47,7 +47,8 @@ describe.concurrent('the command line', () => {
     expect(option).toMatchObject({ code: 0, stdout: `${packageFile.version}\n` });
   });
 
-  // A shell remembers where it found `node`, so a script that has just installed the pinned one has to name it.
+  // A shell remembers where it found `node`, so a script that has just installed the pinned one has to name
+  // it.
   test('runs on the pinned Node in a fresh clone, with any Node that brought npm', () => {
     // In place of the shell, which would keep a signal that npm was sent to itself.
     for (const name of ['demo', 'bench'] as const)

@@ -7,7 +7,9 @@ import { offsetAt } from '../../src/decode/message-columns.ts';
 
 export const startTimeMs = 1_760_000_000_000;
 
-/** A batch of messages with these offsets. Each was appended as many seconds after the start as its offset. */
+/**
+ * A batch of messages with these offsets. Each was appended as many seconds after the start as its offset.
+ */
 export function batch(offsets: Array<bigint | number>, said: Partial<BatchOutcome> = {}): BatchOutcome {
   return {
     kind: 'batch',

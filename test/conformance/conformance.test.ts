@@ -103,7 +103,10 @@ async function findingsOf(target: Target, picked = rules): Promise<Finding[]> {
 const withResult = (findings: readonly Finding[], result: Finding['result']) =>
   findings.filter((finding) => finding.result === result).map(({ rule }) => rule.id);
 
-/** Which of the rules that do not notice a breakage are asked, too: each eighth one, others for each breakage, and in a soak all. */
+/**
+ * Which of the rules that do not notice a breakage are asked, too: each eighth one, others for each breakage,
+ * and in a soak all.
+ */
 const STEP = rounds(8, 1);
 let breakages = 0;
 

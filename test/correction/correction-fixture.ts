@@ -12,7 +12,10 @@ import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 /** A correction as a case writes it: of the usual device and source, with instants as text. */
 export type CaseCorrection = Record<string, unknown> & { kind: CorrectionRequest['kind'] };
 
-/** A case of test/golden/corrections: what is measured, what is corrected, and what the days are before and after. */
+/**
+ * A case of test/golden/corrections: what is measured, what is corrected, and what the days are before and
+ * after.
+ */
 export interface CorrectionCase {
   id: string;
   /** The arithmetic. */
@@ -102,7 +105,10 @@ export async function toldIntervalsOf(shard: Shard, source = 'default'): Promise
   );
 }
 
-/** Everything that must be the same again: days without their versions, intervals, readings, limits and events. */
+/**
+ * Everything that must be the same again: days without their versions, intervals, readings, limits and
+ * events.
+ */
 export async function stateOf(shard: Shard) {
   const of = (sql: string) => rowsOf(shard, sql);
   return {

@@ -17,7 +17,10 @@ import {
 const cases = correctionCases().filter(
   (_, index, all) => isSoak || index % 2 === 0 || index === all.length - 1,
 );
-/** A dry run and computing everything again cost as much as all the rest of a case. One of each kind has them, in the soak all cases. */
+/**
+ * A dry run and computing everything again cost as much as all the rest of a case. One of each kind has them,
+ * in the soak all cases.
+ */
 const thorough = new Set(sampled(cases, 10));
 
 describe.each(cases)('$id', (one) => {

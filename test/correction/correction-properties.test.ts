@@ -129,7 +129,10 @@ test('the order of corrections and data does not matter, and an undone correctio
   );
 });
 
-/** Without what is kept of the way there: how far readings reach grows and never shrinks with what was once learnt. */
+/**
+ * Without what is kept of the way there: how far readings reach grows and never shrinks with what was once
+ * learnt.
+ */
 function comparable({ series, ...state }: Awaited<ReturnType<typeof stateOf>>) {
   return { ...state, series: series.map(({ step_ms: _, ...one }) => one) };
 }

@@ -39,7 +39,10 @@ const day = {
   reason: 'the bill',
 };
 
-/** The routes on a real warehouse and real access, over a real port; what asks the owner of the warehouse asks it directly. */
+/**
+ * The routes on a real warehouse and real access, over a real port; what asks the owner of the warehouse asks
+ * it directly.
+ */
 async function openRoutes(instead: Partial<CorrectionRoutesOptions> = {}) {
   const dataDir = tempDir();
   const clock = createTestClock(NOW_MS);

@@ -140,7 +140,8 @@ test('in another zone of the workgroup a set day keeps its instants, and the day
   await read(shard, ['01T00:00', 0], ['02T00:00', 2_400], ['03T00:00', 4_800]);
   await rollUpSite(shard, site, NOW_MS);
   await correct(shard, { kind: 'set_day', day: '2024-06-01', energyWh: 9_600 });
-  // 400 Wh an hour on 1 June of UTC, 100 an hour on 2 June; days of Dubai begin at 20:00, inside a day without readings.
+  // 400 Wh an hour on 1 June of UTC, 100 an hour on 2 June; days of Dubai begin at 20:00, inside a day
+  // without readings.
   await rollUpSite(shard, { ...site, timezone: 'Asia/Dubai' }, NOW_MS);
   expect((await daysOf(shard)).wh).toEqual({
     '2024-06-01': 20 * 400,

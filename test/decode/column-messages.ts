@@ -46,7 +46,10 @@ function pair(words: Uint32Array, index: number): number {
   return words[index * 2 + 1]! * 0x1_0000_0000 + words[index * 2]!;
 }
 
-/** Strict equality. It also works for objects with a member "constructor", which toStrictEqual takes for their type. */
+/**
+ * Strict equality. It also works for objects with a member "constructor", which toStrictEqual takes for their
+ * type.
+ */
 export function expectSame(actual: unknown, expected: unknown, about = ''): void {
   if (isDeepStrictEqual(actual, expected)) return;
   const text = (value: unknown) => inspect(value, { depth: 20, maxArrayLength: null, sorted: true });

@@ -27,7 +27,10 @@ const project = join(root, 'project');
 const installed = join(project, 'node_modules', 'wattline');
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** Builds what the client needs, packs it as npm does, and unpacks it into a project of its own next to the libraries. */
+/**
+ * Builds what the client needs, packs it as npm does, and unpacks it into a project of its own next to the
+ * libraries.
+ */
 beforeAll(() => {
   for (const folder of [source, project]) mkdirSync(folder);
   for (const file of ['package.json', 'LICENSE', 'README.md'])

@@ -49,7 +49,10 @@ test('what a recipe, or the table of behaviours, says to be in a file or folder 
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter(({ name, path }) => !new RegExp(`\\b${name}\\b`).test(read(path)))).toEqual([]);
 
-  /** The folders of statements to which the files of a recipe belong: chapters lie in one, code loads from them. */
+  /**
+   * The folders of statements to which the files of a recipe belong: chapters lie in one, code loads from
+   * them.
+   */
   const foldersOf = (recipe: string) =>
     [...recipe.matchAll(/\]\(([^)#]+\.(?:sql|ts))\)/g)].flatMap(([, path]) => [
       dirname(path!),

@@ -23,7 +23,10 @@ const timezone = 'Europe/Paris';
 const startMs = dayStart('2026-10-24', timezone);
 const DAYS = rounds(5, 8);
 
-/** A lake of a simulated site with uploads, faults, outages and a day that was restated. @returns where it lies */
+/**
+ * A lake of a simulated site with uploads, faults, outages and a day that was restated.
+ * @returns where it lies
+ */
 async function publishSite(): Promise<string> {
   const site = createSite({ seed: 7, timezone, startMs, readingEveryMs: INTERVAL_MS });
   const inverter = site.devices[0]!.id;

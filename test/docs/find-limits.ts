@@ -15,7 +15,8 @@ const MEMBER = /(?:^ {2,6}|[{,] *)([a-z]\w*): ([\d_.*/ A-Z]+)(?=,$| *[,}])/gm;
 
 /**
  * The numeric constants of the sources, and the numeric members of objects.
- * @returns by `<file> <name>`, such as `http-server.ts CONNECTIONS_MAX`; several values if an object repeats a name
+ * @returns by `<file> <name>`, such as `http-server.ts CONNECTIONS_MAX`; several values if an object repeats
+ *   a name
  */
 export function findConstants(): Map<string, number[]> {
   const found = new Map<string, number[]>();
@@ -45,7 +46,10 @@ function evaluate(expression: string, known: Readonly<Record<string, number>>): 
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The constants that must be on the page: exported ones with a name such as `ROWS_MAX`, and members of files such as `wire-limits.ts`. */
+/**
+ * The constants that must be on the page: exported ones with a name such as `ROWS_MAX`, and members of files
+ * such as `wire-limits.ts`.
+ */
 export function findLimits(): string[] {
   return readSources(repositoryRoot).flatMap(({ path, text }) => {
     const file = basename(path);

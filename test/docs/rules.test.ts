@@ -25,7 +25,10 @@ import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 const page = pages.get('docs/rules.md')!;
 const cases = new Map(goldenCases().map((one) => [one.id, one]));
 
-/** The rows of the table below a heading, by the name that each begins with; the last cell says which golden cases hold it. */
+/**
+ * The rows of the table below a heading, by the name that each begins with; the last cell says which golden
+ * cases hold it.
+ */
 function rowsBelow(heading: string) {
   const text = page.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
   return [...text.matchAll(/^\| `([a-z_]+)` \|.*$/gm)].map(([row, name]) => {
@@ -73,7 +76,8 @@ test('the page lists every bound on work as it is, and what is beyond it', () =>
 
 test('chapter 45 and the classifier have no number of their own: each is a constant or a bound on work', () => {
   const pattern = '{classify-*,judge-*,break-*,outliers,register-rule,find-power-spikes,runs-between}.ts';
-  // judge-breaks.ts only loads the breaks. Its numbers say how many fit into memory, and how far it looks first.
+  // judge-breaks.ts only loads the breaks. Its numbers say how many fit into memory, and how far it looks
+  // first.
   const files = globSync(`src/rollup/${pattern}`, { cwd: repositoryRoot, exclude: ['**/judge-breaks.ts'] });
   const code = files.map((file) => readFileSync(join(repositoryRoot, file), 'utf8'));
   const sql = readFileSync(join(repositoryRoot, 'sql/rollup/45_limits.sql'), 'utf8');

@@ -1,8 +1,9 @@
 import type { Explained, ExplainedSource } from '../../src/explain/explained-schema.ts';
 
 /**
- * Works a day's Wh out from its explanation alone, as a person would: the rounded ends of the segments, or the parts of the power. Refuses
- * what a person could not follow: ends that no reading, boundary or event accounts for.
+ * Works a day's Wh out from its explanation alone, as a person would: the rounded ends of the segments, or
+ * the parts of the power. Refuses what a person could not follow: ends that no reading, boundary or event
+ * accounts for.
  */
 export function handSum(one: ExplainedSource): number {
   return one.boundaries ? registerSum(one, one.boundaries) : powerSum(one);
@@ -70,8 +71,9 @@ function powerSum(one: ExplainedSource): number {
 }
 
 /**
- * The same from the readings alone, less exactly because nothing is rounded on the way: each step between neighbouring readings that
- * count, with the energy that an event books instead of its growth, and its share of the time inside the day.
+ * The same from the readings alone, less exactly because nothing is rounded on the way: each step between
+ * neighbouring readings that count, with the energy that an event books instead of its growth, and its share
+ * of the time inside the day.
  */
 export function stepSum(told: Explained, one: ExplainedSource): number {
   const isLifetime = one.result?.method === 'total_energy';

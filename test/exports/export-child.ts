@@ -9,7 +9,9 @@ import { openLakeReader } from '../../src/report/lake-reader.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
 
-/** A machine that runs an export once. It shares the bucket and the lake with others, and not its data folder. */
+/**
+ * A machine that runs an export once. It shares the bucket and the lake with others, and not its data folder.
+ */
 export interface ExportChild {
   dataDir: string;
   lakeDir: string;

@@ -24,7 +24,10 @@ const settings = {
 };
 const startMs = Date.parse('2026-11-18T23:00:00Z');
 
-/** 19 November in Berlin: 1,000 Wh at noon, of which 600 go into the grid, and 10 Wh each quarter of an hour from there. */
+/**
+ * 19 November in Berlin: 1,000 Wh at noon, of which 600 go into the grid, and 10 Wh each quarter of an hour
+ * from there.
+ */
 async function openFiles(exports: Parameters<typeof openExportFixture>[0]) {
   const at = await openExportFixture(
     exports.map((one) => ({ report: 'balance' as const, groupBy: undefined, ...one })),

@@ -16,7 +16,10 @@ const streams = [
 const lastDay = '2026-11-19';
 const thursdays = ['2026-10-22', '2026-10-29', '2026-11-05', '2026-11-12', lastDay];
 
-/** A house with a day that is not perfect: the meter has said nothing about import after noon, and the garage nothing at all. */
+/**
+ * A house with a day that is not perfect: the meter has said nothing about import after noon, and the garage
+ * nothing at all.
+ */
 export async function openMorning(options: SMTPServerOptions = {}, days = thursdays) {
   const server = await startMailServer(options);
   const at = await openExportFixture(

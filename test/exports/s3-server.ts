@@ -3,7 +3,10 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A bucket server that ignores conditions, and takes only what is signed as S3 asks for: its own reading of the signature, not that of the library. */
+/**
+ * A bucket server that ignores conditions, and takes only what is signed as S3 asks for: its own reading of
+ * the signature, not that of the library.
+ */
 export interface S3Server {
   url: string;
   /** By `/bucket/key`. */
@@ -70,7 +73,10 @@ export async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** AWS Signature Version 4, from its specification: canonical request, string to sign, key derived by date, region and service. */
+/**
+ * AWS Signature Version 4, from its specification: canonical request, string to sign, key derived by date,
+ * region and service.
+ */
 function isSigned(
   { method, url, headers }: IncomingMessage,
   body: Buffer,

@@ -15,7 +15,10 @@ import { s3Missing } from '../support/s3-for-tests.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-/** The readings, and the entry of the audit log which says that the bucket went back. It is a message of the stream, too. */
+/**
+ * The readings, and the entry of the audit log which says that the bucket went back. It is a message of the
+ * stream, too.
+ */
 const MESSAGES = READINGS + 1;
 
 test.skipIf(s3Missing)(

@@ -45,7 +45,9 @@ test.skipIf(s3Missing).each(runs)(
     note({ seed, lossShare });
     const service = await startFaultyService(seed, lossShare);
     const { stream, reports, head, untilStored } = service;
-    /** Messages that were acknowledged, and those of batches without an answer, which can be stored or not. */
+    /**
+     * Messages that were acknowledged, and those of batches without an answer, which can be stored or not.
+     */
     let sent = 0;
     let unclear = 0;
     let uploads = 0;
@@ -83,7 +85,8 @@ test.skipIf(s3Missing).each(runs)(
       // Each kind first comes once, in a random order.
       const fault = nextFault(order, round, random);
       const startMs = performance.now();
-      // What is acknowledged just before a disk is lost is only in the bucket. Otherwise it is sent during the fault.
+      // What is acknowledged just before a disk is lost is only in the bucket. Otherwise it is sent during
+      // the fault.
       const isBefore = fault === 'disk-lost';
       const storing = round % 2 === 0 || isBefore ? store() : Promise.resolve();
       if (isBefore) await storing;
@@ -122,7 +125,8 @@ test.skipIf(s3Missing).each(runs)(
     expect(got).toEqual(expected);
     const owner = await service.owner();
     expect(statusOf(owner)!.gaps).toBe(0);
-    // Uploads and corrections leave entries of the audit log. They are messages of the stream, too, and come later.
+    // Uploads and corrections leave entries of the audit log. They are messages of the stream, too, and come
+    // later.
     let counted = { readings: 0, entries: 0, offsets: 0 };
     await until('the views of the owner have all messages', async () => {
       const rows = await queryLake(owner.config, 'home', COUNT_MESSAGES);

@@ -71,7 +71,8 @@ test('a day of poison through HTTP leaves every other device exact and fresh aft
         data: { total: 1_000_000 * number + place * number },
       })),
     );
-    // One item a request, so that one that is refused takes none along; each kind of poison in each table once.
+    // One item a request, so that one that is refused takes none along; each kind of poison in each table
+    // once.
     const poison = poisonValues.map((value, index) => ({
       device: deviceOf(ILL[(index + turn) % ILL.length]!),
       source: index % 3 === 0 ? `"'\u0000\u{1f50c}` : null,

@@ -73,7 +73,10 @@ test(`after ${KILLS} ${KILLS === 1 ? 'kill' : 'kills'} under load the lake holds
   expect(rows.filter(({ copies }) => copies !== 1)).toEqual([]);
 });
 
-/** Posts messages whose counter, register and time all say which one they are. @returns whether they were acknowledged */
+/**
+ * Posts messages whose counter, register and time all say which one they are.
+ * @returns whether they were acknowledged
+ */
 async function post({ url, token }: ServiceProcess, first: number): Promise<boolean> {
   const startMs = Date.UTC(2026, 0, 1);
   const items = Array.from({ length: BATCH }, (_, index) => ({

@@ -13,7 +13,9 @@ import { s3Missing } from '../support/s3-for-tests.ts';
 import type { ServiceProcess } from '../support/service-process.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-/** A worker that becomes the successor of every workgroup, says that it is preparing, and is never prepared. */
+/**
+ * A worker that becomes the successor of every workgroup, says that it is preparing, and is never prepared.
+ */
 async function startLateSuccessor(redisUrl: string) {
   const config = { dataDir: tempDir(), queue: { backend: 'redis' as const, redisUrl } };
   const backend = await openBackend({ config, logger: silentLogger });

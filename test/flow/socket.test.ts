@@ -11,7 +11,9 @@ const MESSAGES = rounds(4_000, 200_000);
 const BATCH = rounds(250, 1_000);
 const DEVICE = '00000000-0000-4000-8000-000000000001';
 
-/** A stream and a worker that reads it over a socket, each a process of its own, with a network between them. */
+/**
+ * A stream and a worker that reads it over a socket, each a process of its own, with a network between them.
+ */
 async function startPair() {
   const stream = await createServiceProcess({ logLevel: 'warn', workgroups: [{ id: 'plant' }] }, 'stream');
   await stream.start();

@@ -58,7 +58,10 @@ function written(socket: Socket, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve) => socket.write(bytes, () => resolve()));
 }
 
-/** A broker of MQTT 3.1.1 that takes every client and subscription. `publish` begins once a client has subscribed. */
+/**
+ * A broker of MQTT 3.1.1 that takes every client and subscription. `publish` begins once a client has
+ * subscribed.
+ */
 async function startTinyBroker(acknowledged: number[], publish: (socket: Socket) => Promise<void>) {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);

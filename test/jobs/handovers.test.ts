@@ -150,7 +150,10 @@ test('workers that can prepare nothing hand over as before', async () => {
 
 const SHORT: HandoverTimes = { answerMs: 1_000, tellEveryMs: 5, silenceMs: 200, waitMs: 600_000 };
 
-/** An owner and its successor in this process, without Redis. `events` has what the successor has told, and when the owner gives up. */
+/**
+ * An owner and its successor in this process, without Redis. `events` has what the successor has told, and
+ * when the owner gives up.
+ */
 function pairOf(prepare: () => Promise<void>, times: HandoverTimes, isCutOff = () => false) {
   const events: string[] = [];
   const none = async () => undefined;

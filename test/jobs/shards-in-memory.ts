@@ -4,7 +4,10 @@ import { createOwnedShards } from '../../jobs/owned-shards.ts';
 import type { ShardLoop } from '../../jobs/start-shard.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
-/** OwnedShards whose shards have no warehouse. A test sets how long each is idle, and sees what is asked of it. */
+/**
+ * OwnedShards whose shards have no warehouse. A test sets how long each is idle, and sees what is asked of
+ * it.
+ */
 export function createShardsInMemory(options: { leases?: Partial<Leases> } = {}) {
   const events: string[] = [];
   /** How long each shard is idle, ms. Default: 0. */

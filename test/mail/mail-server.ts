@@ -16,7 +16,10 @@ export interface MailServer {
   received: ReceivedMail[];
 }
 
-/** A real mail server on this machine. It offers STARTTLS with a certificate that nobody trusts, and wants no login. */
+/**
+ * A real mail server on this machine. It offers STARTTLS with a certificate that nobody trusts, and wants no
+ * login.
+ */
 export async function startMailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
   const received: ReceivedMail[] = [];
   const server = new SMTPServer({

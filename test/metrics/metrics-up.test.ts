@@ -155,7 +155,10 @@ function checkNames({ metrics, samples, text }: Scrape): void {
   expect(text).not.toContain('roof');
 }
 
-/** Without a token only the port of the metrics answers. On the port of the API, a token must be for everything. */
+/**
+ * Without a token only the port of the metrics answers. On the port of the API, a token must be for
+ * everything.
+ */
 async function checkAccess({ url, config }: ServiceProcess): Promise<void> {
   const access = await createAccess({ dataDir: config.dataDir, ...config.access, clock: systemClock });
   const ask = async (scopes?: IssueRequest['scopes']) => {

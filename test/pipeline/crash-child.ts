@@ -1,4 +1,5 @@
-// Lands 60,000 messages through a pipeline whose thread is made to throw again and again, and says what came of it.
+// Lands 60,000 messages through a pipeline whose thread is made to throw again and again, and says what came
+// of it.
 import { join } from 'node:path';
 import { BroadcastChannel } from 'node:worker_threads';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -35,7 +36,10 @@ const reader = await connection.runAndReadAll(
 const [messages, distinct] = reader.getRows()[0] as [number, number];
 process.stdout.write(JSON.stringify({ crashed, messages, distinct }));
 
-/** Goes on from the checkpoint, several answers under way, and makes the thread throw meanwhile. @returns where it has got to */
+/**
+ * Goes on from the checkpoint, several answers under way, and makes the thread throw meanwhile.
+ * @returns where it has got to
+ */
 async function landOn(): Promise<number> {
   const { ask } = await pipeline.run('acme', 'position', undefined);
   const start = ask.kind === 'offset' ? Number(ask.offset) : 0;

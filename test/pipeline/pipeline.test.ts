@@ -18,7 +18,10 @@ function startPipeline(): Pipeline {
 }
 
 let shared: Pipeline | undefined;
-/** The thread of most tests: starting one loads all modules again. Each test has the workgroup with a folder of its own. */
+/**
+ * The thread of most tests: starting one loads all modules again. Each test has the workgroup with a folder
+ * of its own.
+ */
 async function openShared(dataDir = tempDir(), workgroups = ['acme']): Promise<Pipeline> {
   shared ??= createPipeline({ logLevel: 'silent', logger: silentLogger });
   const pipeline = shared;

@@ -1,4 +1,5 @@
-// Loaded into every thread of a process: makes those that are not the main one throw, uncaught, when they are told to.
+// Loaded into every thread of a process: makes those that are not the main one throw, uncaught, when they are
+// told to.
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 
 if (!isMainThread) {

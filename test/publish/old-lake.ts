@@ -13,7 +13,10 @@ import type { Commit } from '../../src/publish/commit-schema.ts';
 import { filePath, type LakePaths, sequenceName } from '../../src/publish/lake-layout.ts';
 import { type Fixture, rows } from './publish-fixture.ts';
 
-/** Makes the lake one of format 1: files side by side, a folder of links for each generation, and no nonces. Also in the warehouse. */
+/**
+ * Makes the lake one of format 1: files side by side, a folder of links for each generation, and no nonces.
+ * Also in the warehouse.
+ */
 export async function toFormatOne({ paths, shard }: Fixture): Promise<void> {
   filesToFormatOne(paths);
   await shard.transaction((connection) => rows(connection, 'DELETE FROM publication'));

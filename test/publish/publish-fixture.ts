@@ -83,7 +83,9 @@ export interface TestDay {
   version?: number;
 }
 
-/** Stands in for the roll-up: replaces the rows of these days and marks what has changed, in one transaction. */
+/**
+ * Stands in for the roll-up: replaces the rows of these days and marks what has changed, in one transaction.
+ */
 export async function storeDays(shard: Shard, days: readonly TestDay[]): Promise<void> {
   await shard.transaction((connection) => replaceDays(connection, days));
 }
@@ -194,7 +196,10 @@ export interface Fixture {
   analyse(sql: string): Promise<DuckDBValue[][]>;
 }
 
-/** The views for people take a third of the CPU of a small publication, so only `analyse` and `renew` make them. */
+/**
+ * The views for people take a third of the CPU of a small publication, so only `analyse` and `renew` make
+ * them.
+ */
 export async function openFixture(
   dataDir: string,
   clock: TestClock,

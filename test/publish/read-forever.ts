@@ -1,4 +1,5 @@
-// A reader that looks at the lake again and again and prints a line for each generation that it found to be as its commit says.
+// A reader that looks at the lake again and again and prints a line for each generation that it found to be
+// as its commit says.
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DuckDBInstance, listValue } from '@duckdb/node-api';

@@ -190,7 +190,8 @@ test.runIf(isSoak)('the number of entries in the lake stays flat over many publi
   const { shard, lakeDir, clock } = at;
   const options = { lakeDir, clock, logger: silentLogger };
   const counts: number[] = [];
-  // Five or ten hours, with a publication every quarter of an hour or three minutes. Each third one gets views.
+  // Five or ten hours, with a publication every quarter of an hour or three minutes. Each third one gets
+  // views.
   const [steps, everyMs] = [rounds(20, 200), rounds(15, 3) * MINUTE_MS];
   for (let step = 0; step < steps; step++) {
     clock.set(startMs + step * everyMs);
@@ -213,7 +214,8 @@ test.runIf(isSoak)(
     const { shard, lakeDir, clock } = at;
     const options = { lakeDir, clock, logger: silentLogger };
     const counts = new Map<number, number>();
-    // In the soak a publication every minute, and views every six minutes, so there are six new files of messages for each view.
+    // In the soak a publication every minute, and views every six minutes, so there are six new files of
+    // messages for each view.
     const [everyMinutes, minutes] = [rounds(5, 1), rounds(130, 250)];
     for (let minute = everyMinutes; minute <= minutes; minute += everyMinutes) {
       clock.set(startMs + minute * MINUTE_MS);
@@ -230,7 +232,8 @@ test.runIf(isSoak)(
     }
 
     const [hour, end] = [counts.get(70)!, counts.get(minutes)!];
-    // 103 and 122 in an hour, in the soak 151 and 204 in three hours. If only eight files are merged, each generation with views keeps small files: then 115.
+    // 103 and 122 in an hour, in the soak 151 and 204 in three hours. If only eight files are merged, each
+    // generation with views keeps small files: then 115.
     expect(hour).toBeLessThan(rounds(109, 165));
     expect(end - hour).toBeLessThan(rounds(30, 60));
   },

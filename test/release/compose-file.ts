@@ -40,7 +40,10 @@ const serviceSchema = z.strictObject({
 });
 export type ComposeService = z.infer<typeof serviceSchema>;
 
-/** A file of ops/compose. @throws ZodError if it is not of the format, or if a service is less guarded than the others */
+/**
+ * A file of ops/compose.
+ * @throws ZodError if it is not of the format, or if a service is less guarded than the others
+ */
 export function readComposeFile(name: string): {
   services: Record<string, ComposeService>;
   volumes: Record<string, object>;

@@ -69,7 +69,8 @@ export const PROVED_WORKGROUPS = [
 ];
 
 /**
- * Proves that a service works as a whole: its page, its health, and the way of two readings to the energy of a day.
+ * Proves that a service works as a whole: its page, its health, and the way of two readings to the energy of
+ * a day.
  * @param reportUrl where reports are asked, if it is another process
  */
 export async function proveService(url: string, token: string, reportUrl = url): Promise<void> {

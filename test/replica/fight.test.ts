@@ -68,7 +68,10 @@ function wasFought(said: readonly Said[]): boolean {
   return count('mirrored') > 5 && count('claimed') > 10 && count('stale') > 3 && collected;
 }
 
-/** Lets owners fight: behind a network that loses and delays, stopped, continued and killed at random. @returns what they said */
+/**
+ * Lets owners fight: behind a network that loses and delays, stopped, continued and killed at random.
+ * @returns what they said
+ */
 async function fight(settings: S3Settings): Promise<Said[]> {
   const endpoint = await startLossyProxy(settings.endpoint, ({ method }) =>
     method === 'PUT' && Math.random() < 0.12 ? FATES[Math.floor(Math.random() * FATES.length)]! : 'pass',
@@ -127,7 +130,10 @@ async function readAll(store: ObjectStore): Promise<ReplicaCommit[]> {
   return commits;
 }
 
-/** Each commit follows the one before: a claim with its content and the next epoch, or its owner's next generation. */
+/**
+ * Each commit follows the one before: a claim with its content and the next epoch, or its owner's next
+ * generation.
+ */
 function checkChain(commits: readonly ReplicaCommit[]): void {
   let before: ReplicaCommit | undefined;
   for (const commit of commits) {

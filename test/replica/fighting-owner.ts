@@ -1,5 +1,6 @@
-// Claims a workgroup again and again without any lease, mirrors generations and collects, for a test that stops and kills it. Each generation adds
-// a file to the files of the generation before. Prints what it believes. Arguments: the settings of the store as JSON, a folder, a name.
+// Claims a workgroup again and again without any lease, mirrors generations and collects, for a test that
+// stops and kills it. Each generation adds a file to the files of the generation before. Prints what it
+// believes. Arguments: the settings of the store as JSON, a folder, a name.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -73,7 +74,10 @@ async function own(): Promise<void> {
   }
 }
 
-/** Writes a file and a pack, and returns a generation with them. Each has one message more than the one before. */
+/**
+ * Writes a file and a pack, and returns a generation with them. Each has one message more than the one
+ * before.
+ */
 async function generationAfter(
   files: readonly LakeFile[],
   messages: number,

@@ -59,7 +59,8 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
       retryable: true,
     });
     expect(a.owner.head().sequence).toBe(1);
-    // The last PUT of the first commit arrives although its answer is lost. The next call has a later generation.
+    // The last PUT of the first commit arrives although its answer is lost. The next call has a later
+    // generation.
     let sent = 0;
     network.fateOf = (path) => (path.includes('/commits/') && sent++ === 0 ? 'drop-answer' : 'pass');
     const second = await a.grow();

@@ -44,7 +44,9 @@ async function contentOf(on: Machine, store: ObjectStore): Promise<unknown> {
   return content;
 }
 
-/** Two machines. The first has committed, the second has prepared, and the first commits once more and stops. */
+/**
+ * Two machines. The first has committed, the second has prepared, and the first commits once more and stops.
+ */
 async function handedOver(store: ObjectStore) {
   const a = await work(machine(), store);
   await a.owner.mirror(await a.grow(500));

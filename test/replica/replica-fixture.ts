@@ -23,7 +23,9 @@ import { TEST_START_MS } from '../support/test-clock.ts';
 
 const folder = { kind: 'folder', open: async () => createFolderStore(join(tempDir(), 'store')) };
 const bucket = { kind: 'bucket', open: async () => createS3Store(await s3ForTests()) };
-/** A bucket if there is one, because the other tests of replicas use a folder. Both in `npm run test:soak`. */
+/**
+ * A bucket if there is one, because the other tests of replicas use a folder. Both in `npm run test:soak`.
+ */
 export const stores = s3Missing ? [folder] : isSoak ? [folder, bucket] : [bucket];
 
 /** The part of a data folder that a workgroup has. */
@@ -107,7 +109,10 @@ export interface Mirrored {
   contents: unknown[];
 }
 
-/** Mirrors some generations once for all tests of a file. Each call returns a copy, so a test may change everything. */
+/**
+ * Mirrors some generations once for all tests of a file. Each call returns a copy, so a test may change
+ * everything.
+ */
 export function sharedMirrored(generations: number): () => Mirrored {
   const image = shared(async () => {
     const folder = tempDir();

@@ -23,7 +23,10 @@ async function backupOf(messages: number) {
   return { content: await backedUp.content(), options };
 }
 
-/** A bucket in which the copied objects are as old as if the copy had taken this time, and whose owner then works and collects. */
+/**
+ * A bucket in which the copied objects are as old as if the copy had taken this time, and whose owner then
+ * works and collects.
+ */
 function slowBucket(store: ObjectStore, tookMs: number, collect: () => Promise<unknown>): ObjectStore {
   let puts = 0;
   let isCollected = false;

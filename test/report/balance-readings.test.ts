@@ -56,7 +56,9 @@ function read(device: string, source: string, field: string, values: Record<stri
   }));
 }
 
-/** A register that is read each quarter of an hour and grows by so much in each, from midnight to midnight. */
+/**
+ * A register that is read each quarter of an hour and grows by so much in each, from midnight to midnight.
+ */
 function steady(device: string, source: string, wh: (index: number) => number, first = 0): CaseReading[] {
   let total = first;
   return Array.from({ length: 97 }, (_, index) => {

@@ -4,7 +4,10 @@ import { WORKGROUP } from '../publish/publish-fixture.ts';
 import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { openReport, type ReportFixture } from './report-fixture.ts';
 
-/** Wh by interval, as readings of interval energy: every interval of the days is there, but those that are null. */
+/**
+ * Wh by interval, as readings of interval energy: every interval of the days is there, but those that are
+ * null.
+ */
 export interface SourceEnergy {
   device: string;
   source: string;

@@ -88,7 +88,10 @@ test('without a scenario contract counts, else P50, P90, reforecast, else the fi
   );
 });
 
-/** PV and ROOF are devices 1 and 2. Only PV has a contract, from the 2nd on; GRID-1 has budgets that are rarely chosen. */
+/**
+ * PV and ROOF are devices 1 and 2. Only PV has a contract, from the 2nd on; GRID-1 has budgets that are
+ * rarely chosen.
+ */
 async function openPlant() {
   const at = await openMeters({
     meters: [{ code: 'PV', device: deviceId(1) }, { code: 'ROOF', device: deviceId(2) }, { code: 'GRID-1' }],

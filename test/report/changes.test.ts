@@ -43,7 +43,10 @@ async function at(
   await fixture.publish();
 }
 
-/** Days that are final, of the first device one with a change from before; then late readings restate two and add one of the second device. */
+/**
+ * Days that are final, of the first device one with a change from before; then late readings restate two and
+ * add one of the second device.
+ */
 async function setUp(): Promise<ReportFixture> {
   const fixture = await openReport({
     devices: [{ id: deviceId(1), name: 'garage' }],

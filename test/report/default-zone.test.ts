@@ -10,7 +10,10 @@ const days = ['2026-06-10', '2026-06-11'] as const;
 const range = `startDate=${days[0]}&endDate=${days[1]}`;
 /** The first local day starts here, at 23:00 UTC. */
 const startMs = Date.parse('2026-06-09T23:00Z');
-/** Wh by hour: 8 + 23 * 4 = 100 on the first local day, 24 * 5 = 120 on the second. The days of UTC have 97 and 115. */
+/**
+ * Wh by hour: 8 + 23 * 4 = 100 on the first local day, 24 * 5 = 120 on the second. The days of UTC have 97
+ * and 115.
+ */
 const hoursWh = [8, ...Array<number>(23).fill(4), ...Array<number>(24).fill(5)];
 const streams = [
   { table: 't', field: 'wh', method: 'interval_energy', unit: 'Wh', interval: '1h', label: 'start' },
@@ -85,7 +88,8 @@ test("every report uses the days of the workgroup's zone by default", async () =
     expect([report, energyWh]).toEqual([report, [100, 120]]);
 });
 
-// The test above has the zone of the workgroup in every report, and report/interval-energy.test.ts other zones.
+// The test above has the zone of the workgroup in every report, and report/interval-energy.test.ts other
+// zones.
 test.runIf(isSoak)(
   'another zone is asked for by its name, the same way in every report that takes one',
   async () => {

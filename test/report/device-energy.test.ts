@@ -12,7 +12,10 @@ const FIRST = '2026-11-16';
 const LAST = '2026-11-18';
 const [bothDay, totalDay, leavesDay] = [FIRST, addDays(FIRST, 1), LAST] as [string, string, string];
 
-/** A device of every kind. On the first day all its sources have energy, on the second the total alone, on the third all others. */
+/**
+ * A device of every kind. On the first day all its sources have energy, on the second the total alone, on the
+ * third all others.
+ */
 const settings = {
   totalSource: 'total',
   devices: [

@@ -28,7 +28,10 @@ async function publishReadings(at: ReportFixture, timezone: string, readings: Ca
   await at.publish();
 }
 
-/** Readings every half hour of a register and of power that does not quite agree with it, on two sources of a device. */
+/**
+ * Readings every half hour of a register and of power that does not quite agree with it, on two sources of a
+ * device.
+ */
 function readingsOf(device: number, fromMs: number, toMs: number): CaseReading[] {
   const readings: CaseReading[] = [];
   for (let ms = fromMs; ms <= toMs; ms += 1_800_000) {

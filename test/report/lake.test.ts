@@ -217,7 +217,10 @@ test('the reader can read the lake and nothing else', async () => {
 });
 
 const slowQuery = 'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 1';
-/** A query that would take minutes. `runs` waits until DuckDB executes it: then the file exists that it writes. */
+/**
+ * A query that would take minutes. `runs` waits until DuckDB executes it: then the file exists that it
+ * writes.
+ */
 function slowCopy() {
   const folder = tempDir();
   const file = join(folder, 'slow.csv');

@@ -164,7 +164,8 @@ describe('meters that are read from devices', () => {
     const timezone = 'Europe/Paris';
     const at = await openMeters({ timezone });
     const fromMs = Date.parse('2026-03-27T09:00:00Z');
-    // The register is silent on the first day, so that this is read from power, and the others from the register.
+    // The register is silent on the first day, so that this is read from power, and the others from the
+    // register.
     await landReadings(
       at.shard,
       Array.from({ length: 192 }, (_, index) => ({

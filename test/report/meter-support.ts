@@ -21,7 +21,9 @@ export interface MeterSettings extends Omit<Partial<WorkgroupConfig>, 'meters' |
   sites?: unknown[];
 }
 
-/** A report of a workgroup with the meters GRID-1 and GRID-2, which are uploaded, and PV, which is device 1. */
+/**
+ * A report of a workgroup with the meters GRID-1 and GRID-2, which are uploaded, and PV, which is device 1.
+ */
 export async function openMeters({ meters, sites, ...settings }: MeterSettings = {}): Promise<MeterFixture> {
   const at = await openReport({
     ...settings,

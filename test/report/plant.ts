@@ -61,7 +61,9 @@ const gaps: ReadonlyArray<[device: number, source: string, day: number, from: nu
 ];
 /** The register of the roof of device 3 is replaced: it starts again from 0 there. */
 const RESTART = { day: 3, slot: 50 };
-/** The register of the roof of device 2 is not read before this day, so that earlier days are read from power. */
+/**
+ * The register of the roof of device 2 is not read before this day, so that earlier days are read from power.
+ */
 const REGISTER_FROM_DAY = 2;
 
 function isMeasured({ device, source, day, slot }: Slot): boolean {
@@ -100,9 +102,9 @@ export interface PlantFixture extends MeterFixture {
 }
 
 /**
- * A plant of three devices with two sources each, that both have a register and power, over five days with gaps: rolled up and published,
- * with meters, budgets and a site. One register is read again later, which restates two days. With `hasViews`, the first and the last generation
- * have the views for people.
+ * A plant of three devices with two sources each, that both have a register and power, over five days with
+ * gaps: rolled up and published, with meters, budgets and a site. One register is read again later, which
+ * restates two days. With `hasViews`, the first and the last generation have the views for people.
  */
 export async function openPlant({ hasViews = false } = {}): Promise<PlantFixture> {
   const at = await openMeters({

@@ -97,7 +97,8 @@ test('a balance by interval, day, month and year equals the one of the lake', as
 test('days can be of any zone, and the whole range adds up to the same in every zone', async () => {
   const at = usual();
   const utc = await at.ask(`balance?${range}&timezone=Etc/UTC`);
-  // Its first two hours are before the first reading, its last two after the last; the last hours of 20 May are in it.
+  // Its first two hours are before the first reading, its last two after the last; the last hours of 20 May
+  // are in it.
   expect(utc['2026-05-20']).toMatchObject({
     gridImportWh: 120,
     productionWh: 1_700,

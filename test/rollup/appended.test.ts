@@ -7,7 +7,9 @@ import { type CaseReading, type EnergySite, energyRows, landReadings, rollUpSite
 
 const STREAMS = 100;
 
-/** Energy, and what has been learnt on the way. Series are named: their numbers depend on which came first. */
+/**
+ * Energy, and what has been learnt on the way. Series are named: their numbers depend on which came first.
+ */
 async function everything(shard: Shard) {
   const named = (columns: string, table: string, where = 'true') =>
     rowsOf(

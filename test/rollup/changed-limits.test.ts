@@ -27,7 +27,10 @@ const site: EnergySite = {
 /** Readings of the days of two devices whose limits move. */
 const TWO_DEVICES = 48 * 12 * 2;
 
-/** A day of a device, every half hour; the first day is much busier, so that the limits of the days after it follow from it. */
+/**
+ * A day of a device, every half hour; the first day is much busier, so that the limits of the days after it
+ * follow from it.
+ */
 function dayOf(device: number, day: number): CaseReading[] {
   return Array.from({ length: 48 }, (_, half) => {
     const grown = day === 0 ? half * 40_000 : 2_000_000 + (day - 1) * 4_800 + half * 100;

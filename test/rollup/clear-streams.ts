@@ -3,8 +3,8 @@ import { dayBounds, HOUR_MS, localDateOf, MINUTE_MS, type UtcMs } from '../../sr
 import type { RandomReading, RandomStream } from './many-streams.ts';
 
 /**
- * Streams to which the rules give one answer: what happens to a register is told apart by more than its jitter, an excursion is one
- * thing and comes to an end, a jump that stays does so for more than a day.
+ * Streams to which the rules give one answer: what happens to a register is told apart by more than its
+ * jitter, an excursion is one thing and comes to an end, a jump that stays does so for more than a day.
  */
 
 /** Most power (W) and jitter (Wh) of the registers, in steps of the register. */
@@ -54,7 +54,9 @@ const LONG_MS = 25 * HOUR_MS;
 const fault = { isFault: true };
 const noTurn = { part: 0, lateMs: 0 };
 
-/** A lifetime register in whole steps of `size` Wh; `clean` ones have nothing but growth, glitches and spikes. */
+/**
+ * A lifetime register in whole steps of `size` Wh; `clean` ones have nothing but growth, glitches and spikes.
+ */
 export function clearRegister(
   table: string,
   startMs: UtcMs,

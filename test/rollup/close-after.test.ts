@@ -17,8 +17,9 @@ const site = (closeAfterDays: number): EnergySite => ({
 });
 
 /**
- * Samples of every five minutes: 1 kW, on the fourth day 15 kW. On the first one a single sample of 60 kW, which is beyond the 50 kW that quiet days
- * teach, and not beyond the 32 x 4096 W that the fourth day teaches where the first one may look at it.
+ * Samples of every five minutes: 1 kW, on the fourth day 15 kW. On the first one a single sample of 60 kW,
+ * which is beyond the 50 kW that quiet days teach, and not beyond the 32 x 4096 W that the fourth day teaches
+ * where the first one may look at it.
  */
 function day(number: number): CaseReading[] {
   return Array.from({ length: 288 }, (_, place) => {

@@ -18,8 +18,9 @@ import {
 } from './rollup-fixture.ts';
 
 /**
- * New installations: one device or two, an empty data folder, a few readings every few seconds. Large warehouses cannot show what goes
- * wrong here, because a rule that looks at all series at once then never finds all of them in one state.
+ * New installations: one device or two, an empty data folder, a few readings every few seconds. Large
+ * warehouses cannot show what goes wrong here, because a rule that looks at all series at once then never
+ * finds all of them in one state.
  */
 
 const START_MS = Date.UTC(2026, 10, 20, 10, 0, 30);

@@ -23,9 +23,15 @@ const only = process.env.WATTLINE_TEST_CASE;
 const chosen = goldenCases().filter(({ id }) => only === undefined || id === only);
 if (chosen.length === 0) throw new Error(`WATTLINE_TEST_CASE: no golden case is named ${only}`);
 const FEW = 5;
-/** Cases of one zone share a warehouse, each with devices of its own: to open one for each would take most of the time. */
+/**
+ * Cases of one zone share a warehouse, each with devices of its own: to open one for each would take most of
+ * the time.
+ */
 const all = [...Map.groupBy(chosen, ({ timezone }) => timezone)];
-/** Zones with few cases take turns; the property of oracle.test.ts and the bounds of days in lib/time.test.ts have them, too. */
+/**
+ * Zones with few cases take turns; the property of oracle.test.ts and the bounds of days in lib/time.test.ts
+ * have them, too.
+ */
 const zones = [
   ...all.filter(([, { length }]) => length > FEW),
   ...sampled(
@@ -33,7 +39,10 @@ const zones = [
     only === undefined ? 2 : 1,
   ),
 ];
-/** In how many pieces the cases come: a few, because rollup-properties.test.ts has every order for a thousand streams. */
+/**
+ * In how many pieces the cases come: a few, because rollup-properties.test.ts has every order for a thousand
+ * streams.
+ */
 const ROUNDS_MAX = 4;
 
 test('every golden case has a name of its own', () => {

@@ -32,7 +32,10 @@ interface ExpectedDeviceDay {
   coverage?: number;
 }
 
-/** A case as test/golden holds it: readings and the Wh of every day, all sources together; and what else is worth saying. */
+/**
+ * A case as test/golden holds it: readings and the Wh of every day, all sources together; and what else is
+ * worth saying.
+ */
 export interface GoldenCase {
   id: string;
   /** The arithmetic. */
@@ -84,7 +87,10 @@ export function goldenCases(): GoldenCase[] {
   return files.flatMap((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
 }
 
-/** The keys of cases that nothing here looks at, so that nothing they say would be checked; with what a case may say. */
+/**
+ * The keys of cases that nothing here looks at, so that nothing they say would be checked; with what a case
+ * may say.
+ */
 export function unknownKeys(cases: readonly object[]): string[] {
   const known = Object.keys(caseKeys).join(', ');
   return cases.flatMap((one) =>
@@ -110,8 +116,9 @@ export function caseOf(device: unknown): string {
 const rules = new Map<string, number>();
 
 /**
- * The name of a table of a case. Cases with the same energy streams share tables, because binding a stream costs more than the readings of a
- * case. Declared changes of a register name a device, so cases with them have tables of their own.
+ * The name of a table of a case. Cases with the same energy streams share tables, because binding a stream
+ * costs more than the readings of a case. Declared changes of a register name a device, so cases with them
+ * have tables of their own.
  */
 function tableOf({ id, energyStreams }: GoldenCase, table: string): string {
   const isOwn = energyStreams.some(({ registerChanges = [] }) => registerChanges.length > 0);

@@ -24,7 +24,8 @@ test('the first values of a sleeping register stay left out after a late reading
   await land(['09:15', { total: 500_037 }]);
   const asleep = `SELECT kind, from_ms = to_ms AS alone FROM energy_event WHERE kind = 'glitch'`;
   expect(await rowsOf(shard, asleep)).toEqual([{ kind: 'glitch', alone: true }]);
-  // This makes the lifetime register be looked at again, from the quarter of an hour after what it showed at first.
+  // This makes the lifetime register be looked at again, from the quarter of an hour after what it showed at
+  // first.
   await land(['06:30', { today: 2 }]);
   expect(await rowsOf(shard, asleep)).toEqual([{ kind: 'glitch', alone: true }]);
   expect(await energyByDay(shard)).toEqual({ '2026-03-26': 35 });
@@ -36,7 +37,10 @@ const jitterSite: EnergySite = {
 };
 const at = (time: string, total: number) => ({ event_time: `2026-03-26T${time}:00Z`, data: { total } });
 
-/** After the late reading the register is two less than it, for longer than the neighbours of a change are computed again. */
+/**
+ * After the late reading the register is two less than it, for longer than the neighbours of a change are
+ * computed again.
+ */
 const inTime = [
   at('00:00', 1_000),
   ...['01', '02', '03', '04'].map((hour) => at(`${hour}:00`, 1_001)),

@@ -6,7 +6,9 @@ import { rounds } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './rollup-fixture.ts';
 
-/** What one device sends, in the order of its time, to the table whose name says by which rules it is read. */
+/**
+ * What one device sends, in the order of its time, to the table whose name says by which rules it is read.
+ */
 export interface RandomStream {
   table: string;
   readings: RandomReading[];
@@ -33,7 +35,9 @@ export function deviceOf(index: number): string {
 
 export type Message = CaseReading & { part: number; againPart: number | undefined; comesAtMs: UtcMs };
 
-/** Every reading of every stream as a message, at the place in the log that the order of its device gives it. */
+/**
+ * Every reading of every stream as a message, at the place in the log that the order of its device gives it.
+ */
 export function messagesOf(streams: readonly RandomStream[]): Message[] {
   return streams.flatMap(({ table, readings }, stream) =>
     readings.map(({ atMs, revision, part, againPart, lateMs, data }, place) => ({
@@ -84,7 +88,10 @@ export const VERSIONS = {
   history: 'SELECT * FROM daily_energy_history',
 } as const;
 
-/** A number for each device and kind of row that is the same where the rows are the same, in whatever order they lie. */
+/**
+ * A number for each device and kind of row that is the same where the rows are the same, in whatever order
+ * they lie.
+ */
 export async function digestsOf(shard: Shard, kinds: Record<string, string>): Promise<Map<string, unknown>> {
   const each = Object.entries(kinds).map(
     ([kind, sql]) =>
@@ -135,7 +142,10 @@ export function joined(checks: readonly (readonly string[])[]): string[] {
   return checks[0]!.map((_, index) => checks.map((problems) => problems[index]!).join(''));
 }
 
-/** Says of each stream what is wrong with it; nothing where it is as it has to be. All of them are rolled up at once. */
+/**
+ * Says of each stream what is wrong with it; nothing where it is as it has to be. All of them are rolled up
+ * at once.
+ */
 export type Check<Stream extends RandomStream = RandomStream> = (
   streams: readonly Stream[],
 ) => Promise<string[]>;
@@ -164,8 +174,8 @@ const SMALLER_MAX = 80;
 const ROUNDS_MAX = 8;
 
 /**
- * Checks many streams at once, the same each time. Where some fail, makes one of them smaller for as long as it fails, many ways of doing
- * so being checked at once.
+ * Checks many streams at once, the same each time. Where some fail, makes one of them smaller for as long as
+ * it fails, many ways of doing so being checked at once.
  * @throws Error with the smallest stream found, to be worked out by hand
  */
 export async function expectAll<Stream extends RandomStream>(

@@ -15,7 +15,10 @@ import {
 import { type Check, deviceOf, expectAll, messagesOf, type RandomStream, rolledUp } from './many-streams.ts';
 import { type OracleReading, type OracleRule, oracleDays } from './oracle.ts';
 
-/** Rules of a table, as the configuration and as the oracle have them, and streams that they give one answer to. */
+/**
+ * Rules of a table, as the configuration and as the oracle have them, and streams that they give one answer
+ * to.
+ */
 interface Clear {
   stream: EnergyStreamInput;
   rule?: Partial<OracleRule>;

@@ -2,8 +2,9 @@ import type { EnergyMethod } from '../../src/config/energy-stream.ts';
 import { DAY_MS, type DayBounds, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/lib/time.ts';
 
 /**
- * The energy of days as the rules say, in the plainest way there is: one series after the other, one day after the other, nothing kept.
- * Shares nothing with the roll-up but the bounds of local days. Says nothing where the rules leave the answer open.
+ * The energy of days as the rules say, in the plainest way there is: one series after the other, one day
+ * after the other, nothing kept. Shares nothing with the roll-up but the bounds of local days. Says nothing
+ * where the rules leave the answer open.
  */
 
 /** The rules of a series, in Wh, W and ms. */
@@ -87,7 +88,10 @@ function rounded(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value));
 }
 
-/** A reading that counts, and the Wh that its step books where it is no plain growth; 'rebase' books none and covers nothing. */
+/**
+ * A reading that counts, and the Wh that its step books where it is no plain growth; 'rebase' books none and
+ * covers nothing.
+ */
 interface Kept extends OracleReading {
   booked?: number | 'rebase';
 }
@@ -194,8 +198,8 @@ function endOfSpike(rule: OracleRule, before: OracleReading, readings: readonly 
 }
 
 /**
- * Where the series rejoins in one step that is impossible from the low values, or from zeros; not where it climbs back. Low values go on past
- * an excursion of their own, which is shorter than they have lasted.
+ * Where the series rejoins in one step that is impossible from the low values, or from zeros; not where it
+ * climbs back. Low values go on past an excursion of their own, which is shorter than they have lasted.
  */
 function endOfGlitch(
   rule: OracleRule,
@@ -233,7 +237,9 @@ function bookedFor(rule: OracleRule, before: OracleReading, one: OracleReading):
   return one.value <= Math.min(reach, before.value / 2) ? one.value : 'rebase';
 }
 
-/** A register that restarts every day: each day by itself; what is still shown of the day before is no energy. */
+/**
+ * A register that restarts every day: each day by itself; what is still shown of the day before is no energy.
+ */
 function dailyLines(
   rule: OracleRule,
   readings: readonly OracleReading[],

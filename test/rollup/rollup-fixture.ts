@@ -18,7 +18,10 @@ export interface CaseReading {
   store_time?: string;
   msg_id?: number;
   table?: string;
-  /** Its place in the stream where it did not come in order: then `landReadings` lands it as if from another place. */
+  /**
+   * Its place in the stream where it did not come in order: then `landReadings` lands it as if from another
+   * place.
+   */
   offset?: bigint;
   device?: string;
   source?: string;
@@ -38,7 +41,10 @@ export interface EnergySite {
   pendingReadingsMax?: number;
 }
 
-/** Lands readings as one batch of the stream or of another origin, in the order given; of one of their own where they have offsets. */
+/**
+ * Lands readings as one batch of the stream or of another origin, in the order given; of one of their own
+ * where they have offsets.
+ */
 export async function landReadings(
   shard: Shard,
   readings: readonly CaseReading[],
@@ -112,7 +118,10 @@ export async function energyByDay(shard: Shard): Promise<Record<string, number>>
   return Object.fromEntries(rows.map((row) => [row.day, row.wh]));
 }
 
-/** Everything the roll-up has found out, but for when and in how many versions: what must not depend on how readings came. */
+/**
+ * Everything the roll-up has found out, but for when and in how many versions: what must not depend on how
+ * readings came.
+ */
 export async function energyRows(shard: Shard) {
   const days = await rowsOf(
     shard,

@@ -50,7 +50,8 @@ test('any order of arrival, repetition, split into batches and number of threads
     const split = await rolledUp(site, parts);
     const problems = [await differences(streams, whole, split)];
     problems.push(await changesOfAgain(streams, whole));
-    // Registers are computed by pairs of readings where they only grow, and judged only until they are as before. Statements without work are left out.
+    // Registers are computed by pairs of readings where they only grow, and judged only until they are as
+    // before. Statements without work are left out.
     const every = await rolledUp({ ...site, indexAll: true, runAll: true }, parts);
     problems.push(await differences(streams, every, split, { ...JUDGED, mark: MARKS }));
     await closeAll(whole, split, every);
@@ -169,8 +170,9 @@ const register = { field: 'value', method: 'total_energy', ...limits } as const;
 const show = (value: number) => ({ value });
 
 /**
- * The tolerance is none: an excursion that the rules tell from a reset is left out, and the readings that are left are the same. They do so
- * where the readings around it fit each other, and those inside it are 0, or cannot be what the next one grew from at `maxPower`.
+ * The tolerance is none: an excursion that the rules tell from a reset is left out, and the readings that are
+ * left are the same. They do so where the readings around it fit each other, and those inside it are 0, or
+ * cannot be what the next one grew from at `maxPower`.
  */
 test('zeros, low values and spikes between the readings of a register change only flags', {
   timeout: 600_000,
@@ -205,7 +207,9 @@ test('zeros, low values and spikes between the readings of a register change onl
   await expectAll(faulty, fc.oneof(...streams), check);
 });
 
-/** Zones, and times at which their days are odd: half an hour, a quarter, no such day, two midnights, none. */
+/**
+ * Zones, and times at which their days are odd: half an hour, a quarter, no such day, two midnights, none.
+ */
 const oddDays = [
   ['Africa/Cairo', '2024-04-23T00:00Z'],
   ['Etc/UTC', '2024-02-27T00:00Z'],

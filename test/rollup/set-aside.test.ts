@@ -9,8 +9,8 @@ import { deviceOf } from './many-streams.ts';
 import { energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 /**
- * What no message can bring any more is put into the tables themselves: a register reading that an older version let pass, with which
- * every statement that makes whole Wh of it throws.
+ * What no message can bring any more is put into the tables themselves: a register reading that an older
+ * version let pass, with which every statement that makes whole Wh of it throws.
  */
 
 const site = {
@@ -39,7 +39,10 @@ function post(devices: readonly number[], hours: readonly number[], fields: read
   );
 }
 
-/** Makes the stored reading of a device at an hour one that cannot be computed: a register that may fall shows it, and nothing is left out of it. */
+/**
+ * Makes the stored reading of a device at an hour one that cannot be computed: a register that may fall shows
+ * it, and nothing is left out of it.
+ */
 async function poison(shard: Shard, device: number, hour: number): Promise<void> {
   await rowsOf(
     shard,

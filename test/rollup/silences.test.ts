@@ -54,7 +54,8 @@ test('readings that are days apart are looked at in few stretches, which hold al
 test.runIf(isSoak)(
   'years of rare readings, and clocks that restart in 2021, give the same rows at once and one by one',
   async () => {
-    // A meter that is read every few weeks; and a device that says 2021 now and then, where it has counted on.
+    // A meter that is read every few weeks; and a device that says 2021 now and then, where it has counted
+    // on.
     const rare = Array.from({ length: 12 }, (_, index) => {
       const day = new Date(Date.UTC(2023, 0, 1 + index * (18 + (index % 5)))).toISOString().slice(0, 10);
       return at(day, 100_000 + 2_000 * index);
@@ -78,7 +79,8 @@ test.runIf(isSoak)(
 test('many silent years that are computed in parts give the same rows', async () => {
   const shard = await openTestShard();
   const device = (index: number) => `00000000-0000-4000-8000-00000000000${index}`;
-  // A glitch before the silence of eleven years, and a restart after it; the last device has none, and begins before.
+  // A glitch before the silence of eleven years, and a restart after it; the last device has none, and begins
+  // before.
   const faulty = [
     ...[at('2015-03-01', 90_000), at('2015-03-02', 0), at('2015-03-03', 91_000)],
     ...[at('2026-06-01', 500_000), at('2026-06-02', 40), at('2026-06-03', 1_040)],

@@ -37,7 +37,8 @@ test('poison that an older version stored is rejected when the rules change, and
   await rollUpSite(clean, site);
   await landReadings(shard, readings);
   await rollUpSite(shard, site);
-  // As an older version left them: readings out of range, one of them instead of a good one, an absurd day, and the rules of then.
+  // As an older version left them: readings out of range, one of them instead of a good one, an absurd day,
+  // and the rules of then.
   const seriesOf = (device: number, method: string) =>
     `(SELECT series_id FROM series JOIN energy_stream USING (stream_id) WHERE device = '${deviceOf(device)}' AND (identity->>'method') = '${method}')`;
   const readingRow = (id: string, hour: number, value: string) =>

@@ -9,7 +9,9 @@ export const PARTS = rounds(3, 4);
 
 const limits = { maxPower: '8 kW', jitter: '3 Wh' } as const;
 
-/** Rules of every kind, each for a table of its own; table `beside` has three ways to tell the same energy. */
+/**
+ * Rules of every kind, each for a table of its own; table `beside` has three ways to tell the same energy.
+ */
 export const everyRule: EnergyStreamInput[] = [
   { table: 'total', field: 'total', method: 'total_energy', ...limits },
   { table: 'learnt', field: 'total', method: 'total_energy' },
@@ -121,7 +123,10 @@ const hourArbitrary = fc.record({
   part: fc.oneof({ weight: 30, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: PARTS - 1 })),
 });
 
-/** A device that shows zero every night for weeks, hour by hour; nearly all of it comes at once, and some hours later. */
+/**
+ * A device that shows zero every night for weeks, hour by hour; nearly all of it comes at once, and some
+ * hours later.
+ */
 export function nightlyStream(startMs: UtcMs, daysMax = 16): fc.Arbitrary<RandomStream> {
   return fc
     .record({
@@ -162,8 +167,9 @@ const standingStepArbitrary = fc.record({
 });
 
 /**
- * A register that stands still or falls by its jitter for hours, and then shows at once what it has counted meanwhile. Late readings say how long it had
- * stood still, and move its high-water mark far beyond their neighbours.
+ * A register that stands still or falls by its jitter for hours, and then shows at once what it has counted
+ * meanwhile. Late readings say how long it had stood still, and move its high-water mark far beyond their
+ * neighbours.
  */
 export function standingStream(startMs: UtcMs): fc.Arbitrary<RandomStream> {
   return fc
@@ -216,7 +222,8 @@ function* readingsOf(
       growth: fault === 'spike' ? growth + 900_000 : growth,
     };
     yield { ...base, data };
-    // A revision, by its number or by its place in the log alone, comes in any part and counts whenever it comes.
+    // A revision, by its number or by its place in the log alone, comes in any part and counts whenever it
+    // comes.
     if (fault === 'none' && shows[0] && shows[1] && !shows[2] && growth % 4 === 1) {
       yield {
         ...base,

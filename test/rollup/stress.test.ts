@@ -25,7 +25,10 @@ function sumOf(days: Record<string, number>): number {
   return Object.values(days).reduce((sum, wh) => sum + wh, 0);
 }
 
-/** A register that shows 0 every other minute: almost as many breaks as readings, which in the soak are 20,160. */
+/**
+ * A register that shows 0 every other minute: almost as many breaks as readings, which in the soak are
+ * 20,160.
+ */
 const MINUTES = rounds(2, 14) * 1440;
 const glitching = Array.from({ length: MINUTES }, (_, minute) =>
   reading(START_MS + minute * MINUTE_MS, minute % 2 === 0 ? 1_000_000 + minute : 0),

@@ -275,7 +275,10 @@ test('a version names the nearest new readings: of its day, else of its source, 
 });
 
 const learning: EnergySite = { ...site, streams: [{ table: 't', field: 'energy', method: 'total_energy' }] };
-/** A reading every five minutes of a day. 8 kWh in 5 minutes are 96 kW: impossible beside 300 W, and possible beside 12 kW. */
+/**
+ * A reading every five minutes of a day. 8 kWh in 5 minutes are 96 kW: impossible beside 300 W, and possible
+ * beside 12 kW.
+ */
 const dayOf = (day: number, first: number, watts: number, jump = 0): Array<[string, number]> =>
   Array.from({ length: 288 }, (_, place) => [
     `0${day}T${String(Math.floor(place / 12)).padStart(2, '0')}:${String((place % 12) * 5).padStart(2, '0')}`,

@@ -6,7 +6,9 @@ import { isSoak } from '../support/rounds.ts';
 import { createServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-/** What a service has written that was started on this folder, with the rights beyond those that are wanted. */
+/**
+ * What a service has written that was started on this folder, with the rights beyond those that are wanted.
+ */
 async function rightsAfter(input: Pick<ConfigInput, 'dataReaders'>, unwanted: number) {
   const service = await createServiceProcess({
     ...input,

@@ -93,7 +93,8 @@ test('limits.authenticationTimeout closes a connection that is not authenticated
 
 test('limits.readHold ends a read that waits for messages', async () => {
   const { latest } = await serve({ readHold: '150ms' });
-  // Without the setting a read waits a second for messages. Other work of this machine can delay a single answer.
+  // Without the setting a read waits a second for messages. Other work of this machine can delay a single
+  // answer.
   await until('a read is held for less', async () => {
     const startMs = performance.now();
     expect((await latest()).status).toBe(200);

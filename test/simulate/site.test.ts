@@ -50,8 +50,8 @@ function registersIn(arrivals: Arrival[]): Map<string, Reading[]> {
 }
 
 /**
- * The energy between two instants, computed from the messages alone: growth from reading to reading, a fall as a
- * restart at zero, and straight lines between readings.
+ * The energy between two instants, computed from the messages alone: growth from reading to reading, a fall
+ * as a restart at zero, and straight lines between readings.
  */
 function energyBetween(readings: Reading[], fromMs: number, toMs: number): number | undefined {
   const index: Reading[] = [];

@@ -1,5 +1,5 @@
-// Lands batches and takes snapshots without end, and prints each snapshot that is complete, for a test that kills it. Arguments: the warehouse, the
-// folder of the store.
+// Lands batches and takes snapshots without end, and prints each snapshot that is complete, for a test that
+// kills it. Arguments: the warehouse, the folder of the store.
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';

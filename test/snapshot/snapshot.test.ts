@@ -21,7 +21,10 @@ import { restored, slowReads, snapshotOf } from './snapshot-fixture.ts';
 const SMALL_MEMORY = 48;
 const EXTRA_SUM = `SELECT count(*) AS n, coalesce(sum(hash(id, value)::HUGEINT), 0)::VARCHAR AS sum FROM extra`;
 
-/** Changes beside landing: rows of a table of the test. Inserts of 150,000 rows are written before they are committed. */
+/**
+ * Changes beside landing: rows of a table of the test. Inserts of 150,000 rows are written before they are
+ * committed.
+ */
 type Change = { kind: 'insert'; rows: number } | { kind: 'update' | 'delete'; every: number };
 type Step = { kind: 'land'; messages: number } | { kind: 'snapshot' } | Change;
 
@@ -262,7 +265,10 @@ async function apply(shard: Shard, one: Change): Promise<void> {
   await shard.transaction((connection) => connection.run(sql));
 }
 
-/** The restored file has every message up to its checkpoint once, at least those before the snapshot, and the rows that the test noted. */
+/**
+ * The restored file has every message up to its checkpoint once, at least those before the snapshot, and the
+ * rows that the test noted.
+ */
 async function expectRestored(path: string, live: Shard, extra: unknown, nextBefore: number): Promise<void> {
   const copy = await openShard({
     path,

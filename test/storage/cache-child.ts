@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { type CachedObject, openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 
-/* Fetches files again and again, until it is killed. Arguments: the folder of the store, the folder of the cache, and the objects as JSON. */
+/**
+ * Fetches files again and again, until it is killed. Arguments: the folder of the store, the folder of the
+ * cache, and the objects as JSON.
+ */
 
 const [storeDir, folder, text] = process.argv.slice(2);
 const store = createFolderStore(storeDir!);

@@ -78,7 +78,8 @@ describe.each(kinds)('a cache of objects in a $kind', ({ open, skip }) => {
     (await first.pin(objects))[Symbol.dispose]();
     await first.close();
     const paths = objects.map(({ name }) => join(folder, name));
-    // Used in this order, and fetched with a failure of the disk: another size, other bytes, and a part of a file.
+    // Used in this order, and fetched with a failure of the disk: another size, other bytes, and a part of a
+    // file.
     for (const [index, path] of paths.entries()) utimesSync(path, 1_000 + index, 1_000 + index);
     writeFileSync(paths[1]!, 'short');
     writeFileSync(paths[2]!, randomBytes(10 * KILOBYTE));

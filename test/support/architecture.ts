@@ -1,4 +1,7 @@
-/** Where code of one kind lives, and what it may use in addition to itself. Data flows from the first part to the last. */
+/**
+ * Where code of one kind lives, and what it may use in addition to itself. Data flows from the first part to
+ * the last.
+ */
 export interface Part {
   name: string;
   paths: readonly string[];
@@ -241,8 +244,8 @@ export const readsConfig = [
 export const entryPoints = ['src/cli.ts', 'src/cli/'];
 
 /**
- * Where each library may be used, in addition to the entry points; `types` where only its types may be. A library that is not
- * here has no home yet.
+ * Where each library may be used, in addition to the entry points; `types` where only its types may be. A
+ * library that is not here has no home yet.
  */
 export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; types?: readonly string[] }>> =
   {

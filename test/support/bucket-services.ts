@@ -27,7 +27,10 @@ export interface BucketServices {
   store: ObjectStore;
   create(input?: ConfigInput, role?: ProcessRole): Promise<ServiceProcess>;
   head(): Promise<ReplicaCommit | undefined>;
-  /** Waits until the newest commit of the bucket has this many messages. @throws Error that says how many it has after a minute */
+  /**
+   * Waits until the newest commit of the bucket has this many messages.
+   * @throws Error that says how many it has after a minute
+   */
   untilStored(messages: number): Promise<void>;
   /** Deletes the messages of the stream, as if its retention were over. */
   forgetStream(): Promise<void>;
@@ -115,7 +118,10 @@ export function readings(first: number, end: number): Reading[] {
   });
 }
 
-/** The energy of each day of the readings: what the register grows from one midnight to the next, and to the last reading. */
+/**
+ * The energy of each day of the readings: what the register grows from one midnight to the next, and to the
+ * last reading.
+ */
 export const KNOWN_WH: readonly number[] = [965, 958, 947];
 
 /** The energy of each day of the readings, as a report tells it. */

@@ -16,8 +16,9 @@ const separatePackages = [
 ];
 
 /**
- * Bundles the program and its packages into a few files, because a process that a test starts then needs a third less of the processor until it
- * is ready. It does nothing if they are there. Runs once before all test files.
+ * Bundles the program and its packages into a few files, because a process that a test starts then needs a
+ * third less of the processor until it is ready. It does nothing if they are there. Runs once before all test
+ * files.
  */
 export async function setup(): Promise<void> {
   const folder = process.env.WATTLINE_TEST_PROGRAM;

@@ -7,8 +7,8 @@ import {
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 
 /**
- * Checks all commits of a workgroup: each follows the one before. A higher epoch begins with a claim, which has the content of the commit before. So
- * no two owners have the same epoch.
+ * Checks all commits of a workgroup: each follows the one before. A higher epoch begins with a claim, which
+ * has the content of the commit before. So no two owners have the same epoch.
  * @returns the number of commits and claims
  */
 export async function checkCommits(store: ObjectStore): Promise<{ commits: number; claims: number }> {

@@ -1,6 +1,9 @@
 import { openLossyProxy } from './open-lossy-proxy.ts';
 
-/** A request to a bucket. `key` begins after the prefix of the test or the benchmark. Of a list it is the prefix. */
+/**
+ * A request to a bucket. `key` begins after the prefix of the test or the benchmark. Of a list it is the
+ * prefix.
+ */
 export interface BucketRequest {
   what: 'PUT' | 'GET' | 'DELETE' | 'HEAD' | 'LIST';
   key: string;

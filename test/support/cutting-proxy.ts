@@ -5,7 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface CuttingProxy {
   readonly port: number;
   /**
-   * Lets the next request through that holds this text, and cuts its connection instead of passing the answer on.
+   * Lets the next request through that holds this text, and cuts its connection instead of passing the answer
+   * on.
    * @returns resolves once it has happened
    */
   loseAnswerTo(text: string): Promise<void>;

@@ -21,12 +21,17 @@ export const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** A whole service: a stream, two workers and reports, each on a machine of its own, with a bucket behind a proxy. */
+/**
+ * A whole service: a stream, two workers and reports, each on a machine of its own, with a bucket behind a
+ * proxy.
+ */
 export interface FaultyService extends Pick<BucketServices, 'redis' | 'store' | 'head' | 'untilStored'> {
   stream: ServiceProcess;
   reports: ServiceProcess;
   workers: ServiceProcess[];
-  /** The worker whose newest commit is the newest one of the bucket. Waits until a worker owns the workgroup. */
+  /**
+   * The worker whose newest commit is the newest one of the bucket. Waits until a worker owns the workgroup.
+   */
   owner(): Promise<ServiceProcess>;
   /** Makes a fault and ends it. Killed workers run again when it returns. No other process may end by it. */
   make(fault: Fault): Promise<void>;
@@ -44,7 +49,8 @@ const FATES: Fate[] = [...LOSSES, 'hang'];
 
 /**
  * @param seed chooses what happens to requests
- * @param lossShare the share of the requests to the bucket that are lost or answered wrongly all the time. Default: 0
+ * @param lossShare the share of the requests to the bucket that are lost or answered wrongly all the time.
+ *   Default: 0
  */
 export async function startFaultyService(seed: number, lossShare = 0): Promise<FaultyService> {
   const random = seededRandom(seed);

@@ -17,14 +17,17 @@ export interface FilledDays {
   days: number;
   /** `mixed`: one day in a hundred is missing, and four have flags. Default: all days are good. */
   quality?: 'good' | 'mixed';
-  /** A day of UTC+0 or near it that has 15-minute intervals too, between 06:00 and 18:00 UTC. Default: none. */
+  /**
+   * A day of UTC+0 or near it that has 15-minute intervals too, between 06:00 and 18:00 UTC. Default: none.
+   */
   profileDay?: string;
 }
 
 const THREADS = 2;
 
 /**
- * Fills the warehouse of a workgroup with days of energy, and publishes them, without readings. No service may run.
+ * Fills the warehouse of a workgroup with days of energy, and publishes them, without readings. No service
+ * may run.
  * @returns the duration of the publication, ms
  */
 export async function fillDays(dataDir: string, filled: FilledDays): Promise<number> {

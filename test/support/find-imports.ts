@@ -6,7 +6,9 @@ export interface Import {
   file: string;
   line: number;
   text: string;
-  /** A path from the root of the project (`src/lib/time.ts`), or the name of a library (`@duckdb/node-api`). */
+  /**
+   * A path from the root of the project (`src/lib/time.ts`), or the name of a library (`@duckdb/node-api`).
+   */
   target: string;
   isLibrary: boolean;
   typesOnly: boolean;

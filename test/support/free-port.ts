@@ -3,7 +3,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { errorCode } from '../../src/lib/errors.ts';
 
-/** Below 32,768, where Linux begins to choose ports for outgoing connections: such a connection could take the port before its server listens. */
+/**
+ * Below 32,768, where Linux begins to choose ports for outgoing connections: such a connection could take the
+ * port before its server listens.
+ */
 const PORTS = { first: 15_000, count: 17_000 };
 
 /** A port of this machine on which nothing listens now, and which no other test of this run gets. */
@@ -14,7 +17,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** @returns false if another test of this run has the port; all processes of a run share a folder, and a benchmark has none */
+/**
+ * @returns false if another test of this run has the port; all processes of a run share a folder, and a
+ *   benchmark has none
+ */
 function claim(port: number): boolean {
   const run = process.env.WATTLINE_TEST_RUN;
   if (run === undefined) return true;

@@ -5,7 +5,10 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What this process holds once nothing waits to be collected: buffers go some turns after what pointed to them. */
+/**
+ * What this process holds once nothing waits to be collected: buffers go some turns after what pointed to
+ * them.
+ */
 export async function heldBytes(): Promise<number> {
   for (let pass = 0; pass < 3; pass++) {
     collectGarbage();

@@ -77,7 +77,10 @@ const commands = {
   }),
 } as const;
 
-/** A server that speaks the messages of Home Assistant's WebSocket API that are documented, and refuses what it refuses. */
+/**
+ * A server that speaks the messages of Home Assistant's WebSocket API that are documented, and refuses what
+ * it refuses.
+ */
 export async function startHomeAssistant(): Promise<HomeAssistantServer> {
   const server = new WebSocketServer({
     host: '127.0.0.1',

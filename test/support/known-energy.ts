@@ -5,8 +5,8 @@ import type { ServiceProcess } from './service-process.ts';
 import { until } from './until.ts';
 
 /*
- * Input with known energy: messages, meter data and corrections of the last three whole days. The same input gives the same reports on every
- * installation.
+ * Input with known energy: messages, meter data and corrections of the last three whole days. The same input
+ * gives the same reports on every installation.
  */
 
 const DAY_MS = 86_400_000;
@@ -129,8 +129,8 @@ export async function untilAcknowledged(what: string, send: () => Promise<Answer
 }
 
 /**
- * What depends on who asked, on when it was computed, and on which messages landed together. A day is final or restated by whether it was final
- * before its last messages.
+ * What depends on who asked, on when it was computed, and on which messages landed together. A day is final
+ * or restated by whether it was final before its last messages.
  */
 const MOMENTS = [
   'at',
@@ -171,7 +171,10 @@ function withoutRepeated(value: unknown): unknown {
   return Array.isArray(value) ? value.filter((item) => item?.fate !== 'repeated') : value;
 }
 
-/** Reads daily energy again and again. @returns ends it, and returns the answers that lacked days which earlier answers had */
+/**
+ * Reads daily energy again and again.
+ * @returns ends it, and returns the answers that lacked days which earlier answers had
+ */
 export function watchReports(reports: Client): () => Promise<{ answers: number; wrong: string[] }> {
   const stopping = new AbortController();
   const seen = new Set<string>();

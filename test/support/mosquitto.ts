@@ -32,7 +32,10 @@ interface Programs {
   environment: NodeJS.ProcessEnv;
 }
 
-/** The installed broker, or the one that `npm test` has unpacked (.ci/prepare.mjs). Undefined if there is none. */
+/**
+ * The installed broker, or the one that `npm test` has unpacked (.ci/prepare.mjs). Undefined if there is
+ * none.
+ */
 function findPrograms(): Programs | undefined {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   const unpacked = join(cache, 'wattline', 'mosquitto');
@@ -64,7 +67,8 @@ export const brokerMissing: string | undefined =
 
 /**
  * @param users passwords by user; anybody may come in without them
- * @param options.tls also listens with the certificate of the tests, once for all clients and once for those with a certificate
+ * @param options.tls also listens with the certificate of the tests, once for all clients and once for those
+ *   with a certificate
  */
 export async function startBroker(
   users?: Readonly<Record<string, string>>,

@@ -11,7 +11,9 @@ export function findNamesakes(sources: readonly SourceFile[]): string[] {
   );
 }
 
-/** Names of types, functions and constants that several files export. A type and its schema may share a file. */
+/**
+ * Names of types, functions and constants that several files export. A type and its schema may share a file.
+ */
 export function findExportNamesakes(sources: readonly SourceFile[]): string[] {
   const names = sources.flatMap(({ path, text }) =>
     [...text.matchAll(EXPORT)].map((match) => ({ name: match.groups!.name!, path })),

@@ -2,12 +2,16 @@ import { Agent, createServer, request as forward, type IncomingMessage } from 'n
 import type { AddressInfo } from 'node:net';
 
 /**
- * What happens to a request: it passes, it never arrives, its answer is lost, it arrives after the client has given up, the answer is a status of
- * the proxy although the server has done it, or there is no answer at all.
+ * What happens to a request: it passes, it never arrives, its answer is lost, it arrives after the client has
+ * given up, the answer is a status of the proxy although the server has done it, or there is no answer at
+ * all.
  */
 export type Fate = 'pass' | 'lose' | 'drop-answer' | 'late' | 'status-after' | 'hang';
 
-/** A proxy of HTTP in front of a server, for tests and benchmarks. `decide` chooses the fate of each request, at once or later. */
+/**
+ * A proxy of HTTP in front of a server, for tests and benchmarks. `decide` chooses the fate of each request,
+ * at once or later.
+ */
 export async function openLossyProxy(
   target: string,
   decide: (request: { method: string; path: string }) => Fate | Promise<Fate>,

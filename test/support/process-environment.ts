@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { allocatorSettings } from '../../src/cli/bound-allocator.ts';
 
 /**
- * The environment of a process that a test starts. It has only what finds programs and compiled code, and the settings that a service would otherwise
- * make by starting again, which takes a tenth of the CPU of its start.
+ * The environment of a process that a test starts. It has only what finds programs and compiled code, and the
+ * settings that a service would otherwise make by starting again, which takes a tenth of the CPU of its
+ * start.
  * @param more undefined leaves a variable out
  */
 export function processEnvironment(more: Record<string, string | undefined> = {}): NodeJS.ProcessEnv {

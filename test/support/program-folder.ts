@@ -4,7 +4,10 @@ import { join } from 'node:path';
 
 /** The root of the project. */
 export const programRoot = join(import.meta.dirname, '..', '..');
-/** Built programs. They are inside the project, because a program looks for `sql` and `package.json` in the folders above it. */
+/**
+ * Built programs. They are inside the project, because a program looks for `sql` and `package.json` in the
+ * folders above it.
+ */
 export const programBuilds = join(programRoot, 'dist-test');
 /** The program, the modules that run as threads or processes of it, and workers of tests. */
 export const programEntries = [

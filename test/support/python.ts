@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
-/** A Python that has what a client needs. Debian's packages belong to its own Python, whichever stands first in PATH. */
+/**
+ * A Python that has what a client needs. Debian's packages belong to its own Python, whichever stands first
+ * in PATH.
+ */
 export const python = [process.env.WATTLINE_TEST_PYTHON, '/usr/bin/python3', 'python3'].find(
   (command) =>
     command !== undefined &&

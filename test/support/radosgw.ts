@@ -8,8 +8,8 @@ import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
 /*
- * radosgw, the S3 server of Ceph, with a monitor and an object store in memory. `npm test` unpacks its packages into a cache folder
- * (.ci/prepare.mjs). The server needs no root and starts in a few seconds.
+ * radosgw, the S3 server of Ceph, with a monitor and an object store in memory. `npm test` unpacks its
+ * packages into a cache folder (.ci/prepare.mjs). The server needs no root and starts in a few seconds.
  */
 
 export interface RadosgwAccess {
@@ -89,7 +89,10 @@ async function start(packages: string, folder: string): Promise<RadosgwAccess> {
   await call('ceph-mon', '--mkfs', '-i', 'a', '--monmap', map);
   serve('ceph-mon', '-i', 'a');
   const disk = randomUUID();
-  /** The monitor refuses a command that comes before the client knows the id of the cluster, so it is sent again. */
+  /**
+   * The monitor refuses a command that comes before the client knows the id of the cluster, so it is sent
+   * again.
+   */
   const ceph = async (...args: string[]) => {
     let said = '';
     const answered = async () => {

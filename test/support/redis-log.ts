@@ -12,7 +12,10 @@ export interface TestRedisLog {
   redis: RedisConnection;
 }
 
-/** One process's view of a log in Redis: its own connections and its own memory. Let go of when the test has finished. */
+/**
+ * One process's view of a log in Redis: its own connections and its own memory. Let go of when the test has
+ * finished.
+ */
 export async function openTestRedisLog(
   url: string,
   options: {

@@ -6,7 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort } from './free-port.ts';
 
-/** A real Redis server in a folder of its own until it is stopped. It keeps nothing unless its settings say so. */
+/**
+ * A real Redis server in a folder of its own until it is stopped. It keeps nothing unless its settings say
+ * so.
+ */
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
@@ -43,7 +46,10 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
   };
 }
 
-/** Starts a sentinel that watches a server under the name `mymaster`, and lets a replica take over half a second after it is gone. */
+/**
+ * Starts a sentinel that watches a server under the name `mymaster`, and lets a replica take over half a
+ * second after it is gone.
+ */
 export async function startSentinel(
   masterPort: number,
   more: readonly string[] = [],

@@ -1,7 +1,10 @@
 /** True in `npm run test:soak`. */
 export const isSoak = process.env.WATTLINE_SOAK === '1';
 
-/** How often a test goes round: `usual` times in `npm test`, `soak` times in `npm run test:soak`, which proves more and takes longer. */
+/**
+ * How often a test goes round: `usual` times in `npm test`, `soak` times in `npm run test:soak`, which proves
+ * more and takes longer.
+ */
 export function rounds(usual: number, soak: number): number {
   return isSoak ? soak : usual;
 }

@@ -7,7 +7,10 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Runs the command line, or another `script`, as a process of its own, in `cwd`, with nothing of ours in its environment. */
+/**
+ * Runs the command line, or another `script`, as a process of its own, in `cwd`, with nothing of ours in its
+ * environment.
+ */
 export async function runCli(
   args: readonly string[],
   options: { cwd: string; environment?: Record<string, string>; readBytes?: number; script?: string },

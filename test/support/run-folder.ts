@@ -8,8 +8,9 @@ const MEMORY = '/dev/shm';
 const FREE_BYTES_MIN = 4 * 1024 ** 3;
 
 /**
- * Makes the folder for all files of this run. It is in memory if the machine has a file system for that, because with a disk the tests wait for it
- * for a part of their time. A process that is killed leaves the same files there. The soak uses the disk, and so does a run with `TMPDIR`.
+ * Makes the folder for all files of this run. It is in memory if the machine has a file system for that,
+ * because with a disk the tests wait for it for a part of their time. A process that is killed leaves the
+ * same files there. The soak uses the disk, and so does a run with `TMPDIR`.
  */
 export function makeRunFolder(): string {
   const isOnDisk = process.env.WATTLINE_SOAK === '1' || process.env.TMPDIR !== undefined;

@@ -10,15 +10,18 @@ import { until } from './until.ts';
 const { env } = process;
 
 /**
- * Why the tests of S3 cannot run; undefined if they can. Another store is named by WATTLINE_TEST_S3_ENDPOINT, with
- * WATTLINE_TEST_S3_ACCESS_KEY_ID, WATTLINE_TEST_S3_SECRET_ACCESS_KEY, and WATTLINE_TEST_S3_REGION and WATTLINE_TEST_S3_BUCKET if needed.
+ * Why the tests of S3 cannot run; undefined if they can. Another store is named by WATTLINE_TEST_S3_ENDPOINT,
+ * with WATTLINE_TEST_S3_ACCESS_KEY_ID, WATTLINE_TEST_S3_SECRET_ACCESS_KEY, and WATTLINE_TEST_S3_REGION and
+ * WATTLINE_TEST_S3_BUCKET if needed.
  */
 export const s3Missing: string | undefined =
   env.WATTLINE_TEST_S3_ENDPOINT || radosgwPackages()
     ? undefined
     : 'no S3 server: npm test fetches radosgw on Debian and Ubuntu; or set WATTLINE_TEST_S3_ENDPOINT';
 
-/** A part of a bucket of a real S3 server that no other test uses. All test files of a run share one server. */
+/**
+ * A part of a bucket of a real S3 server that no other test uses. All test files of a run share one server.
+ */
 export async function s3ForTests(): Promise<S3Settings> {
   const access = env.WATTLINE_TEST_S3_ENDPOINT ? givenAccess() : await sharedServer();
   const settings: S3Settings = {

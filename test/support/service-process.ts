@@ -11,7 +11,10 @@ import { createUpProcess, type ProcessRole, type ServiceProcess } from './up-pro
 
 export type { ProcessRole, ServiceProcess } from './up-process.ts';
 
-/** A service with this configuration in a folder of its own, not started yet; ended when the test has finished. */
+/**
+ * A service with this configuration in a folder of its own, not started yet; ended when the test has
+ * finished.
+ */
 export async function createServiceProcess(
   input: ConfigInput,
   role?: ProcessRole,
@@ -26,7 +29,10 @@ type Rows = Record<string, DuckDBValue>[];
 /** The newest answer of each lake. A test that waits asks again and again, and a generation never changes. */
 const answers = new Map<string, { generation: string; sql: string; rows: Rows }>();
 
-/** The rows of a statement on what is published of a workgroup, as an analyst would ask; undefined before the first generation. */
+/**
+ * The rows of a statement on what is published of a workgroup, as an analyst would ask; undefined before the
+ * first generation.
+ */
 export async function queryLake(config: Config, workgroupId: string, sql: string): Promise<Rows | undefined> {
   const paths = lakePaths(join(config.dataDir, 'lake'), workgroupId);
   await currentFollows(paths);
@@ -64,7 +70,10 @@ async function queryViews(file: string, sql: string): Promise<Rows | undefined> 
   }
 }
 
-/** The views follow a publication after `pipeline.currentEvery`. With publications all the time this waits no longer than two seconds. */
+/**
+ * The views follow a publication after `pipeline.currentEvery`. With publications all the time this waits no
+ * longer than two seconds.
+ */
 async function currentFollows(paths: LakePaths): Promise<void> {
   for (let turn = 0; turn < 100; turn++) {
     const [current, newest] = [await readCurrent(paths), (await listSequences(paths)).at(-1)];

@@ -5,15 +5,17 @@ type End = () => unknown;
 /** The ends of what is being opened for all tests. */
 let ends: End[] | undefined;
 
-/** Calls `end` when the test has finished, or after the last test if all tests of the file share what it ends. */
+/**
+ * Calls `end` when the test has finished, or after the last test if all tests of the file share what it ends.
+ */
 export function atEnd(end: End): void {
   if (ends) ends.push(end);
   else onTestFinished(async () => void (await end()));
 }
 
 /**
- * Opens something once for all tests of a file or of a `describe`, because a warehouse with data takes a second of the processor. These tests
- * only read it, or the last of them changes it.
+ * Opens something once for all tests of a file or of a `describe`, because a warehouse with data takes a
+ * second of the processor. These tests only read it, or the last of them changes it.
  */
 export function shared<Value>(open: () => Promise<Value>): () => Value {
   let value: Value;

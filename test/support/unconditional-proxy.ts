@@ -8,7 +8,8 @@ import { EMPTY_SHA256, signS3 } from '../../src/storage/sign-s3.ts';
 const REMOVED = /^(authorization|host|connection|content-length|if-none-match|x-amz-.*)$/;
 
 /**
- * A proxy in front of a store of S3 that removes the condition of a request and signs it again. So the store behaves as one that ignores conditions.
+ * A proxy in front of a store of S3 that removes the condition of a request and signs it again. So the store
+ * behaves as one that ignores conditions.
  * @returns its address
  */
 export async function startUnconditionalProxy(settings: S3Settings): Promise<string> {

@@ -4,8 +4,9 @@ const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 500;
 
 /**
- * Waits until a condition of the outside world holds (another process, a server), looking again and again. The pause between two looks is
- * three times as long as the look, because a look that starts a process or opens a database takes the processor from what is waited for.
+ * Waits until a condition of the outside world holds (another process, a server), looking again and again.
+ * The pause between two looks is three times as long as the look, because a look that starts a process or
+ * opens a database takes the processor from what is waited for.
  * @throws Error that says what was waited for once `withinMs` have passed
  */
 export async function until(

@@ -11,7 +11,10 @@ import { freePort } from './free-port.ts';
 import { cliFile, nodeOptions, processEnvironment } from './process-environment.ts';
 import { until } from './until.ts';
 
-/** `wattline up`, or one role alone, as a process of its own, on a folder and a port that outlive it, for tests and benchmarks. */
+/**
+ * `wattline up`, or one role alone, as a process of its own, on a folder and a port that outlive it, for
+ * tests and benchmarks.
+ */
 export interface ServiceProcess {
   /** Where it is reached; a worker nowhere. */
   readonly url: string;
@@ -37,8 +40,9 @@ export interface ServiceProcess {
 export type ProcessRole = 'up' | 'stream' | 'worker' | 'report';
 
 /**
- * Tests look at the views as soon as something is published. A second thread costs a fifth more of the processor with few rows. Benchmarks measure
- * the defaults, and processes that bound their allocator and keep their compiled code by themselves.
+ * Tests look at the views as soon as something is published. A second thread costs a fifth more of the
+ * processor with few rows. Benchmarks measure the defaults, and processes that bound their allocator and keep
+ * their compiled code by themselves.
  */
 const isTest = process.env.VITEST !== undefined;
 const testPipeline = isTest ? { currentEvery: '200ms', warehouseThreads: 1 } : {};
@@ -46,7 +50,10 @@ const usualEnvironment = isTest
   ? {}
   : { MALLOC_ARENA_MAX: undefined, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME };
 
-/** A service with this configuration in the folder `cwd`, not started yet. @param program the file that Node runs */
+/**
+ * A service with this configuration in the folder `cwd`, not started yet.
+ * @param program the file that Node runs
+ */
 export async function createUpProcess(
   cwd: string,
   input: ConfigInput,

@@ -12,8 +12,11 @@ export interface Dialect {
   list: 'root' | 'messages' | 'records' | 'data' | 'results' | 'rows' | 'items';
   /** How the next position is called; `header`, or `none` at all. A root list can only have these two. */
   cursor: 'nextOffset' | 'next_offset' | 'offset' | 'cursor' | 'header' | 'none';
-  /** inclusive: from the asked offset on, the cursor is one past the last. inclusive-last: likewise, but the cursor is
-   * the last one, which comes again. exclusive: what is after the asked offset, the cursor is the last one. */
+  /**
+   * inclusive: from the asked offset on, the cursor is one past the last. inclusive-last: likewise, but the
+   * cursor is the last one, which comes again. exclusive: what is after the asked offset, the cursor is the
+   * last one.
+   */
   bounds: 'inclusive' | 'inclusive-last' | 'exclusive';
   offsetsAs: 'text' | 'integer';
   timesAs: 'text' | 'integer';

@@ -6,7 +6,9 @@ import { jsonOf, type VendorMessage, type VendorServer } from './vendor-server.t
 
 /** How a server of sockets may speak, in addition to what its messages look like (`Dialect`). */
 export interface SocketDialect {
-  /** wrapped: binary content in an object of its own. objects: plain ones, which socket.io turns into JSON. */
+  /**
+   * wrapped: binary content in an object of its own. objects: plain ones, which socket.io turns into JSON.
+   */
   form: 'binary' | 'array-buffer' | 'wrapped' | 'base64' | 'json-text' | 'json-pretty' | 'objects';
   /** root: an array. single: one message a frame, as it is. */
   list: 'root' | 'single' | 'messages' | 'records' | 'data' | 'results' | 'rows' | 'items';
@@ -63,7 +65,9 @@ export interface VendorSocket {
   dialect: SocketDialect;
   subscriptions: Array<Record<string, unknown>>;
   handshakes: Array<{ auth: Record<string, unknown>; query: unknown; authorization: string | undefined }>;
-  /** One each for the next connections (`refuse`, `leave-waiting`) and subscriptions; an empty place is none. */
+  /**
+   * One each for the next connections (`refuse`, `leave-waiting`) and subscriptions; an empty place is none.
+   */
   faults: Array<SocketFault | undefined>;
   /** Frames sent and not acknowledged at once, at most. */
   unacknowledgedMax: number;

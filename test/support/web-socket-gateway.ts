@@ -5,8 +5,8 @@ import { createWebSocketStream, WebSocketServer } from 'ws';
 import { testCertificate, testCertificateKey } from './test-certificate.ts';
 
 /**
- * Takes MQTT over WebSocket and TLS from clients with the certificate of the tests, and hands it to a broker, as a proxy before a broker does. The
- * mosquitto of Debian 12 is built without WebSocket.
+ * Takes MQTT over WebSocket and TLS from clients with the certificate of the tests, and hands it to a broker,
+ * as a proxy before a broker does. The mosquitto of Debian 12 is built without WebSocket.
  * @returns its address
  */
 export async function startWebSocketGateway(brokerPort: number): Promise<string> {

@@ -14,7 +14,10 @@ export interface WorkerProcessOptions {
   config: ConfigInput;
   leaseMs?: number;
   logLevel?: string;
-  /** Whether news reaches the shards, by the message `news <workgroup>`, so that they can hibernate; by default they are polled. */
+  /**
+   * Whether news reaches the shards, by the message `news <workgroup>`, so that they can hibernate; by
+   * default they are polled.
+   */
   hasNews?: boolean;
   /** Workgroups that have nothing to do when the worker starts. */
   idle?: string[];
@@ -99,7 +102,8 @@ process.on('message', async (message: string) => {
 });
 process.on('SIGTERM', async () => {
   await started.stop();
-  // A stage that heeds nothing is ended with its process; of anything else, nothing may keep the process alive.
+  // A stage that heeds nothing is ended with its process; of anything else, nothing may keep the process
+  // alive.
   if (Object.values(behaviour).includes('ignore-abort')) process.exit(0);
   process.disconnect();
 });

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 export interface Chapter {
   /** Folder and file. */
   path: string;
-  /** Names in the lists `Reads` and `Writes` of the head. Items of several words are prose, and are left out. */
+  /**
+   * Names in the lists `Reads` and `Writes` of the head. Items of several words are prose, and are left out.
+   */
   head: { reads: Set<string>; writes: Set<string> };
   /** Tables and views that the statements read and write, without those of a WITH clause. */
   reads: Set<string>;
@@ -48,7 +50,10 @@ function chapterOf(path: string, text: string): Chapter {
   };
 }
 
-/** The names of a list of the head: the items of its first sentence that are one word, with notes in brackets left out. */
+/**
+ * The names of a list of the head: the items of its first sentence that are one word, with notes in brackets
+ * left out.
+ */
 function namesOf(heading: string, label: string, next: string): Set<string> {
   const [list] = heading.split(`-- ${label} `)[1]!.split(`-- ${next} `);
   const text = list!.replaceAll(/\n--\s*/g, ' ').replaceAll(/\([^()]+\)/g, '');

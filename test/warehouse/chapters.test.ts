@@ -14,7 +14,10 @@ const program = globSync(['src/**/*.ts', 'jobs/**/*.ts'], { cwd: root, exclude: 
   }),
 );
 
-/** What TypeScript names: `folder/statement` in quotes, and in src/rollup and src/explain, which run statements of the roll-up, the bare name. */
+/**
+ * What TypeScript names: `folder/statement` in quotes, and in src/rollup and src/explain, which run
+ * statements of the roll-up, the bare name.
+ */
 const used = new Map<string, string>();
 for (const { path, text } of program) {
   for (const [, name] of text.matchAll(/['"`]([a-z-]+\/[a-z_]+)['"`]/g)) {
@@ -77,7 +80,10 @@ describe('the head of a chapter', () => {
   const chapters = folders.flatMap((folder) => readChapters(join(root, 'sql', folder), folder));
   const readBy = (table: string, except?: Chapter) =>
     chapters.some((chapter) => chapter !== except && chapter.reads.has(table));
-  /** A chapter without a table of its own has parts of larger statements. Their names are given where these are composed. */
+  /**
+   * A chapter without a table of its own has parts of larger statements. Their names are given where these
+   * are composed.
+   */
   const isOfParts = (chapter: Chapter) => chapter.writes.size === 0;
 
   test.each(chapters)('of $path names in Reads what its statements read', (chapter) => {

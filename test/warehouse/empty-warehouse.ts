@@ -13,7 +13,10 @@ const image = join(
   `wattline-test-warehouse-${createHash('sha256').update(schema.join()).digest('hex').slice(0, 16)}.duckdb`,
 );
 
-/** Puts a warehouse with the schema of now and nothing else at a path. All tests share one image of it, because making one takes 100 ms. */
+/**
+ * Puts a warehouse with the schema of now and nothing else at a path. All tests share one image of it,
+ * because making one takes 100 ms.
+ */
 export async function putEmptyWarehouse(path: string): Promise<void> {
   if (!existsSync(image)) await makeImage();
   mkdirSync(dirname(path), { recursive: true });

@@ -2,7 +2,10 @@ import { expect } from 'vitest';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { rowsOf } from './warehouse-fixture.ts';
 
-/** Checks that every offset from 0 to the checkpoint is there exactly once, and every batch whole. @returns the checkpoint */
+/**
+ * Checks that every offset from 0 to the checkpoint is there exactly once, and every batch whole.
+ * @returns the checkpoint
+ */
 export async function expectExactlyOnce(shard: Shard): Promise<number> {
   const next = Number((await shard.checkpoint('stream'))?.nextOffset ?? 0n);
   const [messages] = await rowsOf(

@@ -8,8 +8,9 @@ import { NOW_MS } from './batches.ts';
 import { putEmptyWarehouse } from './empty-warehouse.ts';
 
 /**
- * A shard, in a folder of its own unless `path` says where, closed when the test has finished. It has one thread, because two cost a fifth
- * more of the processor with the few rows of a test. Properties have two, so that rows come in any order.
+ * A shard, in a folder of its own unless `path` says where, closed when the test has finished. It has one
+ * thread, because two cost a fifth more of the processor with the few rows of a test. Properties have two, so
+ * that rows come in any order.
  */
 export async function openTestShard(more: Partial<ShardOptions> = {}): Promise<Shard> {
   const path = more.path ?? join(tempDir(), 'acme.duckdb');

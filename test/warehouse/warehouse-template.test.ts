@@ -34,7 +34,10 @@ async function open(workgroupId: string, more: { path?: string; migrations: Retu
   return { shard, migrationsRun: (opened[0] as { migrations: number[] }).migrations };
 }
 
-/** Everything that a file stores: tables with comments, columns, defaults, constraints, views, macros, sequences, types, and all rows. */
+/**
+ * Everything that a file stores: tables with comments, columns, defaults, constraints, views, macros,
+ * sequences, types, and all rows.
+ */
 async function contentOf(shard: Shard) {
   const statements = {
     tables: `SELECT * EXCLUDE (database_name, database_oid, schema_oid, table_oid, estimated_size) FROM duckdb_tables() WHERE NOT internal`,

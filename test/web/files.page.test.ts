@@ -7,7 +7,8 @@ import { tempDir } from '../support/temp-dir.ts';
 import { openPage, served, signIn, testPage, untilComplete } from './support/open-page.ts';
 import { GARAGE } from './support/serve-page.ts';
 
-// That the tables show what the endpoints say, is tested with every number. Here their files are compared with them.
+// That the tables show what the endpoints say, is tested with every number. Here their files are compared
+// with them.
 
 /** The exact numbers of each row of a table; null for a dash. The sum of a row is not in its file. */
 function rowsOf(block: Locator): Promise<Array<Array<number | null>>> {

@@ -4,7 +4,8 @@ import type { Balances, DayDetails } from '../../src/web/facts/answers.ts';
 import { ask, served, testPage } from './support/open-page.ts';
 import { readLake } from './support/read-lake.ts';
 
-// That the pages show what the endpoints say, is tested with every number. Here the endpoints are compared with what analysts read.
+// That the pages show what the endpoints say, is tested with every number. Here the endpoints are compared
+// with what analysts read.
 
 const range = () => {
   const today = localDateOf(Date.now(), 'Europe/Berlin');

@@ -13,7 +13,10 @@ import { runCli } from '../support/run-cli.ts';
 import { createUpProcess } from '../support/up-process.ts';
 import { openPage, signIn, testPage } from './support/open-page.ts';
 
-/** Builds and packs the project, and unpacks it with its dependencies, which are links: an installation would take most of a minute. */
+/**
+ * Builds and packs the project, and unpacks it with its dependencies, which are links: an installation would
+ * take most of a minute.
+ */
 async function installPackage(folder: string): Promise<string> {
   const checkout = join(folder, 'checkout');
   mkdirSync(checkout);

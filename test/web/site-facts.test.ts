@@ -115,7 +115,8 @@ test('the power of the last known quarter of an hour follows from its energy', (
     productionW: null,
     gridImportW: 200,
   });
-  // An inverter is away since 10:30: the import alone would say nothing of the site. Later it does, because nothing else is known any more.
+  // An inverter is away since 10:30: the import alone would say nothing of the site. Later it does, because
+  // nothing else is known any more.
   const away = {
     '2026-11-22T10:00:00.000Z': quarter(100, 5),
     '2026-11-22T10:15:00.000Z': quarter(250, 0),

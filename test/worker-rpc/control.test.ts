@@ -35,7 +35,10 @@ async function startOwner(dataDir: string, workgroupIds = ['acme']) {
   return { pipeline, control };
 }
 
-/** A server with operations that do what a test needs; what is asked of them travels as it does for the real ones. */
+/**
+ * A server with operations that do what a test needs; what is asked of them travels as it does for the real
+ * ones.
+ */
 async function startServer(dataDir: string, run: Pipeline['run']) {
   const control = createControlServer({ dataDir, pipeline: { run }, logger: silentLogger });
   onTestFinished(() => control.end());

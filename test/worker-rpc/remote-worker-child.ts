@@ -1,4 +1,5 @@
-// A worker with a data folder of its own that answers calls of other processes. Its stages do nothing. It reports each operation that it runs.
+// A worker with a data folder of its own that answers calls of other processes. Its stages do nothing. It
+// reports each operation that it runs.
 
 import { type RunningWorker, startWorker } from '../../jobs/worker.ts';
 import { openProcessTokens } from '../../src/access/process-token.ts';

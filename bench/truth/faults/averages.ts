@@ -31,7 +31,10 @@ export const averageFaults: readonly Fault[] = [
   { name: 'averaged daily', on: 'device', fits: hasDaily, wants: averaged, apply: averagedDaily },
 ];
 
-/** The lifetime register reads zero at night and is averaged: at dusk and dawn it shows a fraction of its value. */
+/**
+ * The lifetime register reads zero at night and is averaged: at dusk and dawn it shows a fraction of its
+ * value.
+ */
 function averagedTotal(draft: Draft): Span[] {
   return average(draft, 'total', (atMs) => {
     const { curve, startWh } = draft.plan;
@@ -48,7 +51,10 @@ function averagedDaily(draft: Draft): Span[] {
   });
 }
 
-/** Each value becomes the mean of the step that ends with it, minute by minute, with zero for each minute without power. */
+/**
+ * Each value becomes the mean of the step that ends with it, minute by minute, with zero for each minute
+ * without power.
+ */
 function average(draft: Draft, field: 'total' | 'daily', shownWh: (atMs: number) => number): Span[] {
   const { curve, everyMs } = draft.plan;
   const minutes = Math.round(everyMs / MINUTE_MS);

@@ -60,7 +60,10 @@ export const dailyFaults: readonly Fault[] = [
   },
 ];
 
-/** The daily register starts again some time after midnight, on every day or on some: until then it goes on counting. */
+/**
+ * The daily register starts again some time after midnight, on every day or on some: until then it goes on
+ * counting.
+ */
 function resetsLate(draft: Draft, chance: Chance): Span[] {
   const delayMs = chance.whole('minutes', 10, 180) * MINUTE_MS;
   return moveResets(draft, chance, delayMs);
@@ -85,7 +88,10 @@ function moveResets(draft: Draft, chance: Chance, byMs: number): Span[] {
   return spans;
 }
 
-/** In the morning the daily register still shows the day before, until an hour or two after waking up; then it shows today. */
+/**
+ * In the morning the daily register still shows the day before, until an hour or two after waking up; then it
+ * shows today.
+ */
 function carriesOver(draft: Draft, chance: Chance): Span[] {
   const { curve, days } = draft.plan;
   return days.slice(1).flatMap(({ startMs }, index) => {

@@ -3,7 +3,10 @@ import type { Chance } from '../chance.ts';
 import { activeSpan, type Draft, type DraftSample, hide, type Span, samplesIn, wholeOf } from '../draft.ts';
 import { always, type Fault } from './fault.ts';
 
-/** What happens to readings on the way: they come again, late, or in another order; or they are stamped by a wrong clock. */
+/**
+ * What happens to readings on the way: they come again, late, or in another order; or they are stamped by a
+ * wrong clock.
+ */
 export const deliveryFaults: readonly Fault[] = [
   { name: 'duplicates', on: 'delivery', fits: always, apply: duplicates },
   { name: 'late delivery', on: 'delivery', fits: always, apply: lateDelivery },
@@ -47,7 +50,9 @@ function outOfOrder(draft: Draft, chance: Chance): Span[] {
   return [wholeOf(draft)];
 }
 
-/** The clock of the device is an hour wrong for hours or days. Stamps of the future are refused by the stream. */
+/**
+ * The clock of the device is an hour wrong for hours or days. Stamps of the future are refused by the stream.
+ */
 function clockOffByHour(draft: Draft, chance: Chance): Span[] {
   const { fields, days } = draft.plan;
   const { fromMs } = activeSpan(draft, chance, 1);

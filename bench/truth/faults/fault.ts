@@ -4,8 +4,8 @@ import type { Draft, Span } from '../draft.ts';
 import type { Wants } from '../plan.ts';
 
 /**
- * One thing that goes wrong in real meters. It happens to what the device measures, to the values that it has written, or on the way
- * to the stream, in this order.
+ * One thing that goes wrong in real meters. It happens to what the device measures, to the values that it has
+ * written, or on the way to the stream, in this order.
  */
 export interface Fault {
   name: string;

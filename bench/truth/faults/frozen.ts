@@ -68,7 +68,9 @@ function freeze(draft: Draft, fields: ReadonlyArray<'total' | 'daily'>, span: Sp
   hide(draft, fields, span);
 }
 
-/** A register that stands still is like one of a device that is off, where nothing else tells of the energy. */
+/**
+ * A register that stands still is like one of a device that is off, where nothing else tells of the energy.
+ */
 function noteUnseen(draft: Draft, span: Span): void {
   if (draft.plan.fields.length === 1) draft.unseen.push(span);
 }

@@ -11,8 +11,8 @@ export const twoDevicesFault: Fault = {
 };
 
 /**
- * Another device of the same kind sends under the same id, each of them in turn: its register shows another level, and its power is a
- * multiple. Nobody can tell which one is meant.
+ * Another device of the same kind sends under the same id, each of them in turn: its register shows another
+ * level, and its power is a multiple. Nobody can tell which one is meant.
  */
 function twoDevices(draft: Draft, chance: Chance): Span[] {
   const { days, fields, everyMs } = draft.plan;

@@ -17,7 +17,9 @@ export const unitFaults: readonly Fault[] = [
   { name: 'unit changes for hours', on: 'values', fits: hasRegister, apply: unitChangesForHours },
 ];
 
-/** From some time on the register is written in another unit. Nothing is lost: the factor is a power of ten. */
+/**
+ * From some time on the register is written in another unit. Nothing is lost: the factor is a power of ten.
+ */
 function unitChangesForGood(draft: Draft, chance: Chance): Span[] {
   const { startMs } = draft.plan.days[innerDay(draft, chance)]!;
   const fromMs = chance.isTrue('at midnight', 0.5) ? startMs : activeSpan(draft, chance, 1).fromMs;

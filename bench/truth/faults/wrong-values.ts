@@ -99,7 +99,10 @@ function zero(draft: Draft, fields: readonly Field[], span: Span): Span[] {
   return [span];
 }
 
-/** The columns of an export are mixed up for a while: each field shows what belongs to the next one, or two are swapped. */
+/**
+ * The columns of an export are mixed up for a while: each field shows what belongs to the next one, or two
+ * are swapped.
+ */
 function columnsSwapped(draft: Draft, chance: Chance): Span[] {
   const { fields } = draft.plan;
   const { fromMs } = activeSpan(draft, chance, 1);

@@ -147,7 +147,10 @@ async function backupOne(
 
 type Copy = (source: BackupLakeOptions['source'], sequence: number) => Promise<BackedUpLake>;
 
-/** Copies the newest commit of the bucket. It has everything up to the last `storage.commitEvery`, and no owner has to be asked. */
+/**
+ * Copies the newest commit of the bucket. It has everything up to the last `storage.commitEvery`, and no
+ * owner has to be asked.
+ */
 async function copyOfBucket(
   store: ObjectStore,
   place: Place,

@@ -7,7 +7,9 @@ import { openStoredLedger, storedExportIds } from '../../exports/stored-ledger.t
 import type { Service } from '../../service/service.ts';
 import { workgroupStore } from '../../storage/workgroup-store.ts';
 
-/** Copies the export ledgers of workgroups from the bucket to `exports/` below a folder, as a backup has them. */
+/**
+ * Copies the export ledgers of workgroups from the bucket to `exports/` below a folder, as a backup has them.
+ */
 export async function exportsFromBucket(
   { storage }: Pick<Config, 'storage'>,
   { clock, signal }: Pick<Service, 'clock' | 'signal'>,
@@ -25,7 +27,8 @@ export async function exportsFromBucket(
 }
 
 /**
- * Copies export ledgers of workgroups from `exports/` below a folder into the bucket. Runs that exist there stay as they are.
+ * Copies export ledgers of workgroups from `exports/` below a folder into the bucket. Runs that exist there
+ * stay as they are.
  * @returns how many runs were copied, and how many existed
  */
 export async function exportsToBucket(

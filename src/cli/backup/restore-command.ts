@@ -130,7 +130,10 @@ function notesOf({ workgroup, asked, sequence, movedAway }: Restored): string[] 
   ];
 }
 
-/** The commit of each workgroup. Nothing is restored before all are known. @throws TerminalError `NothingToRestore` if there is none at all */
+/**
+ * The commit of each workgroup. Nothing is restored before all are known.
+ * @throws TerminalError `NothingToRestore` if there is none at all
+ */
 async function findAll(
   config: Config,
   { signal }: Service,

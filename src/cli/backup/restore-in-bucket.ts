@@ -35,8 +35,8 @@ interface Restored {
 }
 
 /**
- * Restores workgroups whose state is in the bucket of `storage.s3`: adds a commit with the content of an earlier one, or of a backup. The service can
- * run.
+ * Restores workgroups whose state is in the bucket of `storage.s3`: adds a commit with the content of an
+ * earlier one, or of a backup. The service can run.
  */
 export async function restoreInBucket(
   command: Command,
@@ -102,7 +102,10 @@ export async function restoreInBucket(
   );
 }
 
-/** Tells running owners and readers of the new commits. Without it owners find them within minutes, and readers within 30 s. */
+/**
+ * Tells running owners and readers of the new commits. Without it owners find them within minutes, and
+ * readers within 30 s.
+ */
 async function announce(config: Config, { logger }: Service, restored: readonly Restored[]): Promise<void> {
   if (config.queue.backend !== 'redis') return;
   const { openQueueRedis } = await import('../../service/open-control.ts');
@@ -120,7 +123,10 @@ async function announce(config: Config, { logger }: Service, restored: readonly 
   }
 }
 
-/** Restores the runs of exports into the bucket, and the files of audit and access into the data folder of this machine. */
+/**
+ * Restores the runs of exports into the bucket, and the files of audit and access into the data folder of
+ * this machine.
+ */
 async function restoreStateOf(config: Config, service: Service, place: Place, restored: readonly Restored[]) {
   const { restoreState } = await import('../../backup/backup-state.ts');
   const { exportsToBucket } = await import('./exports-in-bucket.ts');

@@ -14,8 +14,8 @@ export interface RoleSuggestions {
 }
 
 /**
- * Suggests roles for sources without a role, by their names. The sources come from the published lake and from the configuration.
- * Workgroups without open sources are left out.
+ * Suggests roles for sources without a role, by their names. The sources come from the published lake and
+ * from the configuration. Workgroups without open sources are left out.
  */
 export async function suggestedRoles(config: Config): Promise<RoleSuggestions[]> {
   const published = await publishedSources(config);
@@ -58,7 +58,10 @@ function namedSources({ devices, meters, sites }: WorkgroupConfig): SourceKey[] 
   ];
 }
 
-/** The sources in the published lake of each workgroup. Empty if nothing is published or the lake cannot be read. */
+/**
+ * The sources in the published lake of each workgroup. Empty if nothing is published or the lake cannot be
+ * read.
+ */
 async function publishedSources(config: Config): Promise<Map<string, SourceKey[]>> {
   const sources = new Map<string, SourceKey[]>();
   const lakeDir = lakeFolder(config);

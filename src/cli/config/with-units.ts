@@ -10,7 +10,10 @@ const written: Readonly<Record<Dimension, (amount: number) => string>> = {
   power: (watts) => `${watts} W`,
 };
 
-/** A configuration as people write it: quantities with their units. The schema of a setting says which dimension it has. */
+/**
+ * A configuration as people write it: quantities with their units. The schema of a setting says which
+ * dimension it has.
+ */
 export function withUnits(config: unknown): unknown {
   return write(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }), config);
 }

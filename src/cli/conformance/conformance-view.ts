@@ -35,7 +35,10 @@ export function findingData(finding: Finding, shownAs: (token: string) => string
   }
 }
 
-/** One line with the source of the rule, or why it was not checked. Below it the observation, and how to reproduce it. */
+/**
+ * One line with the source of the rule, or why it was not checked. Below it the observation, and how to
+ * reproduce it.
+ */
 export function describeFinding({ id, result, says, source, saw, reproduce, why }: FindingData): string {
   const lines = [`${words[result]}  ${id.padEnd(ID_WIDTH)}  ${says} (${why ?? source})`];
   if (saw !== undefined) lines.push(`${INDENT}saw  ${saw}`);

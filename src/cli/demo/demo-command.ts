@@ -23,7 +23,10 @@ const DAYS_BACK = 2;
 /** The past days are simulated within this time. Then the site follows the clock. */
 const CATCH_UP_SECONDS = 15;
 const READING_EVERY_MS = 60 * SECOND_MS;
-/** The devices stop sending this long before the end, because messages need a few seconds through the pipeline. */
+/**
+ * The devices stop sending this long before the end, because messages need a few seconds through the
+ * pipeline.
+ */
 const SETTLE_MS = 4 * SECOND_MS;
 /** Eleven days. Timers cannot wait for much longer. */
 const SECONDS_MAX = 1_000_000;
@@ -134,7 +137,10 @@ async function runDemoIn(
   }
 }
 
-/** Starts everything on the port of the command line, else on the usual port, or on a free one if that is taken. */
+/**
+ * Starts everything on the port of the command line, else on the usual port, or on a free one if that is
+ * taken.
+ */
 async function start(
   site: Site,
   { host, port, dataDir }: DemoOptions & { dataDir: string },

@@ -41,7 +41,10 @@ export interface DoctorOptions {
   log?: string;
 }
 
-/** Examines the service that the command line names, prints the findings, and writes the bundle that `--bundle` names. */
+/**
+ * Examines the service that the command line names, prints the findings, and writes the bundle that
+ * `--bundle` names.
+ */
 export async function runDoctor(
   command: Command,
   terminal: Terminal,

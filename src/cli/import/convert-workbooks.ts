@@ -22,8 +22,8 @@ export interface ConvertOptions {
 }
 
 /**
- * Calls `work` with the files, and with a CSV file in the place of each XLSX workbook. The same workbook always gives the same CSV file, so an
- * interrupted import continues.
+ * Calls `work` with the files, and with a CSV file in the place of each XLSX workbook. The same workbook
+ * always gives the same CSV file, so an interrupted import continues.
  * @throws InputError if a workbook cannot be read
  */
 export async function withoutWorkbooks<Result>(

@@ -13,7 +13,10 @@ import { inWords } from '../../lib/input-words.ts';
 
 const THREADS = 2;
 
-/** Expands paths and patterns to files, in order and without duplicates. @throws InputError with all that match no file */
+/**
+ * Expands paths and patterns to files, in order and without duplicates.
+ * @throws InputError with all that match no file
+ */
 export function findFiles(named: readonly string[], cwd: string): string[] {
   const problems: Array<{ path: string; message: string }> = [];
   const files = named.flatMap((name) => {

@@ -66,7 +66,10 @@ export function addInputsCommand(program: Command, terminal: Terminal): void {
     });
 }
 
-/** The inputs of the stream processes of this machine. @throws TransientError if none runs, or if one does not answer */
+/**
+ * The inputs of the stream processes of this machine.
+ * @throws TransientError if none runs, or if one does not answer
+ */
 async function askStreams(dataDir: string): Promise<InputState[]> {
   const streams = (await askInputs(dataDir)).filter(({ roles }) => roles.includes('stream'));
   if (streams.length === 0)

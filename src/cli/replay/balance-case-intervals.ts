@@ -3,7 +3,10 @@ import { type DayBounds, INTERVAL_MS } from '../../lib/time.ts';
 import { includesDay } from '../../roles/role-dates.ts';
 import type { CaseSource } from './balance-case.ts';
 
-/** The intervals of a source on a day, as `balance/find_source_interval` returns them. Empty if the source is not present. */
+/**
+ * The intervals of a source on a day, as `balance/find_source_interval` returns them. Empty if the source is
+ * not present.
+ */
 export function intervalsOf(
   source: CaseSource,
   { day, startMs, endMs }: DayBounds,

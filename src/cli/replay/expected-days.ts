@@ -69,8 +69,8 @@ async function readTable(file: string): Promise<unknown> {
 }
 
 /**
- * Compares known days with the computed energy, the largest difference first, relative to the tolerance. A tolerance counts as 1 Wh at least,
- * because days are rounded to Wh.
+ * Compares known days with the computed energy, the largest difference first, relative to the tolerance. A
+ * tolerance counts as 1 Wh at least, because days are rounded to Wh.
  */
 export function compareDays(
   expected: readonly ExpectedDay[],

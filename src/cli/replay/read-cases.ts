@@ -59,8 +59,8 @@ const inlineReadingSchema = z.looseObject({
 });
 
 /**
- * Reads the cases at a path: a folder with `case.json` and `readings.csv.gz` (or `readings.csv`), or a JSON file with an array of cases. Cases
- * in JSON contain readings, or the energy of sources for a balance.
+ * Reads the cases at a path: a folder with `case.json` and `readings.csv.gz` (or `readings.csv`), or a JSON
+ * file with an array of cases. Cases in JSON contain readings, or the energy of sources for a balance.
  * @throws InputError with the problem and its place
  */
 export async function readCases(path: string): Promise<{ readings: ReplayCase[]; balances: BalanceCase[] }> {

@@ -23,7 +23,9 @@ export interface ReplayResult {
   bySource: Record<LocalDate, Record<string, number>>;
   /** Quality flags of each day, by device and source. */
   flags: Record<LocalDate, Record<string, string[]>>;
-  /** What could not be computed: a series, or the whole case (series is null). Other series have their energy. */
+  /**
+   * What could not be computed: a series, or the whole case (series is null). Other series have their energy.
+   */
   failed: Array<{ series: string | null; field?: string; error: string }>;
   /** Messages that the stream accepted, and quarantined readings or messages, in all and by reason. */
   messages: number;
@@ -52,8 +54,8 @@ const ITEMS_PER_REQUEST = 5_000;
 const REPORT_DAYS_MAX = 1_800;
 
 /**
- * Runs cases through the whole pipeline in a temporary folder: ingest, stream, poll, land, roll up, publish and report, one case after
- * another.
+ * Runs cases through the whole pipeline in a temporary folder: ingest, stream, poll, land, roll up, publish
+ * and report, one case after another.
  */
 export async function replayCases(
   cases: readonly ReplayCase[],
@@ -258,7 +260,10 @@ async function landStream(
   }
 }
 
-/** The report of all days of the readings, by device and by source, with flags. Days without energy are left out. */
+/**
+ * The report of all days of the readings, by device and by source, with flags. Days without energy are left
+ * out.
+ */
 async function readReport(
   server: Server,
   { firstMs, lastMs }: Sent,

@@ -80,7 +80,9 @@ function chooseWorkgroups(config: Config, only: string | undefined): WorkgroupCo
     : [chooseWorkgroup(config, only)];
 }
 
-/** @throws InputError if the workgroup does not exist, TransientError if no worker has written a status yet */
+/**
+ * @throws InputError if the workgroup does not exist, TransientError if no worker has written a status yet
+ */
 async function listStatuses(
   config: Config,
   only: string | undefined,

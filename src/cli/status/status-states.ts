@@ -32,7 +32,10 @@ export function readStates(
   return readWorkgroupStates(source, chosen, options);
 }
 
-/** Finds streams with a token of this command. The own stream has no address if it does not run on this machine. */
+/**
+ * Finds streams with a token of this command. The own stream has no address if it does not run on this
+ * machine.
+ */
 function streamFinder(config: Config, ownUrl: string | undefined): FindStream {
   const workgroups = createWorkgroups(config);
   let finding: Promise<ReturnType<typeof createUpstreams>> | undefined;

@@ -24,7 +24,9 @@ Exit codes:
   3  something was not reachable or not ready; the same command may succeed later
   4  only "wattline status", "inputs" and "doctor": everything was printed, and the service has a problem`;
 
-/** The code of the error with which `status`, `inputs` and `doctor` end after they have printed everything. */
+/**
+ * The code of the error with which `status`, `inputs` and `doctor` end after they have printed everything.
+ */
 export const FAILING_CODE = 'WorkgroupsFailing';
 
 export function exitCodeOf(error: unknown): number {

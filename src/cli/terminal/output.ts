@@ -5,8 +5,9 @@ import type { Terminal } from '../../service/terminal.ts';
 import { globalOptions } from '../global-options.ts';
 
 /**
- * Writes the data of a command: one line of JSON with --json, else text within the width of the terminal. Characters that would change
- * what a terminal shows are escaped, because names come from senders of messages.
+ * Writes the data of a command: one line of JSON with --json, else text within the width of the terminal.
+ * Characters that would change what a terminal shows are escaped, because names come from senders of
+ * messages.
  * @param text formats the data; its strings are escaped already, ends of lines included
  */
 export function printData<Data>(

@@ -4,7 +4,8 @@ import { visibleLines, visibleText } from '../../lib/visible-text.ts';
 import type { Terminal } from '../../service/terminal.ts';
 
 /**
- * Prints an error to standard error: in words, or with `json` as one line of JSON. Stacks and causes are printed only for debugging.
+ * Prints an error to standard error: in words, or with `json` as one line of JSON. Stacks and causes are
+ * printed only for debugging.
  */
 export function printError(
   error: unknown,

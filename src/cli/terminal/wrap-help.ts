@@ -6,8 +6,8 @@ const DESCRIPTION_COLUMN_MAX = 40;
 const FULL_LINE = 60;
 
 /**
- * Formats help for a terminal: wraps paragraphs, and descriptions next to their terms. Other indented lines are examples and stay as they
- * are.
+ * Formats help for a terminal: wraps paragraphs, and descriptions next to their terms. Other indented lines
+ * are examples and stay as they are.
  */
 export function wrapHelp(text: string, terminalColumns: number): string {
   const columns = Math.min(terminalColumns, COLUMNS_MAX);
@@ -41,7 +41,10 @@ function parse(line: string): { lead: string; words: string | undefined } {
   return { lead: '', words: line === '' || line.startsWith(' ') ? undefined : line };
 }
 
-/** True if the next line belongs to the same paragraph, or to the description that begins in the column of `hang`. */
+/**
+ * True if the next line belongs to the same paragraph, or to the description that begins in the column of
+ * `hang`.
+ */
 function goesOn(line: string, next: string | undefined, hang: string): boolean {
   if (!next?.startsWith(hang) || next.trim() === '' || /^ /.test(next.slice(hang.length))) return false;
   return line.length >= FULL_LINE && !line.endsWith(':') && !/\S {2,}\S/.test(next);

@@ -92,7 +92,9 @@ async function create(
   printNote(command, terminal, `token ${rest.tokenId} for ${subject}: ${allowed}; until ${times.expiresAt}`);
 }
 
-/** Checks that workgroups and groups exist, because the token would be useless and the reason hard to find. */
+/**
+ * Checks that workgroups and groups exist, because the token would be useless and the reason hard to find.
+ */
 function problemsOf(options: CreateOptions, config: Config): Problem[] {
   return options.workgroup.flatMap((id) => {
     const workgroup = config.workgroups.find((each) => each.id === id);
@@ -168,7 +170,10 @@ async function revoke(tokenId: string, command: Command, terminal: Terminal): Pr
   printData(command, terminal, { tokenId, known, alreadyRevoked }, () => `token ${tokenId} ${said}\n`);
 }
 
-/** Informs the other machines at once, through Redis and through the bucket. @returns the reason if they cannot be informed now */
+/**
+ * Informs the other machines at once, through Redis and through the bucket.
+ * @returns the reason if they cannot be informed now
+ */
 async function tellOthers(config: Config, tokenId: string): Promise<string | undefined> {
   const revokedAtMs = systemClock.now();
   const told = await Promise.allSettled([

@@ -17,7 +17,8 @@ export type ThreadAnswer =
 /** Encodes bodies without blocking the event loop: small ones at once, large ones in a thread. */
 export interface BodyEncoder {
   /**
-   * @param owner the owner of the body; each owner has at most one body in the threads, so that all owners get a turn
+   * @param owner the owner of the body; each owner has at most one body in the threads, so that all owners
+   *   get a turn
    * @throws StreamError as `encodeBody`
    */
   encode(request: IngestRequest, owner: string): Promise<EncodedBatch>;

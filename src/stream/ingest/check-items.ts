@@ -18,9 +18,9 @@ export type CheckedItems =
 export const problemsListedMax = 100;
 
 /**
- * Checks decoded items against `telemetryItemSchema` and `deviceStatusItemSchema`. It does not use zod, because zod
- * takes five times the time. A property test compares both. Device ids are changed to lower case in place. There is one
- * difference: zod drops a field named `__proto__`, and this check refuses it.
+ * Checks decoded items against `telemetryItemSchema` and `deviceStatusItemSchema`. It does not use zod,
+ * because zod takes five times the time. A property test compares both. Device ids are changed to lower case
+ * in place. There is one difference: zod drops a field named `__proto__`, and this check refuses it.
  * @param devices the devices that the caller may write for
  */
 export function checkItems(

@@ -17,8 +17,8 @@ const keys = {
 } as const;
 
 /**
- * Builds messages from telemetry items in CBOR without decoding them. Each item is scanned once and its fields are
- * copied. This takes a quarter of the time of `rebuildBody`, which is the reference.
+ * Builds messages from telemetry items in CBOR without decoding them. Each item is scanned once and its
+ * fields are copied. This takes a quarter of the time of `rebuildBody`, which is the reference.
  * @returns undefined for items that are unusual or wrong; `rebuildBody` then decides
  */
 export function copyItems(
@@ -51,8 +51,8 @@ export function copyItems(
 }
 
 /**
- * Writes the message of the scanned item, with its members in the order of the contract. Returns its end, or -1 if the
- * device is no UUID.
+ * Writes the message of the scanned item, with its members in the order of the contract. Returns its end, or
+ * -1 if the device is no UUID.
  */
 function writeMessage(scan: ItemScan, start: Uint8Array, target: Buffer, from: number): number {
   const { bytes } = scan;

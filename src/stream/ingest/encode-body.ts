@@ -31,7 +31,9 @@ export function copyBody({ table, body, type, devices }: IngestRequest): Encoded
   return copyItems(body, table, devices);
 }
 
-/** Decodes a body, checks its items and encodes them again. This takes up to some seconds for a large body. */
+/**
+ * Decodes a body, checks its items and encodes them again. This takes up to some seconds for a large body.
+ */
 export function rebuildBody({ table, body, type, devices }: IngestRequest): EncodedBatch {
   const items = readItems(body, type);
   const checked = checkItems(items, table, devices);

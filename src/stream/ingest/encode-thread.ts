@@ -3,7 +3,10 @@ import { StreamError } from '../../contract/stream-errors.ts';
 import type { ThreadAnswer } from './body-encoder.ts';
 import { encodeBody, type IngestRequest } from './encode-body.ts';
 
-/** This module runs in a thread. It encodes large bodies one after another, so that the event loop is not blocked. */
+/**
+ * This module runs in a thread. It encodes large bodies one after another, so that the event loop is not
+ * blocked.
+ */
 function answerTo(request: IngestRequest): ThreadAnswer {
   try {
     const { bytes, starts, tables, devices, count } = encodeBody(request);

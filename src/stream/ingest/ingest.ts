@@ -20,7 +20,8 @@ export async function ingest(
 
 /**
  * Checks if devices may write to a table.
- * @throws StreamError InvalidRequest for the audit table, which belongs to the service, and for `-`, which is no table
+ * @throws StreamError InvalidRequest for the audit table, which belongs to the service, and for `-`, which is
+ *   no table
  */
 export function requireWritable(table: string): void {
   if (table === AUDIT_TABLE || table === WILDCARD_TABLE)

@@ -2,8 +2,8 @@ import { cborInitial, cborMajor, headArgument, headLength, majorOf } from '../..
 import { limits } from '../../contract/wire-limits.ts';
 
 /**
- * A scan of telemetry items in CBOR. It finds their members and checks them. It knows only the usual forms: definite
- * lengths, ASCII text, no tags. The decoder reads all other items.
+ * A scan of telemetry items in CBOR. It finds their members and checks them. It knows only the usual forms:
+ * definite lengths, ASCII text, no tags. The decoder reads all other items.
  */
 export interface ItemScan {
   bytes: Uint8Array;
@@ -46,7 +46,9 @@ export function createItemScan(bytes: Uint8Array): ItemScan {
   return { bytes, view, at: 0, hashes, ...positions };
 }
 
-/** Moves past the head of an array. Returns the number of items, or -1 if it is no array of definite length. */
+/**
+ * Moves past the head of an array. Returns the number of items, or -1 if it is no array of definite length.
+ */
 export function scanArrayHead(scan: ItemScan): number {
   const initial = scan.bytes[scan.at] ?? 0;
   return majorOf(initial) === ARRAY ? scanArgument(scan) : -1;
@@ -212,7 +214,10 @@ function scanArgument(scan: ItemScan): number {
   return headArgument(view, at);
 }
 
-/** Reads an integer from 0 to 2^53 - 1. It may be a float, because some encoders send times as floats. Returns -1 otherwise. */
+/**
+ * Reads an integer from 0 to 2^53 - 1. It may be a float, because some encoders send times as floats. Returns
+ * -1 otherwise.
+ */
 function scanInteger(scan: ItemScan): number {
   const { bytes, view, at } = scan;
   const initial = bytes[at] ?? BREAK;

@@ -41,8 +41,8 @@ export interface AppendQueueOptions {
 }
 
 /**
- * Stores appends in the order in which they arrive, one chunk at a time. Appends that arrive during a write share the
- * next chunk and its sync.
+ * Stores appends in the order in which they arrive, one chunk at a time. Appends that arrive during a write
+ * share the next chunk and its sync.
  */
 export function createAppendQueue(options: AppendQueueOptions) {
   const { store, clock, logger } = options;

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { isMissing, TerminalError } from '../../lib/errors.ts';
 
 /*
- * The first two pages of an LMDB file describe it. The one with the higher transaction counts. A page begins with a header of 24 bytes, then come
- * the magic number (4 bytes), the version (4), an address (8), the size of the map (8), two tables of 48 bytes, the number of the last page (8) and
- * the transaction (8). The first table begins with the size of a page.
+ * The first two pages of an LMDB file describe it. The one with the higher transaction counts. A page begins
+ * with a header of 24 bytes, then come the magic number (4 bytes), the version (4), an address (8), the size
+ * of the map (8), two tables of 48 bytes, the number of the last page (8) and the transaction (8). The first
+ * table begins with the size of a page.
  */
 const MAGIC = 0xbeefc0de;
 const HEADER_BYTES = 24;
@@ -17,7 +18,8 @@ const META_BYTES = TRANSACTION_AT + 8;
 const MISSING_PAGES_MAX = 16;
 
 /**
- * Checks that the file of a log is complete. LMDB maps the file into memory, and the system ends the process if it reads beyond the end.
+ * Checks that the file of a log is complete. LMDB maps the file into memory, and the system ends the process
+ * if it reads beyond the end.
  * @param path the folder of the log
  * @throws TerminalError DamagedLog if a part of the file is missing, or if it is not a file of LMDB
  */

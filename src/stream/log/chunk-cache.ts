@@ -5,7 +5,10 @@ import type { Chunk } from './chunk.ts';
 export interface ChunkCache {
   /** Adds a chunk. Returns the newest offset that was dropped to make room. */
   add(chunk: Chunk): Offset | undefined;
-  /** The first chunk of the log whose last message is at or after `offset`; undefined if another chunk may come before it. */
+  /**
+   * The first chunk of the log whose last message is at or after `offset`; undefined if another chunk may
+   * come before it.
+   */
   chunkFrom(offset: Offset): Chunk | undefined;
   /** The first chunk of the cache whose last message is at or after `offset`. */
   following(offset: Offset): Chunk | undefined;
@@ -27,7 +30,10 @@ const NAME_BYTES = 64;
 export function createChunkCache(bytesMax: number): ChunkCache {
   /** In the order of the log. */
   let chunks: Chunk[] = [];
-  /** Chunks before this index are dropped. The array is cut when they are half of it, because each cut copies the rest. */
+  /**
+   * Chunks before this index are dropped. The array is cut when they are half of it, because each cut copies
+   * the rest.
+   */
   let start = 0;
   let bytes = 0;
 

@@ -12,9 +12,9 @@ export interface ChunkSpan {
 }
 
 /**
- * Messages that were appended together, stored as one value: the encoded messages one after another, and columns with
- * the start, table and device of each. So an unfiltered read is one slice of the bytes, and a filter never decodes a
- * message.
+ * Messages that were appended together, stored as one value: the encoded messages one after another, and
+ * columns with the start, table and device of each. So an unfiltered read is one slice of the bytes, and a
+ * filter never decodes a message.
  */
 export interface Chunk extends ChunkSpan {
   count: number;
@@ -164,7 +164,10 @@ export function indexFrom(chunk: Chunk, offset: Offset): number {
   return offset > chunk.lastOffset ? chunk.count : Number(offset - chunk.firstOffset);
 }
 
-/** Writes offsets and store times, one millisecond at a time: a full sequence continues in the next millisecond. */
+/**
+ * Writes offsets and store times, one millisecond at a time: a full sequence continues in the next
+ * millisecond.
+ */
 function stamp(chunk: Chunk): void {
   for (let from = 0; from < chunk.count; ) {
     const firstOffset = chunk.firstOffset + BigInt(from);
@@ -197,8 +200,8 @@ function layoutOf(count: number, namesBytes: number) {
 }
 
 /**
- * Names as small integers, in the order of their first use. The last name is kept, because neighbours often have the
- * same one.
+ * Names as small integers, in the order of their first use. The last name is kept, because neighbours often
+ * have the same one.
  */
 function dictionary<Name extends string | null>(): { names: Name[]; idOf(name: Name): number } {
   const names: Name[] = [];
@@ -223,7 +226,8 @@ function dictionary<Name extends string | null>(): { names: Name[]; idOf(name: N
 }
 
 /**
- * Memory that is not zeroed and not from Node's pool, because the pool is unaligned and keeps its other users alive.
+ * Memory that is not zeroed and not from Node's pool, because the pool is unaligned and keeps its other users
+ * alive.
  */
 function newBytes(length: number): Uint8Array {
   const buffer = Buffer.allocUnsafeSlow(length);

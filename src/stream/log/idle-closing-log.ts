@@ -62,7 +62,9 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
     return working.finally(() => works.delete(working));
   }
 
-  /** Like `use`, but closing the log does not wait for it, and ends it. For callers that wait for messages. */
+  /**
+   * Like `use`, but closing the log does not wait for it, and ends it. For callers that wait for messages.
+   */
   async function useUntilClosed<Result>(work: (log: StreamLog) => Promise<Result>): Promise<Result> {
     try {
       return await keepOpenDuring(work);

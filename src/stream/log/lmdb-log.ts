@@ -29,13 +29,15 @@ const FORMAT = 1;
 let openLogs = 0;
 
 /**
- * Opens the log of a workgroup on disk, and creates it if needed. Each workgroup has its own LMDB environment, because
- * an environment has one writer. So no workgroup waits for another one's sync, and a log can be moved or deleted as a
- * folder.
+ * Opens the log of a workgroup on disk, and creates it if needed. Each workgroup has its own LMDB
+ * environment, because an environment has one writer. So no workgroup waits for another one's sync, and a log
+ * can be moved or deleted as a folder.
  *
  * If a second process opens the same log, the first process cannot append any more.
- * @throws TerminalError if a later version has written the log, or if the file is damaged or cannot be written
- * @throws TransientError `DiskFull`, because opening writes; `TooManyFiles` and `TooManyLogs` if the process has too many open
+ * @throws TerminalError if a later version has written the log, or if the file is damaged or cannot be
+ *   written
+ * @throws TransientError `DiskFull`, because opening writes; `TooManyFiles` and `TooManyLogs` if the process
+ *   has too many open
  */
 export function openLmdbLog(options: LmdbLogOptions): StreamLog {
   const { path, freeBytes = freeBytesOnDisk } = options;
@@ -98,7 +100,8 @@ function openLmdbStore(path: string, freeBytes: (path: string) => number): Chunk
     mapSize: MAP_BYTES,
     // With overlapping syncs a chunk takes four times as long, and failures are not reported.
     overlappingSync: false,
-    // With batches of event turns a failed commit also rejects a promise that cannot be caught, which ends the process.
+    // With batches of event turns a failed commit also rejects a promise that cannot be caught, which ends
+    // the process.
     eventTurnBatching: false,
   });
   openLogs += 1;
@@ -214,8 +217,8 @@ function readTail(chunks: Database<Buffer, Buffer>, head: StoredHead): StoreTail
 }
 
 /**
- * The first chunk whose last message is at or after `offset`: the last chunk that begins there or before, or the one
- * after it.
+ * The first chunk whose last message is at or after `offset`: the last chunk that begins there or before, or
+ * the one after it.
  */
 function findSpan(chunks: Database<Buffer, Buffer>, offset: Offset) {
   for (const key of chunks.getKeys({ start: keyOf(offset), reverse: true, limit: 1 })) {

@@ -2,8 +2,8 @@ import { statfsSync } from 'node:fs';
 import { MEBIBYTE } from '../../lib/units.ts';
 
 /**
- * The log refuses messages if its disk has fewer free bytes. Appends stop before the disk is full, because lmdb 3.5 may end the process if the system
- * refuses a write.
+ * The log refuses messages if its disk has fewer free bytes. Appends stop before the disk is full, because
+ * lmdb 3.5 may end the process if the system refuses a write.
  */
 export const appendBytesMin = 64 * MEBIBYTE;
 /** Trims continue for longer than appends, because they free space. */

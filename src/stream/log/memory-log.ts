@@ -6,11 +6,16 @@ import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
 
 export interface MemoryLogOptions extends Omit<LogOptions, 'cacheBytesMax'> {
-  /** If the messages need more bytes, the oldest are dropped at any age. Readers that still need them get an error. */
+  /**
+   * If the messages need more bytes, the oldest are dropped at any age. Readers that still need them get an
+   * error.
+   */
   bytesMax: number;
 }
 
-/** Creates a log in memory that ends with the process: for tests, and for services that need no durable log. */
+/**
+ * Creates a log in memory that ends with the process: for tests, and for services that need no durable log.
+ */
 export function createMemoryLog(options: MemoryLogOptions): StreamLog {
   const store = createMemoryStore(options.bytesMax);
   return createSequencedLog(store, { ...options, cacheBytesMax: 0 });

@@ -3,11 +3,17 @@ import { type Chunk, indexFrom } from './chunk.ts';
 import { type MessageSelection, selectFrom, type VisibleNames } from './select-messages.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, ReadFilter } from './stream-log.ts';
 
-/** A read returns after it has looked through this many messages or bytes, so that a reader with a narrow filter gets a position to continue from. */
+/**
+ * A read returns after it has looked through this many messages or bytes, so that a reader with a narrow
+ * filter gets a position to continue from.
+ */
 const MESSAGES_SCANNED_MAX = 200_000;
 const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
 
-/** Counts what a read looks through. The function adds to the counts, and returns false when the read has to return. */
+/**
+ * Counts what a read looks through. The function adds to the counts, and returns false when the read has to
+ * return.
+ */
 export function createScanBound(): (messages: number, bytes: number) => boolean {
   let messagesScanned = 0;
   let bytesScanned = 0;
@@ -20,8 +26,8 @@ export function createScanBound(): (messages: number, bytes: number) => boolean 
 
 /**
  * Reads forward until the request is satisfied, nothing is left, or the read may not continue.
- * @param chunkFrom returns the first chunk whose last message is at or after a position; if it never returns a promise,
- * no append can happen during the read
+ * @param chunkFrom returns the first chunk whose last message is at or after a position; if it never returns
+ *   a promise, no append can happen during the read
  */
 export async function readChunks(
   request: LogReadRequest & { from: Offset },

@@ -7,17 +7,21 @@ import type { LogReadOutcome, StreamLog } from './stream-log.ts';
 /** The outcome of a read whose position is not in the log. */
 export type Unreadable = Exclude<LogReadOutcome, { kind: 'batch' }>;
 
-/** The position of one reader of a log. REST reads and subscriptions use it, for replay and for live messages. */
+/**
+ * The position of one reader of a log. REST reads and subscriptions use it, for replay and for live messages.
+ */
 export interface ReadCursor {
   /** Where the next read begins. */
   readonly position: Offset | 'oldest';
   /** Set if the start was moved to the oldest message or to the end of the log. */
   readonly clamped: 'retention' | 'future' | undefined;
   /**
-   * Reads at the position and leaves the position where it is. If the position is not in the log and `mayRestart` is true,
-   * it reads from the oldest message instead.
-   * @param options.mayRestart true until the caller has delivered messages, because a restart would then leave a gap
-   * @throws StreamError OffsetExpired or OffsetAhead instead of a restart, if the caller had asked for an offset
+   * Reads at the position and leaves the position where it is. If the position is not in the log and
+   * `mayRestart` is true, it reads from the oldest message instead.
+   * @param options.mayRestart true until the caller has delivered messages, because a restart would then
+   *   leave a gap
+   * @throws StreamError OffsetExpired or OffsetAhead instead of a restart, if the caller had asked for an
+   *   offset
    */
   read<Batch extends { kind: 'batch' }>(
     readFrom: (from: Offset | 'oldest') => Promise<Batch | Unreadable>,
@@ -32,8 +36,8 @@ export interface ReadCursor {
 interface ResolvedStart {
   position: Offset | 'oldest';
   /**
-   * Messages before this offset are skipped. It may lie past the end of the log, because the clock may step back and new
-   * messages may then be older than the requested timestamp.
+   * Messages before this offset are skipped. It may lie past the end of the log, because the clock may step
+   * back and new messages may then be older than the requested timestamp.
    */
   notBefore?: Offset;
   clamped?: 'retention' | 'future';

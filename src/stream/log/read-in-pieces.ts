@@ -5,8 +5,9 @@ import type { LogReadOutcome, LogReadRequest } from './stream-log.ts';
 type Batch = LogReadOutcome & { kind: 'batch' };
 
 /**
- * Reads the same as one call of `readPiece`, and lets other work run between pieces, because a read may look through much of the log. It also reads
- * messages that are stored meanwhile. If the log loses the next messages meanwhile, it returns the messages before them.
+ * Reads the same as one call of `readPiece`, and lets other work run between pieces, because a read may look
+ * through much of the log. It also reads messages that are stored meanwhile. If the log loses the next
+ * messages meanwhile, it returns the messages before them.
  */
 export async function readInPieces(
   request: LogReadRequest,

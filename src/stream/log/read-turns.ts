@@ -1,10 +1,12 @@
 /**
- * Shares the event loop between the reads of this process and everything else that it does. In one turn of the event loop reads run for a few
- * milliseconds, and at least one read that waits. Readers take turns, and the reads of one reader come one after another.
+ * Shares the event loop between the reads of this process and everything else that it does. In one turn of
+ * the event loop reads run for a few milliseconds, and at least one read that waits. Readers take turns, and
+ * the reads of one reader come one after another.
  */
 export interface ReadTurns {
   /**
-   * Runs a piece of a read: at once if there is time left in this turn of the event loop and no piece waits, otherwise later.
+   * Runs a piece of a read: at once if there is time left in this turn of the event loop and no piece waits,
+   * otherwise later.
    * @param reader the name of the reader
    * @param isBegun true for a later piece of a read. It comes before other reads of its reader
    */
@@ -13,12 +15,18 @@ export interface ReadTurns {
   isOver(): boolean;
 }
 
-/** A request of another caller passes several turns of the event loop, and each of them may be this much longer. */
+/**
+ * A request of another caller passes several turns of the event loop, and each of them may be this much
+ * longer.
+ */
 const READ_MS_PER_TURN = 2;
 
 /** @param msPerTurn the time for reads in each turn of the event loop, in milliseconds */
 export function createReadTurns(msPerTurn = READ_MS_PER_TURN): ReadTurns {
-  /** The pieces that wait, by reader. The first reader is the next one. While there are any, the next turn is scheduled. */
+  /**
+   * The pieces that wait, by reader. The first reader is the next one. While there are any, the next turn is
+   * scheduled.
+   */
   const waiting = new Map<string, Array<() => void>>();
   /** When the reads of this turn of the event loop must stop. Undefined if none has run in it. */
   let endsAtMs: number | undefined;

@@ -46,7 +46,10 @@ function requireDescriptors(path: string): void {
   }
 }
 
-/** A file that does not exist is fine. It is not opened here, because closing lock.mdb would release the locks of this process. */
+/**
+ * A file that does not exist is fine. It is not opened here, because closing lock.mdb would release the locks
+ * of this process.
+ */
 function requireUsableFile(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined) return;

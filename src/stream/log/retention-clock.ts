@@ -4,13 +4,15 @@ import { type Clock, elapsedOf, SECOND_MS, type UtcMs } from '../../lib/time.ts'
 /** Decides which messages of a log are older than the retention, even if the system's clock was set. */
 export interface RetentionClock {
   /**
-   * Messages with an earlier store time are older than the retention. It can step back when the clock steps back. It must also be called at
-   * each append, so that no jump before or after the append is missed.
+   * Messages with an earlier store time are older than the retention. It can step back when the clock steps
+   * back. It must also be called at each append, so that no jump before or after the append is missed.
    */
   floorMs(): UtcMs;
 }
 
-/** A larger difference between the clock and the time that has passed is a jump. Smaller ones are adjustments. */
+/**
+ * A larger difference between the clock and the time that has passed is a jump. Smaller ones are adjustments.
+ */
 const JUMP_MS = 5 * SECOND_MS;
 
 /** A time in which the clock was not set: it showed `elapsed + aheadMs`. */
@@ -23,13 +25,13 @@ interface Span {
 }
 
 /**
- * Store times come from the system's clock, and the age of a message is the time that has passed since its append. So the floor is the
- * earliest time that the clock has shown within the retention:
+ * Store times come from the system's clock, and the age of a message is the time that has passed since its
+ * append. So the floor is the earliest time that the clock has shown within the retention:
  * - If the clock jumps forward, messages from before the jump keep their full retention.
  * - If the clock is set back, messages stay for longer, because new messages continue at the last store time.
- * - After a start nobody knows how much time has passed since the newest message, and the clock may be wrong. So the time is assumed to
- *   continue at the newest message for one retention.
- * @param options.newestMs the store time of the newest message; undefined for an empty log
+ * - After a start nobody knows how much time has passed since the newest message, and the clock may be wrong.
+ *   So the time is assumed to continue at the newest message for one retention. @param options.newestMs the
+ *   store time of the newest message; undefined for an empty log
  */
 export function createRetentionClock(options: {
   clock: Clock;

@@ -61,7 +61,8 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
         lookForStored();
         throw error;
       } finally {
-        // A chunk that was not stored does not count: its author tries again and has missed no newer announcement.
+        // A chunk that was not stored does not count: its author tries again and has missed no newer
+        // announcement.
         if (readTo !== undefined && chunk !== undefined && lastOffset === chunk.lastOffset)
           announcedTo = chunk.lastOffset;
       }
@@ -85,7 +86,10 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   /** The store may already show a chunk whose sync is not complete. Readers must not see it. */
   const served = <Span extends ChunkSpan>(span: Span | undefined) =>
     span !== undefined && span.firstOffset < next() ? span : undefined;
-  /** The last chunk that came from the store, because a reader with a small limit asks for the same one many times. */
+  /**
+   * The last chunk that came from the store, because a reader with a small limit asks for the same one many
+   * times.
+   */
   let loaded: Chunk | undefined;
   const chunkFrom = (position: Offset): Chunk | undefined => {
     if (inCache(position)) return served(cache.following(position));
@@ -97,8 +101,9 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     served(inCache(position) ? cache.following(position) : store.spanFrom(position));
 
   /**
-   * Updates which messages are too old or trimmed, and returns the bounds. A message that was too old once stays
-   * hidden, even if the clock steps back. Newer messages do not depend on earlier readings of the clock.
+   * Updates which messages are too old or trimmed, and returns the bounds. A message that was too old once
+   * stays hidden, even if the clock steps back. Newer messages do not depend on earlier readings of the
+   * clock.
    */
   const refresh = (): LogBounds => {
     const trimmed = store.tail().trimmedThrough;
@@ -163,7 +168,9 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   };
 }
 
-/** Turns a failure of the store into StorageUnavailable, because it may pass and is not the caller's fault. */
+/**
+ * Turns a failure of the store into StorageUnavailable, because it may pass and is not the caller's fault.
+ */
 async function guard<Result>(action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();

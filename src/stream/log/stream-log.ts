@@ -3,8 +3,8 @@ import type { Offset } from '../../contract/offset.ts';
 import type { Chunk } from './chunk.ts';
 
 /**
- * The log of one workgroup: an ordered, append-only record of about one hour of messages. A table is a filter on it, so
- * all tables share one order. Every implementation passes test/stream/log/log-conformance.ts.
+ * The log of one workgroup: an ordered, append-only record of about one hour of messages. A table is a filter
+ * on it, so all tables share one order. Every implementation passes test/stream/log/log-conformance.ts.
  *
  * - A reader never sees message N + 1 before N, and never a message that is not stored.
  * - Offsets never go back, whatever the clock does, also across restarts.
@@ -14,16 +14,17 @@ export interface StreamLog {
   /**
    * Appends messages together: all or none, with consecutive offsets. The batch then belongs to the log.
    * @returns once the messages would survive a crash of the process and of the machine
-   * @throws StreamError StorageUnavailable if they could not be stored. They are then never served, unless the failure
-   * came after they were on disk
+   * @throws StreamError StorageUnavailable if they could not be stored. They are then never served, unless
+   *   the failure came after they were on disk
    */
   append(batch: EncodedBatch): Promise<Appended>;
 
   /**
-   * Appends messages of the service itself that follow from the log. Several processes may want to announce the same
-   * thing, so the log accepts an announcement only from a caller that has read all earlier ones.
+   * Appends messages of the service itself that follow from the log. Several processes may want to announce
+   * the same thing, so the log accepts an announcement only from a caller that has read all earlier ones.
    * @param readTo the offset up to which the caller has read the log
-   * @returns 'outdated' if there is an announcement at or after `readTo`; the caller must read it and decide again
+   * @returns 'outdated' if there is an announcement at or after `readTo`; the caller must read it and decide
+   *   again
    * @throws StreamError as `append` does
    */
   announce(batch: EncodedBatch, readTo: Offset): Promise<Appended | 'outdated'>;
@@ -34,14 +35,14 @@ export interface StreamLog {
   bounds(): Promise<LogBounds>;
 
   /**
-   * The first chunk with a message at or after `position`. The service reads tables and devices from it without
-   * decoding messages. It also returns stored messages that are older than the retention.
+   * The first chunk with a message at or after `position`. The service reads tables and devices from it
+   * without decoding messages. It also returns stored messages that are older than the retention.
    */
   chunkFrom(position: Offset): Promise<Chunk | undefined>;
 
   /**
-   * Resolves if a message at or after `position` is stored, the signal aborts or the log closes. It never rejects; the
-   * caller reads again.
+   * Resolves if a message at or after `position` is stored, the signal aborts or the log closes. It never
+   * rejects; the caller reads again.
    */
   waitFor(position: Offset, signal: AbortSignal): Promise<void>;
 
@@ -104,11 +105,17 @@ export interface LogReadRequest {
   /** True if the first message may exceed `bytesMax`. */
   oneAtLeast: boolean;
   filter?: ReadFilter;
-  /** Who reads. If several readers read much at once, they take turns; see `ReadTurns`. Default: the service itself. */
+  /**
+   * Who reads. If several readers read much at once, they take turns; see `ReadTurns`. Default: the service
+   * itself.
+   */
   reader?: string;
   /** Ends a read that takes several turns, with the messages so far. */
   signal?: AbortSignal;
-  /** Called after each chunk with what was looked through. If it returns false, the read ends. Default: `createScanBound`. */
+  /**
+   * Called after each chunk with what was looked through. If it returns false, the read ends. Default:
+   * `createScanBound`.
+   */
   mayContinue?: (messages: number, bytes: number) => boolean;
 }
 

@@ -11,10 +11,15 @@ import { type PresenceStore, parsePresence, presencePieces } from './stored-pres
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-/** Redis deletes the presence of a workgroup that is not watched any more. Devices are forgotten after 7 days. */
+/**
+ * Redis deletes the presence of a workgroup that is not watched any more. Devices are forgotten after 7 days.
+ */
 const KEPT_MS = 8 * DAY_MS;
 
-/** Keys: lease, draft, state. ARGV 1: holder of the lease. 2: milliseconds. Returns 0 if another process has the lease. */
+/**
+ * Keys: lease, draft, state. ARGV 1: holder of the lease. 2: milliseconds. Returns 0 if another process has
+ * the lease.
+ */
 const REPLACE = redisScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   redis.call('DEL', KEYS[2])
@@ -25,7 +30,10 @@ redis.call('PEXPIRE', KEYS[3], ARGV[2])
 return 1
 `);
 
-/** The presence of devices in the Redis of the log, so that all stream processes have the same. Only the holder of the lease can write. */
+/**
+ * The presence of devices in the Redis of the log, so that all stream processes have the same. Only the
+ * holder of the lease can write.
+ */
 export function createRedisPresence(
   redis: Pick<RedisConnection, 'run' | 'values'>,
   { workgroupId, lease, logger }: { workgroupId: string; lease: RedisLease; logger: Logger },

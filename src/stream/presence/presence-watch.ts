@@ -25,22 +25,27 @@ export interface PresenceWatchOptions {
 
 /** Follows a log, and announces in it which devices came online or went offline. */
 export interface PresenceWatch {
-  /** Reads the log to its end, then announces the transitions that are due. To be called about every second. */
+  /**
+   * Reads the log to its end, then announces the transitions that are due. To be called about every second.
+   */
   look(): Promise<void>;
   /** Stores the presence for the next start. */
   save(): Promise<void>;
 }
 
-/** If two successful looks are this far apart, the process did not run or had no log, and could receive nothing. */
+/**
+ * If two successful looks are this far apart, the process did not run or had no log, and could receive
+ * nothing.
+ */
 export const STALLED_MS = 10 * SECOND_MS;
 /** After a crash this much of the log is read again. */
 const SAVE_EVERY_MS = MINUTE_MS;
 const ITEMS_MAX = 10_000;
 
 /**
- * Each state is in the log before it counts. The log is read to its end before anything is announced, and it refuses an
- * announcement of a process that has not read the last one. So each transition is announced once, after any
- * interruption and with any number of processes.
+ * Each state is in the log before it counts. The log is read to its end before anything is announced, and it
+ * refuses an announcement of a process that has not read the last one. So each transition is announced once,
+ * after any interruption and with any number of processes.
  */
 export async function watchPresence(options: PresenceWatchOptions): Promise<PresenceWatch> {
   const { streamLog, timeoutMs, store, clock, logger } = options;
@@ -52,7 +57,9 @@ export async function watchPresence(options: PresenceWatchOptions): Promise<Pres
   let saved = { epoch, position };
   let savedAtMs = elapsedOf(clock);
   let lookedAtMs = clock.now();
-  /** After an interruption all devices get their full time again, because nothing could be received meanwhile. */
+  /**
+   * After an interruption all devices get their full time again, because nothing could be received meanwhile.
+   */
   let listeningSinceMs: UtcMs = options.listeningSinceMs ?? clock.now();
 
   const follow = async () => {

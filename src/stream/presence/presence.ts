@@ -16,30 +16,33 @@ export interface DevicePresence {
   state: DeviceStatusItem['state'] | undefined;
   /** The store time of its last data. */
   heardMs: UtcMs;
-  /** The time of the last offline report, by the reporter's clock. Older data does not bring the device back. */
+  /**
+   * The time of the last offline report, by the reporter's clock. Older data does not bring the device back.
+   */
   reportedOfflineMs: UtcMs | undefined;
   /** The time of the first data since the device went offline, while this is not announced yet. */
   backMs: UtcMs | undefined;
 }
 
 /**
- * The presence of devices, derived from the log. Data shows that a device is alive. Device status messages set its state, also messages of other
- * senders. The same log always gives the same presence.
+ * The presence of devices, derived from the log. Data shows that a device is alive. Device status messages
+ * set its state, also messages of other senders. The same log always gives the same presence.
  */
 export interface Presence {
   /**
-   * Applies the messages of a chunk from a position on. If no message is a device status, it only reads the list of
-   * devices.
+   * Applies the messages of a chunk from a position on. If no message is a device status, it only reads the
+   * list of devices.
    */
   take(chunk: Chunk, position: Offset): void;
   /**
-   * The transitions that are not in the log yet: offline devices that sent data, and online devices that are silent.
+   * The transitions that are not in the log yet: offline devices that sent data, and online devices that are
+   * silent.
    * @param listeningSinceMs silence counts from here, because the service received nothing before
    */
   due(nowMs: UtcMs, listeningSinceMs: UtcMs): DeviceStatusItem[];
   /**
-   * Forgets devices that have been offline for long and, if there is little room, the offline devices that sent data
-   * longest ago. A forgotten device that sends data is announced like a new one.
+   * Forgets devices that have been offline for long and, if there is little room, the offline devices that
+   * sent data longest ago. A forgotten device that sends data is announced like a new one.
    * @returns the number of new devices without room since the last call
    */
   forget(nowMs: UtcMs): number;

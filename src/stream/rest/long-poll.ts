@@ -33,14 +33,19 @@ export interface PollDependencies {
   clock: Clock;
   startTimer: StartTimer;
   retentionMs: number;
-  /** Ends the wait: the caller has disconnected, or the service is draining. The messages read so far are returned. */
+  /**
+   * Ends the wait: the caller has disconnected, or the service is draining. The messages read so far are
+   * returned.
+   */
   signal: AbortSignal;
 }
 
 /**
- * Reads a batch, and waits for more messages as the contract says. It returns at once at the limit or the byte cap; 1 s
- * after the backlog was exhausted or the last visible message arrived; and after `holdMs` in total.
- * @throws StreamError OffsetExpired or OffsetAhead if the position cannot be read and no message was read before
+ * Reads a batch, and waits for more messages as the contract says. It returns at once at the limit or the
+ * byte cap; 1 s after the backlog was exhausted or the last visible message arrived; and after `holdMs` in
+ * total.
+ * @throws StreamError OffsetExpired or OffsetAhead if the position cannot be read and no message was read
+ *   before
  */
 export async function poll(
   log: StreamLog,

@@ -16,8 +16,8 @@ export interface ReadDefaults {
 const restDefaults: ReadDefaults = { start: { kind: 'oldest' }, limit: limits.messagesPerReadMax };
 
 /**
- * Reads the start and the limit of a read. If `offset` is present, `timestamp` is ignored. Unknown parameters are
- * ignored too.
+ * Reads the start and the limit of a read. If `offset` is present, `timestamp` is ignored. Unknown parameters
+ * are ignored too.
  * @throws StreamError InvalidOffset, InvalidTimestamp or InvalidLimit, each with its parameter
  */
 export function parseReadQuery(
@@ -76,8 +76,8 @@ export function showsAudit(tableName: string): boolean {
 }
 
 /**
- * The milliseconds that the caller wants to be held at most (RFC 7240 `wait`, fractions allowed). Undefined if there is
- * no valid preference, because a preference is never an error.
+ * The milliseconds that the caller wants to be held at most (RFC 7240 `wait`, fractions allowed). Undefined
+ * if there is no valid preference, because a preference is never an error.
  */
 export function parseWaitPreference(prefer: string | string[] | undefined): number | undefined {
   const text = Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '');

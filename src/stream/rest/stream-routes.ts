@@ -43,8 +43,9 @@ interface Address {
 }
 
 /**
- * Registers the REST interface of the stream: `GET .../latest` and `POST .../messages` below `/api/v1/tables/`.
- * Answers and errors are in CBOR. Errors and the answer to `POST` are in JSON if the header `Accept` prefers it.
+ * Registers the REST interface of the stream: `GET .../latest` and `POST .../messages` below
+ * `/api/v1/tables/`. Answers and errors are in CBOR. Errors and the answer to `POST` are in JSON if the
+ * header `Accept` prefers it.
  */
 export function registerStreamRoutes(app: FastifyInstance, options: StreamRoutesOptions): void {
   const { stream, readHoldMsMax = serviceLimits.readHoldMs } = options;
@@ -150,8 +151,8 @@ async function requireReadable(request: FastifyRequest): Promise<void> {
 }
 
 /**
- * Sends the head of the answer and then the stored messages from the log's memory, because copying them into one buffer
- * takes as long as sending them. Corking needs a Content-Length.
+ * Sends the head of the answer and then the stored messages from the log's memory, because copying them into
+ * one buffer takes as long as sending them. Corking needs a Content-Length.
  */
 function sendMessages(reply: FastifyReply, answer: PollAnswer): FastifyReply {
   const { parts, ...fields } = answer;

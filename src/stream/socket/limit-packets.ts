@@ -11,8 +11,9 @@ const OPENING_PACKETS_MAX = 10;
 const PACKETS_AT_ONCE_MAX = 500;
 
 /**
- * Closes a connection that sends too many packets before it is authenticated, too many requests to open a namespace, or too many
- * packets at once. One body can have ten thousand packets, and they are handled without a pause for other callers.
+ * Closes a connection that sends too many packets before it is authenticated, too many requests to open a
+ * namespace, or too many packets at once. One body can have ten thousand packets, and they are handled
+ * without a pause for other callers.
  */
 export function limitPackets(connection: PacketConnection, isWaiting: () => boolean): void {
   let opening = 0;

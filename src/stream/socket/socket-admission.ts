@@ -36,8 +36,9 @@ const querySchema = z.object({ token: textSchema, orgName: z.unknown().optional(
 export type AdmitSocket = (handshake: Handshake) => Promise<ConnectionContext>;
 
 /**
- * Decides which clients may connect. The token is in the `auth` of the handshake, in the query, or in an Authorization
- * header. The workgroup is in `auth` or in the query; without one it is the only workgroup of the token.
+ * Decides which clients may connect. The token is in the `auth` of the handshake, in the query, or in an
+ * Authorization header. The workgroup is in `auth` or in the query; without one it is the only workgroup of
+ * the token.
  */
 export function createSocketAdmission(options: SocketAdmissionOptions): AdmitSocket {
   const { stream, access, rateLimit } = options;

@@ -19,24 +19,27 @@ export interface ConnectionContext {
 /** The connection of one client, for its subscriptions. */
 export interface SocketConnection {
   /**
-   * True if the client acknowledges frames, false if it does not, undefined until its reaction to the first frames
-   * shows it.
+   * True if the client acknowledges frames, false if it does not, undefined until its reaction to the first
+   * frames shows it.
    */
   acknowledges: boolean | undefined;
   emit(event: string, payload: object): void;
   /**
-   * Sends a data frame: its head and stored messages. If `acknowledged` is given, it is called when the client
-   * acknowledges the frame.
+   * Sends a data frame: its head and stored messages. If `acknowledged` is given, it is called when the
+   * client acknowledges the frame.
    */
   sendFrame(head: Uint8Array, messages: Uint8Array, acknowledged: (() => void) | undefined): void;
   /** True if all sent data has been handed to the operating system. */
   isClear(): boolean;
   /**
-   * Runs calls one after another. Subscriptions read and send in their turn, because a frame that is read while the connection is full would be
-   * thrown away.
+   * Runs calls one after another. Subscriptions read and send in their turn, because a frame that is read
+   * while the connection is full would be thrown away.
    */
   inTurn: InTurn;
-  /** Calls the listener whenever the connection has become clear. Returns a function that removes the listener. */
+  /**
+   * Calls the listener whenever the connection has become clear. Returns a function that removes the
+   * listener.
+   */
   onClear(listener: () => void): () => void;
   disconnect(): void;
 }

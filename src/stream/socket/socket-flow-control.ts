@@ -13,8 +13,8 @@ export interface FlowControl {
    */
   wait(): Promise<boolean>;
   /**
-   * Counts a frame that is being sent. Returns the function for its acknowledgement, or undefined if the frame needs
-   * none.
+   * Counts a frame that is being sent. Returns the function for its acknowledgement, or undefined if the
+   * frame needs none.
    */
   sending(): (() => void) | undefined;
   /** Ends waits and stops the timers. */
@@ -28,8 +28,8 @@ export interface FlowControlOptions {
 }
 
 /**
- * Without an acknowledgement in this time the client counts as one that does not acknowledge. Then only the transport
- * holds it back.
+ * Without an acknowledgement in this time the client counts as one that does not acknowledge. Then only the
+ * transport holds it back.
  */
 const FIRST_ACKNOWLEDGEMENT_MS = 3 * SECOND_MS;
 /** A reader that is far behind must read a frame within this time. */

@@ -6,7 +6,9 @@ import type { Clock } from '../../lib/time.ts';
 import { MEBIBYTE } from '../../lib/units.ts';
 import type { LogReadOutcome, ReadFilter, StreamLog } from '../log/stream-log.ts';
 
-/** The messages of one frame, joined. They must not be changed, because several subscriptions may send them. */
+/**
+ * The messages of one frame, joined. They must not be changed, because several subscriptions may send them.
+ */
 export type FrameOutcome =
   | (Omit<LogReadOutcome & { kind: 'batch' }, 'parts'> & { messages: Uint8Array })
   | Exclude<LogReadOutcome, { kind: 'batch' }>;

@@ -21,8 +21,8 @@ export interface LobbyOptions {
 }
 
 /**
- * Holds connections that have not authenticated yet: a few for each address, for a short time. If there is no room, the
- * connection that waits longest is closed, so that waiting connections cannot keep others out.
+ * Holds connections that have not authenticated yet: a few for each address, for a short time. If there is no
+ * room, the connection that waits longest is closed, so that waiting connections cannot keep others out.
  */
 export interface Lobby {
   /**

@@ -5,8 +5,8 @@ export interface EnginePacket {
 }
 
 /**
- * Builds a packet of a head and messages. Connections share the messages without a copy. A WebSocket sends both parts
- * in one frame; for other transports they are joined.
+ * Builds a packet of a head and messages. Connections share the messages without a copy. A WebSocket sends
+ * both parts in one frame; for other transports they are joined.
  */
 export function joinInPacket(packet: EnginePacket, head: Uint8Array, shared: Uint8Array): void {
   // socket.io uses this member for broadcasts, to encode a frame once for all receivers.
@@ -15,8 +15,8 @@ export function joinInPacket(packet: EnginePacket, head: Uint8Array, shared: Uin
 }
 
 /**
- * The header of the last frame of a binary message that is not masked (RFC 6455, 5.2), and the first bytes of its
- * payload.
+ * The header of the last frame of a binary message that is not masked (RFC 6455, 5.2), and the first bytes of
+ * its payload.
  */
 function frameStart(head: Uint8Array, bytesAfter: number): Buffer {
   const length = head.length + bytesAfter;

@@ -11,7 +11,10 @@ export interface SubscribeRequest {
   start: ReadStart;
   /** The largest number of messages in a frame. */
   limit: number;
-  /** A table or the wildcard. Undefined if the client names none; it then gets everything that its token may read. */
+  /**
+   * A table or the wildcard. Undefined if the client names none; it then gets everything that its token may
+   * read.
+   */
   table: string | undefined;
 }
 
@@ -65,7 +68,9 @@ function memberOf(payload: unknown, name: string): unknown {
   return isMap(payload) ? payload[name] : undefined;
 }
 
-/** The text of a parameter as in a URL. A number that has lost digits becomes empty text, which is invalid. */
+/**
+ * The text of a parameter as in a URL. A number that has lost digits becomes empty text, which is invalid.
+ */
 function parameterText(value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   return Number.isSafeInteger(value) ? String(value) : '';

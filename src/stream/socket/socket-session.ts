@@ -25,7 +25,9 @@ export interface SessionOptions {
 
 /** The subscriptions of one connection. */
 export interface Session {
-  /** Handles an event of the client. If the client wants an acknowledgement, the last argument is a function. */
+  /**
+   * Handles an event of the client. If the client wants an acknowledgement, the last argument is a function.
+   */
   receive(event: string, args: readonly unknown[]): void;
   /** Ends all subscriptions and tells the client why. */
   stop(reason: StopReason, error?: StreamError): Promise<void>;

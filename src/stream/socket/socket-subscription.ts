@@ -167,7 +167,10 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     startIdleTimer();
   };
 
-  /** Reads a frame and sends it if it has news. @returns undefined if nothing may be sent now; then nothing was read */
+  /**
+   * Reads a frame and sends it if it has news.
+   * @returns undefined if nothing may be sent now; then nothing was read
+   */
   const sendNext = async (
     from: ReadCursor,
   ): Promise<{ frame: FrameOutcome; hasMoved: boolean } | undefined> => {

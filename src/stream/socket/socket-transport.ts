@@ -23,7 +23,8 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
   const onReady = () => {
     const [first, ...others] = listeners;
     if (first === undefined) return;
-    // The first one can fill the connection again. Next time it comes last, so each subscription gets its part.
+    // The first one can fill the connection again. Next time it comes last, so each subscription gets its
+    // part.
     listeners.delete(first);
     listeners.add(first);
     for (const listener of [first, ...others]) listener();
@@ -34,7 +35,10 @@ export function connectionOf(socket: LibrarySocket): SocketConnection {
     onReady();
   });
 
-  /** socket.io makes two packets of an event with bytes. They are held back until both exist, and are sent together. */
+  /**
+   * socket.io makes two packets of an event with bytes. They are held back until both exist, and are sent
+   * together.
+   */
   const sendTogether = (emit: () => void) => {
     const { transport, request } = conn;
     const { writable } = transport;

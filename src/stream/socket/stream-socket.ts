@@ -39,7 +39,9 @@ export interface SocketLimits {
   socketsPerWorkgroupMax: number;
   /** Includes connections that have not authenticated yet. */
   socketsMax: number;
-  /** Connections of one address that have not authenticated yet. A /64 network of IPv6 counts as one address. */
+  /**
+   * Connections of one address that have not authenticated yet. A /64 network of IPv6 counts as one address.
+   */
   socketsWaitingPerAddressMax: number;
   /** A connection that is not authenticated after this is closed. */
   authenticationMs: number;
@@ -67,7 +69,10 @@ const CONNECT_MORE_MS = 5 * SECOND_MS;
 /** A slow reader needs time for a ping, because data before it must be read first. */
 const PING_EVERY_MS = 25 * SECOND_MS;
 const PONG_MS = 60 * SECOND_MS;
-/** A connection ends within this time after its token has expired or was revoked. Changed device groups hold after this time. */
+/**
+ * A connection ends within this time after its token has expired or was revoked. Changed device groups hold
+ * after this time.
+ */
 const REVOKED_MS = SECOND_MS;
 const RECHECK_MS = REVOKED_MS / 2;
 /** A client whose token was refused gets this time to read why. */
@@ -83,8 +88,8 @@ type StreamSocketServer = Server<Events, Events, Record<string, never>, { contex
 type ClientSocket = Socket<Events, Events, Record<string, never>, { context: ConnectionContext }>;
 
 /**
- * Serves the stream over socket.io on the server of `app`: authentication in the handshake, then `stream:latest` and
- * data frames. It ends when the stream drains.
+ * Serves the stream over socket.io on the server of `app`: authentication in the handshake, then
+ * `stream:latest` and data frames. It ends when the stream drains.
  */
 export function registerStreamSocket(app: FastifyInstance, options: StreamSocketOptions): StreamSocket {
   const { stream, access, clock, startTimer, logger, path = SOCKET_PATH } = options;
@@ -115,8 +120,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
   });
   const upgraded = new Set<Duplex>();
   app.server.on('upgrade', ({ url }, connection) => {
-    // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler would end the
-    // process.
+    // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler
+    // would end the process.
     connection.on('error', () => undefined);
     // The answer is sent at once, because socket.io closes unknown upgrades a second later.
     if (!url?.startsWith(path))
@@ -176,7 +181,8 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       const error = socketError(cause, logger);
       const isRefused = error.code === 'InvalidToken';
       const wire = wires.find(idOf(socket), socket.conn.request);
-      // A reset drops bytes that the operating system has not delivered yet, which can be megabytes. A poll has one frame at most.
+      // A reset drops bytes that the operating system has not delivered yet, which can be megabytes. A poll
+      // has one frame at most.
       if (isRefused) startTimer(LAST_READ_MS, () => wire?.resetAndDestroy());
       await session.stop(isRefused ? 'token_expired' : 'server_draining', error);
       socket.disconnect(true);

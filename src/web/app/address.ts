@@ -14,7 +14,9 @@ export const pageNames = [
 ] as const;
 export type PageName = (typeof pageNames)[number];
 
-/** What is shown, as the part of the URL behind `#`. So every view can be sent as a link, and "back" works. */
+/**
+ * What is shown, as the part of the URL behind `#`. So every view can be sent as a link, and "back" works.
+ */
 export interface Address {
   workgroup: string | undefined;
   page: PageName;
@@ -61,7 +63,10 @@ export function useAddress(): Address {
   return parseAddress(hash);
 }
 
-/** The token of a link such as `#token=...`. It is removed from the address at once, so it does not stay in the history. */
+/**
+ * The token of a link such as `#token=...`. It is removed from the address at once, so it does not stay in
+ * the history.
+ */
 export function takeLinkedToken(): string | undefined {
   const match = /^#\/?token=([^&]+)$/.exec(location.hash);
   if (!match) return undefined;

@@ -20,7 +20,10 @@ import type { TokenSession } from './session.ts';
 import { ThemeButton } from './theme-button.tsx';
 import { WorkgroupChoice } from './workgroup-choice.tsx';
 
-/** All pages, in the order in which they are listed. "Why" is reached from a number, and belongs to the quality. */
+/**
+ * All pages, in the order in which they are listed. "Why" is reached from a number, and belongs to the
+ * quality.
+ */
 const pages: Readonly<
   Record<
     PageName,

@@ -21,7 +21,10 @@ export interface Attention {
 const RECENT_DAYS = 7;
 const ranks = ['bad', 'doubtful', 'noted'] as const;
 
-/** What needs attention, worst first: the pipeline, silent devices, days that cannot be trusted, missing days, and restated days. */
+/**
+ * What needs attention, worst first: the pipeline, silent devices, days that cannot be trusted, missing days,
+ * and restated days.
+ */
 export function findAttention(facts: {
   workgroup: string;
   today: LocalDay;
@@ -175,8 +178,8 @@ function placeOf(workgroup: string, details: DayDetails, keys: readonly string[]
 }
 
 /**
- * Closed days that have changed, and holes that were filled after they were closed. The past of a source that has just begun is neither: nobody
- * has seen its days without energy.
+ * Closed days that have changed, and holes that were filled after they were closed. The past of a source that
+ * has just begun is neither: nobody has seen its days without energy.
  */
 function restated({ workgroup, changes, details, nameOf }: Facts): Attention[] {
   const added = changes?.changes.filter(({ kind }) => kind === 'added') ?? [];

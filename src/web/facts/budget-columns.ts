@@ -7,7 +7,9 @@ import type { Reconciliation, Variance } from './answers.ts';
 
 export const actualSeries: readonly BarSeries[] = [{ key: 'actual', name: 'Actual', tone: '1', side: 1 }];
 
-/** Actual energy in columns, with the budget as the reference of each: by day, or by month for long periods. */
+/**
+ * Actual energy in columns, with the budget as the reference of each: by day, or by month for long periods.
+ */
 export function budgetColumns(variance: Variance, period: DaySpan, today: LocalDay): BarColumn[] {
   const grain = grainOf(period) === 'day' ? 'day' : 'month';
   return withBeginning(
@@ -62,7 +64,10 @@ export function daysLeftOut({ days }: Variance, today: LocalDay): LeftOut[] {
     });
 }
 
-/** The days that are over and left out of a reconciliation, with what is missing. @param nameOf the name of a device */
+/**
+ * The days that are over and left out of a reconciliation, with what is missing.
+ * @param nameOf the name of a device
+ */
 export function incompleteDays(
   { incompleteDays: days }: Reconciliation,
   today: LocalDay,

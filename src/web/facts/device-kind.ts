@@ -15,8 +15,8 @@ const SILENT_MS = 24 * 60 * 60_000;
 const calmReasons = new Set(['asleep']);
 
 /**
- * The state that was announced, if it can still be true. The service announces silence only with `stream.deviceTimeout` and for its own stream, so
- * an old "online" or "asleep" says nothing.
+ * The state that was announced, if it can still be true. The service announces silence only with
+ * `stream.deviceTimeout` and for its own stream, so an old "online" or "asleep" says nothing.
  */
 export function deviceKind(
   { state, reason, lastSeen }: Omit<DeviceStatuses[string], 'name'>,

@@ -42,7 +42,8 @@ export function countKinds(
 
 /**
  * The Wh of a device on each day: null for a day without data.
- * @returns undefined where nothing is expected: before the first data in this time, and for a last day that has only begun
+ * @returns undefined where nothing is expected: before the first data in this time, and for a last day that
+ *   has only begun
  */
 export function energyOfDays(
   details: DayDetails,

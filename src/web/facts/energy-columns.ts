@@ -42,7 +42,10 @@ export const valueOfRole: Readonly<Record<BalanceRole, (balance: Balance) => num
   grid_export: ({ gridExportWh }) => gridExportWh,
 };
 
-/** The roles that are measured or computed. A site without a battery has none of its roles, though the balance has zeros for them. */
+/**
+ * The roles that are measured or computed. A site without a battery has none of its roles, though the balance
+ * has zeros for them.
+ */
 export function presentRoles(balances: readonly Balance[]): BalanceRole[] {
   return stackedRoles.filter((role) =>
     balances.some(

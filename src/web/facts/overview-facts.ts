@@ -53,7 +53,10 @@ export function sumOfDay(
   return known.length === 0 ? undefined : known.reduce((sum, wh) => sum + wh, 0);
 }
 
-/** How much of a day the least measured of these series lacks, in whole minutes, as milliseconds; 0 if all is measured. */
+/**
+ * How much of a day the least measured of these series lacks, in whole minutes, as milliseconds; 0 if all is
+ * measured.
+ */
 export function missingOfDay(details: DayDetails, day: LocalDay, chosen: (key: string) => boolean): number {
   const missing = Object.entries(details[day] ?? {}).flatMap(([key, { coverage, flags }]) =>
     chosen(key) && flags.includes('partial') ? [(1 - coverage) * DAY_MS] : [],
@@ -84,7 +87,8 @@ export function sumOfMonth(
 }
 
 /**
- * The instant up to which the energy of today is known for every source whose device is online: the age of the data by the time of the events.
+ * The instant up to which the energy of today is known for every source whose device is online: the age of
+ * the data by the time of the events.
  * @returns undefined if nothing of today is known
  */
 export function completeUpTo(

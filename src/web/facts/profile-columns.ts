@@ -23,7 +23,10 @@ export interface ProfileColumns {
 const INTERVAL_MS = 15 * 60_000;
 const HOUR_MS = 60 * 60_000;
 
-/** The balance of each interval in the form of a profile: its series are the roles, also computed ones. @param measured roles that have a source */
+/**
+ * The balance of each interval in the form of a profile: its series are the roles, also computed ones.
+ * @param measured roles that have a source
+ */
 export function profileOfBalance(
   profile: Profile | undefined,
   balances: Balances,
@@ -133,7 +136,10 @@ interface Group extends BarSeries {
   keys: string[];
 }
 
-/** Sources of one role are one series if there are too many of them, or if they share a picture with other roles. */
+/**
+ * Sources of one role are one series if there are too many of them, or if they share a picture with other
+ * roles.
+ */
 function groupsOf(
   keys: readonly string[],
   roles: ReadonlyMap<string, BalanceRole>,

@@ -20,7 +20,10 @@ export function seriesName(key: string, devices: DeviceStatuses | undefined): st
   return source === undefined || source === 'default' ? name : `${name} · ${source}`;
 }
 
-/** Names of these series. The name of the device is left out if there is no other, and that of the source if all have the same. */
+/**
+ * Names of these series. The name of the device is left out if there is no other, and that of the source if
+ * all have the same.
+ */
 export function namerOf(
   keys: Iterable<string>,
   devices: DeviceStatuses | undefined,

@@ -28,8 +28,8 @@ export function forgetAnswers(): void {
 }
 
 /**
- * The answer to a GET of a path below the workgroup. It is asked again and again while the page is visible; if nothing has changed, the service
- * answers with 304 and nothing is drawn.
+ * The answer to a GET of a path below the workgroup. It is asked again and again while the page is visible;
+ * if nothing has changed, the service answers with 304 and nothing is drawn.
  * @param path undefined: nothing is asked
  */
 export function useAnswer<Answer>(

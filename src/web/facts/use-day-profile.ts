@@ -10,7 +10,8 @@ const INTERVAL_MS = 15 * 60_000;
 const SOURCES_MAX = 100;
 
 /**
- * The profile of a day in any zone. The service has profiles of days of the workgroup, so a day of another zone is cut out of two of them.
+ * The profile of a day in any zone. The service has profiles of days of the workgroup, so a day of another
+ * zone is cut out of two of them.
  * @param day undefined: nothing is asked
  * @param device only this one; undefined for all: the sources with most energy, and the sum of the others
  */

@@ -23,8 +23,9 @@ export function pointsOf({ readings }: ExplainedSource): { points: Point[]; low:
 }
 
 /**
- * Used readings in stretches, one for each segment. So no line suggests a fall that does not count. A segment after a jump begins with its first
- * reading; one after a reset begins at zero, when the last reading before it was taken.
+ * Used readings in stretches, one for each segment. So no line suggests a fall that does not count. A segment
+ * after a jump begins with its first reading; one after a reset begins at zero, when the last reading before
+ * it was taken.
  */
 export function linesOf(
   points: readonly Point[],

@@ -4,7 +4,10 @@ import { PageWorkContext } from '../facts/page-work.ts';
 import { dayAndTime } from '../words/time-words.ts';
 import { CorrectionForm, type Draft, kindNames } from './correction-form.tsx';
 
-/** The corrections of the day, and forms for new ones. Nothing is stored before a person has seen what would change. */
+/**
+ * The corrections of the day, and forms for new ones. Nothing is stored before a person has seen what would
+ * change.
+ */
 export function CorrectionPanel(props: {
   explained: Explained;
   source: ExplainedSource;

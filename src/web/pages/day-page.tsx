@@ -36,7 +36,8 @@ export function DayPage({ query }: { query: Readonly<Record<string, string>> }) 
   const profile = useDayProfile(day, zone, device);
   const otherProfile = useDayProfile(other, zone, device);
   const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
-  // A balance also has the roles that are computed, such as the consumption. It needs roles, and a token without device groups.
+  // A balance also has the roles that are computed, such as the consumption. It needs roles, and a token
+  // without device groups.
   const balances = useDayBalance(workgroup.maySeeAll && day, zone, 'day', 60_000);
   const roles = rolesOf(balances.answer);
   const measured = new Set(roles.values());

@@ -27,7 +27,10 @@ import { AttentionList, OverviewState } from './overview-state.tsx';
 import { OverviewTiles } from './overview-tiles.tsx';
 
 const DAYS = { usual: 30, ofManyMost: 7, ofManyLeast: 2, least: 7 };
-/** More devices than this are shown without their sources, and with fewer days, so that an answer stays below a megabyte. */
+/**
+ * More devices than this are shown without their sources, and with fewer days, so that an answer stays below
+ * a megabyte.
+ */
 const MANY_DEVICES = 150;
 const VALUES_OF_MANY = 4_500;
 /** A short list stands in one line with nothing next to it. */

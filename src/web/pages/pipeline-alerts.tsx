@@ -13,7 +13,9 @@ type Alert = AlertsAnswer['alerts'][number];
 const SHOWN = 20;
 const SNOOZE_MINUTES = 12 * 60;
 
-/** Open alerts, what people have done with them, and whether the channels take them. Nothing without channels. */
+/**
+ * Open alerts, what people have done with them, and whether the channels take them. Nothing without channels.
+ */
 export function PipelineAlerts() {
   const { workgroup } = useContext(PageWorkContext);
   const answered = useAnswer<AlertsAnswer>(`alerts?limit=${SHOWN}`, SLOW_MS);

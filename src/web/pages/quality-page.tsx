@@ -22,11 +22,16 @@ import type { DaySpan } from '../words/periods.ts';
 import { dayAndMonth, dayTick, longDay, periodName } from '../words/time-words.ts';
 
 const DAYS_MAX = { source: 92, device: 366 };
-/** Answers with the energy of more days than this can exceed a megabyte. Devices are then read in a compact form, and sources in pages. */
+/**
+ * Answers with the energy of more days than this can exceed a megabyte. Devices are then read in a compact
+ * form, and sources in pages.
+ */
 const VALUES_MAX = 4_500;
 const SOURCES_OF_DEVICE = 3;
 const ROWS_OF_PAGE = 50;
-/** So many devices are one picture. More are in pages, because their ids are in the address of the request. */
+/**
+ * So many devices are one picture. More are in pages, because their ids are in the address of the request.
+ */
 const DEVICES_MAX = 400;
 const DEVICES_OF_PAGE = 100;
 

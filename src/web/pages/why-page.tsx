@@ -41,7 +41,8 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
   // One source at a time, because a device can have many.
   const source = query.source ?? sources[0]?.source;
   const isDecided = details.answer !== undefined || details.failure !== undefined;
-  // An explanation is made by the worker, at some cost. It is asked for again only if the published day has changed.
+  // An explanation is made by the worker, at some cost. It is asked for again only if the published day has
+  // changed.
   const explained = useAnswer<Explained>(
     one &&
       isDecided &&

@@ -8,7 +8,9 @@ import {
 } from '../words/number-words.ts';
 import { durationWords } from '../words/time-words.ts';
 
-/** Numbers that are shown rounded. Each has its exact value in the page, as energy has it (`EnergyAmount`). */
+/**
+ * Numbers that are shown rounded. Each has its exact value in the page, as energy has it (`EnergyAmount`).
+ */
 function Exact({ kind, value, text }: { kind: string; value: number; text: string }) {
   return (
     <data class={`exact-${kind}`} value={value}>

@@ -14,7 +14,9 @@ const rows: ReadonlyArray<{ key: keyof Limits; name: string; unit: 'W' | 'Wh' | 
   { key: 'intervalMilliseconds', name: 'Length of an interval', unit: 'ms' },
 ];
 
-/** The limits by which readings are judged, and where each comes from. Limits that do not apply are left out. */
+/**
+ * The limits by which readings are judged, and where each comes from. Limits that do not apply are left out.
+ */
 export function LimitTable({ limits }: { limits: Limits }) {
   return (
     <DataTable

@@ -4,7 +4,10 @@ import { periodName } from '../words/time-words.ts';
 
 const allKinds = ['week', 'month', 'year'] as const;
 
-/** Chooses a range of days: a week, a month, a year, or two dates. Left and right go to the period before and after. */
+/**
+ * Chooses a range of days: a week, a month, a year, or two dates. Left and right go to the period before and
+ * after.
+ */
 export function PeriodPicker(props: {
   period: DaySpan;
   today: LocalDay;

@@ -70,7 +70,10 @@ export function stack(column: BarColumn, series: readonly BarSeries[]): Bar[] {
   });
 }
 
-/** The energy of a column on the upper side, or on the lower one if there is no other. Null if nothing is known. */
+/**
+ * The energy of a column on the upper side, or on the lower one if there is no other. Null if nothing is
+ * known.
+ */
 export function totalOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
   const hasUpper = series.some(({ side }) => side === 1);
   const values = column.values.filter(
@@ -80,8 +83,8 @@ export function totalOf(column: Pick<BarColumn, 'values'>, series: readonly BarS
 }
 
 /**
- * What is compared with another period: the sum of a stack. What comes in and what goes out have no sum, so of these the first series is compared,
- * which is the production if there is one.
+ * What is compared with another period: the sum of a stack. What comes in and what goes out have no sum, so
+ * of these the first series is compared, which is the production if there is one.
  */
 export function comparableOf(column: Pick<BarColumn, 'values'>, series: readonly BarSeries[]): number | null {
   return isTwoSided(series) ? (column.values[0] ?? null) : totalOf(column, series);

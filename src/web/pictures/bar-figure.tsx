@@ -6,7 +6,10 @@ import { Mark } from './bar-column.tsx';
 import { type BarColumn, type BarSeries, isTwoSided, stack, totalOf } from './bar-data.ts';
 import { StackedBars } from './stacked-bars.tsx';
 
-/** Stacked bars with the sentence before them, and a legend that shows the values of the column under the pointer or with the focus. */
+/**
+ * Stacked bars with the sentence before them, and a legend that shows the values of the column under the
+ * pointer or with the focus.
+ */
 export function BarFigure(props: {
   /** What the picture shows, in words. It is also what a screen reader reads. */
   sentence: ComponentChildren;

@@ -1,12 +1,16 @@
 import { useRef } from 'preact/hooks';
 
 /**
- * A finger cannot point without pressing. So the first touch of a part of a picture shows its values, as pointing does, and the second one leads on.
+ * A finger cannot point without pressing. So the first touch of a part of a picture shows its values, as
+ * pointing does, and the second one leads on.
  */
 export function useFirstTouch() {
   const isFirst = useRef(false);
   return {
-    /** Call it when the pointer goes down. @param isShown true if the values of this part are shown already */
+    /**
+     * Call it when the pointer goes down.
+     * @param isShown true if the values of this part are shown already
+     */
     onDown(event: PointerEvent, isShown: boolean): void {
       isFirst.current = event.pointerType === 'touch' && !isShown;
     },

@@ -4,8 +4,8 @@ const CHARACTER_WIDTH = 6.5;
 const steps = { days: [1, 2, 5, 10, 15], hours: [1, 2, 3, 6, 12] } as const;
 
 /**
- * Chooses the labels of an axis that have room next to each other. Names, such as those of months, come first. Numbers stand at even steps: 5, 10
- * and 15, or 06:00, 12:00 and 18:00.
+ * Chooses the labels of an axis that have room next to each other. Names, such as those of months, come
+ * first. Numbers stand at even steps: 5, 10 and 15, or 06:00, 12:00 and 18:00.
  * @param ticks the label of each column; an empty text has none
  * @param band the width of a column, in pixels
  * @returns the columns that have a label

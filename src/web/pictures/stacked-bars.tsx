@@ -11,8 +11,8 @@ import { useWidth } from './use-width.ts';
 const { left, top, bottom } = PLOT;
 
 /**
- * Stacked bars. A column that is not known is hatched over the whole height, so it cannot be taken for zero. One column can be reached with Tab, the
- * others with the arrow keys.
+ * Stacked bars. A column that is not known is hatched over the whole height, so it cannot be taken for zero.
+ * One column can be reached with Tab, the others with the arrow keys.
  */
 export function StackedBars(props: {
   label: string;

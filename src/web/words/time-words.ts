@@ -40,7 +40,9 @@ function dateNumber(day: LocalDay): string {
   return String(Number(day.slice(8)));
 }
 
-/** The label of a day on an axis: its number, and the month of the first day of a picture and of each month. */
+/**
+ * The label of a day on an axis: its number, and the month of the first day of a picture and of each month.
+ */
 export function dayTick(day: LocalDay, first: LocalDay): string {
   return day === first || day.endsWith('-01') ? dayAndMonth(day) : dateNumber(day);
 }
@@ -114,7 +116,10 @@ export function timeSince(instant: string | number, nowMs = Date.now()): string 
   return step && plural(Math.floor(seconds / step.seconds), step.unit);
 }
 
-/** Such as "3 hours ago"; "just now" below a minute. It is a part of English sentences, so its words do not follow the locale. */
+/**
+ * Such as "3 hours ago"; "just now" below a minute. It is a part of English sentences, so its words do not
+ * follow the locale.
+ */
 export function timeAgo(instant: string | number, nowMs = Date.now()): string {
   const span = timeSince(instant, nowMs);
   return span === undefined ? 'just now' : `${span} ago`;

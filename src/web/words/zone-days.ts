@@ -7,7 +7,10 @@ export function boundsOfDay(day: LocalDay, zone: string): { startMs: number; end
   return { startMs: startOfDay(day, zone), endMs: startOfDay(shiftDay(day, 1), zone) };
 }
 
-/** Steps to the boundary of the day, because clocks also change at midnight. All current offsets are whole quarters of an hour. */
+/**
+ * Steps to the boundary of the day, because clocks also change at midnight. All current offsets are whole
+ * quarters of an hour.
+ */
 function startOfDay(day: LocalDay, zone: string): number {
   let ms = msOf(day);
   while (today(zone, ms) >= day) ms -= 12 * STEP_MS;
@@ -26,7 +29,10 @@ export function isZone(text: string | undefined): text is string {
   }
 }
 
-/** The zones that a day can be shown in: that of the workgroup, that of the browser, UTC, and the one of the address. */
+/**
+ * The zones that a day can be shown in: that of the workgroup, that of the browser, UTC, and the one of the
+ * address.
+ */
 export function zoneChoices(own: string, chosen: string): Array<{ key: string; name: string }> {
   const browser = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const all = [...new Set([own, browser, 'UTC', chosen])];

@@ -1,6 +1,6 @@
 /**
- * A process for crash tests. It appends to a log until it is killed, several appends at a time, and prints each
- * acknowledged append as `firstOffset lastOffset`.
+ * A process for crash tests. It appends to a log until it is killed, several appends at a time, and prints
+ * each acknowledged append as `firstOffset lastOffset`.
  */
 import { writeSync } from 'node:fs';
 import { silentLogger } from '../../../src/lib/logger.ts';

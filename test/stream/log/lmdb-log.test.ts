@@ -98,7 +98,8 @@ test('failed writes refuse their appends and serve nothing, and a trim makes app
   await log.close();
 });
 
-// lmdb-js frees memory twice if an opening fails. How the process ends depends on the number of descriptors that are left.
+// lmdb-js frees memory twice if an opening fails. How the process ends depends on the number of descriptors
+// that are left.
 test.for([200, 201, 202])(
   'with %s file descriptors, openings are refused and the process continues',
   async (most) => {

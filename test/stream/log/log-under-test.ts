@@ -19,7 +19,9 @@ export interface LogImplementation {
   name: string;
   /** A place for one log, new for each test. */
   createPlace(): {
-    /** Opens the log of this place. After a close it opens the same log again, if the implementation persists. */
+    /**
+     * Opens the log of this place. After a close it opens the same log again, if the implementation persists.
+     */
     open(options: LogUnderTest): Promise<StreamLog>;
     /** Deletes the log of this place. The next `open` creates a new one. */
     destroy(): Promise<void>;

@@ -1,4 +1,7 @@
-/** A process that opens logs below a folder until it has no file descriptors left. It prints what happens, one line each. */
+/**
+ * A process that opens logs below a folder until it has no file descriptors left. It prints what happens, one
+ * line each.
+ */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from '../../../src/lib/errors.ts';

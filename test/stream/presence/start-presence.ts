@@ -23,7 +23,8 @@ export interface Service {
   data(device: number, measuredMs?: number): Promise<void>;
   report(device: number, state: 'online' | 'offline'): Promise<void>;
   /**
-   * Advances the clock, with one look for each second as in the service, or one for each minute if the time is long.
+   * Advances the clock, with one look for each second as in the service, or one for each minute if the time
+   * is long.
    */
   pass(ms: number): Promise<void>;
   /** Device, state and reason of all status messages in the log. */

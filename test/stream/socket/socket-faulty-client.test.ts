@@ -184,7 +184,8 @@ describe('a faulty client', () => {
     raw.pause();
     const wrong = JSON.stringify([socketEvents.subscribe, { requestId: 'x'.repeat(60) }]);
     let sent = 0;
-    // The system takes some megabytes of answers before they wait in the service. More requests at once would end the connection, too.
+    // The system takes some megabytes of answers before they wait in the service. More requests at once would
+    // end the connection, too.
     const asking = setInterval(() => {
       for (let count = 0; count < 50 && sent < 50_000; count++) raw.send(`42${sent++}${wrong}`);
     });

@@ -24,7 +24,10 @@ afterAll(async () => {
   await server.stop();
 });
 const options = { clock: systemClock, retentionMs: HOUR_MS, cacheBytesMax: 64e6, logger: silentLogger };
-/** In the soak the memory log has a million messages. WATTLINE_TEST_MESSAGES sets the same number for all logs. */
+/**
+ * In the soak the memory log has a million messages. WATTLINE_TEST_MESSAGES sets the same number for all
+ * logs.
+ */
 const asked = Number(process.env.WATTLINE_TEST_MESSAGES) || undefined;
 const usual = rounds(10_000, 100_000);
 const logs = [

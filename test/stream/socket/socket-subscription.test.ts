@@ -271,7 +271,8 @@ describe('a subscription', () => {
     const large = client.subscribe(request({ offset: String(next) }));
     await large.until((messages) => messages.length === 5);
     for (const each of [limited, all]) await each.until((messages) => messages.length === 1_505);
-    // Two of the first three fit into a frame. Which, depends on what the live subscriptions had when they made the frames that all share.
+    // Two of the first three fit into a frame. Which, depends on what the live subscriptions had when they
+    // made the frames that all share.
     const counts = large.frames.map(({ count }) => count);
     expect(counts.slice(-2)).toEqual([1, 1]);
     expect(counts.slice(0, -2).every((count) => count <= 2)).toBe(true);

@@ -79,7 +79,10 @@ const markedDays = (days: readonly string[], details: DayDetails, today: string)
     (day) => day !== today && Object.values(details[day] ?? {}).some(({ flags }) => isMarked(flags)),
   ).length;
 
-/** The energy page: devices, sources, or the sources of one role, by day. The largest have a column each, the others one together. */
+/**
+ * The energy page: devices, sources, or the sources of one role, by day. The largest have a column each, the
+ * others one together.
+ */
 export async function seriesLines(
   id: string,
   show: 'devices' | 'sources' | 'production',
@@ -133,7 +136,8 @@ export async function seriesLines(
 }
 
 /**
- * The energy page: 400 devices by month or by year, with another period beside it. The energy is read from the lake.
+ * The energy page: 400 devices by month or by year, with another period beside it. The energy is read from
+ * the lake.
  * @param length of the name of a column: 7 or 4
  */
 export async function longPeriodLines(

@@ -45,7 +45,10 @@ export function figureLines({ label, wholeName, whole, reference, legend, column
   ];
 }
 
-/** The table below the picture: its heading, its rows, and the sums. @param sums the sum of a row next to its values, if they have one */
+/**
+ * The table below the picture: its heading, its rows, and the sums.
+ * @param sums the sum of a row next to its values, if they have one
+ */
 export function tableLines(
   columns: readonly Column[],
   legend: readonly string[],

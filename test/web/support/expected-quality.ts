@@ -90,7 +90,9 @@ export function heatRows(
   return rows.sort((a, b) => weightOf(b) - weightOf(a) || byName.compare(a.name, b.name));
 }
 
-/** The lines of a heat map: the names of its rows, and the cell that Tab reaches, which is that of yesterday. */
+/**
+ * The lines of a heat map: the names of its rows, and the cell that Tab reaches, which is that of yesterday.
+ */
 export function heatLines(label: string, days: readonly string[], rows: readonly HeatRow[]): string[] {
   const at = days.length - 2;
   return [

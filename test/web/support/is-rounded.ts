@@ -13,7 +13,10 @@ const sizes: Readonly<Record<string, number>> = {
 };
 const spans: Readonly<Record<string, number>> = { ms: 1, s: 1e3, min: 6e4, h: 36e5, d: 864e5 };
 
-/** True if a text is its exact value, rounded to the digits that it has, and if energy has its whole Wh in the title. */
+/**
+ * True if a text is its exact value, rounded to the digits that it has, and if energy has its whole Wh in the
+ * title.
+ */
 export function isRounded({ kind, value, text, title }: ExactNumber): boolean {
   if (kind === 'exact-duration') {
     const parts = [...text.matchAll(/(\d+) (ms|s|min|h|d)/g)];

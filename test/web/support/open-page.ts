@@ -12,7 +12,10 @@ export function served(): Served {
 /** What must never happen on a page. */
 export interface Watched {
   page: Page;
-  /** Errors of the console, uncaught errors, breaches of the content security policy, and requests to other hosts. */
+  /**
+   * Errors of the console, uncaught errors, breaches of the content security policy, and requests to other
+   * hosts.
+   */
   complaints: string[];
   /** The addresses of all requests, with their status. */
   answers: Array<{ url: string; status: number; etag: string | undefined }>;
@@ -75,7 +78,10 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   return { page, complaints, answers, inFlight: () => open };
 }
 
-/** Opens a view, and pastes a token if nobody is signed in: only this view is loaded, and it asks for nothing twice. */
+/**
+ * Opens a view, and pastes a token if nobody is signed in: only this view is loaded, and it asks for nothing
+ * twice.
+ */
 export async function signIn(page: Page, view: string, token = served().token): Promise<void> {
   await page.goto(`/#/${view}`);
   const field = page.getByLabel('API token');

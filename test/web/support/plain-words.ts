@@ -1,4 +1,7 @@
-/** Numbers, days and times as a page in English shows them. The tests write them down by themselves, and not with the functions of the page. */
+/**
+ * Numbers, days and times as a page in English shows them. The tests write them down by themselves, and not
+ * with the functions of the page.
+ */
 
 export const count = (value: number) => value.toLocaleString('en-GB', { maximumFractionDigits: 0 });
 export const many = (value: number, one: string, others = `${one}s`) =>

@@ -24,7 +24,10 @@ interface Reading {
   wh: number;
 }
 
-/** The readings of a register that grows by 500 Wh in each hour. @param firstDay the day on which it begins */
+/**
+ * The readings of a register that grows by 500 Wh in each hour.
+ * @param firstDay the day on which it begins
+ */
 export function hourly(timezone: string, firstDay: string, from: string, to: string): Reading[] {
   const [zeroMs, startMs, endMs] = [firstDay, from, to].map((day) => dayStart(day, timezone)) as [
     number,
@@ -39,8 +42,8 @@ export function hourly(timezone: string, firstDay: string, from: string, to: str
 }
 
 /**
- * Days that were rolled up more than a week ago and closed since, so that late readings restate them. Of the last hour eleven messages are in
- * the stream and were not read: a gap that can be filled.
+ * Days that were rolled up more than a week ago and closed since, so that late readings restate them. Of the
+ * last hour eleven messages are in the stream and were not read: a gap that can be filled.
  */
 export async function prepareClosedDays(past: Past, today: string): Promise<void> {
   const { timezone, nowMs } = past;
@@ -81,7 +84,10 @@ export async function prepareClosedDays(past: Past, today: string): Promise<void
   await shard.close();
 }
 
-/** A stream whose retention has passed while its worker was stopped: 20 of 30 messages were read before, and the others are gone. */
+/**
+ * A stream whose retention has passed while its worker was stopped: 20 of 30 messages were read before, and
+ * the others are gone.
+ */
 export async function prepareLostMessages(past: Past): Promise<void> {
   const clock = createTestClock(past.nowMs - 3 * HOUR_MS);
   const shard = await openWarehouse(past, clock);

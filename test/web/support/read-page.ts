@@ -12,8 +12,9 @@ export interface ExactNumber {
 /** What a page shows in numbers. */
 export interface ShownPage {
   /**
-   * Every line with a digit: a row of a table, a paragraph, an entry of a list. A rounded number stands in it as its exact value in braces, an
-   * instant as its ISO time in angle brackets, and cells are separated by bars. Names for screen readers begin with @.
+   * Every line with a digit: a row of a table, a paragraph, an entry of a list. A rounded number stands in it
+   * as its exact value in braces, an instant as its ISO time in angle brackets, and cells are separated by
+   * bars. Names for screen readers begin with @.
    */
   lines: string[];
   numbers: ExactNumber[];

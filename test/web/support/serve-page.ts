@@ -47,10 +47,11 @@ const MESSAGES_MAX = 1_000;
 export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 /**
- * Starts `wattline up` once for all tests of the page. Workgroup `home` has eight days of a simulated site, `shop` a register that was misread at
- * 13:00 yesterday, a budget and an unreadable value, `mended` the same register for tests that correct it, `island` a day on which the clocks have
- * changed, `plants` three years of 400 devices, and `empty` nothing. `past` has closed days that were restated, a meter that is uploaded, and a gap
- * that can be filled; `torn` a gap that cannot.
+ * Starts `wattline up` once for all tests of the page. Workgroup `home` has eight days of a simulated site,
+ * `shop` a register that was misread at 13:00 yesterday, a budget and an unreadable value, `mended` the same
+ * register for tests that correct it, `island` a day on which the clocks have changed, `plants` three years
+ * of 400 devices, and `empty` nothing. `past` has closed days that were restated, a meter that is uploaded,
+ * and a gap that can be filled; `torn` a gap that cannot.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   // The order of global setups is not defined.
@@ -327,7 +328,10 @@ function lastClockChange(before: string): string {
   }
 }
 
-/** Late readings of closed days, which restate two of them and give two others their first energy; readings and budgets of a meter. */
+/**
+ * Late readings of closed days, which restate two of them and give two others their first energy; readings
+ * and budgets of a meter.
+ */
 async function postPast(url: string, token: string, today: string): Promise<void> {
   const midnight = dayStart(addDays(today, -14), timezone);
   const [corrected] = hourly(timezone, addDays(today, -20), addDays(today, -14), addDays(today, -14));

@@ -27,7 +27,10 @@ export interface RedisBounds {
 
 const ATTEMPTS_MAX = 5;
 
-/** The first result of `attempt`, which is undefined if Redis turns out to have another log. @throws Error if that happens again and again */
+/**
+ * The first result of `attempt`, which is undefined if Redis turns out to have another log.
+ * @throws Error if that happens again and again
+ */
 export async function untilSteady<Result>(attempt: () => Promise<Result | undefined>): Promise<Result> {
   for (let count = 0; count < ATTEMPTS_MAX; count++) {
     const result = await attempt();

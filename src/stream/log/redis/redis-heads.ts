@@ -4,7 +4,10 @@ import { offsetFrom } from './redis-replies.ts';
 
 const NEWS_CHANNEL = /^wattline:stream:\{(.+)\}:news$/;
 
-/** Reads the end of the log of a workgroup in Redis, without opening the log. @returns undefined if there is no log */
+/**
+ * Reads the end of the log of a workgroup in Redis, without opening the log.
+ * @returns undefined if there is no log
+ */
 export async function readRedisHead(
   redis: RedisConnection,
   workgroupId: string,

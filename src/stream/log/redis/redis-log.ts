@@ -26,14 +26,14 @@ const LOOK_EVERY_MS = SECOND_MS;
 const MESSAGES_WANTED_FILTERED = 20_000;
 
 /**
- * Opens the log of a workgroup in Redis, and creates it if needed. Any number of processes append and read. One script
- * in Redis assigns the offsets and stores the messages, so all processes see one order.
+ * Opens the log of a workgroup in Redis, and creates it if needed. Any number of processes append and read.
+ * One script in Redis assigns the offsets and stores the messages, so all processes see one order.
  *
- * Offsets use the clock of the process that appends. Timestamps use it too. If a clock is behind or steps back, the last
- * offset in Redis counts instead. Each process has its own `RetentionClock`.
+ * Offsets use the clock of the process that appends. Timestamps use it too. If a clock is behind or steps
+ * back, the last offset in Redis counts instead. Each process has its own `RetentionClock`.
  *
- * Messages before the end come from memory. A read that reaches the end asks Redis for more. So every process can read
- * a message as soon as one process has acknowledged it.
+ * Messages before the end come from memory. A read that reaches the end asks Redis for more. So every process
+ * can read a message as soon as one process has acknowledged it.
  * @throws TransientError if Redis cannot be reached, TerminalError if a later version has written the log
  */
 export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog> {

@@ -2,11 +2,11 @@ import { redisScript } from '../../../redis/redis-connection.ts';
 import { SEQUENCER_LEAD_MS } from '../append-queue.ts';
 
 /**
- * Each script is one atomic step. KEYS 1 is the head, a hash. KEYS 2 is a stream with one entry for each chunk. The id
- * of an entry is `<ms>-<sequence>` of the chunk's last message. So the first chunk at or after an offset is one
- * look-up, and a trim by id removes whole chunks. The entry names a second key with the messages, because Lua copies
- * all data that passes through a script. Milliseconds and sequences are separate numbers, because Lua's numbers have 53
- * bits and offsets have 64.
+ * Each script is one atomic step. KEYS 1 is the head, a hash. KEYS 2 is a stream with one entry for each
+ * chunk. The id of an entry is `<ms>-<sequence>` of the chunk's last message. So the first chunk at or after
+ * an offset is one look-up, and a trim by id removes whole chunks. The entry names a second key with the
+ * messages, because Lua copies all data that passes through a script. Milliseconds and sequences are separate
+ * numbers, because Lua's numbers have 53 bits and offsets have 64.
  */
 const positions = `
 local headKey, chunksKey = KEYS[1], KEYS[2]
@@ -40,19 +40,21 @@ end
 `;
 
 /**
- * Clocks of processes may differ by this much. A new epoch skips offsets that a process with a fast clock may have
- * assigned.
+ * Clocks of processes may differ by this much. A new epoch skips offsets that a process with a fast clock may
+ * have assigned.
  */
 const CLOCKS_APART_MS = SEQUENCER_LEAD_MS;
 
 /**
- * ARGV 1 to 5: the epoch, generation, and the ms, sequence and ordinal of the end as the caller knows them. ARGV
+ * ARGV 1 to 5: the epoch, generation, and the ms, sequence and ordinal of the end as the caller knows them.
+ * ARGV
  * 6: the id of a new epoch. ARGV 7: the caller's clock in ms. A new epoch begins
- * - if Redis lacks messages that the caller has seen, because the log or its end was lost or has other messages;
+ * - if Redis lacks messages that the caller has seen, because the log or its end was lost or has other
+ *   messages;
  * - if a replica was promoted since the last use, because nobody knows what it had not received;
  * - if Redis was restarted since the last use, unless the caller ran before and finds everything it has seen.
- * The first caller that notices begins the epoch. The others then find an epoch that they do not know. New offsets
- * follow all offsets that the caller has seen or that others may have.
+ *   The first caller that notices begins the epoch. The others then find an epoch that they do not know. New
+ *   offsets follow all offsets that the caller has seen or that others may have.
  */
 const history = `${positions}
 local known = {
@@ -129,7 +131,10 @@ local function currentHead()
 end
 `;
 
-/** ARGV 8, 9: a position. Returns the head, the last chunk before the position and the first chunk at or after it. */
+/**
+ * ARGV 8, 9: a position. Returns the head, the last chunk before the position and the first chunk at or after
+ * it.
+ */
 export const lookScript = redisScript(`${history}
 local head = currentHead()
 local ms, sequence = tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -140,14 +145,14 @@ return { answer(head), before or false, at or false }
 `);
 
 /**
- * Adds a chunk whose messages have just been stored, and assigns its offsets: the caller's clock, or one past the last
- * offset if that is later. A full sequence of 20 bits continues in the next millisecond.
- * KEYS 3: the last answer to this sender, so that a chunk can be sent again if its answer was lost. KEYS 4: the
- * messages.
- * ARGV 8: sender. 9: number of the chunk. 10: ms for which the answer is kept. 11: messages. 12: bytes. 13: channel for
- * news.
- * ARGV 14, 15: for an announcement, the offset up to which its author has read. Nothing is stored if there is an
- * announcement at or after it.
+ * Adds a chunk whose messages have just been stored, and assigns its offsets: the caller's clock, or one past
+ * the last offset if that is later. A full sequence of 20 bits continues in the next millisecond.
+ * KEYS 3: the last answer to this sender, so that a chunk can be sent again if its answer was lost. KEYS 4:
+ * the messages.
+ * ARGV 8: sender. 9: number of the chunk. 10: ms for which the answer is kept. 11: messages. 12: bytes. 13:
+ * channel for news.
+ * ARGV 14, 15: for an announcement, the offset up to which its author has read. Nothing is stored if there is
+ * an announcement at or after it.
  * Returns the head, and the first offset and first ordinal if the chunk was stored.
  */
 export const appendScript = redisScript(`${history}
@@ -187,8 +192,8 @@ return { answer(head), first, ordinal }
 `);
 
 /**
- * Reads chunks one after another. ARGV 1: first id. 2: last id. 3: wanted messages. 4: maximum bytes beyond the first
- * chunk.
+ * Reads chunks one after another. ARGV 1: first id. 2: last id. 3: wanted messages. 4: maximum bytes beyond
+ * the first chunk.
  * Returns the head, or nothing if the log does not exist, and the entries.
  */
 export const pageScript = redisScript(`${positions}
@@ -207,8 +212,8 @@ return { answer(head), page }
 `);
 
 /**
- * Removes up to 500 chunks before the position in ARGV 1 and 2. It deletes messages first, because a Redis with full
- * memory accepts other writes of a script only after a delete.
+ * Removes up to 500 chunks before the position in ARGV 1 and 2. It deletes messages first, because a Redis
+ * with full memory accepts other writes of a script only after a delete.
  * Returns the head, or nothing if the log does not exist, and the number of removed chunks.
  */
 export const trimScript = redisScript(`${positions}

@@ -40,8 +40,8 @@ export interface RedisStore {
     readTo: Offset | undefined,
   ): Promise<Chunk | 'outdated'>;
   /**
-   * Chunks from the first one whose last message is at or after `from`: about as many messages as are wanted, and none
-   * after `to`.
+   * Chunks from the first one whose last message is at or after `from`: about as many messages as are wanted,
+   * and none after `to`.
    */
   page(from: Offset, to: Offset | undefined, messagesWanted: number): Promise<Page>;
   /** Removes the chunks whose messages all lie before `offset`. */
@@ -143,7 +143,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   };
 
   /**
-   * True if a head belongs to this log and is not older than the request, because news may arrive before the answer.
+   * True if a head belongs to this log and is not older than the request, because news may arrive before the
+   * answer.
    */
   const continuesKnown = (fields: Fields | null, asked: KnownTail): boolean => {
     const head = fields === null ? undefined : readLogHead(fields);

@@ -8,7 +8,8 @@ const REPEAT_TIMEOUT_MS = 10 * SECOND_MS;
 const REPEAT_PAUSE_MS = 10;
 
 /**
- * Runs a script, and runs it again if the connection broke before its answer. The script must return the same answer again.
+ * Runs a script, and runs it again if the connection broke before its answer. The script must return the same
+ * answer again.
  * @throws TransientError RedisAnswerLost if there was no answer in time, and all other errors at once
  */
 export async function repeatUntilAnswered<Answer>(
