@@ -9,7 +9,7 @@ import { systemClock } from '../../src/lib/time.ts';
 import { startSystemTimer } from '../../src/lib/timer.ts';
 import { serviceStore } from '../../src/storage/workgroup-store.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
-import { isSoak } from '../support/rounds.ts';
+import { isFull, isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { s3ForTests, s3Missing } from '../support/s3-for-tests.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -111,7 +111,7 @@ test.skipIf(!isSoak || s3Missing)(
   },
 );
 
-test.skipIf(s3Missing)(
+test.runIf(isFull && !s3Missing)(
   'a machine that has never read the revoked tokens does not start without the bucket',
   { timeout },
   async () => {

@@ -12,6 +12,7 @@ import {
   startBucketServices,
 } from '../support/bucket-services.ts';
 import { type Fate, startLossyProxy } from '../support/lossy-proxy.ts';
+import { isFull } from '../support/rounds.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
 import { queryLake, type ServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
@@ -33,7 +34,7 @@ const COUNT_READINGS = `SELECT count(*)::INTEGER AS readings, count(DISTINCT str
 /** No commit comes in time by itself. */
 const storage = { commitEvery: '15m' };
 
-test.skipIf(s3Missing)(
+test.runIf(isFull && !s3Missing)(
   'what was acknowledged survives the loss of the machine, and nothing is acknowledged without the bucket',
   { timeout: 240_000 },
   async () => {

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readings, sendReadings, startBucketServices } from '../support/bucket-services.ts';
-import { isSoak } from '../support/rounds.ts';
+import { isFull, isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { s3Missing } from '../support/s3-for-tests.ts';
 import type { ProcessRole, ServiceProcess } from '../support/service-process.ts';
 import { startUnconditionalProxy } from '../support/unconditional-proxy.ts';
 import { until } from '../support/until.ts';
 
-test.skipIf(s3Missing).each<ProcessRole>(['up', 'worker'])(
+test.runIf(isFull && !s3Missing).each<ProcessRole>(['up', 'worker'])(
   'a store that ignores conditions is refused at the start, with the reason (%s)',
   async (role) => {
     const { create, store } = await startBucketServices(startUnconditionalProxy);

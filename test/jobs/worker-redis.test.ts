@@ -6,7 +6,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startRedis, type TestRedis } from '../support/redis.ts';
-import { isSoak } from '../support/rounds.ts';
+import { isFull, isSoak } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import { createWorkerFleet, type JournalLine, readJournal } from '../support/worker-fleet.ts';
 import type { WorkerProcessOptions } from '../support/worker-process.ts';
@@ -126,7 +126,7 @@ describe.concurrent('workers that share Redis', () => {
     await second.stop();
   });
 
-  test('begin no stage after being stopped for longer than the lease', async () => {
+  test.runIf(isFull)('begin no stage after being stopped for longer than the lease', async () => {
     const { options, read } = await setUp('paused', ['a']);
     const first = await fleet.start(options);
     await until('the first works', () => polls(read('a')).length > 2);
@@ -175,7 +175,7 @@ describe.concurrent('workers that share Redis', () => {
     expect((await worker.stop()).code).toBe(0);
   });
 
-  test('retry a stage that throws, report it, and keep in Redis no more than ids', async () => {
+  test.runIf(isFull)('retry a stage that throws, report it, and keep in Redis no more than ids', async () => {
     const { redis, options, read } = await setUp('throwing', ['a']);
     options.behaviour = { rollup: 'throw' };
     options.config.exports = [newYearExport];
@@ -203,43 +203,46 @@ describe.concurrent('workers that share Redis', () => {
     expect(everything).not.toMatch(/4711\.5|secret-token|worker-process|at .*:\d+:\d+/);
   });
 
-  test('let an idle workgroup hibernate: nobody has its lease, and news or a request opens it in one of them', async () => {
-    const { redis, options, read } = await setUp('hibernate', ['a', 'b']);
-    options.hasNews = true;
-    options.config.pipeline = { ...options.config.pipeline, hibernateAfter: 1_000 };
-    const workers = [await fleet.start(options), await fleet.start(options)];
-    const statesOf = async (id: string) =>
-      (await Promise.all(workers.map((worker) => worker.health()))).map(
-        ({ shards }) => shards.find(({ workgroupId }) => workgroupId === id)?.state,
-      );
-    const isHibernated = async (id: string) => String(await statesOf(id)) === 'hibernated,hibernated';
-    await until('both hibernate', async () => (await isHibernated('a')) && (await isHibernated('b')));
-    expect(read('a').at(-1)).toMatchObject({ what: 'shard', event: 'hibernate' });
-    const client = new Redis(redis.url);
-    expect(await client.keys('wattline:lease:*')).toEqual([]);
-    // Nothing is called for it any more.
-    const before = read('a').length;
-    await sleep(2_500);
-    expect(read('a')).toHaveLength(before);
+  test.runIf(isFull)(
+    'let an idle workgroup hibernate: nobody has its lease, and news or a request opens it in one of them',
+    async () => {
+      const { redis, options, read } = await setUp('hibernate', ['a', 'b']);
+      options.hasNews = true;
+      options.config.pipeline = { ...options.config.pipeline, hibernateAfter: 1_000 };
+      const workers = [await fleet.start(options), await fleet.start(options)];
+      const statesOf = async (id: string) =>
+        (await Promise.all(workers.map((worker) => worker.health()))).map(
+          ({ shards }) => shards.find(({ workgroupId }) => workgroupId === id)?.state,
+        );
+      const isHibernated = async (id: string) => String(await statesOf(id)) === 'hibernated,hibernated';
+      await until('both hibernate', async () => (await isHibernated('a')) && (await isHibernated('b')));
+      expect(read('a').at(-1)).toMatchObject({ what: 'shard', event: 'hibernate' });
+      const client = new Redis(redis.url);
+      expect(await client.keys('wattline:lease:*')).toEqual([]);
+      // Nothing is called for it any more.
+      const before = read('a').length;
+      await sleep(2_500);
+      expect(read('a')).toHaveLength(before);
 
-    for (const worker of workers) worker.news('a');
-    await until('it is polled', () => polls(read('a').slice(before)).length > 0);
-    await until('one has it, and the other knows', async () =>
-      ['elsewhere,owned', 'owned,elsewhere'].includes(String((await statesOf('a')).toSorted())),
-    );
-    expect(
-      read('a')
-        .slice(before)
-        .filter(({ event }) => event === 'open'),
-    ).toHaveLength(1);
-    expect(await isHibernated('b')).toBe(true);
-    // A request opens it too, and is refused where another worker has it.
-    expect(await workers[0]!.wake('b')).toBe(true);
-    expect(read('b').findLast(({ event }) => event === 'open')!.pid).toBe(workers[0]!.pid);
-    expect(await workers[1]!.wake('b')).toBe(false);
-    expect(await workers[1]!.wake('unknown')).toBe(false);
-    client.disconnect();
-  });
+      for (const worker of workers) worker.news('a');
+      await until('it is polled', () => polls(read('a').slice(before)).length > 0);
+      await until('one has it, and the other knows', async () =>
+        ['elsewhere,owned', 'owned,elsewhere'].includes(String((await statesOf('a')).toSorted())),
+      );
+      expect(
+        read('a')
+          .slice(before)
+          .filter(({ event }) => event === 'open'),
+      ).toHaveLength(1);
+      expect(await isHibernated('b')).toBe(true);
+      // A request opens it too, and is refused where another worker has it.
+      expect(await workers[0]!.wake('b')).toBe(true);
+      expect(read('b').findLast(({ event }) => event === 'open')!.pid).toBe(workers[0]!.pid);
+      expect(await workers[1]!.wake('b')).toBe(false);
+      expect(await workers[1]!.wake('unknown')).toBe(false);
+      client.disconnect();
+    },
+  );
 
   test('take over a workgroup whose worker was killed while it was open, and not one that hibernated', async () => {
     const { options, read } = await setUp('killed', ['busy', 'asleep']);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { decodeCbor } from '../../src/cbor/cbor-codec.ts';
 import { warehouseFile } from '../../src/pipeline/assignment.ts';
-import { isSoak } from '../support/rounds.ts';
+import { isFull, isSoak } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -118,54 +118,57 @@ test.runIf(isSoak)(
   },
 );
 
-test('a full disk is named by the answers, by /ready and by status, and everything continues when there is space', async () => {
-  const cwd = tempDir();
-  const data = join(cwd, 'data');
-  mkdirSync(data);
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'tmpfs', data]).status !== 0) return;
-  onTestFinished(() => void spawnSync('umount', ['-l', data]));
-  const t = await setUp(cwd);
-  await t.service.start();
-  expect((await t.send('home')).status).toBe(200);
-  await isReady(t);
+test.runIf(isFull)(
+  'a full disk is named by the answers, by /ready and by status, and everything continues when there is space',
+  async () => {
+    const cwd = tempDir();
+    const data = join(cwd, 'data');
+    mkdirSync(data);
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160m', 'tmpfs', data]).status !== 0) return;
+    onTestFinished(() => void spawnSync('umount', ['-l', data]));
+    const t = await setUp(cwd);
+    await t.service.start();
+    expect((await t.send('home')).status).toBe(200);
+    await isReady(t);
 
-  /** The worker frees some space now and then, so it is filled again. */
-  const fillers: string[] = [];
-  const fill = () => {
-    const { bavail, bsize } = statfsSync(data);
-    fillers.push(join(data, `filler-${fillers.length}`));
-    try {
-      writeFileSync(fillers.at(-1)!, Buffer.alloc(Math.max(0, bavail * bsize - 1024 ** 2)));
-    } catch (error) {
-      // The service may have taken the space first.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    }
-  };
-  let refused: Awaited<ReturnType<typeof t.send>> | undefined;
-  await until('a message is refused', async () => {
-    fill();
-    refused = await t.send('home');
-    return refused.status !== 200;
-  });
-  expect(refused).toMatchObject({ status: 503, error: 'StorageUnavailable' });
-  expect(refused!.message).toContain(`the disk of ${join(data, 'stream', 'home')} is full`);
-  expect(refused!.message).toContain('free some space');
-  const words = `the disk of ${join(data, 'stream')} is full`;
-  await until('it is not ready', async () => {
-    const { status, text } = await t.ready();
-    return status === 503 && text.includes(words);
-  });
-  await until('the status says so', async () => {
-    const status = await t.status();
-    return status.code === 4 && status.stderr.includes(words) && status.of('home')?.state === 'failing';
-  });
+    /** The worker frees some space now and then, so it is filled again. */
+    const fillers: string[] = [];
+    const fill = () => {
+      const { bavail, bsize } = statfsSync(data);
+      fillers.push(join(data, `filler-${fillers.length}`));
+      try {
+        writeFileSync(fillers.at(-1)!, Buffer.alloc(Math.max(0, bavail * bsize - 1024 ** 2)));
+      } catch (error) {
+        // The service may have taken the space first.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      }
+    };
+    let refused: Awaited<ReturnType<typeof t.send>> | undefined;
+    await until('a message is refused', async () => {
+      fill();
+      refused = await t.send('home');
+      return refused.status !== 200;
+    });
+    expect(refused).toMatchObject({ status: 503, error: 'StorageUnavailable' });
+    expect(refused!.message).toContain(`the disk of ${join(data, 'stream', 'home')} is full`);
+    expect(refused!.message).toContain('free some space');
+    const words = `the disk of ${join(data, 'stream')} is full`;
+    await until('it is not ready', async () => {
+      const { status, text } = await t.ready();
+      return status === 503 && text.includes(words);
+    });
+    await until('the status says so', async () => {
+      const status = await t.status();
+      return status.code === 4 && status.stderr.includes(words) && status.of('home')?.state === 'failing';
+    });
 
-  for (const filler of fillers) rmSync(filler);
-  expect((await t.send('home')).status).toBe(200);
-  await isReady(t);
-  // The worker opens the warehouse again within a minute.
-  await until('the status is well', async () => (await t.status()).of('home')!.troubles.length === 0);
-});
+    for (const filler of fillers) rmSync(filler);
+    expect((await t.send('home')).status).toBe(200);
+    await isReady(t);
+    // The worker opens the warehouse again within a minute.
+    await until('the status is well', async () => (await t.status()).of('home')!.troubles.length === 0);
+  },
+);
 
 test.runIf(isSoak)(
   'a stopped process that has the data is named, and without a worker the messages that have not landed are counted',

@@ -5,7 +5,16 @@ import { expect } from 'vitest';
 import type { Backfills, Gaps, Imports } from '../../src/web/facts/answers.ts';
 import { runCli } from '../support/run-cli.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { ASKING, ask, askAgain, openPage, served, signIn, testPage } from './support/open-page.ts';
+import {
+  ASKING,
+  ask,
+  askAgain,
+  openPage,
+  served,
+  signIn,
+  testPage,
+  testPageInFull,
+} from './support/open-page.ts';
 
 const cardOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
 
@@ -122,7 +131,7 @@ testPage(
 
 const ROWS = 100_000;
 
-testPage(
+testPageInFull(
   'an import is shown while it runs, and with its rows and what was refused when it has ended',
   async () => {
     const folder = tempDir();

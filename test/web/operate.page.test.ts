@@ -11,7 +11,15 @@ import type {
 } from '../../src/web/facts/answers.ts';
 import { until } from '../support/until.ts';
 import { issueToken } from './support/issue-token.ts';
-import { ask, openPage, served, signIn, testPage, untilComplete } from './support/open-page.ts';
+import {
+  ask,
+  openPage,
+  served,
+  signIn,
+  testPage,
+  testPageInFull,
+  untilComplete,
+} from './support/open-page.ts';
 
 testPage('each stage of the pipeline works', async () => {
   const { page, complaints } = await openPage();
@@ -87,7 +95,7 @@ testPage('an open alert is listed, seen and snoozed by clicks, and a reader has 
   expect(reader.complaints).toEqual([]);
 });
 
-testPage('a backfill is previewed, started, and listed with its end', async () => {
+testPageInFull('a backfill is previewed, started, and listed with its end', async () => {
   const { page, complaints } = await openPage();
   await signIn(page, 'island/pipeline');
   await page.getByRole('button', { name: 'Read the past again' }).click();

@@ -5,13 +5,21 @@ import type { DailyEnergy, Profiles, QualityAnswer } from '../../src/web/facts/a
 import { filledDevices } from '../support/fill-days.ts';
 import { drawnCells } from './support/drawn-cells.ts';
 import { stateOf } from './support/expected-quality.ts';
-import { ask, openPage, served, signIn, testPage, untilComplete } from './support/open-page.ts';
+import {
+  ask,
+  openPage,
+  served,
+  signIn,
+  testPage,
+  testPageInFull,
+  untilComplete,
+} from './support/open-page.ts';
 
 const ANSWER_BYTES_MAX = 1_000_000;
 
 const goTo = (page: Page, view: string) => signIn(page, `plants/${view}`);
 
-testPage('a year of 400 devices is one picture that can be read, scrolled and followed', async () => {
+testPageInFull('a year of 400 devices is one picture that can be read, scrolled and followed', async () => {
   const { page, complaints } = await openPage();
   const { firstDay, devices: deviceCount } = served().plants;
   const [from, to] = [addDays(firstDay, 365), addDays(firstDay, 729)];
@@ -79,7 +87,7 @@ testPage('a year of 400 devices is one picture that can be read, scrolled and fo
   expect(complaints).toEqual([]);
 });
 
-testPage('no answer of any page is above a megabyte with 400 devices and three years', async () => {
+testPageInFull('no answer of any page is above a megabyte with 400 devices and three years', async () => {
   const watched = await openPage();
   const { page, complaints } = watched;
   const sizes: Array<Promise<[url: string, bytes: number]>> = [];
