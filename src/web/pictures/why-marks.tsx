@@ -2,10 +2,8 @@ import type { ExplainedSource } from '../facts/answers.ts';
 import type { Point } from '../facts/why-points.ts';
 import { energyUnit, exactEnergy, formatIn } from '../words/number-words.ts';
 import { clockTime } from '../words/time-words.ts';
+import { BARS_HEIGHT, BARS_TOP, GUTTER, type WhyPlace } from './why-place.ts';
 
-/** The gutter for the labels of the axes. */
-export const GUTTER = 60;
-export const BARS_HEIGHT = 70;
 const QUARTER_MS = 900_000;
 
 const signs: Readonly<Record<string, { words: string; path: string }>> = {
@@ -48,21 +46,17 @@ export function UnusedKey({ points }: { points: readonly Point[] }) {
 }
 
 /** The energy of each quarter of an hour below the readings. */
-export function IntervalBars(props: {
-  source: ExplainedSource;
-  x(ms: number): number;
-  top: number;
-  zone: string;
-}) {
-  const { source, x, top: barsTop, zone } = props;
+export function IntervalBars(props: { source: ExplainedSource; place: WhyPlace; zone: string }) {
+  const { source, place, zone } = props;
+  const { x } = place;
   const most = Math.max(1, ...source.intervals.map(({ energyWh }) => Math.abs(energyWh)));
-  const base = barsTop + BARS_HEIGHT;
+  const base = BARS_TOP + BARS_HEIGHT;
   return (
     <g>
-      <text class="axis" x={GUTTER - 8} y={barsTop + 10} text-anchor="end">
+      <text class="axis" x={GUTTER - 8} y={BARS_TOP + 10} text-anchor="end">
         {formatIn(most, energyUnit(most))}
       </text>
-      <text class="axis" x={GUTTER - 8} y={barsTop + 23} text-anchor="end">
+      <text class="axis" x={GUTTER - 8} y={BARS_TOP + 23} text-anchor="end">
         {energyUnit(most).name}
       </text>
       <line
