@@ -4,6 +4,7 @@ import type { StageName, Stages } from '../../jobs/stages.ts';
 import { type LossReason, startShard } from '../../jobs/start-shard.ts';
 import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { createTestClock, type TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
 function setUp(
@@ -14,20 +15,23 @@ function setUp(
     leastMs?: number;
     isBrief?: boolean;
     stageNames?: readonly StageName[];
+    /** Default: the time of the platform. */
+    time?: TestClock;
   } = {},
 ) {
   const { onLost = () => {}, everyMs = 200, leastMs = 10, isBrief = false } = options;
-  const { stageNames = ['poll', 'rollup', 'publish'] } = options;
+  const { stageNames = ['poll', 'rollup', 'publish'], time } = options;
   const clock = { aheadMs: 0, now: () => performance.now() + clock.aheadMs };
   const idle = async () => undefined;
   const shard = startShard({
     workgroupId: 'a',
     paces: stageNames.map((stage) => ({ stage, leastMs, everyMs })),
     stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, commit: idle, export: idle, ...run },
-    clock,
+    clock: time ?? clock,
     logger: silentLogger,
     isBrief,
     onLost,
+    ...(time && { startTimer: time.startTimer }),
   });
   const healthOf = (name: StageName) => shard.health().find(({ stage }) => stage === name)!;
   const end = async () => expect(await shard.stop(5_000)).toBe('stopped');
@@ -150,10 +154,14 @@ test('the first commit begins after the first publication', async () => {
 });
 
 test('a stream that does not answer delays the first roll-up for some seconds only', async () => {
+  const time = createTestClock();
   const { runs, stages } = counting();
-  const { end } = setUp({ ...stages, poll: (_, signal) => sleep(3_600_000, undefined, { signal }) });
+  const poll: Stages['poll'] = (_, signal) => sleep(3_600_000, undefined, { signal });
+  const { end } = setUp({ ...stages, poll }, { time });
+  await time.advance(1_000);
   expect(runs.rollup).toBe(0);
-  await until('it was rolled up', () => runs.rollup > 0);
+  await time.advance(9_000);
+  expect(runs.rollup).toBeGreaterThan(0);
   await end();
 });
 
