@@ -212,7 +212,7 @@ test('aliases that grow without end are an error', () => {
     const [name, below] = ['abcdefghijkl'[level], 'abcdefghijkl'[level - 1]];
     lines.push(`${name}: &${name} [${Array(9).fill(`*${below}`).join(', ')}]`);
   }
-  expect(Object.keys(problemsOf(lines.join('\n'))).length).toBeGreaterThan(0);
+  expect(problemsOf(lines.join('\n'))['']).toMatch(/alias count/);
 });
 
 test('a variable is replaced in any text', () => {
