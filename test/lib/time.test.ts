@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   addDays,
-  DAY_MS,
   dayBounds,
   dayStart,
   daysBetween,
@@ -66,6 +65,15 @@ describe('local days', () => {
     const bounds = dayBounds(addDays(day, -1), addDays(day, 1), zone);
     expect(bounds.map(({ startMs, endMs }) => (endMs - startMs) / HOUR_MS)).toEqual([24, 0, 24]);
     expect(bounds[0]!.endMs).toBe(bounds[2]!.startMs);
+  });
+
+  test.each([
+    ['2026-11-20', 96],
+    ['2026-03-29', 92],
+    ['2026-10-25', 100],
+  ])('%s in Paris has %d load-profile intervals', (day, count) => {
+    const [bounds] = dayBounds(day, day, 'Europe/Paris');
+    expect((bounds!.endMs - bounds!.startMs) / INTERVAL_MS).toBe(count);
   });
 
   test('a range in which the last day is before the first has no days', () => {
@@ -203,8 +211,4 @@ describe('instants as text', () => {
       }),
     );
   });
-});
-
-test('a day is 96 load-profile intervals', () => {
-  expect(DAY_MS / INTERVAL_MS).toBe(96);
 });
