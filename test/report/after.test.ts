@@ -1,11 +1,9 @@
-import { once } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { energyStreamSchema } from '../../src/config/energy-stream.ts';
 import { offsetOf } from '../../src/contract/offset.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
-import { openLakeReader } from '../../src/report/lake-reader.ts';
+import { type LakeReader, openLakeReader } from '../../src/report/lake-reader.ts';
 import { AFTER_MS_MAX, requireCaller, waitForOffset } from '../../src/report/wait-for-offset.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
 import { GARAGE, homeWorkgroup, openService, readings } from '../operate/operate-fixture.ts';
@@ -14,7 +12,7 @@ import { deviceId } from '../support/messages.ts';
 import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
-import { openReport, workgroupConfig } from './report-fixture.ts';
+import { openReport, serveReports, workgroupConfig } from './report-fixture.ts';
 
 // The next tests wait for an offset without a service.
 test.runIf(isSoak)('a report with the offset of a message has its energy', async () => {
@@ -101,35 +99,48 @@ test('a token that is revoked while it waits is refused at once', async () => {
     scopes: { [WORKGROUP]: { permissions: ['search:read'] } },
     lifetimeMs: HOUR_MS,
   });
+  // It waits once it has looked for the offset.
+  const looked = Promise.withResolvers<void>();
+  const newestGeneration: LakeReader['newestGeneration'] = (id) => {
+    looked.resolve();
+    return at.lake.newestGeneration(id);
+  };
+  const { base } = await serveReports({ ...at, lake: { ...at.lake, newestGeneration } });
   const answer = fetch(
-    `${at.base}/api/v1/orgs/${WORKGROUP}/daily-energy?startDate=2026-11-18&endDate=2026-11-18&after=5`,
+    `${base}/api/v1/orgs/${WORKGROUP}/daily-energy?startDate=2026-11-18&endDate=2026-11-18&after=5`,
     { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(AFTER_MS_MAX - 5_000) },
   );
-  await once(at.app.server, 'request');
-  await setImmediate();
+  await looked.promise;
   await at.access.revoke(tokenId);
   expect((await answer).status).toBe(401);
 });
 
 test('every report refuses what is no offset', async () => {
   const at = await openReport({ devices: [{ id: deviceId(1), name: 'one' }] });
-  const range = 'startDate=2026-11-18&endDate=2026-11-18';
-  for (const path of [
-    `daily-energy?${range}`,
-    `meter-data?${range}`,
-    'device-status?state=online',
-    `balance?${range}`,
-  ])
-    for (const after of ['x', '-1', '1.5', '18446744073709551616']) {
-      const response = await at.get(`/api/v1/orgs/${WORKGROUP}/${path}&after=${after}`);
+  const { paths } = (await (await at.get('/openapi.json')).json()) as {
+    paths: Record<string, { get: { parameters: Array<{ name: string }> } }>;
+  };
+  const orgs = '/api/v1/orgs/{workgroupId}';
+  const reports = Object.keys(paths).filter(
+    (path) => path !== `${orgs}/workgroup` && path !== `${orgs}/daily-energy/explain`,
+  );
+  expect(reports.length).toBeGreaterThan(10);
+  for (const report of reports) {
+    const names = paths[report]!.get.parameters.map(({ name }) => name);
+    const range = names.includes('since') ? 'since=2026-11-18' : 'startDate=2026-11-18&endDate=2026-11-18';
+    const query = report === `${orgs}/device-status` ? '' : `${range}&`;
+    const address = report.replace('{workgroupId}', WORKGROUP).replace('{site}', 'roof');
+    for (const after of report === reports[0] ? ['x', '-1', '1.5', '18446744073709551616'] : ['x']) {
+      const response = await at.get(`${address}?${query}after=${after}`);
       const { message } = (await response.json()) as { message: string };
-      expect([path, after, response.status, message]).toEqual([
-        path,
+      expect([report, after, response.status, message]).toEqual([
+        report,
         after,
         400,
         'after: must be an offset, such as the lastOffset of the answer to a sender',
       ]);
     }
+  }
 });
 
 test('a workgroup whose requests wait leaves places for those of others', { timeout: 60_000 }, async () => {
