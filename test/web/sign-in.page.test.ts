@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import { HOUR_MS } from '../../src/lib/time.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { issueToken } from './support/issue-token.ts';
 import { ASKING, askAgain, openPage, served, signIn, testPage } from './support/open-page.ts';
 
@@ -70,8 +72,32 @@ testPage('a token that is revoked leads back to the sign-in with words', async (
       return page.getByLabel('API token').count();
     }, ASKING)
     .toBe(1);
-  expect(await page.getByRole('alert').textContent()).toContain('not accepted any more');
+  expect(await page.getByRole('alert').textContent()).toBe(
+    'Your token is not accepted any more: the token is not valid. Ask for a new one.',
+  );
   expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+});
+
+testPage('a token that the service does not accept leads back to the sign-in with the reason', async () => {
+  const scopes: Parameters<typeof issueToken>[0] = { shop: { permissions: ['search:read'] } };
+  const agoMs = 2 * HOUR_MS;
+  for (const [{ token }, reason] of [
+    [await issueToken(scopes, { dataDir: tempDir() }), 'the token is not valid'],
+    [await issueToken(scopes, { agoMs }), 'the token has expired'],
+  ] as const) {
+    const { page } = await openPage();
+    // The clock of this machine is late, so the page does not see that the token has expired.
+    await page.clock.setFixedTime(Date.now() - agoMs);
+    await signIn(page, 'shop/overview', token);
+    await expect
+      .poll(() => page.getByRole('alert').textContent())
+      .toBe(`Your token is not accepted any more: ${reason}. Ask for a new one.`);
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+  }
+  const { page } = await openPage();
+  const { token } = await issueToken(scopes, { agoMs });
+  await signIn(page, 'shop/overview', token);
+  expect(await page.getByRole('alert').textContent()).toBe('This token has expired. Ask for a new one.');
 });
 
 testPage('a token of a device group shows its devices, and no word of the others', async () => {
