@@ -2,7 +2,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
-import { onlyInSoak } from './test/support/only-in-soak.ts';
+import { onlyInSoak, refuseSoakFiles } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
 import { makeRunFolder } from './test/support/run-folder.ts';
 
@@ -42,6 +42,7 @@ const alone = [
 
 /** Not in this run. */
 const left = process.env.WATTLINE_SOAK === '1' ? [] : [...onlyInSoak];
+if (left.length > 0) refuseSoakFiles(process.argv);
 
 /** Tests of the web page in a browser. They share one service. */
 const inBrowser = ['test/web/**/*.page.test.ts'];

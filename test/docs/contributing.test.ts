@@ -7,7 +7,7 @@ import biome from '../../biome.json' with { type: 'json' };
 import packageFile from '../../package.json' with { type: 'json' };
 import { exitCodes, exitCodesHelp } from '../../src/cli/terminal/exit-codes.ts';
 import { goldenCases } from '../rollup/golden.ts';
-import { onlyInSoak } from '../support/only-in-soak.ts';
+import { onlyInSoak, refuseSoakFiles } from '../support/only-in-soak.ts';
 import { linksOf, pages, repositoryRoot } from '../support/readme.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -67,6 +67,15 @@ test('what a recipe, or the table of behaviours, says to be in a file or folder 
       recipe.split('\n')[0],
       expect.arrayContaining([folder]),
     ]);
+});
+
+test('a file of the soak that a command names is refused with the command that runs it', () => {
+  const [path] = onlyInSoak;
+  for (const named of [path!, `./${path}`, join(repositoryRoot, path!)])
+    expect(() => refuseSoakFiles(['run', 'test/lib/time.test.ts', named])).toThrow(
+      `run: WATTLINE_SOAK=1 vitest run ${path}`,
+    );
+  expect(() => refuseSoakFiles(['run', 'test/lib/time.test.ts', '-t', 'soak', dirname(path!)])).not.toThrow();
 });
 
 test('the table of faults has the numbers of the tests: together 50 in npm test and 500 in the soak', () => {

@@ -62,3 +62,20 @@ export const onlyInSoak: readonly string[] = [
   'test/stream/log/redis-log-takeover.test.ts',
   'test/stream/rest/routes-redis.test.ts',
 ];
+
+/**
+ * Refuses a command that names a file of the soak: Vitest would leave it out without a word.
+ * @param args of Vitest
+ * @throws Error with the command to use
+ */
+export function refuseSoakFiles(args: readonly string[]): void {
+  const named = onlyInSoak.filter((path) =>
+    args.some(
+      (arg) => arg.endsWith('.test.ts') && (arg.endsWith(`/${path}`) || `/${path}`.endsWith(`/${arg}`)),
+    ),
+  );
+  if (named.length > 0)
+    throw new Error(
+      `only in the soak: ${named.join(', ')}; run: WATTLINE_SOAK=1 vitest run ${named.join(' ')}`,
+    );
+}
