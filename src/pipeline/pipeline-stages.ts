@@ -16,7 +16,7 @@ import { type PollOptions, type PollResult, pollSlice } from './poll-slice.ts';
 import type { BucketState } from './workgroup-bucket.ts';
 import type { StatusBook, StatusStage, WorkgroupFigures } from './workgroup-status.ts';
 
-export interface StagesOptions {
+export interface PipelineStagesOptions {
   config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'storage'>;
   workgroups: Workgroups;
   pipeline: Pipeline;
@@ -45,6 +45,8 @@ export interface StagesOptions {
   };
 }
 
+type MessageSource = RestSource | SocketSource;
+
 /** Counts of the work of a run, for the log. */
 interface Counted {
   counts: Record<string, number>;
@@ -68,22 +70,14 @@ export interface PipelineStages {
   close(): Promise<void>;
 }
 
-export function createStages(options: StagesOptions): PipelineStages {
-  const { config, workgroups, pipeline, status, clock, logger } = options;
-  const sources = new Map<string, RestSource | SocketSource>();
+export function createPipelineStages(options: PipelineStagesOptions): PipelineStages {
+  const { config, pipeline, status, clock, logger } = options;
+  const sources = new Map<string, MessageSource>();
 
-  function workgroupOf(workgroupId: string): WorkgroupConfig {
-    const workgroup = workgroups.get(workgroupId);
-    if (!workgroup) {
-      throw new TerminalError('UnknownWorkgroup', `the configuration has no workgroup ${workgroupId}`);
-    }
-    return workgroup;
-  }
-
-  function sourceOf(workgroupId: string): RestSource | SocketSource {
+  function sourceOf(workgroupId: string): MessageSource {
     let source = sources.get(workgroupId);
     if (!source) {
-      const { transport, ...upstream } = options.upstreamOf(workgroupOf(workgroupId));
+      const { transport, ...upstream } = options.upstreamOf(workgroupOf(options, workgroupId));
       source =
         transport === 'socket'
           ? createSocketSource({ ...upstream, clock, logger: logger.child({ workgroup: workgroupId }) })
@@ -93,147 +87,27 @@ export function createStages(options: StagesOptions): PipelineStages {
     return source;
   }
 
-  /** Runs a stage and stores its result in the status. */
-  async function noted<Result>(
-    workgroupId: string,
-    stage: StatusStage,
-    signal: AbortSignal,
-    run: () => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      const result = await run();
-      status.update(workgroupId, stage, {
-        lastSuccessAtMs: clock.now(),
-        lastError: undefined,
-        failingSinceMs: undefined,
-      });
-      return result;
-    } catch (error) {
-      // An abort is not a failure.
-      if (!signal.aborted) {
-        const atMs = clock.now();
-        status.update(workgroupId, stage, {
-          lastError: { atMs, message: failureWords(error).message },
-          failingSinceMs: status.of(workgroupId)[stage].failingSinceMs ?? atMs,
-        });
-      }
-      throw error;
-    }
-  }
-
-  function noteBucket(workgroupId: string, { sequence, committedAtMs, fill }: BucketState): void {
-    const before = status.of(workgroupId).bucket?.sequence;
-    status.note(workgroupId, {
-      bucket: {
-        lastCommitAtMs: committedAtMs,
-        sequence,
-        failingSinceMs: undefined,
-        lastError: undefined,
-        isLakeComplete: fill === undefined,
-        fill,
-      },
-    });
-    if (sequence !== before) options.onCommitted?.(workgroupId, sequence);
-  }
-
   return {
     poll: (workgroupId, signal) =>
-      noted(workgroupId, 'poll', signal, async () => {
-        const source = sourceOf(workgroupId);
-        let landedBefore = 0;
-        const onProgress = (result: PollResult) => {
-          const landed = result.messages + result.quarantined;
-          if (landed > landedBefore) options.onLanded?.(workgroupId);
-          landedBefore = landed;
-          status.update(workgroupId, 'poll', {
-            ...(result.nextOffset !== undefined && { nextOffset: String(result.nextOffset) }),
-            transport: 'transport' in source ? source.transport : 'rest',
-            upToDate: result.upToDate,
-            lagMessages: result.lagMessages ?? (result.upToDate ? 0 : undefined),
-            lagSeconds: lagSeconds(result, clock.now()),
-            lastSuccessAtMs: clock.now(),
-          });
-        };
-        const waitSeconds = options.hasNews?.(workgroupId) ? 0 : HELD_SECONDS;
-        const onDelivered: PollOptions['onDelivered'] = ({ messages, quarantined, eventDelays }) => {
-          const before = status.of(workgroupId).poll;
-          status.update(workgroupId, 'poll', {
-            messages: (before.messages ?? 0) + messages,
-            quarantined: (before.quarantined ?? 0) + quarantined,
-          });
-          if (eventDelays) options.onEventDelays?.(eventDelays);
-        };
-        const listeners = { onProgress, onDelivered };
-        const result = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds, ...listeners });
-        onProgress(result);
-        const { messages, quarantined } = result;
-        return { ...result, more: !result.upToDate, counts: { messages, quarantined } };
-      }),
+      runAndNote(options, workgroupId, 'poll', signal, async () =>
+        poll(options, sourceOf(workgroupId), workgroupId, signal),
+      ),
     rollup: (workgroupId, signal) =>
-      noted(workgroupId, 'rollup', signal, async () => {
-        const counts = { readings: 0, rejected: 0, days: 0 };
-        for (let more = true; more && !signal.aborted; ) {
-          const result = await pipeline.run(workgroupId, 'rollUp', undefined);
-          for (const name of ['readings', 'rejected', 'days'] as const) counts[name] += result[name];
-          const rejected = (status.of(workgroupId).rollup.rejected ?? 0) + result.rejected;
-          status.update(workgroupId, 'rollup', { batchId: String(result.batchId), rejected });
-          more = result.more;
-        }
-        return { counts };
-      }),
+      runAndNote(options, workgroupId, 'rollup', signal, () => rollUp(options, workgroupId, signal)),
     publish: (workgroupId, signal) =>
-      noted(workgroupId, 'publish', signal, async () => {
-        const published = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
-        const { sequence, currentDueInMs: againInMs, fill, head } = published;
-        status.update(workgroupId, 'publish', { generation: sequence, generationAtMs: head?.createdAtMs });
-        const { bucket } = status.of(workgroupId);
-        // Reports read the bucket while the lake of this machine is not complete, and after the shard was
-        // closed.
-        if (bucket?.fill && !signal.aborted)
-          status.note(workgroupId, { bucket: { ...bucket, isLakeComplete: fill === undefined, fill } });
-        const found = await pipeline.run(workgroupId, 'status', undefined);
-        const { gaps, quarantined, messages: storedMessages, devices, imports, newestReadingAtMs } = found;
-        status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports, newestReadingAtMs });
-        status.note(workgroupId, { figures: figuresOf(found, head?.bytes) });
-        const { files = 0, rows = 0, bytes = 0 } = published.kind === 'published' ? published : {};
-        return { againInMs, counts: { files, rows, bytes } };
-      }),
+      runAndNote(options, workgroupId, 'publish', signal, () => publish(options, workgroupId, signal)),
     maintain: (workgroupId, signal) =>
-      noted(workgroupId, 'maintain', signal, async () => {
-        await pipeline.run(workgroupId, 'maintain', { dryRun: false }, undefined, signal);
-        const found = await pipeline.run(workgroupId, 'problems', undefined);
-        const workgroup = workgroupOf(workgroupId);
-        const index = workgroups.list().indexOf(workgroup);
-        const problems = found.map(({ path, message }) => ({
-          path: settingPlace(workgroup, index, path),
-          message,
-        }));
-        status.note(workgroupId, { problems });
-      }),
-    async commit(workgroupId, signal, how = { isComplete: false }) {
-      const before = status.of(workgroupId).bucket;
-      try {
-        const bucket = await pipeline.run(workgroupId, 'commit', how, undefined, signal);
-        if (bucket) noteBucket(workgroupId, bucket);
-      } catch (error) {
-        const atMs = clock.now();
-        const lastError = { atMs, message: failureWords(error).message };
-        if (!signal.aborted && before)
-          status.note(workgroupId, {
-            bucket: { ...before, lastError, failingSinceMs: before.failingSinceMs ?? atMs },
-          });
-        throw error;
-      }
-    },
+      runAndNote(options, workgroupId, 'maintain', signal, () => maintain(options, workgroupId, signal)),
+    commit: (workgroupId, signal, how = { isComplete: false }) => commit(options, workgroupId, signal, how),
     async noteCommit(workgroupId) {
       const bucket = await pipeline.run(workgroupId, 'bucketState', undefined);
       if (bucket && bucket.sequence !== status.of(workgroupId).bucket?.sequence)
-        noteBucket(workgroupId, bucket);
+        noteBucket(options, workgroupId, bucket);
     },
     async openShard(workgroupId) {
-      const { bucket } = await pipeline.open(assignmentOf(config, workgroupOf(workgroupId)));
+      const { bucket } = await pipeline.open(assignmentOf(config, workgroupOf(options, workgroupId)));
       status.note(workgroupId, { bucket: undefined });
-      if (bucket) noteBucket(workgroupId, bucket);
+      if (bucket) noteBucket(options, workgroupId, bucket);
     },
     async closeShard(workgroupId) {
       const { bucket } = status.of(workgroupId);
@@ -248,6 +122,166 @@ export function createStages(options: StagesOptions): PipelineStages {
       await Promise.all([...sources.values()].map((source) => source.close()));
     },
   };
+}
+
+function workgroupOf({ workgroups }: PipelineStagesOptions, workgroupId: string): WorkgroupConfig {
+  const workgroup = workgroups.get(workgroupId);
+  if (!workgroup) {
+    throw new TerminalError('UnknownWorkgroup', `the configuration has no workgroup ${workgroupId}`);
+  }
+  return workgroup;
+}
+
+/** Runs a stage and stores its result in the status. */
+async function runAndNote<Result>(
+  { status, clock }: PipelineStagesOptions,
+  workgroupId: string,
+  stage: StatusStage,
+  signal: AbortSignal,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    const result = await run();
+    status.update(workgroupId, stage, {
+      lastSuccessAtMs: clock.now(),
+      lastError: undefined,
+      failingSinceMs: undefined,
+    });
+    return result;
+  } catch (error) {
+    // An abort is not a failure.
+    if (!signal.aborted) {
+      const atMs = clock.now();
+      status.update(workgroupId, stage, {
+        lastError: { atMs, message: failureWords(error).message },
+        failingSinceMs: status.of(workgroupId)[stage].failingSinceMs ?? atMs,
+      });
+    }
+    throw error;
+  }
+}
+
+async function poll(
+  options: PipelineStagesOptions,
+  source: MessageSource,
+  workgroupId: string,
+  signal: AbortSignal,
+) {
+  const { pipeline, status, clock } = options;
+  let landedBefore = 0;
+  const onProgress = (result: PollResult) => {
+    const landed = result.messages + result.quarantined;
+    if (landed > landedBefore) options.onLanded?.(workgroupId);
+    landedBefore = landed;
+    status.update(workgroupId, 'poll', {
+      ...(result.nextOffset !== undefined && { nextOffset: String(result.nextOffset) }),
+      transport: 'transport' in source ? source.transport : 'rest',
+      upToDate: result.upToDate,
+      lagMessages: result.lagMessages ?? (result.upToDate ? 0 : undefined),
+      lagSeconds: lagSeconds(result, clock.now()),
+      lastSuccessAtMs: clock.now(),
+    });
+  };
+  const waitSeconds = options.hasNews?.(workgroupId) ? 0 : HELD_SECONDS;
+  const onDelivered: PollOptions['onDelivered'] = ({ messages, quarantined, eventDelays }) => {
+    const before = status.of(workgroupId).poll;
+    status.update(workgroupId, 'poll', {
+      messages: (before.messages ?? 0) + messages,
+      quarantined: (before.quarantined ?? 0) + quarantined,
+    });
+    if (eventDelays) options.onEventDelays?.(eventDelays);
+  };
+  const listeners = { onProgress, onDelivered };
+  const result = await pollSlice({ pipeline, source, workgroupId, signal, waitSeconds, ...listeners });
+  onProgress(result);
+  const { messages, quarantined } = result;
+  return { ...result, more: !result.upToDate, counts: { messages, quarantined } };
+}
+
+async function rollUp({ pipeline, status }: PipelineStagesOptions, workgroupId: string, signal: AbortSignal) {
+  const counts = { readings: 0, rejected: 0, days: 0 };
+  for (let more = true; more && !signal.aborted; ) {
+    const result = await pipeline.run(workgroupId, 'rollUp', undefined);
+    for (const name of ['readings', 'rejected', 'days'] as const) counts[name] += result[name];
+    const rejected = (status.of(workgroupId).rollup.rejected ?? 0) + result.rejected;
+    status.update(workgroupId, 'rollup', { batchId: String(result.batchId), rejected });
+    more = result.more;
+  }
+  return { counts };
+}
+
+async function publish(
+  { pipeline, status }: PipelineStagesOptions,
+  workgroupId: string,
+  signal: AbortSignal,
+) {
+  const published = await pipeline.run(workgroupId, 'publish', undefined, undefined, signal);
+  const { sequence, currentDueInMs: againInMs, fill, head } = published;
+  status.update(workgroupId, 'publish', { generation: sequence, generationAtMs: head?.createdAtMs });
+  const { bucket } = status.of(workgroupId);
+  // Reports read the bucket while the lake of this machine is not complete, and after the shard was closed.
+  if (bucket?.fill && !signal.aborted)
+    status.note(workgroupId, { bucket: { ...bucket, isLakeComplete: fill === undefined, fill } });
+  const found = await pipeline.run(workgroupId, 'status', undefined);
+  const { gaps, quarantined, messages: storedMessages, devices, imports, newestReadingAtMs } = found;
+  status.note(workgroupId, { gaps, quarantined, storedMessages, devices, imports, newestReadingAtMs });
+  status.note(workgroupId, { figures: figuresOf(found, head?.bytes) });
+  const { files = 0, rows = 0, bytes = 0 } = published.kind === 'published' ? published : {};
+  return { againInMs, counts: { files, rows, bytes } };
+}
+
+async function maintain(options: PipelineStagesOptions, workgroupId: string, signal: AbortSignal) {
+  const { workgroups, pipeline, status } = options;
+  await pipeline.run(workgroupId, 'maintain', { dryRun: false }, undefined, signal);
+  const found = await pipeline.run(workgroupId, 'problems', undefined);
+  const workgroup = workgroupOf(options, workgroupId);
+  const index = workgroups.list().indexOf(workgroup);
+  const problems = found.map(({ path, message }) => ({
+    path: settingPlace(workgroup, index, path),
+    message,
+  }));
+  status.note(workgroupId, { problems });
+}
+
+async function commit(
+  options: PipelineStagesOptions,
+  workgroupId: string,
+  signal: AbortSignal,
+  how: { isComplete: boolean },
+) {
+  const { pipeline, status, clock } = options;
+  const before = status.of(workgroupId).bucket;
+  try {
+    const bucket = await pipeline.run(workgroupId, 'commit', how, undefined, signal);
+    if (bucket) noteBucket(options, workgroupId, bucket);
+  } catch (error) {
+    const atMs = clock.now();
+    const lastError = { atMs, message: failureWords(error).message };
+    if (!signal.aborted && before)
+      status.note(workgroupId, {
+        bucket: { ...before, lastError, failingSinceMs: before.failingSinceMs ?? atMs },
+      });
+    throw error;
+  }
+}
+
+function noteBucket(
+  { status, onCommitted }: PipelineStagesOptions,
+  workgroupId: string,
+  { sequence, committedAtMs, fill }: BucketState,
+): void {
+  const before = status.of(workgroupId).bucket?.sequence;
+  status.note(workgroupId, {
+    bucket: {
+      lastCommitAtMs: committedAtMs,
+      sequence,
+      failingSinceMs: undefined,
+      lastError: undefined,
+      isLakeComplete: fill === undefined,
+      fill,
+    },
+  });
+  if (sequence !== before) onCommitted?.(workgroupId, sequence);
 }
 
 function figuresOf(found: ShardStatus, lakeBytes: number | undefined): WorkgroupFigures {

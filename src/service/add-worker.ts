@@ -13,7 +13,7 @@ import { withTimeout } from '../lib/with-timeout.ts';
 import type { WorkerEvents, WorkerView } from '../metrics/worker-metrics.ts';
 import { assignmentOf, lakeFolder } from '../pipeline/assignment.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
-import { createStages } from '../pipeline/pipeline-stages.ts';
+import { createPipelineStages } from '../pipeline/pipeline-stages.ts';
 import { createStatusBook } from '../pipeline/workgroup-status.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { removeAllPrepared } from '../replica/prepare-take-over.ts';
@@ -88,7 +88,7 @@ export async function addWorker(
     ? createSharedIdleNotes({ redis, storeOf, clock, logger })
     : createLocalIdleNotes({ clock, logger });
   const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
-  const stages = createStages({
+  const stages = createPipelineStages({
     config,
     workgroups,
     pipeline,

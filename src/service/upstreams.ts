@@ -5,9 +5,9 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { HOUR_MS } from '../lib/time.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { StagesOptions } from '../pipeline/pipeline-stages.ts';
+import type { PipelineStagesOptions } from '../pipeline/pipeline-stages.ts';
 
-type Upstream = ReturnType<StagesOptions['upstreamOf']>;
+type Upstream = ReturnType<PipelineStagesOptions['upstreamOf']>;
 
 /** The streams of workgroups: the configured upstream, or else the own stream. */
 export function createUpstreams(

@@ -4,7 +4,7 @@ import { createWorkgroups } from '../../src/config/workgroups.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
-import { createStages } from '../../src/pipeline/pipeline-stages.ts';
+import { createPipelineStages } from '../../src/pipeline/pipeline-stages.ts';
 import { createStatusBook } from '../../src/pipeline/workgroup-status.ts';
 import { readReplicaHead } from '../../src/replica/replica-commit.ts';
 import { answerForShards } from '../../src/service/answer-for-shards.ts';
@@ -25,7 +25,7 @@ test.skipIf(s3Missing)('the commit of an upload is announced before the upload i
   const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
   const status = createStatusBook({ dataDir, clock: systemClock });
   const announced: number[] = [];
-  const stages = createStages({
+  const stages = createPipelineStages({
     config,
     workgroups: createWorkgroups(config),
     pipeline,
