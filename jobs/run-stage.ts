@@ -3,7 +3,7 @@ import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { Progress } from './stage-health.ts';
-import type { StageDefinition, StageResult, StageRun, Stages } from './stages.ts';
+import type { StageDefinition, StageResult, StageRun, StageWork } from './stages.ts';
 
 /**
  * Runs a stage once, within its time limit, and records the result.
@@ -14,7 +14,7 @@ import type { StageDefinition, StageResult, StageRun, Stages } from './stages.ts
 export async function runStage(
   definition: StageDefinition,
   run: {
-    stages: Stages;
+    stages: StageWork;
     workgroupId: string;
     progress: Progress;
     logger: Logger;

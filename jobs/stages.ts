@@ -29,7 +29,7 @@ export interface StageRun {
  * The work of the stages. Each may run twice or not at all: it reads its position from the warehouse, does a
  * bounded piece of work, and ends soon after `signal` aborts.
  */
-export type Stages = Readonly<
+export type StageWork = Readonly<
   Record<StageName, (workgroupId: string, signal: AbortSignal) => Promise<unknown>>
 >;
 

@@ -7,7 +7,7 @@ import { type AfterRun, createPacedRun, type PacedRun } from './paced-run.ts';
 import { runStage } from './run-stage.ts';
 import { createProgress, type StageHealth } from './stage-health.ts';
 import { stageTable } from './stage-table.ts';
-import type { StageName, StagePace, StageResult, StageRun, Stages } from './stages.ts';
+import type { StageName, StagePace, StageResult, StageRun, StageWork } from './stages.ts';
 
 /** A stage can find that another worker has its shard, that it is not open, or that its lease has run out. */
 export type LossReason = 'stale-owner' | 'shard-ended' | 'lease-expired';
@@ -35,7 +35,7 @@ export interface ShardLoop {
 export interface ShardLoopOptions {
   workgroupId: string;
   paces: readonly StagePace[];
-  stages: Stages;
+  stages: StageWork;
   clock: Clock;
   logger: Logger;
   /** The shard was opened for a job, and not for news. It is idle as soon as the job is done. */

@@ -1,4 +1,4 @@
-import type { StageRun, Stages } from './stages.ts';
+import type { StageRun, StageWork } from './stages.ts';
 
 /**
  * The state of a closed shard. `behind`: it must be opened, because it has something to do or was not closed
@@ -13,7 +13,7 @@ export interface WorkerDependencies {
    * A stage that throws the code `StaleOwner` has lost its shard to another worker. With `ShardNotOpen` or
    * `PipelineEnded` the shard is opened again.
    */
-  stages: Stages;
+  stages: StageWork;
   /**
    * Fetches the warehouse of a shard that another worker is about to release. Claims nothing. Undefined if
    * there is nothing to fetch.

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { runStage } from '../../jobs/run-stage.ts';
 import { createProgress } from '../../jobs/stage-health.ts';
-import type { StageDefinition, StageRun, Stages } from '../../jobs/stages.ts';
+import type { StageDefinition, StageRun, StageWork } from '../../jobs/stages.ts';
 import { systemClock } from '../../src/lib/time.ts';
 import { recordingLog } from '../http/start-http-server.ts';
 
 function setUp(poll: (signal: AbortSignal) => Promise<unknown>, timeLimitMs = 60_000) {
   const idle = async () => undefined;
-  const stages: Stages = {
+  const stages: StageWork = {
     poll: (_, signal) => poll(signal),
     rollup: idle,
     publish: idle,

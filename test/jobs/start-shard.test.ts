@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { StageName, Stages } from '../../jobs/stages.ts';
+import type { StageName, StageWork } from '../../jobs/stages.ts';
 import { type LossReason, startShard } from '../../jobs/start-shard.ts';
 import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -8,7 +8,7 @@ import { createTestClock, type TestClock } from '../support/test-clock.ts';
 import { until } from '../support/until.ts';
 
 function setUp(
-  run: Partial<Stages>,
+  run: Partial<StageWork>,
   options: {
     onLost?: (reason: LossReason) => void;
     everyMs?: number;
