@@ -21,8 +21,8 @@ export function nameOfDevice({ workgroup }: Pick<MorningFacts, 'workgroup'>, dev
 
 function gapLines({ gaps }: MorningFacts): string[] {
   return gaps.map(
-    ({ from_ms, to_ms, reason }) =>
-      `messages are missing from ${minuteOf(from_ms)} to ${minuteOf(to_ms)} (${reason}); a backfill can fetch them`,
+    ({ fromMs, toMs, reason }) =>
+      `messages are missing from ${minuteOf(fromMs)} to ${minuteOf(toMs)} (${reason}); a backfill can fetch them`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { siteScope, workgroupScope } from '../balance/balance-scope.ts';
 import type { WorkgroupConfig } from '../config/config.ts';
 import { StreamError } from '../contract/stream-errors.ts';
-import { addDays, dayBounds, type LocalDate } from '../lib/time.ts';
+import { addDays, dayBounds, type LocalDate, type UtcMs } from '../lib/time.ts';
 import { balanceStatement } from '../report/balance-question.ts';
 import { type DeviceState, readDeviceStates } from '../report/device-states.ts';
 import { deviceDailyEnergyRows } from '../report/energy-rows.ts';
@@ -29,7 +29,7 @@ export interface MorningFacts {
   devices: DeviceWeeks[];
   states: DeviceState[];
   budgets: Array<{ site: string; actualWh: number | null; budgetWh: number | null; partial: boolean }>;
-  gaps: Array<{ from_ms: number; to_ms: number; reason: string }>;
+  gaps: Array<{ fromMs: UtcMs; toMs: UtcMs; reason: string }>;
 }
 
 export interface DeviceWeeks {
@@ -165,14 +165,15 @@ async function readGaps(
   const files = generation.files('gap');
   if (files.length === 0) return [];
   const [{ startMs, endMs }] = dayBounds(day, day, timezone) as [ReturnType<typeof dayBounds>[number]];
-  return lake.run(
+  const rows = await lake.run(
     { generation, files },
     (connection) =>
-      query<MorningFacts['gaps'][number]>(connection, 'export/list_open_gaps', {
+      query<{ from_ms: UtcMs; to_ms: UtcMs; reason: string }>(connection, 'export/list_open_gaps', {
         files: files.map(generation.path),
         start_ms: BigInt(startMs),
         end_ms: BigInt(endMs),
       }),
     signal,
   );
+  return rows.map(({ from_ms: fromMs, to_ms: toMs, reason }) => ({ fromMs, toMs, reason }));
 }
