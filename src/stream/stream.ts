@@ -8,7 +8,7 @@ import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { createIdleClosingLog, type IdleClosingLog } from './log/idle-closing-log.ts';
 import type { LogHead, StreamLog } from './log/stream-log.ts';
-import { type PollAnswer, type PollRequest, poll } from './rest/long-poll.ts';
+import { createHeldReads, type HeldReads } from './rest/held-reads.ts';
 
 export interface StreamOptions {
   /** Opens the log of a workgroup. It is called at the first use, and again after an idle log was closed. */
@@ -38,17 +38,8 @@ export interface Stream {
   headOf(workgroupId: string): Promise<LogHead | undefined>;
   /** Calls back after each append of this process. */
   onAppended(listener: (workgroupId: string) => void): void;
-  /**
-   * Runs a held read; see `poll`. It returns early, with the messages so far, if the service drains or the
-   * holder's token expires.
-   * @throws StreamError InvalidToken within a second after the holder's token was revoked
-   */
-  poll(
-    log: StreamLog,
-    request: PollRequest,
-    callerGone: AbortSignal,
-    holder?: ReadHolder,
-  ): Promise<PollAnswer>;
+  /** Runs a held read, see `HeldReads`. */
+  poll: HeldReads['poll'];
   /** What this process knows about the logs that it has used. It opens no log. */
   counts(): LogCounts[];
   /** Aborts when `drain` is called. Open requests should then end and return a position to resume from. */
@@ -71,22 +62,7 @@ export interface LogCounts {
   oldestMs: UtcMs | undefined;
 }
 
-/** The holder of a read. */
-export interface ReadHolder {
-  /** Nothing is read for the holder after this instant. */
-  expiresAtMs: UtcMs;
-  /**
-   * Called regularly during a held read.
-   * @returns false if the holder may now read other devices, so that the read must end with the messages so
-   *   far
-   * @throws StreamError if the token is not valid any more, or if the workgroup is not configured any more
-   */
-  recheck(): boolean;
-}
-
 const RETRY_AFTER_SECONDS = 2;
-/** A read ends within this time after its token was revoked. */
-const RECHECK_EVERY_MS = SECOND_MS;
 /** The storage of old messages is freed this often. They are not served in the meantime. */
 const TRIM_EVERY_MS = 15 * SECOND_MS;
 const CLOSE_IDLE_AFTER_MS = MINUTE_MS;
@@ -98,8 +74,8 @@ export function createStream(options: StreamOptions): Stream {
   const listeners: Array<(workgroupId: string) => void> = [];
   /** Logs that are being closed. The same log must not be open twice. */
   const closings = new Map<string, Promise<void>>();
-  const heldReads = new Map<StreamLog, number>();
   const draining = new AbortController();
+  const heldReads = createHeldReads({ clock, startTimer, retentionMs, draining: draining.signal });
   let trimming: Promise<void> = Promise.resolve();
   let closing: Promise<void> | undefined;
 
@@ -158,37 +134,6 @@ export function createStream(options: StreamOptions): Stream {
     if (oldest === undefined || (lastHead && offsetMs(lastHead.next) < readableMs)) return undefined;
     return Math.max(readableMs, offsetMs(oldest));
   };
-  const countRead = (log: StreamLog, change: 1 | -1) => {
-    const count = (heldReads.get(log) ?? 0) + change;
-    if (count > 0) heldReads.set(log, count);
-    else heldReads.delete(log);
-  };
-
-  /** Checks each second if the read may continue, and calls `end` if not. */
-  const watchHolder = ({ expiresAtMs, recheck }: ReadHolder, end: () => void) => {
-    let refusal: { error: unknown } | undefined;
-    let stopTimer = () => {};
-    const look = () => {
-      const leftMs = expiresAtMs - clock.now();
-      if (leftMs <= 0) return end();
-      try {
-        if (!recheck()) return end();
-      } catch (error) {
-        refusal = { error };
-        return end();
-      }
-      stopTimer = startTimer(Math.min(RECHECK_EVERY_MS, leftMs), look);
-    };
-    look();
-    return {
-      throwIfRefused() {
-        if (refusal !== undefined) throw refusal.error;
-        // The answer may have come between two checks. A token that has expired still gets what came before.
-        if (expiresAtMs > clock.now()) recheck();
-      },
-      stop: () => stopTimer(),
-    };
-  };
 
   return {
     async logOf(workgroupId) {
@@ -208,25 +153,7 @@ export function createStream(options: StreamOptions): Stream {
       return { epoch, next, isEmpty: earliest === next };
     },
     onAppended: (listener) => void listeners.push(listener),
-    async poll(from, request, callerGone, holder) {
-      const stop = new AbortController();
-      const end = () => stop.abort();
-      const watch = holder && watchHolder(holder, end);
-      draining.signal.addEventListener('abort', end);
-      callerGone.addEventListener('abort', end);
-      if (draining.signal.aborted || callerGone.aborted) end();
-      countRead(from, 1);
-      try {
-        const answer = await poll(from, request, { clock, startTimer, retentionMs, signal: stop.signal });
-        watch?.throwIfRefused();
-        return answer;
-      } finally {
-        countRead(from, -1);
-        watch?.stop();
-        draining.signal.removeEventListener('abort', end);
-        callerGone.removeEventListener('abort', end);
-      }
-    },
+    poll: heldReads.poll,
     async closeLog(workgroupId) {
       const log = logs.get(workgroupId);
       if (log === undefined) return;
@@ -244,7 +171,7 @@ export function createStream(options: StreamOptions): Stream {
       [...logs].map(([workgroupId, log]) => ({
         workgroupId,
         messagesAppended: log.messagesAppended,
-        heldReads: heldReads.get(log) ?? 0,
+        heldReads: heldReads.countOf(log),
         oldestMs: oldestMsOf(log),
       })),
     draining: draining.signal,
