@@ -156,7 +156,7 @@ test('the first commit begins after the first publication', async () => {
 test('a stream that does not answer delays the first roll-up for some seconds only', async () => {
   const time = createTestClock();
   const { runs, stages } = counting();
-  const poll: Stages['poll'] = (_, signal) => sleep(3_600_000, undefined, { signal });
+  const poll: StageWork['poll'] = (_, signal) => sleep(3_600_000, undefined, { signal });
   const { end } = setUp({ ...stages, poll }, { time });
   await time.advance(1_000);
   expect(runs.rollup).toBe(0);
