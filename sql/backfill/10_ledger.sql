@@ -65,8 +65,12 @@ RETURNING backfill_id;
 
 -- name: list_backfills
 -- Returns every backfill, the newest first.
--- Columns: backfill_id, source, from_ms, to_ms, table_name, state, note, started_at_ms, updated_at_ms, chunks, chunks_done, messages_expected (null
--- if unknown), messages_landed, gaps (how many).
+-- Columns:
+--   backfill_id, source, from_ms, to_ms, table_name, state, note, started_at_ms
+--   updated_at_ms, chunks, chunks_done
+--   messages_expected   null if unknown
+--   messages_landed
+--   gaps                how many
 SELECT
   b.backfill_id::DOUBLE AS backfill_id,
   b.source,

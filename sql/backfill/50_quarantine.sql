@@ -7,7 +7,10 @@
 -- name: find_quarantined_messages
 -- Returns messages of the stream that could not be decoded, with their bytes: at most $rows_max after $after_key in batch $after_batch_id. Messages
 -- that the warehouse itself refused (cannot_land) are left out.
--- Columns: batch_id, key (unique in its batch), bytes, log_epoch.
+-- Columns:
+--   batch_id
+--   key   unique in its batch
+--   bytes, log_epoch
 SELECT q.batch_id, md5(q.bytes) AS key, q.bytes, b.log_epoch
 FROM quarantine q
 JOIN batch b USING (batch_id)

@@ -8,7 +8,9 @@
 -- name: find_slots
 -- Finds the intervals to estimate: those of a device ($device) and source ($source) from $from_ms up to $to_ms (excluded). Without $replace only
 -- those that measurements do not cover. $timezone: the zone of the days.
--- fill_slot: start_ms, day, clock (local time of its start)
+-- fill_slot:
+--   start_ms, day
+--   clock   local time of its start
 CREATE OR REPLACE TEMP TABLE fill_slot AS
 SELECT d.interval_index * interval_ms() AS start_ms, d.day,
   strftime(make_timestamptz(d.interval_index * interval_ms() * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock
@@ -24,7 +26,10 @@ WHERE d.interval_index * interval_ms() >= $from_ms::BIGINT AND d.interval_index 
 
 -- name: read_basis
 -- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from which each day was read.
--- basis_interval: day, start_ms, clock, energy_wh, is_known (measurements cover it), is_corrected (a person has corrected it)
+-- basis_interval:
+--   day, start_ms, clock, energy_wh
+--   is_known       measurements cover it
+--   is_corrected   a person has corrected it
 CREATE OR REPLACE TEMP TABLE basis_interval AS
 SELECT e.day, i.interval_start_ms AS start_ms,
   strftime(make_timestamptz(i.interval_start_ms * 1000) AT TIME ZONE $timezone, '%H:%M') AS clock,

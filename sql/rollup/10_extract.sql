@@ -43,8 +43,14 @@ FROM next, stream;
 -- Makes one row for each field of a new message that an energy stream reads. Each stream reads the batches after $after up to $upto that it has not
 -- read yet.
 -- $now_ms: the current time. $archived: there are messages of the lake to read again.
--- extracted: stream_id, device, source_id (-1: none), event_time_ms, value (Wh or W), reason (null: valid), text (the received value of a rejected
--- reading), message_id, stream_offset, batch_id
+-- extracted:
+--   stream_id, device
+--   source_id   -1: none
+--   event_time_ms
+--   value       Wh or W
+--   reason      null: valid
+--   text        the received value of a rejected reading
+--   message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
 WITH raw AS (
   SELECT

@@ -12,7 +12,9 @@
 -- name: find_invalid_stored
 -- Finds stored readings that an earlier version accepted and this version rejects: their value is out of range, or their time is impossible. $now_ms:
 -- the current time.
--- invalid_stored: series_id, event_time_ms, value, reason, stream_offset, batch_id, is_superseded (the reading was not used)
+-- invalid_stored:
+--   series_id, event_time_ms, value, reason, stream_offset, batch_id
+--   is_superseded   the reading was not used
 CREATE OR REPLACE TEMP TABLE invalid_stored AS
 SELECT r.series_id, r.event_time_ms, r.value, r.stream_offset, r.batch_id, r.is_superseded,
   CASE WHEN r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms() THEN 'future' WHEN r.event_time_ms < clock_set_ms() THEN 'clock_not_set'
@@ -93,8 +95,10 @@ WHERE series.series_id = k.series_id;
 
 -- name: find_series
 -- Groups the new readings by series, as messages name it.
--- incoming_series: stream_id, device, source_id, readings, first_ms, last_ms, source, series_id (null: the series is new), widens (the new readings
--- begin before the first stored one, or end after the last one)
+-- incoming_series:
+--   stream_id, device, source_id, readings, first_ms, last_ms, source
+--   series_id   null: the series is new
+--   widens      the new readings begin before the first stored one, or end after the last one
 CREATE OR REPLACE TEMP TABLE incoming_series AS
 SELECT k.*, s.series_id, coalesce(k.first_ms < s.first_ms OR k.last_ms > s.last_ms, false) AS widens
 FROM (
@@ -136,7 +140,10 @@ WHERE e.reason IS NULL;
 
 -- name: find_repetitions
 -- Ranks the new readings that have the same series and event time.
--- repeated_reading: row (rowid in incoming), series_id, event_time_ms, value, message_id, stream_offset, batch_id, preference (1: is used)
+-- repeated_reading:
+--   row          rowid in incoming
+--   series_id, event_time_ms, value, message_id, stream_offset, batch_id
+--   preference   1: is used
 CREATE OR REPLACE TEMP TABLE repeated_reading AS
 SELECT i.rowid AS row, i.*,
   row_number() OVER (
@@ -161,8 +168,11 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 -- If a stored value comes again, it gets the offset and batch of the repetition, because a different value can have come between the two.
 -- The stored readings include the excluded ones, so that exclusions do not influence which reading is used. $low_ms, $high_ms: event times of
 -- incoming, so that only stored readings of that time are read.
--- superseded_now: series_id, event_time_ms; value, message_id, stream_offset, batch_id (of the reading that is not used); is_new (the value of the
--- stored reading is used); counts_offset, counts_batch (offset and batch of the repetition; null if the stored value did not come again)
+-- superseded_now:
+--   series_id, event_time_ms
+--   value, message_id, stream_offset, batch_id   of the reading that is not used
+--   is_new                                       the value of the stored reading is used
+--   counts_offset, counts_batch                  of the repetition; null if the stored value did not come again
 CREATE OR REPLACE TEMP TABLE superseded_now AS
 SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_repetition THEN incoming ELSE stored END), is_new,
   CASE WHEN is_repetition THEN incoming.stream_offset END AS counts_offset, CASE WHEN is_repetition THEN incoming.batch_id END AS counts_batch

@@ -15,8 +15,11 @@
 -- for each day (chapter 45).
 -- learns: the series learns a limit, or the usual time between its readings. That time is also learnt for power that is integrated over more than an
 -- hour, because it tells whether the time of its energy is known.
--- series_rule: series_id, stream_id, position, device, source, first_ms, last_ms, step_ms (usual time between two readings), resolution, and the
--- settings of the stream in Wh, W and ms
+-- series_rule:
+--   series_id, stream_id, position, device, source, first_ms, last_ms
+--   step_ms                      usual time between two readings
+--   resolution
+--   the settings of the stream   in Wh, W and ms
 CREATE OR REPLACE TEMP TABLE series_rule AS
 SELECT
   s.series_id, s.stream_id, t.position, s.device, s.source, s.first_ms, s.last_ms, s.step_ms, s.resolution,
@@ -36,7 +39,9 @@ WHERE $all OR s.device IN (SELECT device FROM incoming_series);
 
 -- name: find_register_changes
 -- Lists the declared changes of registers (such as a replaced meter) for each series.
--- register_change: series_id, at_ms, final_value, initial_value (Wh)
+-- register_change:
+--   series_id, at_ms
+--   final_value, initial_value   Wh
 CREATE OR REPLACE TEMP TABLE register_change AS
 SELECT s.series_id, c.at_ms, c.final_value, c.initial_value
 FROM stream_register_change c
@@ -47,7 +52,10 @@ JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.s
 -- intervals of the old rules. A lifetime register is also touched by the power and the daily register of the same source, because they tell how it
 -- grew during a silence.
 -- $is_restated: rules have changed. $beside: there is more than one stream.
--- touched: series_id, from_ms, to_ms (event times of the first and the last change), is_new (there are new readings)
+-- touched:
+--   series_id
+--   from_ms, to_ms   event times of the first and the last change
+--   is_new           there are new readings
 CREATE OR REPLACE TEMP TABLE touched AS
 WITH changed_time AS (
   SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms, true AS is_new
@@ -103,10 +111,15 @@ FROM requested_time a JOIN series_rule r USING (series_id);
 
 -- name: create_scope
 -- Creates table scope: one row for each series that is computed again.
--- scope: series_id, method; from_ms, to_ms (the requested time); reach_ms (the time that one reading covers by itself); compute_from_ms,
--- compute_to_ms (the intervals to compute again start at or after the first and before the second); first_ms, last_ms (the readings for that, both
--- included: those inside, two before and one after); anchor_ms (the last reading before compute_from_ms; the high-water mark there is stored); is_new
--- (there are new readings to learn from); has_later (there are readings after compute_to_ms, whose intervals stay the same)
+-- scope:
+--   series_id, method
+--   from_ms, to_ms                   the requested time
+--   reach_ms                         the time that one reading covers by itself
+--   compute_from_ms, compute_to_ms   the intervals to compute again start at or after the first and before the second
+--   first_ms, last_ms                the readings for that, both included: those inside, two before and one after
+--   anchor_ms                        the last reading before compute_from_ms; the high-water mark there is stored
+--   is_new                           there are new readings to learn from
+--   has_later                        there are readings after compute_to_ms, whose intervals stay the same
 CREATE OR REPLACE TEMP TABLE scope (
   series_id INTEGER, method VARCHAR, from_ms BIGINT, to_ms BIGINT, reach_ms BIGINT, compute_from_ms BIGINT, compute_to_ms BIGINT, first_ms BIGINT,
   anchor_ms BIGINT, last_ms BIGINT, is_new BOOLEAN, has_later BOOLEAN
@@ -188,8 +201,10 @@ WHERE $is_last OR (has_previous AND has_next AND has_before AND has_after);
 
 -- name: find_reshaped_silences
 -- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that power. The power changes between the
--- reading before a new one and the reading after it.
--- reshaped_silence: series_id, from_ms, to_ms (between these readings the power has changed): only registers whose scope is smaller than that
+-- reading before a new one and the reading after it. Only registers whose scope is smaller than that are found.
+-- reshaped_silence:
+--   series_id
+--   from_ms, to_ms   between these readings the power has changed
 CREATE OR REPLACE TEMP TABLE reshaped_silence AS
 SELECT *
 FROM (
@@ -247,7 +262,9 @@ SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS st
 
 -- name: bind_intervals
 -- Makes one row for each interval of the local days.
--- interval_day: interval_index (interval start / 15 min), day, start_ms, end_ms
+-- interval_day:
+--   interval_index   interval start / 15 min
+--   day, start_ms, end_ms
 CREATE OR REPLACE TEMP TABLE interval_day AS
 SELECT unnest(range(interval_of(start_ms), interval_of(end_ms))) AS interval_index, day, start_ms, end_ms
 FROM local_day;

@@ -9,7 +9,9 @@
 
 -- name: find_retried_series
 -- Finds the series that are tried again: another version of the program ($version), other rules, another configuration, or a request of a person.
--- retried_series: stream_id, device, source, series_id (null: the series has no reading)
+-- retried_series:
+--   stream_id, device, source
+--   series_id   null: the series has no reading
 CREATE OR REPLACE TEMP TABLE retried_series AS
 SELECT a.stream_id, a.device, a.source, s.series_id
 FROM set_aside a

@@ -9,8 +9,15 @@
 -- Makes one row for each reading in scope. Plausible pairs of lifetime registers inside one interval are dropped, because nothing else needs them,
 -- unless $needs_all (to learn from every pair).
 -- $low_ms, $high_ms: bounds of the readings in scope. $least_power_w: the lowest limit (W) of the registers in scope.
--- reading_pair: series_id, v_before (value of the reading before the pair), t0, v0 (time and value of the first reading; null for the first reading
--- of all), t1, v1 (the second reading), is_last, is_needed (the pair is never dropped)
+-- reading_pair:
+--   series_id
+--   v_before    value of the reading before the pair
+--   t0
+--   v0          time and value of the first reading; null for the first reading of all
+--   t1
+--   v1          the second reading
+--   is_last
+--   is_needed   the pair is never dropped
 CREATE OR REPLACE TEMP TABLE reading_pair AS
 FROM (
   SELECT

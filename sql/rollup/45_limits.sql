@@ -115,8 +115,12 @@ FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
 -- learnt_power_max_w(). Resolution: that of the finer days. Time between readings: that of the day, if it has enough readings, else the median of the
 -- days.
 -- $look_ahead: number of later days that also count, because they end before the day is closed.
--- changed_limit: series_id, utc_day, learnt_power_w, usual_power_w (of registers that restart every day), learnt_resolution, learnt_step_ms, from_ms,
--- to_ms (of the day). Only limits that are not configured count.
+-- changed_limit:
+--   series_id, utc_day, learnt_power_w
+--   usual_power_w    of registers that restart every day
+--   learnt_resolution, learnt_step_ms
+--   from_ms, to_ms   of the day
+-- Only limits that are not configured count.
 CREATE OR REPLACE TEMP TABLE changed_limit AS
 WITH around AS (
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id

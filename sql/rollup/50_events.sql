@@ -17,7 +17,9 @@
 -- itself.
 -- $low_ms, $high_ms: bounds of the scope. $least_power_w: see read_least_limit. $of_power: there is power or interval readings. $changes: there are
 -- declared changes.
--- changed_break: series_id, from_ms, from_value, to_ms, to_value, is_new (false: the break no longer exists)
+-- changed_break:
+--   series_id, from_ms, from_value, to_ms, to_value
+--   is_new   false: the break no longer exists
 CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH suspect AS MATERIALIZED (
   SELECT p.*
@@ -86,8 +88,12 @@ SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE 
 -- have changed, so everything in scope is judged again.
 -- $low_ms, $high_ms: bounds of the scope. $near_ms: how far from a change breaks are searched. If no start or end is found, the range is open, and
 -- the caller runs the statement again with a longer time.
--- judging_range: series_id, method, after_ms (the break to begin with; null: judging begins with the series), from_ms, to_ms (breaks after from_ms up
--- to to_ms are judged), seen_ms (breaks up to here are read), changed_ms (the last change)
+-- judging_range:
+--   series_id, method
+--   after_ms         the break to begin with; null: judging begins with the series
+--   from_ms, to_ms   breaks after from_ms up to to_ms are judged
+--   seen_ms          breaks up to here are read
+--   changed_ms       the last change
 CREATE OR REPLACE TEMP TABLE judging_range AS
 WITH changed_range AS (
   SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
@@ -173,11 +179,19 @@ WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(s
 -- name: list_breaks_to_judge
 -- Returns the breaks to judge, in order, with the rules and limits for them. The series are divided into $parts parts; this is part $part (from 0).
 -- If judging begins at a break, that break is the first row (is_start).
--- Columns of the break: from_ms, from_value, to_ms, to_value; decided_ms (as stored); is_beyond (of power and interval readings: the break ends
--- beyond the limit of its day, else it is the way back); standstill_since_ms (of a rise: since when the register has shown the value before; null if
--- longer than a standstill can last).
--- Columns of the series: series_ms, series_value (its first reading), last_ms (its last one). Columns of the day, of a register that restarts every
--- day: day_ms (its start), first_* (its first reading), before_* (the last reading before that day).
+-- Columns of the break:
+--   from_ms, from_value, to_ms, to_value
+--   decided_ms            as stored
+--   is_beyond             of power and interval readings: the break ends beyond the limit of its day, else it is the way back
+--   standstill_since_ms   of a rise: since when the register has shown the value before; null if longer than a
+--                         standstill can last
+-- Columns of the series:
+--   series_ms, series_value   its first reading
+--   last_ms                   its last reading
+-- Columns of the day, of a register that restarts every day:
+--   day_ms     its start
+--   first_*    its first reading
+--   before_*   the last reading before that day
 -- Each subquery is bounded in time, because much more is stored than is judged.
 WITH judged_break AS MATERIALIZED (
   SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
@@ -248,7 +262,9 @@ ORDER BY g.series_id, g.at_ms;
 -- Compares the judged events with the stored ones.
 -- $events: the judged events, JSON array of {series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh}. $ends: JSON array of {series_id,
 -- to_ms}: the break of a series after which nothing is different.
--- changed_event: series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh, is_new (false: the event no longer exists)
+-- changed_event:
+--   series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh
+--   is_new   false: the event no longer exists
 CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH event_now AS MATERIALIZED (
   SELECT unnest(from_json($events::JSON, '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT","value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'), recursive := true)

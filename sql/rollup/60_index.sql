@@ -43,8 +43,11 @@ WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT 
 -- Selects the readings of the registers in needs_full_index, without the readings that are left out.
 -- mark: the value for the index. It is the reading, or the stored high-water mark if that is higher where the scope begins. index_segment: number of
 -- resets, rollovers, rebases and declared changes before the reading. $low_ms, $high_ms: bounds of the readings in scope.
--- index_reading: series_id, method, event_time_ms, value, mark, kind, energy_wh (the event at this reading, and the energy that it books),
--- index_segment
+-- index_reading:
+--   series_id, method, event_time_ms, value, mark
+--   kind        the event at this reading
+--   energy_wh   the energy that the event books
+--   index_segment
 CREATE OR REPLACE TEMP TABLE index_reading AS
 WITH event AS (
   SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
@@ -99,7 +102,11 @@ LEFT JOIN (
 -- name: find_skipped_readings
 -- Finds the pairs of index readings that pass over readings that are left out, with the flags for their lines. $low_ms, $high_ms: bounds of the
 -- readings in scope.
--- skipped_reading: series_id, from_ms (the first reading that is left out), t1 (the reading after them), flags
+-- skipped_reading:
+--   series_id
+--   from_ms   the first reading that is left out
+--   t1        the reading after them
+--   flags
 CREATE OR REPLACE TEMP TABLE skipped_reading AS
 SELECT k.series_id, min(e.from_ms) AS from_ms, k.t1, bit_or(event_flag(e.kind)) AS flags
 FROM (
@@ -113,7 +120,9 @@ GROUP BY k.series_id, k.t1;
 -- Makes the lines of lifetime registers between neighbouring index readings. Inside an index segment the mark only grows. The line to the first
 -- reading of a new segment books the energy of its event. If the boundary is within_day, the line from one day to the next has no energy and no
 -- coverage.
--- index_line: series_id, t0, c0, t1, c1, covered, flags, mark_before (the high-water mark at t0, in the segment before)
+-- index_line:
+--   series_id, t0, c0, t1, c1, covered, flags
+--   mark_before   the high-water mark at t0, in the segment before
 CREATE OR REPLACE TEMP TABLE index_line AS
 WITH marked AS (
   SELECT k.*, r.net, r.within_day,
@@ -154,11 +163,23 @@ WHERE l.t0 IS NOT NULL;
 -- before (grow). There are two exceptions: the value has fallen by more than the jitter or to almost zero; or it is more than twice the value of the
 -- evening, because then most of it came after midnight.
 -- $low_ms, $high_ms: bounds of the readings in scope.
--- daily_step: series_id, event_time_ms, value, kind, energy_wh (the event at this reading, and the energy that it books), first_ms (of the series),
--- day, start_ms (of the local day), jitter_wh, max_power_after_reset_w, index_segment (number of events before); of the reading before:
--- time_before_ms, value_before, day_of_before, end_of_before_ms (the end of that day); mark (the highest value of the segment so far), mark_before
--- (the mark at the reading before), shows_day_before (all readings of the day so far show the value of the evening before), showed_day_before (the
--- same at the reading before), day_moves (a reading of the day shows another value), day_segment (the last segment of the day), step_kind
+-- daily_step:
+--   series_id, event_time_ms, value
+--   kind                the event at this reading; null: none
+--   energy_wh           the energy that the event books
+--   first_ms            of the series
+--   day, start_ms       the local day and its start
+--   jitter_wh, max_power_after_reset_w
+--   index_segment       number of events before
+--   time_before_ms, value_before, day_of_before   of the reading before
+--   end_of_before_ms    the end of that day
+--   mark                the highest value of the segment so far
+--   mark_before         the mark at the reading before
+--   shows_day_before    all readings of the day so far show the value of the evening before
+--   showed_day_before   the same at the reading before
+--   day_moves           a reading of the day shows another value
+--   day_segment         the last segment of the day
+--   step_kind
 CREATE OR REPLACE TEMP TABLE daily_step AS
 WITH restart AS (
   -- From the stored events, because the first restart of a day can be after the last reading in scope.
@@ -320,8 +341,12 @@ FROM midnight_anchor;
 -- ends, because the silence fills only a part of them. Their share is at most what power leaves of the growth, because a sleeping device produces
 -- nothing.
 -- $low_ms, $high_ms: bounds of the scope.
--- silence_shape: series_id, interval_index, share (0 to 1: part of the growth before the interval), nwh, known_ms (energy of power before the
--- interval in billionths of a Wh, and the time for which it is known), nwh_all, known_ms_all (the same of the whole silence)
+-- silence_shape:
+--   series_id, interval_index
+--   share                   0 to 1: part of the growth before the interval
+--   nwh                     energy of power before the interval, in billionths of a Wh
+--   known_ms                the time for which it is known
+--   nwh_all, known_ms_all   the same of the whole silence
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   SELECT p.series_id, p.t0, p.t1, p.v1 - p.v0 AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)

@@ -7,8 +7,11 @@
 --         value over its own interval, by its label, at most up to the neighbouring reading. Spikes are left out.
 
 -- name: create_power_line
--- power_line: series_id, interval_index, from_ms, from_w, to_ms, to_w (a straight line of power in W), covered (the energy is known), exact_nwh (energy
--- in whole billionths of a Wh, so that sums are exact in any order)
+-- power_line:
+--   series_id, interval_index
+--   from_ms, from_w, to_ms, to_w   a straight line of power in W
+--   covered                        the energy is known
+--   exact_nwh                      energy in whole billionths of a Wh, so that sums are exact in any order
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
   SELECT p.series_id, lag(p.t1) OVER w AS t0, lag(p.v1) OVER w AS v0, p.t1, p.v1, lead(p.t1) OVER w AS t2,

@@ -54,9 +54,14 @@ FROM daily_energy;
 -- order is chosen among those that cover the day. A register that stands still all day comes last if another method has measured more than
 -- standing_power_w() on average, and more than twice tolerance_wh.
 -- tolerance_wh: the energy that the register may not show yet, because it counts in steps (its jitter).
--- day_candidate: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, method, stream_id, net, stands_still,
--- tolerance_wh, peak_wh (the highest energy of one interval), limit_wh (the most energy of a day by the limit), coverage, preference (1: chosen),
--- substituted (false)
+-- day_candidate:
+--   device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags
+--   estimated, method, stream_id, net, stands_still, tolerance_wh
+--   peak_wh       the highest energy of one interval
+--   limit_wh      the most energy of a day by the limit
+--   coverage
+--   preference    1: chosen
+--   substituted   false
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted_day AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
@@ -158,7 +163,9 @@ LEFT JOIN substitute s USING (device, source, day);
 -- Finds methods whose energy is too far from the chosen one. Nobody knows which of them is right, unless another witness agrees with the chosen one:
 -- power for registers, a register for power. If a day begins or ends at an estimate, a larger difference is needed. Net registers are left out,
 -- because they measure something else.
--- day_contradiction: device, source, day, stream_id, energy_wh (of the other method)
+-- day_contradiction:
+--   device, source, day, stream_id
+--   energy_wh   of the other method
 CREATE OR REPLACE TEMP TABLE day_contradiction AS
 SELECT device, source, day, stream_id, energy_wh
 FROM (
@@ -180,8 +187,13 @@ WHERE contradicts AND NOT agreed;
 -- Compares the touched days with the stored ones. A day that is the same has no row, so it gets no new version.
 -- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: decide whether a day is final. $declares: devices have declared sources.
 -- $several: a source has more than one series.
--- day_change: day, device, source, energy_wh (null: the day has no energy any more), method, stream_id, flags, coverage, end_ms, version (a new one
--- if the day is over), status, history_version (the newest version in the history)
+-- day_change:
+--   day, device, source
+--   energy_wh         null: the day has no energy any more
+--   method, stream_id, flags, coverage, end_ms
+--   version           a new one if the day is over
+--   status
+--   history_version   the newest version in the history
 CREATE OR REPLACE TEMP TABLE day_change AS
 WITH incomplete AS (
   SELECT DISTINCT t.device, t.day

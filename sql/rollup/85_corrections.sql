@@ -127,8 +127,10 @@ WHERE corrected_interval.correction_id = m.correction_id AND corrected_interval.
 
 -- name: find_corrected_days
 -- Sums the reported intervals of the days that have corrected intervals. Corrected intervals count as covered.
--- corrected_day: device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags, estimated, is_whole (every interval of the day is
--- corrected)
+-- corrected_day:
+--   device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags
+--   estimated
+--   is_whole   every interval of the day is corrected
 CREATE OR REPLACE TEMP TABLE corrected_day AS
 SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, t.series_id,
   sum(i.energy_wh)::BIGINT AS energy_wh, sum(i.covered_ms)::BIGINT AS covered_ms,

@@ -9,25 +9,31 @@ import { openTestShard } from './warehouse-fixture.ts';
 
 const sql = join(import.meta.dirname, '../../sql');
 
-/** The items of a list in a comment: of its first sentence, without their notes in brackets. */
-const itemsOf = (list: string) =>
-  list
-    .replaceAll(/\n--/g, '')
-    .replaceAll(/\([^()]*\)/g, '')
-    .replace(/\.(?: .*)?$/s, '')
-    .split(/[,;:]/)
-    .map((item) => item.trim());
+/**
+ * The items of a list of columns in a comment; undefined if the comment has none. A list without notes is on
+ * the line of its title. In a list with notes each line has names, three spaces or more, and their note.
+ */
+function itemsOf(text: string, title: string): string[] | undefined {
+  const lines = text.split('\n');
+  const at = lines.findIndex((line) => line.startsWith(`-- ${title}:`));
+  if (at === -1) return undefined;
+  const inline = lines[at]!.slice(`-- ${title}:`.length).trim();
+  if (inline !== '') return inline.replace(/\.$/, '').split(', ');
+  const below = lines.slice(at + 1);
+  const end = below.findIndex((line) => !line.startsWith('--   '));
+  return below.slice(0, end).flatMap((line) => /^-- {3}(\S.*?)(?: {3}|$)/.exec(line)?.[1]?.split(', ') ?? []);
+}
 
 test('a comment names the columns of an answer as DuckDB returns them', async () => {
   const connection = await (await openTestShard()).connect();
   const [listed, found] = [new Map<string, string[]>(), new Map<string, string[]>()];
   for (const folder of readdirSync(sql).filter((name) => name !== 'schema')) {
     for (const [name, text] of readStatements(join(sql, folder))) {
-      const list = /^-- Columns:(.*?\.)\n(?!--)/ms.exec(text)?.[1];
+      const items = itemsOf(text, 'Columns');
       // A file of the lake must exist before a statement that reads it can be prepared.
-      if (list === undefined || text.includes('read_parquet')) continue;
+      if (items === undefined || text.includes('read_parquet')) continue;
       const statement = await connection.prepare(text);
-      listed.set(name, itemsOf(list));
+      listed.set(name, items);
       found.set(
         name,
         Array.from({ length: statement.columnCount }, (_, index) => statement.columnName(index)),
@@ -44,11 +50,10 @@ test('a comment of the roll-up names the columns of the temporary table that its
   const compared = new Set<string>();
   for (const text of readStatements(join(sql, 'rollup')).values()) {
     const [, table] = /TEMP TABLE ([a-z_]+)/.exec(text) ?? [];
-    const [, list] = new RegExp(`^-- ${table}: ((?:.*\\n--)*.*\\n)`, 'm').exec(text) ?? [];
+    const items = table === undefined ? undefined : itemsOf(text, table);
     const columns = made.get(table ?? '');
     // A table that several statements make is described at the first of them.
-    if (list === undefined || columns === undefined || compared.has(table!)) continue;
-    const items = itemsOf(list);
+    if (items === undefined || columns === undefined || compared.has(table!)) continue;
     const names = items.filter((item) => /^[a-z_0-9]+$/.test(item));
     expect([table, ...without(names, new Set(columns))]).toEqual([table]);
     // Prose stands for the columns of another table.
