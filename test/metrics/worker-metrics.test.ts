@@ -130,6 +130,9 @@ test('delays of several reads are added, and buckets are cumulative', async () =
 test('each value of a status has its own metric, with its unit and label', async () => {
   const { scrape, note } = setUp();
   note({
+    poll: { upToDate: false, lagMessages: 14, lagSeconds: 15, messages: 16, quarantined: 17 },
+    rollup: { rejected: 18 },
+    publish: { generation: 19, generationAtMs: nowMs - 6_000 },
     gaps: 2,
     newestReadingAtMs: nowMs - 5_000,
     devices: { online: 3, offline: 4, asleep: 5, unknown: 1 },
@@ -146,6 +149,12 @@ test('each value of a status has its own metric, with its unit and label', async
   const home = { workgroup: 'home' };
   const billing = { ...home, export: 'billing' };
   for (const [name, value, labels] of [
+    ['poll_lag_messages', 14, home],
+    ['poll_lag_seconds', 15, home],
+    ['landed_messages_total', 16, home],
+    ['quarantine_entries_total', 17 + 18, home],
+    ['generation', 19, home],
+    ['generation_timestamp_seconds', nowMs / 1_000 - 6, home],
     ['gaps_open', 2, home],
     ['gap_open_seconds', 90, home],
     ['newest_event_timestamp_seconds', nowMs / 1_000 - 5, home],
