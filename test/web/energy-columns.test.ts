@@ -104,7 +104,8 @@ test('a day with readings and without a balance is a gap, even if it is the firs
   } as unknown as Balances[string];
   const { columns } = balanceColumns(
     { '2026-11-19': unknown, '2026-11-20': unknown },
-    { '2026-11-20': { [`${roof}.pv`]: dayOfSeries(5, { flags: ['partial'] }) } },
+    // Without a flag, which would be a mark of its own.
+    { '2026-11-20': { [`${roof}.pv`]: dayOfSeries(5) } },
     frame('2026-11-19', '2026-11-20'),
   );
   expect(columns.map(({ state }) => state)).toEqual(['before', 'missing']);
