@@ -44,9 +44,10 @@ test('no two files export one name', () => {
   expect(findExportNamesakes(sources)).toEqual([]);
   const one = { path: 'src/a/x.ts', text: 'export interface Reading {}\nexport const Reading = 1;' };
   expect(findExportNamesakes([one])).toEqual([]);
-  expect(findExportNamesakes([one, { path: 'src/b/y.ts', text: 'export type Reading = string;' }])).toEqual([
-    'Reading is exported by src/a/x.ts and src/b/y.ts; rename one of them, or share it',
-  ]);
+  for (const text of ['export type Reading = string;', 'export abstract class Reading {}'])
+    expect(findExportNamesakes([one, { path: 'src/b/y.ts', text }])).toEqual([
+      'Reading is exported by src/a/x.ts and src/b/y.ts; rename one of them, or share it',
+    ]);
 });
 
 test('the rules are about the code that is there', () => {

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { SourceFile } from './find-imports.ts';
 
 const EXPORT =
-  /^export\s+(?:declare\s+)?(?:async\s+)?(?:function\*?|const|let|class|interface|type)\s+(?<name>\w+)/gm;
+  /^export\s+(?:declare\s+)?(?:async\s+|abstract\s+)?(?:function\*?|const|let|class|interface|type)\s+(?<name>\w+)/gm;
 
 /** Names that several files share, so that a name leads to several files. */
 export function findNamesakes(sources: readonly SourceFile[]): string[] {
