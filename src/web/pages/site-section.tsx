@@ -12,7 +12,6 @@ import {
 import { PageWorkContext } from '../facts/page-work.ts';
 import { deviceName } from '../facts/series.ts';
 import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
-import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactPercent, ExactPercentBeside } from '../parts/exact-number.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
@@ -21,6 +20,7 @@ import { shiftDay } from '../words/local-days.ts';
 import { listWords, plural } from '../words/number-words.ts';
 import type { DaySpan } from '../words/periods.ts';
 import { longDay, periodName } from '../words/time-words.ts';
+import { BudgetTable, ReconciliationTable } from './site-tables.tsx';
 
 /** One site: its energy against its budget, and its meters against its devices. */
 export function SiteSection(props: { site: { name: string; devices: number }; period: DaySpan }) {
@@ -48,30 +48,14 @@ export function SiteSection(props: { site: { name: string; devices: number }; pe
 }
 
 function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
-  const { today, workgroup } = useContext(PageWorkContext);
-  const { total, scenario, metersWithoutBudget } = variance;
+  const { today } = useContext(PageWorkContext);
   const columns = budgetColumns(variance, period, today);
   const leftOut = daysLeftOut(variance, today);
   const isRunning = period.to >= today;
   return (
     <>
       <BarFigure
-        sentence={
-          <>
-            <EnergyAmount wh={total.comparedDays > 0 ? total.actualWh : null} /> of{' '}
-            <EnergyAmount wh={total.comparedDays > 0 ? total.budgetWh : null} /> in {periodName(period)}
-            {isRunning && ', up to yesterday'}
-            {total.variancePercent !== null && (
-              <>
-                : <ExactPercentBeside percent={total.variancePercent} /> the budget
-              </>
-            )}
-            {scenario && ` (${scenario})`}.{' '}
-            {leftOut.length > 0 && `${plural(leftOut.length, 'day')} to look at. `}
-            {metersWithoutBudget.length > 0 &&
-              `Without a budget, so on neither side: ${listWords(metersWithoutBudget)}.`}
-          </>
-        }
+        sentence={<BudgetSentence variance={variance} period={period} daysToLookAt={leftOut.length} />}
         label={`Actual energy and budget, ${periodName(period)}`}
         columns={columns}
         series={actualSeries}
@@ -79,59 +63,33 @@ function Budget({ variance, period }: { variance: Variance; period: DaySpan }) {
         wholeName={isRunning ? `${periodName(period)}, with today` : periodName(period)}
         referenceName="Budget"
       />
-      <Pace total={total} />
+      <Pace total={variance.total} />
       <LeftOutDays title="Days to look at" days={leftOut} />
       <details class="more">
         <summary>The same as a table</summary>
-        <DataTable
-          caption="Actual energy and budget"
-          rows={Object.entries(variance.days)}
-          keyOf={([day]) => day}
-          columns={[
-            { title: 'Day', cell: ([day]) => longDay(day) },
-            {
-              title: 'Actual',
-              isNumber: true,
-              cell: ([, { actualWh }]) => <EnergyAmount wh={actualWh} />,
-              sum: <EnergyAmount wh={total.actualWh} />,
-            },
-            {
-              title: 'Budget',
-              isNumber: true,
-              cell: ([, { budgetWh }]) => <EnergyAmount wh={budgetWh} />,
-              sum: <EnergyAmount wh={total.budgetWh} />,
-            },
-            {
-              title: 'Difference',
-              isNumber: true,
-              cell: ([, { varianceWh }]) => <EnergyAmount wh={varianceWh} />,
-              sum: <EnergyAmount wh={total.varianceWh} />,
-            },
-            {
-              title: 'Percent',
-              isNumber: true,
-              cell: ([, one]) => <ExactPercent percent={one.variancePercent} />,
-            },
-            {
-              title: 'Note',
-              cell: ([, { partial, scenarios }]) =>
-                [partial && 'partly measured', ...scenarios].filter(Boolean).join(', '),
-            },
-          ]}
-          file={{
-            name: `${workgroup.id}-${variance.site}-budget-${period.from}-${period.to}.csv`,
-            heading: ['day', 'actual_wh', 'budget_wh', 'difference_wh', 'percent', 'scenarios'],
-            row: ([day, one]) => [
-              day,
-              one.actualWh,
-              one.budgetWh,
-              one.varianceWh,
-              one.variancePercent,
-              one.scenarios.join(' '),
-            ],
-          }}
-        />
+        <BudgetTable variance={variance} period={period} />
       </details>
+    </>
+  );
+}
+
+function BudgetSentence(props: { variance: Variance; period: DaySpan; daysToLookAt: number }) {
+  const { variance, period, daysToLookAt } = props;
+  const { today } = useContext(PageWorkContext);
+  const { total, scenario, metersWithoutBudget } = variance;
+  return (
+    <>
+      <EnergyAmount wh={total.comparedDays > 0 ? total.actualWh : null} /> of{' '}
+      <EnergyAmount wh={total.comparedDays > 0 ? total.budgetWh : null} /> in {periodName(period)}
+      {period.to >= today && ', up to yesterday'}
+      {total.variancePercent !== null && (
+        <>
+          : <ExactPercentBeside percent={total.variancePercent} /> the budget
+        </>
+      )}
+      {scenario && ` (${scenario})`}. {daysToLookAt > 0 && `${plural(daysToLookAt, 'day')} to look at. `}
+      {metersWithoutBudget.length > 0 &&
+        `Without a budget, so on neither side: ${listWords(metersWithoutBudget)}.`}
     </>
   );
 }
@@ -164,7 +122,7 @@ function Pace({ total }: { total: Variance['total'] }) {
 }
 
 function ReconciliationSection({ site, period }: { site: string; period: DaySpan }) {
-  const { today, workgroup } = useContext(PageWorkContext);
+  const { today } = useContext(PageWorkContext);
   const last = period.to < today ? period.to : shiftDay(today, -1);
   const answered = useAnswer<Reconciliation>(
     period.from <= last &&
@@ -177,83 +135,17 @@ function ReconciliationSection({ site, period }: { site: string; period: DaySpan
     <section class="card" aria-labelledby="reconciliation">
       <h2 id="reconciliation">{site}: meters against devices</h2>
       <Shown of={answered} what="the reconciliation" height={160}>
-        {({ total, days, ...answer }) => {
-          const incomplete = incompleteDays({ total, days, ...answer }, today, (device) =>
-            deviceName(device, statuses.answer),
-          );
+        {(answer) => {
+          const { total } = answer;
+          const incomplete = incompleteDays(answer, today, (device) => deviceName(device, statuses.answer));
           return (
             <>
-              <p class="sentence">
-                {total.completeDays === 0 ? (
-                  `No day of ${plural(total.days, 'day')} is complete, so there is nothing to compare.`
-                ) : (
-                  <>
-                    The meters have <EnergyAmount wh={total.metersWh} />, the devices{' '}
-                    <EnergyAmount wh={total.devicesWh} />: a difference of{' '}
-                    <EnergyAmount wh={total.differenceWh} />
-                    {total.differencePercent !== null && (
-                      <>
-                        {' '}
-                        (<ExactPercent percent={total.differencePercent} />)
-                      </>
-                    )}{' '}
-                    over {total.completeDays} of {plural(total.days, 'day')}.
-                  </>
-                )}
-              </p>
+              <ReconciliationSentence total={total} />
               <LeftOutDays title="Incomplete days, which are not compared" days={incomplete} />
               {total.completeDays > 0 && (
                 <details class="more">
                   <summary>Each day</summary>
-                  <DataTable
-                    caption="Meters against devices"
-                    rows={Object.entries(days)}
-                    keyOf={([day]) => day}
-                    columns={[
-                      {
-                        title: 'Day',
-                        cell: ([day]) => <a href={linkTo(workgroup.id, 'day', { day })}>{longDay(day)}</a>,
-                      },
-                      {
-                        title: 'Meters',
-                        isNumber: true,
-                        cell: ([, one]) => <EnergyAmount wh={one.metersWh} />,
-                        sum: <EnergyAmount wh={total.metersWh} />,
-                      },
-                      {
-                        title: 'Devices',
-                        isNumber: true,
-                        cell: ([, one]) => <EnergyAmount wh={one.devicesWh} />,
-                        sum: <EnergyAmount wh={total.devicesWh} />,
-                      },
-                      {
-                        title: 'Difference',
-                        isNumber: true,
-                        cell: ([, one]) => <EnergyAmount wh={one.differenceWh} />,
-                        sum: <EnergyAmount wh={total.differenceWh} />,
-                      },
-                      {
-                        title: 'Percent',
-                        isNumber: true,
-                        cell: ([, one]) => <ExactPercent percent={one.differencePercent} />,
-                      },
-                      {
-                        title: 'Note',
-                        cell: ([, { estimated }]) => (estimated ? 'contains an estimate' : ''),
-                      },
-                    ]}
-                    file={{
-                      name: `${workgroup.id}-${site}-reconciliation-${period.from}-${last}.csv`,
-                      heading: ['day', 'meters_wh', 'devices_wh', 'difference_wh', 'percent'],
-                      row: ([day, one]) => [
-                        day,
-                        one.metersWh,
-                        one.devicesWh,
-                        one.differenceWh,
-                        one.differencePercent,
-                      ],
-                    }}
-                  />
+                  <ReconciliationTable answer={answer} site={site} from={period.from} to={last} />
                 </details>
               )}
             </>
@@ -261,6 +153,28 @@ function ReconciliationSection({ site, period }: { site: string; period: DaySpan
         }}
       </Shown>
     </section>
+  );
+}
+
+function ReconciliationSentence({ total }: { total: Reconciliation['total'] }) {
+  return (
+    <p class="sentence">
+      {total.completeDays === 0 ? (
+        `No day of ${plural(total.days, 'day')} is complete, so there is nothing to compare.`
+      ) : (
+        <>
+          The meters have <EnergyAmount wh={total.metersWh} />, the devices{' '}
+          <EnergyAmount wh={total.devicesWh} />: a difference of <EnergyAmount wh={total.differenceWh} />
+          {total.differencePercent !== null && (
+            <>
+              {' '}
+              (<ExactPercent percent={total.differencePercent} />)
+            </>
+          )}{' '}
+          over {total.completeDays} of {plural(total.days, 'day')}.
+        </>
+      )}
+    </p>
   );
 }
 
