@@ -140,7 +140,7 @@ function QualityOfDevices(props: {
   const { quality, by, ids, statuses, period } = props;
   const { workgroup, today } = useContext(PageWorkContext);
   const { days } = quality;
-  const hrefOf = (key: string, day: string) => linkTo(workgroup.id, 'why', { ...splitSeries(key), day });
+  const hrefOf = (key: string, day: string) => linkToWhy(workgroup.id, key, day);
   const nameOf = namerOf(quality.keys, statuses);
   const { rows, counts, flagged } = useMemo(() => {
     const known = new Set(quality.keys.map((key) => splitSeries(key).device));
@@ -150,22 +150,11 @@ function QualityOfDevices(props: {
   }, [quality, today, statuses]);
   if (quality.keys.length === 0)
     return <Empty title="No energy in this period">Nothing was measured from {periodName(period)}.</Empty>;
-  const count = (state: CellState) => counts.get(state) ?? 0;
-  const known = [...counts].reduce((sum, [state, cells]) => (state === 'future' ? sum : sum + cells), 0);
   return (
     <>
       <figure class="figure">
         <figcaption>
-          <p class="sentence">
-            <ExactShare share={(count('good') + count('noted')) / Math.max(1, known)} /> of{' '}
-            {plural(known, `${by} day`)} can be trusted without a look.{' '}
-            {count('missing') > 0 &&
-              `${countText(count('missing'))} ${count('missing') === 1 ? 'has' : 'have'} no data. `}
-            {count('doubtful') > 0 &&
-              `${countText(count('doubtful'))} ${areText(count('doubtful'))} partly a guess. `}
-            {count('bad') > 0 && `${countText(count('bad'))} ${areText(count('bad'))} not to be trusted. `}
-            Rows with the most trouble come first.
-          </p>
+          <TrustSentence counts={counts} by={by} />
         </figcaption>
         <HeatMap
           label={`Quality of days, ${periodName(period)}`}
@@ -179,56 +168,12 @@ function QualityOfDevices(props: {
         {flagged.length === 0 ? (
           <Empty title="None">Every measured day of this period can be trusted.</Empty>
         ) : (
-          <DataTable
-            caption="Days with flags, newest first"
-            rows={flagged}
-            keyOf={({ key, day }) => `${key} ${day}`}
-            columns={[
-              { title: 'Day', cell: ({ key, day }) => <a href={hrefOf(key, day)}>{longDay(day)}</a> },
-              { title: by === 'source' ? 'Source' : 'Device', cell: ({ key }) => nameOf(key) },
-              ...(quality.hasEnergy
-                ? [
-                    {
-                      title: 'Energy',
-                      isNumber: true,
-                      cell: ({ value }: FlaggedDay) => <EnergyAmount wh={value.energyWh} />,
-                    },
-                  ]
-                : []),
-              {
-                title: 'Measured',
-                isNumber: true,
-                cell: ({ value }) => <ExactShare share={value.coverage} />,
-              },
-              { title: 'Flags', cell: ({ value }) => <FlagList flags={value.flags} /> },
-              { title: 'Method', cell: ({ value }) => value.methods.join(', ').replaceAll('_', ' ') },
-              { title: 'Status', cell: ({ value }) => <StatusWord status={value.status} /> },
-            ]}
-            file={{
-              name: `${workgroup.id}-quality-${period.from}-${period.to}.csv`,
-              heading: [
-                'day',
-                'series',
-                'name',
-                'energy_wh',
-                'coverage',
-                'flags',
-                'methods',
-                'status',
-                'version',
-              ],
-              row: ({ key, day, value }) => [
-                day,
-                key,
-                nameOf(key),
-                value.energyWh ?? null,
-                value.coverage,
-                value.flags.join(' '),
-                value.methods.join(' '),
-                value.status,
-                value.version ?? null,
-              ],
-            }}
+          <FlaggedTable
+            flagged={flagged}
+            by={by}
+            hasEnergy={quality.hasEnergy}
+            period={period}
+            nameOf={nameOf}
           />
         )}
       </section>
@@ -236,13 +181,93 @@ function QualityOfDevices(props: {
   );
 }
 
+/** How many days can be trusted, and how many cannot. */
+function TrustSentence({ counts, by }: { counts: ReadonlyMap<CellState, number>; by: 'source' | 'device' }) {
+  const count = (state: CellState) => counts.get(state) ?? 0;
+  const known = [...counts].reduce((sum, [state, cells]) => (state === 'future' ? sum : sum + cells), 0);
+  return (
+    <p class="sentence">
+      <ExactShare share={(count('good') + count('noted')) / Math.max(1, known)} /> of{' '}
+      {plural(known, `${by} day`)} can be trusted without a look.{' '}
+      {count('missing') > 0 &&
+        `${countText(count('missing'))} ${count('missing') === 1 ? 'has' : 'have'} no data. `}
+      {count('doubtful') > 0 &&
+        `${countText(count('doubtful'))} ${areText(count('doubtful'))} partly a guess. `}
+      {count('bad') > 0 && `${countText(count('bad'))} ${areText(count('bad'))} not to be trusted. `}
+      Rows with the most trouble come first.
+    </p>
+  );
+}
+
+const areText = (count: number) => (count === 1 ? 'is' : 'are');
+
+/** The days with a bad or doubtful flag. */
+function FlaggedTable(props: {
+  flagged: readonly FlaggedDay[];
+  by: 'source' | 'device';
+  hasEnergy: boolean;
+  period: DaySpan;
+  nameOf(key: string): string;
+}) {
+  const { flagged, by, hasEnergy, period, nameOf } = props;
+  const { workgroup } = useContext(PageWorkContext);
+  return (
+    <DataTable
+      caption="Days with flags, newest first"
+      rows={flagged}
+      keyOf={({ key, day }) => `${key} ${day}`}
+      columns={[
+        {
+          title: 'Day',
+          cell: ({ key, day }) => <a href={linkToWhy(workgroup.id, key, day)}>{longDay(day)}</a>,
+        },
+        { title: by === 'source' ? 'Source' : 'Device', cell: ({ key }) => nameOf(key) },
+        ...(hasEnergy
+          ? [
+              {
+                title: 'Energy',
+                isNumber: true,
+                cell: ({ value }: FlaggedDay) => <EnergyAmount wh={value.energyWh} />,
+              },
+            ]
+          : []),
+        {
+          title: 'Measured',
+          isNumber: true,
+          cell: ({ value }) => <ExactShare share={value.coverage} />,
+        },
+        { title: 'Flags', cell: ({ value }) => <FlagList flags={value.flags} /> },
+        { title: 'Method', cell: ({ value }) => value.methods.join(', ').replaceAll('_', ' ') },
+        { title: 'Status', cell: ({ value }) => <StatusWord status={value.status} /> },
+      ]}
+      file={{
+        name: `${workgroup.id}-quality-${period.from}-${period.to}.csv`,
+        heading: ['day', 'series', 'name', 'energy_wh', 'coverage', 'flags', 'methods', 'status', 'version'],
+        row: ({ key, day, value }) => [
+          day,
+          key,
+          nameOf(key),
+          value.energyWh ?? null,
+          value.coverage,
+          value.flags.join(' '),
+          value.methods.join(' '),
+          value.status,
+          value.version ?? null,
+        ],
+      }}
+    />
+  );
+}
+
+function linkToWhy(workgroup: string, key: string, day: string): string {
+  return linkTo(workgroup, 'why', { ...splitSeries(key), day });
+}
+
 /** Days of a short period have their number, and days of a long one only the first of each month its name. */
 function tickOf(day: string, days: readonly string[]): string {
   if (days.length > DAYS_MAX.source) return day.endsWith('-01') ? dayAndMonth(day) : '';
   return dayTick(day, days[0]!);
 }
-
-const areText = (count: number) => (count === 1 ? 'is' : 'are');
 
 /** The period of the address, or the last thirty days. */
 function periodIn({ from, to }: Readonly<Record<string, string>>, today: string, daysMax: number): DaySpan {

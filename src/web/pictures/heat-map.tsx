@@ -36,7 +36,7 @@ export function HeatMap(props: {
   label: string;
   rows: readonly HeatRow[];
   /** Columns without a tick have no name at the top. */
-  columns: ReadonlyArray<{ tick: string; name: string }>;
+  columns: HeatColumns;
   rowHeight?: number;
 }) {
   const { label, rows, columns } = props;
@@ -55,28 +55,8 @@ export function HeatMap(props: {
   const cell = at.column < columns.length ? row?.cellAt(at.column) : undefined;
   const words = cell && `${row!.name}, ${columns[at.column]!.name}: ${cell.words}`;
   const drawnRows = useMemo(
-    () =>
-      Array.from({ length: Math.ceil(rows.length / ROWS_OF_BLOCK) }, (_, block) => (
-        <Block
-          key={block}
-          rows={rows.slice(block * ROWS_OF_BLOCK, (block + 1) * ROWS_OF_BLOCK)}
-          x={gutter}
-          y={block * ROWS_OF_BLOCK * rowHeight}
-          band={band}
-          rowHeight={rowHeight}
-          charactersMax={Math.floor(gutter / CHARACTER_WIDTH)}
-        />
-      )),
+    () => blocksOf(rows, { gutter, band, rowHeight }),
     [rows, gutter, band, rowHeight],
-  );
-
-  const shownTicks = useMemo(
-    () =>
-      placeTicks(
-        columns.map(({ tick }) => tick),
-        band,
-      ),
-    [columns, band],
   );
 
   const cellAt = (event: MouseEvent) => {
@@ -114,13 +94,7 @@ export function HeatMap(props: {
           'Point at a cell, or touch it, to read it. It leads to the explanation of its day.'
         )}
       </p>
-      <svg class="heat-axis" width={width} height={AXIS_HEIGHT} aria-hidden="true">
-        {[...shownTicks].map((index) => (
-          <text key={index} class="axis" x={gutter + (index + 0.5) * band} y={13} text-anchor="middle">
-            {columns[index]!.tick}
-          </text>
-        ))}
-      </svg>
+      <ColumnNames columns={columns} gutter={gutter} band={band} width={width} />
       <div class="heat-rows">
         <div ref={ref} class="picture" style={{ height: `${height}px` }}>
           {width > 0 && (
@@ -171,8 +145,49 @@ export function HeatMap(props: {
   );
 }
 
+type HeatColumns = ReadonlyArray<{ tick: string; name: string }>;
+
+/** The names of columns, as far as there is room. */
+function ColumnNames(props: { columns: HeatColumns; gutter: number; band: number; width: number }) {
+  const { columns, gutter, band, width } = props;
+  const shownTicks = useMemo(
+    () =>
+      placeTicks(
+        columns.map(({ tick }) => tick),
+        band,
+      ),
+    [columns, band],
+  );
+  return (
+    <svg class="heat-axis" width={width} height={AXIS_HEIGHT} aria-hidden="true">
+      {[...shownTicks].map((index) => (
+        <text key={index} class="axis" x={gutter + (index + 0.5) * band} y={13} text-anchor="middle">
+          {columns[index]!.tick}
+        </text>
+      ))}
+    </svg>
+  );
+}
+
 /** Rows of which the cells of one state are one path. A path for each row would be thousands of elements. */
 const ROWS_OF_BLOCK = 20;
+
+function blocksOf(
+  rows: readonly HeatRow[],
+  { gutter, band, rowHeight }: { gutter: number; band: number; rowHeight: number },
+) {
+  return Array.from({ length: Math.ceil(rows.length / ROWS_OF_BLOCK) }, (_, block) => (
+    <Block
+      key={block}
+      rows={rows.slice(block * ROWS_OF_BLOCK, (block + 1) * ROWS_OF_BLOCK)}
+      x={gutter}
+      y={block * ROWS_OF_BLOCK * rowHeight}
+      band={band}
+      rowHeight={rowHeight}
+      charactersMax={Math.floor(gutter / CHARACTER_WIDTH)}
+    />
+  ));
+}
 
 function Block(props: {
   rows: readonly HeatRow[];
