@@ -30,11 +30,10 @@ export function CorrectionForm(props: {
   onDone(): void;
 }) {
   const { draft, explained, source, onClose, onDone } = props;
-  const { token, root, zone, onSignedOut } = useContext(PageWorkContext);
+  const { token, root, onSignedOut } = useContext(PageWorkContext);
   const [preview, setPreview] = useState<{ body: unknown; correction: ListedCorrection } | undefined>();
   const [problem, setProblem] = useState<string | undefined>();
   const [isBusy, setBusy] = useState(false);
-  const isOne = draft.kind === 'exclude' && draft.from !== explained.start;
 
   const send = async (body: unknown, purpose: 'preview' | 'store') => {
     setBusy(true);
@@ -72,6 +71,36 @@ export function CorrectionForm(props: {
   return (
     <form class="correction-form" onSubmit={onSubmit} onInput={() => setPreview(undefined)}>
       <h3>{draft.kind === 'undo' ? `Undo correction ${draft.correction}` : kindNames[draft.kind]}</h3>
+      <DraftFields draft={draft} explained={explained} source={source} />
+      <label class="field">
+        <span class="field-name">Reason (everybody who can read the day can read it)</span>
+        <input name="reason" required maxLength={500} autocomplete="off" />
+      </label>
+      {problem && (
+        <p class="notice" role="alert">
+          {problem}
+        </p>
+      )}
+      {preview && <Effect correction={preview.correction} />}
+      <div class="buttons">
+        <button type="submit" class="button primary" disabled={isBusy}>
+          {preview ? 'Store the correction' : 'Show what would change'}
+        </button>
+        <button type="button" class="button quiet" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** What a kind of correction needs besides its reason. */
+function DraftFields(props: { draft: Draft; explained: Explained; source: ExplainedSource }) {
+  const { draft, explained, source } = props;
+  const { zone } = useContext(PageWorkContext);
+  const isOne = draft.kind === 'exclude' && draft.from !== explained.start;
+  return (
+    <>
       {isOne && (
         <p>
           The reading of {clockTimeToSecond(draft.from!, zone)} is left out, now and whenever it comes again.
@@ -104,25 +133,7 @@ export function CorrectionForm(props: {
           />
         </label>
       )}
-      <label class="field">
-        <span class="field-name">Reason (everybody who can read the day can read it)</span>
-        <input name="reason" required maxLength={500} autocomplete="off" />
-      </label>
-      {problem && (
-        <p class="notice" role="alert">
-          {problem}
-        </p>
-      )}
-      {preview && <Effect correction={preview.correction} />}
-      <div class="buttons">
-        <button type="submit" class="button primary" disabled={isBusy}>
-          {preview ? 'Store the correction' : 'Show what would change'}
-        </button>
-        <button type="button" class="button quiet" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
-    </form>
+    </>
   );
 }
 

@@ -18,7 +18,7 @@ import { namerOf, rolesOf, rolesOfDevices, seriesOf, splitSeries } from '../fact
 import { LIVE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Empty, Shown } from '../parts/states.tsx';
 import { BarFigure } from '../pictures/bar-figure.tsx';
-import { HeatKey, HeatMap } from '../pictures/heat-map.tsx';
+import { HeatKey, HeatMap, type HeatRow } from '../pictures/heat-map.tsx';
 import { countDays, listDays, monthStart, shiftDay } from '../words/local-days.ts';
 import { countText } from '../words/number-words.ts';
 import { dayTick, longDay } from '../words/time-words.ts';
@@ -128,12 +128,7 @@ function Overview(props: {
           Nothing was measured in the last {most} days. Send readings to this workgroup, or import what you
           have. The page shows them within seconds.
         </Empty>
-        {attention.length > 0 && (
-          <section class="card" aria-labelledby="attention">
-            <h2 id="attention">Needs attention</h2>
-            <AttentionList attention={attention} />
-          </section>
-        )}
+        {attention.length > 0 && <AttentionCard attention={attention} />}
       </>
     );
   const frame = {
@@ -152,7 +147,6 @@ function Overview(props: {
     nameOf,
     hrefOf: (key, day) => linkTo(workgroup.id, 'why', { ...splitSeries(key), day }),
   });
-  const heatRows = rows.slice(0, ROWS_MAX);
   return (
     <div class={`overview ${attention.length <= CALM_MAX ? 'calm' : ''}`}>
       <OverviewState
@@ -169,10 +163,7 @@ function Overview(props: {
         quarters={quarters}
         hasMonth={hasMonth}
       />
-      <section class="card area-attention" aria-labelledby="attention">
-        <h2 id="attention">Needs attention</h2>
-        <AttentionList attention={attention} />
-      </section>
+      <AttentionCard attention={attention} area="area-attention" />
       <section class="card area-days" aria-labelledby="days">
         <h2 id="days">Last {count} days</h2>
         <BarFigure
@@ -199,24 +190,44 @@ function Overview(props: {
       </section>
       <section class="card area-quality" aria-labelledby="quality">
         <h2 id="quality">Quality of the last {count} days</h2>
-        <figure class="figure">
-          <figcaption>
-            <p class="sentence">
-              {rows.length > ROWS_MAX
-                ? `The ${ROWS_MAX} ${isMany ? 'devices' : 'sources'} with the most trouble, of ${countText(rows.length)}. `
-                : 'Each row is a source, each cell a day. '}
-              <a href={linkTo(workgroup.id, 'quality')}>All of them</a>
-            </p>
-          </figcaption>
-          <HeatMap
-            label={`Quality of the last ${count} days`}
-            rows={heatRows}
-            columns={days.map((day) => ({ tick: dayTick(day, from), name: longDay(day) }))}
-            rowHeight={20}
-          />
-          <HeatKey present={new Set(heatRows.flatMap(({ states }) => states))} />
-        </figure>
+        <QualityFigure rows={rows} days={days} isMany={isMany} />
       </section>
     </div>
+  );
+}
+
+function AttentionCard(props: { attention: ReturnType<typeof findAttention>; area?: string }) {
+  const { attention, area } = props;
+  return (
+    <section class={area ? `card ${area}` : 'card'} aria-labelledby="attention">
+      <h2 id="attention">Needs attention</h2>
+      <AttentionList attention={attention} />
+    </section>
+  );
+}
+
+/** The rows with the most trouble. */
+function QualityFigure(props: { rows: readonly HeatRow[]; days: readonly string[]; isMany: boolean }) {
+  const { rows, days, isMany } = props;
+  const { workgroup } = useContext(PageWorkContext);
+  const heatRows = rows.slice(0, ROWS_MAX);
+  return (
+    <figure class="figure">
+      <figcaption>
+        <p class="sentence">
+          {rows.length > ROWS_MAX
+            ? `The ${ROWS_MAX} ${isMany ? 'devices' : 'sources'} with the most trouble, of ${countText(rows.length)}. `
+            : 'Each row is a source, each cell a day. '}
+          <a href={linkTo(workgroup.id, 'quality')}>All of them</a>
+        </p>
+      </figcaption>
+      <HeatMap
+        label={`Quality of the last ${days.length} days`}
+        rows={heatRows}
+        columns={days.map((day) => ({ tick: dayTick(day, days[0]!), name: longDay(day) }))}
+        rowHeight={20}
+      />
+      <HeatKey present={new Set(heatRows.flatMap(({ states }) => states))} />
+    </figure>
   );
 }

@@ -72,37 +72,14 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
         <h1>Why this number</h1>
         <DayStepper day={day} today={today} linkTo={(next) => link({ day: next })} />
       </div>
-      <div class="controls">
-        <Select
-          label="Device"
-          options={ids.map((id) => ({ key: id, name: deviceName(id, statuses.answer) }))}
-          chosen={device ?? ''}
-          onChoose={(key) => {
-            location.hash = link({ device: key, source: undefined });
-          }}
-        />
-        {sources.length > CHOICES_MAX && (
-          <Select
-            label="Source"
-            options={sources.map(({ source: key, value }) => ({ key, name: nameOf(key, value) }))}
-            chosen={source ?? ''}
-            onChoose={(key) => {
-              location.hash = link({ source: key });
-            }}
-          />
-        )}
-      </div>
-      {sources.length > 1 && sources.length <= CHOICES_MAX && (
-        <Choice
-          label="Source"
-          chosen={source ?? ''}
-          options={sources.map(({ source: key, value }) => ({
-            key,
-            name: nameOf(key, value),
-            href: link({ source: key }),
-          }))}
-        />
-      )}
+      <WhyControls
+        ids={ids}
+        statuses={statuses.answer}
+        device={device}
+        sources={sources}
+        source={source}
+        linkTo={link}
+      />
       {explained.failure?.kind === 'not-found' && !explained.answer ? (
         <NotFound device={device!} day={day} failure={explained.failure} />
       ) : device === undefined ? (
@@ -115,6 +92,54 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
         <Shown of={explained} what="the explanation" height={560}>
           {(answer) => <Why explained={answer} refresh={explained.refresh} />}
         </Shown>
+      )}
+    </>
+  );
+}
+
+/** The choices of a device and of one of its sources. */
+function WhyControls(props: {
+  ids: readonly string[];
+  statuses: DeviceStatuses | undefined;
+  device: string | undefined;
+  sources: ReturnType<typeof sourcesOf>;
+  source: string | undefined;
+  /** The address of this page with another choice. */
+  linkTo(change: Readonly<Record<string, string | undefined>>): string;
+}) {
+  const { ids, statuses, device, sources, source, linkTo } = props;
+  return (
+    <>
+      <div class="controls">
+        <Select
+          label="Device"
+          options={ids.map((id) => ({ key: id, name: deviceName(id, statuses) }))}
+          chosen={device ?? ''}
+          onChoose={(key) => {
+            location.hash = linkTo({ device: key, source: undefined });
+          }}
+        />
+        {sources.length > CHOICES_MAX && (
+          <Select
+            label="Source"
+            options={sources.map(({ source: key, value }) => ({ key, name: nameOf(key, value) }))}
+            chosen={source ?? ''}
+            onChoose={(key) => {
+              location.hash = linkTo({ source: key });
+            }}
+          />
+        )}
+      </div>
+      {sources.length > 1 && sources.length <= CHOICES_MAX && (
+        <Choice
+          label="Source"
+          chosen={source ?? ''}
+          options={sources.map(({ source: key, value }) => ({
+            key,
+            name: nameOf(key, value),
+            href: linkTo({ source: key }),
+          }))}
+        />
       )}
     </>
   );

@@ -14,9 +14,8 @@ import { ReadingTable, StreamTable, SumTable, VersionTable } from './why-tables.
 /** Everything from which the energy of one source on a day follows. */
 export function WhySource(props: { explained: Explained; source: ExplainedSource; refresh(): void }) {
   const { explained, source, refresh } = props;
-  const { zone } = useContext(PageWorkContext);
   const [picked, setPicked] = useState<{ from: string; to: string } | undefined>();
-  const { result, flags, coverage, sum } = source;
+  const { flags, sum } = source;
   // The reason of a flag is often the text of an event, or that of the coverage. It is said once.
   const isTold = (text: string) => flags.some(({ reason }) => reason === text);
   const events = source.events.filter(({ text }) => !isTold(text));
@@ -26,64 +25,8 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
         <h2 id="result" class="visually-hidden">
           {source.source}
         </h2>
-        <dl class="facts">
-          <div class="fact-main">
-            <dt>{source.source === 'default' ? (explained.name ?? 'Energy') : source.source}</dt>
-            <dd>
-              {result ? (
-                <span class="big">
-                  <EnergyAmount wh={result.energyWh} />
-                </span>
-              ) : (
-                'no energy'
-              )}
-            </dd>
-            {result && <dd class="muted">{exactEnergy(result.energyWh)}</dd>}
-          </div>
-          {result && (
-            <>
-              <div>
-                <dt>Status</dt>
-                <dd>
-                  <StatusWord status={result.status} />, version {result.version}
-                </dd>
-                <dd class="muted">computed {dayAndTime(result.computedAt, zone)}</dd>
-              </div>
-              <div>
-                <dt>Read from</dt>
-                <dd>
-                  {result.table}.{result.field}
-                </dd>
-                <dd class="muted">{result.method.replaceAll('_', ' ')}</dd>
-              </div>
-              <div>
-                <dt>Measured</dt>
-                <dd>
-                  <ExactShare share={result.coverage} /> of the day
-                </dd>
-                {!isTold(coverage.text) && <dd class="muted">{coverage.text}</dd>}
-              </div>
-              <div>
-                <dt>Flags</dt>
-                <dd>
-                  <FlagList flags={result.flags} />
-                </dd>
-              </div>
-            </>
-          )}
-        </dl>
-        {flags.length > 0 && (
-          <ul class="plain flag-reasons">
-            {sortFlags(flags.map(({ flag }) => flag)).map((name) => {
-              const flag = flags.find((one) => one.flag === name)!;
-              return (
-                <li key={name} title={flagText(name)}>
-                  <strong>{flagName(name)}</strong>: {flag.reason || flag.meaning}
-                </li>
-              );
-            })}
-          </ul>
-        )}
+        <ResultFacts explained={explained} source={source} isTold={isTold} />
+        {flags.length > 0 && <FlagReasons flags={flags} />}
       </section>
       <section class="card" aria-labelledby="readings">
         <h2 id="readings">Readings and what became of them</h2>
@@ -117,14 +60,7 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
       {explained.told && explained.told.sources.length > 1 && (
         <details class="more">
           <summary>How the device follows from its sources: {explained.told.text}</summary>
-          <ul class="plain">
-            {explained.told.sources.map(({ source: name, role, counts, energyWh, reason }) => (
-              <li key={`${name} ${role}`}>
-                <strong>{name}</strong> <EnergyAmount wh={energyWh} /> –{' '}
-                {counts ? 'counts' : 'does not count'}: {reason}
-              </li>
-            ))}
-          </ul>
+          <ToldSources sources={explained.told.sources} />
         </details>
       )}
       <details class="more">
@@ -136,5 +72,94 @@ export function WhySource(props: { explained: Explained; source: ExplainedSource
         <VersionTable source={source} />
       </details>
     </>
+  );
+}
+
+/** The energy, and from where it is. @param props.isTold true for a text that is said elsewhere */
+function ResultFacts(props: {
+  explained: Explained;
+  source: ExplainedSource;
+  isTold(text: string): boolean;
+}) {
+  const { explained, source, isTold } = props;
+  const { zone } = useContext(PageWorkContext);
+  const { result, coverage } = source;
+  return (
+    <dl class="facts">
+      <div class="fact-main">
+        <dt>{source.source === 'default' ? (explained.name ?? 'Energy') : source.source}</dt>
+        <dd>
+          {result ? (
+            <span class="big">
+              <EnergyAmount wh={result.energyWh} />
+            </span>
+          ) : (
+            'no energy'
+          )}
+        </dd>
+        {result && <dd class="muted">{exactEnergy(result.energyWh)}</dd>}
+      </div>
+      {result && (
+        <>
+          <div>
+            <dt>Status</dt>
+            <dd>
+              <StatusWord status={result.status} />, version {result.version}
+            </dd>
+            <dd class="muted">computed {dayAndTime(result.computedAt, zone)}</dd>
+          </div>
+          <div>
+            <dt>Read from</dt>
+            <dd>
+              {result.table}.{result.field}
+            </dd>
+            <dd class="muted">{result.method.replaceAll('_', ' ')}</dd>
+          </div>
+          <div>
+            <dt>Measured</dt>
+            <dd>
+              <ExactShare share={result.coverage} /> of the day
+            </dd>
+            {!isTold(coverage.text) && <dd class="muted">{coverage.text}</dd>}
+          </div>
+          <div>
+            <dt>Flags</dt>
+            <dd>
+              <FlagList flags={result.flags} />
+            </dd>
+          </div>
+        </>
+      )}
+    </dl>
+  );
+}
+
+/** What each flag means here. */
+function FlagReasons({ flags }: { flags: ExplainedSource['flags'] }) {
+  return (
+    <ul class="plain flag-reasons">
+      {sortFlags(flags.map(({ flag }) => flag)).map((name) => {
+        const flag = flags.find((one) => one.flag === name)!;
+        return (
+          <li key={name} title={flagText(name)}>
+            <strong>{flagName(name)}</strong>: {flag.reason || flag.meaning}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** How each source of a device counts. */
+function ToldSources({ sources }: { sources: NonNullable<Explained['told']>['sources'] }) {
+  return (
+    <ul class="plain">
+      {sources.map(({ source: name, role, counts, energyWh, reason }) => (
+        <li key={`${name} ${role}`}>
+          <strong>{name}</strong> <EnergyAmount wh={energyWh} /> – {counts ? 'counts' : 'does not count'}:{' '}
+          {reason}
+        </li>
+      ))}
+    </ul>
   );
 }
