@@ -119,7 +119,7 @@ test('a token of device groups sees its devices only, and a revoked token ends',
   expect((await call('daily_energy', { ...days, devices: [ROOF] })).isError).toBe(true);
   const { jti } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { jti: string };
   expect((await runCommand(['token', 'revoke', jti], { cwd: at.cwd })).code).toBe(0);
-  await expect(call('daily_energy', days)).rejects.toThrow();
+  await expect(call('daily_energy', days)).rejects.toThrow('the token is not valid');
 });
 
 test('a request without a token, of a foreign page, of another method or with a large body is refused', async () => {

@@ -237,7 +237,7 @@ test('a bundle that is damaged or missing is found, and its files are never read
   await store.put(bundle!.key, { bytes: damaged });
   const cold = await openReader(store, tempDir());
   onTestFinished(() => cold.close());
-  await expect(cold.rows()).rejects.toThrow();
+  await expect(cold.rows()).rejects.toThrow('a file of the published data');
   const verified = await verifyLake({ store, stagingDir: join(tempDir(), 'verify'), clock: systemClock });
   expect(verified.restorable).toBeUndefined();
   expect(verified.broken[0]!.key).toContain(bundle!.key);
