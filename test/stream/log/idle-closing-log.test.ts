@@ -145,8 +145,10 @@ test('a closed log refuses its callers, and is not opened again', async () => {
   await log.append(telemetryBatch(1));
   await log.close();
   await log.close();
-  await expect(log.append(telemetryBatch(1))).rejects.toThrow('the log is closed');
+  const refused = () => expect(log.append(telemetryBatch(1))).rejects.toThrow('the log is closed');
+  await refused();
   await log.closeIfIdle(0);
+  await refused();
   expect(counts.openings).toBe(1);
 });
 
