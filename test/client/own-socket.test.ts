@@ -67,6 +67,10 @@ const upTo = (count: number, first = 0) => Array.from({ length: count }, (_, ind
 
 test('stored and new messages are delivered over one subscription, once and in order', async () => {
   const service = await startStreamService();
+  let connections = 0;
+  service.app.server.on('upgrade', () => {
+    connections += 1;
+  });
   const source = sourceOf(service, await service.token());
   await post(service, upTo(5_000));
   const first = await read(source, 5_000);
@@ -75,6 +79,7 @@ test('stored and new messages are delivered over one subscription, once and in o
   await post(service, upTo(10, 5_010));
   expect(await read(source, 20, { from: first.position })).toMatchObject({ values: upTo(20, 5_000) });
   expect(service.socket.counts()).toMatchObject({ sockets: 1, subscriptions: 1 });
+  expect(connections).toBe(1);
   await source.close();
   await until('nothing is held for the client', () => service.socket.counts().sockets === 0);
 });
