@@ -4,8 +4,9 @@ import { limits } from '../contract/wire-limits.ts';
 import { errorMessage } from '../lib/errors.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
+import { type ChangeSignal, createChangeSignal } from './change-signal.ts';
 import type { Interpreter } from './interpret.ts';
-import { openSocket, type SocketTarget } from './open-socket.ts';
+import { openSocket, type SocketEvents, type SocketTarget } from './open-socket.ts';
 import { type Ask, sameAsk } from './position.ts';
 import type { ErrorOutcome } from './read-outcome.ts';
 import type { RawAnswer } from './rest-source.ts';
@@ -13,13 +14,13 @@ import {
   answerOf,
   type Beginning,
   beginningFrame,
-  countTogether,
   isAboutToken,
   mayBeError,
   placeOf,
   reasonOf,
 } from './socket-answer.ts';
 import { readPayload, type SocketPayload } from './socket-payload.ts';
+import { createWaitingFrames, type WaitingFrame, type WaitingFrames } from './waiting-frames.ts';
 
 /** The limits of one connection. */
 export interface SocketBounds {
@@ -97,58 +98,155 @@ export interface SocketReaderOptions {
   bounds: SocketBounds;
 }
 
-interface Frame extends SocketPayload {
-  acknowledge(): void;
+/** What is known about a connection. Events of the server and calls of its reader change it. */
+interface Connection {
+  phase: 'connecting' | 'connected' | 'subscribed';
+  end: SocketEnd | undefined;
+  /** The position of the subscription: its start, then the end of the frames that have landed. */
+  position: Ask | undefined;
+  /** The server has answered the subscription, or has sent a frame. */
+  hasBegun: boolean;
+  /** The start of the subscription, until it is taken with the first frames or alone. */
+  beginning: Beginning | undefined;
+  /** The frames that were taken and have not landed, and where they were taken. */
+  pending: { ask: Ask; frames: WaitingFrame[] } | undefined;
+  readonly frames: WaitingFrames;
+  readonly changes: ChangeSignal;
 }
 
 /** A server that answers subscriptions does so within this time. */
 const BEGIN_MS = 2 * SECOND_MS;
-/** A limit for very small frames. */
-const FRAMES_WAITING_MAX = 50_000;
 
 /** Opens a connection. It subscribes at the first `take`. */
 export function openSocketReader(options: SocketReaderOptions): SocketReader {
   const { target, table, token, interpret, bounds } = options;
   const openedAtMs = performance.now();
-  let state: 'connecting' | 'connected' | 'subscribed' = 'connecting';
-  let end: SocketEnd | undefined;
   let subscribedAtMs = openedAtMs;
-  let hasBegun = false;
-  /** The start of the subscription, until it is taken with the first frames or alone. */
-  let beginning: Beginning | undefined;
-  const frames: Frame[] = [];
-  let waitingBytes = 0;
-  let pending: { ask: Ask; frames: Frame[] } | undefined;
-  let position: Ask | undefined;
-  let watchdog = setTimeout(() => fail(`no connection within ${bounds.connectMs} ms`), bounds.connectMs);
-  let changed = Promise.withResolvers<void>();
-
-  const wake = () => {
-    changed.resolve();
-    changed = Promise.withResolvers();
+  const frames = createWaitingFrames(bounds.bufferBytesMax);
+  const changes = createChangeSignal();
+  const connection: Connection = {
+    phase: 'connecting',
+    end: undefined,
+    position: undefined,
+    hasBegun: false,
+    beginning: undefined,
+    pending: undefined,
+    frames,
+    changes,
   };
+
   const finish = (why: SocketEnd) => {
-    if (end !== undefined) return;
-    end = why;
+    if (connection.end !== undefined) return;
+    connection.end = why;
     clearTimeout(watchdog);
     socket.close();
-    wake();
+    changes.wake();
   };
-  const fail = (reason: string) =>
-    finish({ kind: isAboutToken(reason) ? 'unauthorized' : 'failed', reason: reason.slice(0, 300) });
+  let watchdog = setTimeout(
+    () => finish(failure(`no connection within ${bounds.connectMs} ms`)),
+    bounds.connectMs,
+  );
+  /** Ends the connection if no frame arrives for long. */
   const watch = () => {
     clearTimeout(watchdog);
-    if (end !== undefined) return;
+    if (connection.end !== undefined) return;
     watchdog = setTimeout(() => {
       // While frames wait here, the server may wait for us.
-      if (frames.length > 0 || pending !== undefined) watch();
-      else finish({ kind: hasBegun ? 'silent' : 'failed', reason: `no frame for ${bounds.silenceMs} ms` });
+      if (frames.count() > 0 || connection.pending !== undefined) return watch();
+      const kind = connection.hasBegun ? 'silent' : 'failed';
+      finish({ kind, reason: `no frame for ${bounds.silenceMs} ms` });
     }, bounds.silenceMs);
   };
+  const socket = openSocket(target, {
+    token,
+    events: {
+      ...readEvents(connection, interpret, finish),
+      connected() {
+        connection.phase = 'connected';
+        clearTimeout(watchdog);
+        changes.wake();
+      },
+    },
+  });
+
+  const subscribe = (ask: Ask) => {
+    connection.phase = 'subscribed';
+    connection.position = ask;
+    subscribedAtMs = performance.now();
+    watch();
+    socket.subscribe({
+      requestId: randomUUID(),
+      // Other servers subscribe to all tables and may not know this member.
+      ...(table !== WILDCARD_TABLE && { table }),
+      ...placeOf(ask),
+    });
+  };
+
+  return {
+    async ready(ageMs, signal) {
+      const isDecided = () => connection.phase !== 'connecting' || connection.end !== undefined;
+      while (!isDecided() && (await changes.wait(openedAtMs + ageMs, signal)));
+      return isDecided();
+    },
+    follows(ask) {
+      const { position, pending } = connection;
+      return position === undefined || (pending === undefined && sameAsk(position, ask));
+    },
+    isPendingAt: (ask) => connection.pending !== undefined && sameAsk(connection.pending.ask, ask),
+    async take(ask, withinMs, signal) {
+      if (connection.phase === 'connected' && connection.end === undefined) subscribe(ask);
+      const quietAtMs = performance.now() + withinMs;
+      for (;;) {
+        if (frames.count() > 0) return takeFrames(connection, ask);
+        if (connection.end !== undefined) break;
+        const untilMs = connection.hasBegun ? quietAtMs : Math.max(quietAtMs, subscribedAtMs + BEGIN_MS);
+        if (!(await changes.wait(untilMs, signal))) break;
+      }
+      const { beginning, end } = connection;
+      // The start counts even if the connection ended before the first frame.
+      if (beginning?.nextOffset !== undefined) return takeFrames(connection, ask);
+      return end === undefined ? { kind: 'quiet' } : { kind: 'ended', end };
+    },
+    landed(ask) {
+      const landed = connection.pending?.frames ?? [];
+      for (const { acknowledge } of landed) acknowledge();
+      connection.pending = undefined;
+      connection.position = ask;
+      watch();
+      return landed.length > 0;
+    },
+    close: () => finish({ kind: 'failed', reason: 'closed' }),
+  };
+}
+
+function takeFrames(connection: Connection, ask: Ask): Taken {
+  const { beginning, frames } = connection;
+  const taken = frames.takeTogether();
+  const [first] = taken;
+  const answer = answerOf(
+    beginning && first?.kind !== 'alone' ? [beginningFrame(beginning, first), ...taken] : taken,
+  );
+  connection.beginning = undefined;
+  connection.pending = { ask, frames: taken };
+  return { kind: 'answer', answer };
+}
+
+function failure(reason: string): SocketEnd {
+  return { kind: isAboutToken(reason) ? 'unauthorized' : 'failed', reason: reason.slice(0, 300) };
+}
+
+/** Reads the events of the server into the connection, or ends it. */
+function readEvents(
+  connection: Connection,
+  interpret: Interpreter,
+  finish: (why: SocketEnd) => void,
+): Omit<SocketEvents, 'connected'> {
+  const { frames, changes } = connection;
+  const fail = (reason: string) => finish(failure(reason));
   const refuse = (error: ErrorOutcome, { bytes }: SocketPayload) => {
     if (error.aboutPosition !== 'yes') return fail(`${error.code}: ${error.message}`);
     // The reader interprets it like every other answer.
-    frames.push({ kind: 'alone', bytes, acknowledge: () => undefined });
+    frames.add({ kind: 'alone', bytes, acknowledge: () => undefined });
     finish({ kind: 'renew', reason: error.code });
   };
   /** Runs a handler of the server's data. An error in it ends the connection at worst. */
@@ -162,131 +260,52 @@ export function openSocketReader(options: SocketReaderOptions): SocketReader {
       }
     };
 
-  const socket = openSocket(target, {
-    token,
-    events: {
-      connected() {
-        state = 'connected';
-        clearTimeout(watchdog);
-        wake();
-      },
-      refused: guarded((message, data) => {
-        const read = readPayload(data);
-        const error = read && interpret(answerOf([read]));
-        fail(`not let in: ${error?.kind === 'error' ? `${error.code}: ${error.message}` : message}`);
-      }),
-      answered: guarded((payload) => {
-        const read = readPayload(payload);
-        if (hasBegun || read === undefined) return;
-        const answer = interpret(answerOf([read]));
-        if (answer.kind === 'error') {
-          // Some servers only confirm the request.
-          if (answer.code !== 'MalformedAnswer') refuse(answer, read);
-          return;
-        }
-        const { nextOffset } = answer;
-        if (position?.kind === 'offset' && nextOffset !== undefined && nextOffset > position.offset + 1n) {
-          return fail('the server starts at another position than it was asked for');
-        }
-        hasBegun = true;
-        beginning = { nextOffset, epoch: answer.epoch, clamped: answer.clamped };
-        wake();
-      }),
-      data: guarded((payload, acknowledge) => {
-        const frame = readPayload(payload);
-        if (frame === undefined) return fail('an empty frame');
-        waitingBytes += frame.bytes.length;
-        if (waitingBytes > bounds.bufferBytesMax || frames.length >= FRAMES_WAITING_MAX) {
-          return fail('the server sends faster than messages are stored');
-        }
-        const error = mayBeError(frame) ? interpret(answerOf([frame])) : undefined;
-        if (error?.kind === 'error' && error.code !== 'MalformedAnswer') return refuse(error, frame);
-        hasBegun = true;
-        frames.push({ ...frame, acknowledge });
-        wake();
-      }),
-      stopped: guarded((payload) => {
-        const reason = reasonOf(payload);
-        if (reason === 'offset_expired') finish({ kind: 'renew', reason });
-        else fail(reason);
-      }),
-      complained: guarded((payload) => {
-        const given = typeof payload === 'string' ? { error: payload } : payload;
-        const read = readPayload(given);
-        const error = read && interpret(answerOf([read]));
-        if (read && error?.kind === 'error') refuse(error, read);
-        else fail(reasonOf(payload));
-      }),
-      closed: fail,
-    },
-  });
-
-  /** Waits for a change. Returns false when the time is over. */
-  const change = async (untilMs: number, signal: AbortSignal | undefined): Promise<boolean> => {
-    signal?.throwIfAborted();
-    const leftMs = untilMs - performance.now();
-    if (leftMs <= 0) return false;
-    const timer = setTimeout(wake, leftMs);
-    signal?.addEventListener('abort', wake, { once: true });
-    await changed.promise;
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', wake);
-    return true;
-  };
-  const subscribe = (ask: Ask) => {
-    state = 'subscribed';
-    position = ask;
-    subscribedAtMs = performance.now();
-    watch();
-    socket.subscribe({
-      requestId: randomUUID(),
-      // Other servers subscribe to all tables and may not know this member.
-      ...(table !== WILDCARD_TABLE && { table }),
-      ...placeOf(ask),
-    });
-  };
-  const takeFrames = (ask: Ask): Taken => {
-    const taken = frames.splice(0, countTogether(frames));
-    for (const { bytes } of taken) waitingBytes -= bytes.length;
-    const [first] = taken;
-    const answer = answerOf(
-      beginning && first?.kind !== 'alone' ? [beginningFrame(beginning, first), ...taken] : taken,
-    );
-    beginning = undefined;
-    pending = { ask, frames: taken };
-    return { kind: 'answer', answer };
-  };
-
   return {
-    async ready(ageMs, signal) {
-      const isDecided = () => state !== 'connecting' || end !== undefined;
-      while (!isDecided() && (await change(openedAtMs + ageMs, signal)));
-      return isDecided();
-    },
-    follows: (ask) => position === undefined || (pending === undefined && sameAsk(position, ask)),
-    isPendingAt: (ask) => pending !== undefined && sameAsk(pending.ask, ask),
-    async take(ask, withinMs, signal) {
-      if (state === 'connected' && end === undefined) subscribe(ask);
-      const quietAtMs = performance.now() + withinMs;
-      for (;;) {
-        if (frames.length > 0) return takeFrames(ask);
-        if (end !== undefined) break;
-        if (await change(hasBegun ? quietAtMs : Math.max(quietAtMs, subscribedAtMs + BEGIN_MS), signal))
-          continue;
-        break;
+    refused: guarded((message, data) => {
+      const read = readPayload(data);
+      const error = read && interpret(answerOf([read]));
+      fail(`not let in: ${error?.kind === 'error' ? `${error.code}: ${error.message}` : message}`);
+    }),
+    answered: guarded((payload) => {
+      const read = readPayload(payload);
+      if (connection.hasBegun || read === undefined) return;
+      const answer = interpret(answerOf([read]));
+      if (answer.kind === 'error') {
+        // Some servers only confirm the request.
+        if (answer.code !== 'MalformedAnswer') refuse(answer, read);
+        return;
       }
-      // The start counts even if the connection ended before the first frame.
-      if (beginning?.nextOffset !== undefined) return takeFrames(ask);
-      return end === undefined ? { kind: 'quiet' } : { kind: 'ended', end };
-    },
-    landed(ask) {
-      const landed = pending?.frames ?? [];
-      for (const { acknowledge } of landed) acknowledge();
-      pending = undefined;
-      position = ask;
-      watch();
-      return landed.length > 0;
-    },
-    close: () => finish({ kind: 'failed', reason: 'closed' }),
+      const { nextOffset } = answer;
+      const { position } = connection;
+      if (position?.kind === 'offset' && nextOffset !== undefined && nextOffset > position.offset + 1n) {
+        return fail('the server starts at another position than it was asked for');
+      }
+      connection.hasBegun = true;
+      connection.beginning = { nextOffset, epoch: answer.epoch, clamped: answer.clamped };
+      changes.wake();
+    }),
+    data: guarded((payload, acknowledge) => {
+      const frame = readPayload(payload);
+      if (frame === undefined) return fail('an empty frame');
+      if (!frames.hasRoomFor(frame)) return fail('the server sends faster than messages are stored');
+      const error = mayBeError(frame) ? interpret(answerOf([frame])) : undefined;
+      if (error?.kind === 'error' && error.code !== 'MalformedAnswer') return refuse(error, frame);
+      connection.hasBegun = true;
+      frames.add({ ...frame, acknowledge });
+      changes.wake();
+    }),
+    stopped: guarded((payload) => {
+      const reason = reasonOf(payload);
+      if (reason === 'offset_expired') finish({ kind: 'renew', reason });
+      else fail(reason);
+    }),
+    complained: guarded((payload) => {
+      const given = typeof payload === 'string' ? { error: payload } : payload;
+      const read = readPayload(given);
+      const error = read && interpret(answerOf([read]));
+      if (read && error?.kind === 'error') refuse(error, read);
+      else fail(reasonOf(payload));
+    }),
+    closed: fail,
   };
 }
