@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type RunningWorker, startWorker } from '../../jobs/worker.ts';
+import type { WorkerDependencies } from '../../jobs/worker-dependencies.ts';
 import type { WorkerHealth } from '../../jobs/worker-health.ts';
 import type { Access } from '../access/access.ts';
 import type { Alerts } from '../alerts/start-alerts.ts';
@@ -7,6 +8,7 @@ import type { Audit } from '../audit/audit.ts';
 import type { Config } from '../config/config.ts';
 import type { Workgroups } from '../config/workgroups.ts';
 import { errorMessage } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { startSystemTimer } from '../lib/timer.ts';
 import { withTimeout } from '../lib/with-timeout.ts';
@@ -46,7 +48,7 @@ export interface WorkerRole {
   stop(): Promise<void>;
 }
 
-type Parts = Pick<Service, 'logger' | 'clock'> & {
+type WorkerOptions = Pick<Service, 'logger' | 'clock'> & {
   access: Access;
   audit: Audit;
   workgroups: Workgroups;
@@ -68,81 +70,15 @@ type Parts = Pick<Service, 'logger' | 'clock'> & {
 const PIPELINE_CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 
 /** Starts the worker, and answers requests of other processes about its workgroups. */
-export async function addWorker(
-  config: Config,
-  ownUrl: string,
-  { access, audit, workgroups, news, redis, bucket, probe, onCommitted, events, logger, clock }: Parts,
-): Promise<WorkerRole> {
-  const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
-  /** There is no news of a stream elsewhere. */
-  const hasNews = (workgroupId: string) =>
-    news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
-
+export async function addWorker(config: Config, ownUrl: string, options: WorkerOptions): Promise<WorkerRole> {
+  const { workgroups, news, redis, probe, events, logger, clock } = options;
   const started = Promise.withResolvers<RunningWorker>();
   const alerting = Promise.withResolvers<Alerts>();
   let alerts: Alerts | undefined;
-  const pipeline = createPipeline({ logLevel: config.logLevel, logger });
-  const status = createStatusBook({ dataDir: config.dataDir, clock });
-  const storeOf = (workgroupId: string) => workgroupStore(config.storage, workgroupId)!;
-  const idleNotes = config.storage.s3
-    ? createSharedIdleNotes({ redis, storeOf, clock, logger })
-    : createLocalIdleNotes({ clock, logger });
-  const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
-  const stages = createPipelineStages({
-    config,
-    workgroups,
-    pipeline,
-    status,
-    clock,
-    logger,
-    upstreamOf,
-    hasNews,
-    onCommitted,
-    onEventDelays: events.onEventDelays,
-    // A shard can land messages before `startWorker` has returned.
-    onLanded: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
-  });
-  /** Answers other processes of this machine, and of other machines. */
-  const answers = {
-    pipeline: answerForShards(
-      withAlerts(withUpstreams(pipeline, addressOf), () => alerting.promise),
-      {
-        wake: async (workgroupId) => (await started.promise).wake(workgroupId),
-        noteChange: (workgroupId) => void started.promise.then((worker) => worker.noteChange(workgroupId)),
-        ...(config.storage.s3 && { noteCommit: stages.noteCommit }),
-      },
-    ),
-    // A workgroup that hibernates is opened for a request.
-    canWake: async (workgroupId: string) =>
-      workgroups.get(workgroupId) !== undefined && (await started.promise).canWake(workgroupId),
-  };
+  const parts = createParts(config, ownUrl, options, started.promise);
+  const { pipeline, status, stages, exporting, hibernation, hasNews } = parts;
+  const answers = createAnswers(config, workgroups, parts, started.promise, alerting.promise);
   const control = createControlServer({ dataDir: config.dataDir, ...answers, logger });
-  const exporting = createExportStage({ config, workgroups, audit, bucket, status, clock, logger });
-  const hibernation = createHibernation({
-    config,
-    workgroups,
-    assignmentOf: assignment,
-    pipeline,
-    stages,
-    status,
-    news,
-    idleNotes,
-    isExporting: exporting.hasPending,
-    clock,
-    logger,
-  });
-
-  async function lookAtBucket(workgroupId: string, sequence: number): Promise<void> {
-    const known = status.of(workgroupId).bucket?.sequence ?? 0;
-    if (!control.isOpen(workgroupId) || sequence <= known) return;
-    try {
-      await pipeline.run(workgroupId, 'lookAtBucket', { sequence });
-    } catch (error) {
-      logger.info({ workgroup: workgroupId, sequence, error: errorMessage(error) }, 'bucket.later-commit');
-      // The next stage finds out that the workgroup is lost, and closes it.
-      (await started.promise).noteNews(workgroupId);
-    }
-  }
 
   await removeAllPrepared([join(config.dataDir, 'warehouse'), lakeFolder(config)]);
   const worker = await startWorker({
@@ -151,20 +87,8 @@ export async function addWorker(
     logger,
     clock,
     dependencies: {
-      stages: {
-        ...stages,
-        rollup(workgroupId, signal) {
-          hibernation.noteRollUp(workgroupId);
-          return stages.rollup(workgroupId, signal);
-        },
-        export: exporting.run,
-      },
-      hasNews,
+      ...stageDependencies(config, parts),
       onStageEnded: events.onStageEnded,
-      ...(config.storage.s3 && {
-        prepare: (workgroupId: string) => pipeline.prepare(assignment(workgroupId)),
-        discard: pipeline.discard,
-      }),
       async openShard(workgroupId) {
         await probe.beforeUse();
         await hibernation.beforeOpen(workgroupId);
@@ -176,9 +100,6 @@ export async function addWorker(
         control.close(workgroupId);
         await Promise.all([alerts?.leave(workgroupId), stages.closeShard(workgroupId)]);
       },
-      assess: hibernation.assess,
-      mayHibernate: hibernation.mayHibernate,
-      onHibernated: hibernation.onHibernated,
     },
   });
   started.resolve(worker);
@@ -220,7 +141,9 @@ export async function addWorker(
       exports: exporting.states,
       alertsSent: () => alerts?.sent() ?? new Map(),
     },
-    noteCommit: (workgroupId, sequence) => void lookAtBucket(workgroupId, sequence),
+    noteCommit(workgroupId, sequence) {
+      if (control.isOpen(workgroupId)) void lookAtBucket(parts, worker, workgroupId, sequence, logger);
+    },
     async stop() {
       stopTelling();
       await worker.stop();
@@ -241,4 +164,125 @@ export async function addWorker(
       }
     },
   };
+}
+
+/** The parts of a worker that exist before it runs. */
+type WorkerParts = ReturnType<typeof createParts>;
+
+/** @param worker resolves when the worker runs; a shard can land messages before that */
+function createParts(
+  config: Config,
+  ownUrl: string,
+  { access, audit, workgroups, news, redis, bucket, onCommitted, events, logger, clock }: WorkerOptions,
+  worker: Promise<RunningWorker>,
+) {
+  const assignment = (workgroupId: string) => assignmentOf(config, workgroups.get(workgroupId)!);
+  /** There is no news of a stream elsewhere. */
+  const hasNews = (workgroupId: string) =>
+    news !== undefined && workgroups.get(workgroupId)?.upstream === undefined;
+  const noteChange = (workgroupId: string) => void worker.then((running) => running.noteChange(workgroupId));
+  const pipeline = createPipeline({ logLevel: config.logLevel, logger });
+  const status = createStatusBook({ dataDir: config.dataDir, clock });
+  const storeOf = (workgroupId: string) => workgroupStore(config.storage, workgroupId)!;
+  const idleNotes = config.storage.s3
+    ? createSharedIdleNotes({ redis, storeOf, clock, logger })
+    : createLocalIdleNotes({ clock, logger });
+  const { upstreamOf, addressOf } = createUpstreams(workgroups, ownUrl, access);
+  const stages = createPipelineStages({
+    config,
+    workgroups,
+    pipeline,
+    status,
+    clock,
+    logger,
+    upstreamOf,
+    hasNews,
+    onCommitted,
+    onEventDelays: events.onEventDelays,
+    onLanded: noteChange,
+  });
+  const exporting = createExportStage({ config, workgroups, audit, bucket, status, clock, logger });
+  const hibernation = createHibernation({
+    config,
+    workgroups,
+    assignmentOf: assignment,
+    pipeline,
+    stages,
+    status,
+    news,
+    idleNotes,
+    isExporting: exporting.hasPending,
+    clock,
+    logger,
+  });
+
+  return { pipeline, status, stages, exporting, hibernation, addressOf, assignment, hasNews, noteChange };
+}
+
+/** Answers other processes of this machine, and of other machines. */
+function createAnswers(
+  config: Config,
+  workgroups: Workgroups,
+  { pipeline, stages, addressOf, noteChange }: WorkerParts,
+  worker: Promise<RunningWorker>,
+  alerts: Promise<Alerts>,
+) {
+  return {
+    pipeline: answerForShards(
+      withAlerts(withUpstreams(pipeline, addressOf), () => alerts),
+      {
+        wake: async (workgroupId) => (await worker).wake(workgroupId),
+        noteChange,
+        ...(config.storage.s3 && { noteCommit: stages.noteCommit }),
+      },
+    ),
+    // A workgroup that hibernates is opened for a request.
+    canWake: async (workgroupId: string) =>
+      workgroups.get(workgroupId) !== undefined && (await worker).canWake(workgroupId),
+  };
+}
+
+/** What a shard needs besides its opening and closing: its stages, its end, and its files from the bucket. */
+function stageDependencies(
+  config: Config,
+  { pipeline, stages, exporting, hibernation, assignment, hasNews }: WorkerParts,
+): Omit<WorkerDependencies, 'openShard' | 'closeShard'> {
+  const { assess, mayHibernate, onHibernated } = hibernation;
+  return {
+    stages: {
+      ...stages,
+      rollup(workgroupId, signal) {
+        hibernation.noteRollUp(workgroupId);
+        return stages.rollup(workgroupId, signal);
+      },
+      export: exporting.run,
+    },
+    hasNews,
+    ...(config.storage.s3 && {
+      prepare: (workgroupId: string) => pipeline.prepare(assignment(workgroupId)),
+      discard: pipeline.discard,
+    }),
+    assess,
+    mayHibernate,
+    onHibernated,
+  };
+}
+
+/** Lets an open workgroup look at a commit of its bucket that it does not know. Never throws. */
+async function lookAtBucket(
+  { pipeline, status }: WorkerParts,
+  worker: Pick<RunningWorker, 'noteNews'>,
+  workgroupId: string,
+  sequence: number,
+  logger: Logger,
+): Promise<void> {
+  const known = status.of(workgroupId).bucket?.sequence ?? 0;
+  if (sequence <= known) return;
+  try {
+    await pipeline.run(workgroupId, 'lookAtBucket', { sequence });
+  } catch (error) {
+    logger.info({ workgroup: workgroupId, sequence, error: errorMessage(error) }, 'bucket.later-commit');
+    // The next stage finds out that the workgroup is lost, and closes it.
+    worker.noteNews(workgroupId);
+  }
 }
