@@ -12,8 +12,9 @@ import { renewCurrent } from '../publish/renew-current.ts';
 import type { UnusedClaims } from '../replica/take-over-replica.ts';
 import { openShard } from '../warehouse/shard.ts';
 import { type Assignment, lakeFolder, warehousePath } from './assignment.ts';
+import { claimWorkgroup } from './claim-workgroup.ts';
 import { storedPosition } from './live-reader.ts';
-import { claimWorkgroup, openWorkgroupBucket } from './open-bucket.ts';
+import { openWorkgroupBucket } from './open-bucket.ts';
 import type { OpenShard } from './open-shard.ts';
 
 /**
