@@ -5,15 +5,16 @@ import { type StopReason, type SubscribeAnswer, socketEvents } from '../../contr
 import type { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { type Clock, SECOND_MS } from '../../lib/time.ts';
+import type { Clock } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { encodeReadHead } from '../encode-read-head.ts';
-import { openCursor, positionError, type ReadCursor, type Unreadable } from '../log/read-cursor.ts';
+import { openCursor, positionError, type ReadCursor } from '../log/read-cursor.ts';
 import type { ReadFilter } from '../log/stream-log.ts';
 import type { ConnectionContext, SocketConnection } from './socket-connection.ts';
 import { errorPayload, socketError } from './socket-errors.ts';
 import { createFlowControl } from './socket-flow-control.ts';
 import type { FrameOutcome } from './socket-frames.ts';
+import { createSubscriptionReader } from './subscription-reader.ts';
 
 export interface SubscriptionOptions {
   requestId: string;
@@ -48,14 +49,13 @@ export interface Subscription {
 
 /** A reader with more messages than this before it, of any table, is far behind. */
 const FAR_BEHIND_MESSAGES = 10_000;
-/** A read that fails is repeated up to this often. Then the client is asked to come back later. */
-const READ_ATTEMPTS_MAX = 10;
-const READ_AGAIN_MS = SECOND_MS;
 
 export function createSubscription(options: SubscriptionOptions): Subscription {
-  const { requestId, connection, filterNow, limit, startTimer, logger } = options;
-  const { log, frames, grant } = options.source;
-  const reader = grant.tokenId;
+  const { requestId, connection, startTimer, logger } = options;
+  const { log } = options.source;
+  const hasEnded = () => ended;
+  const waits = createWaits(startTimer, hasEnded);
+  const reader = createSubscriptionReader({ ...options, hasEnded, pause: waits.pause });
   const flowControl = createFlowControl({
     connection,
     startTimer,
@@ -68,7 +68,6 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   /** The epoch of the log that was read last. */
   let epoch: string | undefined;
   let ended = false;
-  let waiting: AbortController | undefined;
   let isIdle = false;
   let stopIdleTimer = () => {};
 
@@ -81,13 +80,13 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     isIdle = false;
     stopIdleTimer = startTimer(limits.frameIdleMs, () => {
       isIdle = true;
-      waiting?.abort();
+      waits.interrupt();
     });
   };
   const cancel = () => {
     if (ended) return;
     ended = true;
-    waiting?.abort();
+    waits.interrupt();
     stopIdleTimer();
     flowControl.close();
     options.onEnd();
@@ -104,48 +103,6 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       nextOffset,
       ...(error && { error: errorPayload(error) }),
     });
-  };
-
-  const wait = async (until: (signal: AbortSignal) => Promise<void>) => {
-    if (ended) return;
-    waiting = new AbortController();
-    await until(waiting.signal);
-    waiting = undefined;
-  };
-  const pause = (delayMs: number) => (signal: AbortSignal) =>
-    new Promise<void>((resolve) => {
-      const stopTimer = startTimer(delayMs, resolve);
-      signal.addEventListener('abort', () => {
-        stopTimer();
-        resolve();
-      });
-    });
-
-  /** Reads, and pins the cursor to an offset, because the client gets its start before the first frame. */
-  const pinning =
-    <Batch extends { kind: 'batch' }>(
-      from: ReadCursor,
-      readAt: (offset: Offset) => Promise<Batch | Unreadable>,
-    ) =>
-    async (at: Offset | 'oldest') => {
-      const offset = at === 'oldest' ? (await log.bounds()).earliest : at;
-      const outcome = await readAt(offset);
-      if (outcome.kind === 'batch') from.moveTo(offset);
-      return outcome;
-    };
-  const readFrame = (offset: Offset) => frames.read({ from: offset, limit, filter: filterNow(), reader });
-  /** Finds out if the log has the offset, and reads no message. */
-  const lookAt = (offset: Offset) =>
-    log.read({ from: offset, limit: 1, filter: {}, bytesMax: 0, oneAtLeast: false, reader });
-  const read = async (from: ReadCursor): Promise<FrameOutcome> => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await from.read(pinning(from, readFrame), { mayRestart: false });
-      } catch (error) {
-        if (ended || attempt === READ_ATTEMPTS_MAX) throw error;
-        await wait(pause(READ_AGAIN_MS));
-      }
-    }
   };
 
   const send = (frame: FrameOutcome & { kind: 'batch' }) => {
@@ -176,7 +133,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   ): Promise<{ frame: FrameOutcome; hasMoved: boolean } | undefined> => {
     // Another subscription of this connection may have sent a frame meanwhile.
     if (ended || !flowControl.isOpen) return undefined;
-    const frame = await read(from);
+    const frame = await reader.readFrame(from);
     const hasMoved = frame.kind === 'batch' && frame.nextOffset !== from.position;
     if (ended || frame.kind !== 'batch') return { frame, hasMoved };
     if (frame.count > 0 || isIdle || frame.bounds.epoch !== epoch) send(frame);
@@ -195,13 +152,13 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
       if (frame.kind !== 'batch') return stop('offset_expired', positionError(frame));
       // Other work gets a turn, even if the log wakes its readers without a new message.
       if (!frame.upToDate || !hasMoved) await nextTurn();
-      if (frame.upToDate && !isIdle) await wait(from.waitForMore);
+      if (frame.upToDate && !isIdle) await waits.until(from.waitForMore);
     }
   };
 
   const begin = async (start: ReadStart): Promise<SubscribeAnswer> => {
     cursor = await openCursor(log, start, options);
-    const found = await cursor.read(pinning(cursor, lookAt), { mayRestart: true });
+    const found = await reader.look(cursor);
     if (found.kind !== 'batch') throw positionError(found);
     ({ epoch } = found.bounds);
     sentPosition = position();
@@ -222,5 +179,32 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
     },
     stop,
     cancel,
+  };
+}
+
+/** The waits of a loop, one at a time. After the end of the loop nothing waits. */
+function createWaits(startTimer: StartTimer, hasEnded: () => boolean) {
+  let waiting: AbortController | undefined;
+  async function until(wait: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    if (hasEnded()) return;
+    waiting = new AbortController();
+    await wait(waiting.signal);
+    waiting = undefined;
+  }
+  return {
+    until,
+    pause: (delayMs: number) =>
+      until(
+        (signal) =>
+          new Promise<void>((resolve) => {
+            const stopTimer = startTimer(delayMs, resolve);
+            signal.addEventListener('abort', () => {
+              stopTimer();
+              resolve();
+            });
+          }),
+      ),
+    /** Ends the wait that runs now. */
+    interrupt: () => waiting?.abort(),
   };
 }
