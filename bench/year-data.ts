@@ -1,10 +1,10 @@
-import { loadConfig } from '../src/config/load-config.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
 import { assignmentOf } from '../src/pipeline/assignment.ts';
 import { closeAssignment, openAssignment } from '../src/pipeline/open-assignment.ts';
 import type { OpenShard } from '../src/pipeline/open-shard.ts';
 import { operations } from '../src/pipeline/operations.ts';
+import { loadConfig } from '../test/support/load-config.ts';
 
 export const YEAR_WORKGROUP = 'year';
 export const YEAR_DEVICES = 100;

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/load-config.ts';
 import type { Environment } from '../../src/config/resolve-references.ts';
 import { InputError } from '../../src/lib/errors.ts';
+import { loadConfig } from '../support/load-config.ts';
 
 let cwd: string;
 beforeAll(() => {

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
 import { zodProblems } from '../../src/config/zod-problems.ts';
+import { loadConfig } from '../support/load-config.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';

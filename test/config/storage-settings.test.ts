@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hideSecrets } from '../../src/config/hide-secrets.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { loadConfig } from '../support/load-config.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const aws = {

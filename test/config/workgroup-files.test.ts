@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createConfigLoader } from '../../src/config/config-loader.ts';
 import { configWarnings } from '../../src/config/config-warnings.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
 import { InputError, type Problem } from '../../src/lib/errors.ts';
+import { loadConfig } from '../support/load-config.ts';
 import { rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

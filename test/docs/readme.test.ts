@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeDemo, describeStart } from '../../src/cli/demo/demo-view.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
 import type { Site } from '../../src/simulate/create-site.ts';
+import { loadConfig } from '../support/load-config.ts';
 import {
   blocksOf,
   headingLinksOf,

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { loadConfig } from '../support/load-config.ts';
 import { cliFile } from '../support/process-environment.ts';
 import { runCommand } from '../support/run-command.ts';
 import { queryLake } from '../support/service-process.ts';

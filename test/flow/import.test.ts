@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { loadConfig } from '../support/load-config.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';

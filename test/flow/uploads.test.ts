@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { loadConfig } from '../support/load-config.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess, queryLake } from '../support/service-process.ts';

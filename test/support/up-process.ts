@@ -5,9 +5,9 @@ import { stringify } from 'yaml';
 import { createAccess } from '../../src/access/access.ts';
 import { permissions } from '../../src/access/grant.ts';
 import type { Config, ConfigInput } from '../../src/config/config.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
 import { DAY_MS, systemClock } from '../../src/lib/time.ts';
 import { freePort } from './free-port.ts';
+import { loadConfig } from './load-config.ts';
 import { cliFile, nodeOptions, processEnvironment } from './process-environment.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,5 @@
-import type { Config } from './config.ts';
-import { createConfigLoader, type LoadOptions } from './config-loader.ts';
+import type { Config } from '../../src/config/config.ts';
+import { createConfigLoader, type LoadOptions } from '../../src/config/config-loader.ts';
 
 /**
  * Reads the configuration once. See `createConfigLoader`.
