@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { Client, type Dispatcher } from 'undici';
-import { decodeCborSequence, encodeCbor } from '../src/cbor/cbor-codec.ts';
+import { encodeCbor } from '../src/cbor/cbor-codec.ts';
 import type { StreamMessage, TelemetryItem } from '../src/contract/messages.ts';
+import { decodeCborSequence } from '../test/support/decode-cbor-sequence.ts';
 import { startRedis } from '../test/support/redis.ts';
 import { measureAppending } from './append.ts';
 import type { Ratio } from './decode.ts';

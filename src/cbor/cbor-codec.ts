@@ -12,7 +12,7 @@ import {
   written,
 } from './cbor-writer.ts';
 import { cborBytes, checkItem } from './check-cbor.ts';
-import { cursorAt, decodeCheckedItem, decodeItem } from './decode-item.ts';
+import { decodeCheckedItem } from './decode-item.ts';
 import { MalformedError } from './malformed-error.ts';
 
 export { MalformedError } from './malformed-error.ts';
@@ -48,19 +48,6 @@ export function decodeCbor(bytes: Uint8Array, options: DecodeOptions = {}): unkn
   const end = checkItem(cbor, 0);
   if (end !== bytes.length) throw new MalformedError('bytes after the end of the item', end);
   return decodeCheckedItem(cbor, 0);
-}
-
-/**
- * Decodes a CBOR sequence (RFC 8742): items one after another. No bytes are an empty sequence.
- * @throws MalformedError like `decodeCbor`, even if only the last item is broken
- */
-export function decodeCborSequence(bytes: Uint8Array, options: DecodeOptions = {}): unknown[] {
-  const cbor = cborBytes(bytes, options);
-  for (let at = 0; at < bytes.length; ) at = checkItem(cbor, at);
-  const cursor = cursorAt(cbor, 0);
-  const items: unknown[] = [];
-  while (cursor.at < bytes.length) items.push(decodeItem(cursor));
-  return items;
 }
 
 function encodeItem(writer: CborWriter, value: unknown, depth: number): void {

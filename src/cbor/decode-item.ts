@@ -28,13 +28,13 @@ export interface Cursor {
 const KEY_SLOTS = 256;
 const KEY_BYTES_MAX = 40;
 
-export function cursorAt(cbor: CborBytes, at: number): Cursor {
+function cursorAt(cbor: CborBytes, at: number): Cursor {
   const { bytes } = cbor;
   return { cbor, buffer: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), at, keys: [] };
 }
 
 /** Decodes the next item and moves the cursor past it. */
-export function decodeItem(cursor: Cursor): unknown {
+function decodeItem(cursor: Cursor): unknown {
   const { bytes, view } = cursor.cbor;
   const start = cursor.at;
   const initial = bytes[start]!;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeCbor, decodeCborSequence, encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
+import { decodeCbor, encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
 import { cborBytes, skipItem } from '../../src/cbor/check-cbor.ts';
 import { limits } from '../../src/contract/wire-limits.ts';
 import { TerminalError } from '../../src/lib/errors.ts';
@@ -226,17 +226,6 @@ describe('decodeCbor', () => {
     ]) {
       expect(malformed(fromHex(hex), { plainTags: true }).message, hex).toContain('tag');
     }
-  });
-});
-
-describe('decodeCborSequence', () => {
-  it('reads items one after another, and no items from no bytes', () => {
-    expect(decodeCborSequence(fromHex(''))).toStrictEqual([]);
-    expect(decodeCborSequence(fromHex('01a16161028103'))).toStrictEqual([1, { a: 2 }, [3]]);
-  });
-
-  it('refuses a sequence that breaks off', () => {
-    expect(() => decodeCborSequence(fromHex('01a16161028203'))).toThrow(MalformedError);
   });
 });
 

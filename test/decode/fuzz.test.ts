@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { decodeCbor, decodeCborSequence, encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
+import { decodeCbor, encodeCbor, MalformedError } from '../../src/cbor/cbor-codec.ts';
 import { encodeMessages, stampMessages } from '../../src/contract/encode-messages.ts';
 import { bodyFromRoots } from '../../src/decode/decode-body.ts';
 import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { encodeReadHead } from '../../src/stream/encode-read-head.ts';
+import { decodeCborSequence } from '../support/decode-cbor-sequence.ts';
 import { isSoak, rounds } from '../support/rounds.ts';
 import { columnMessages, expectSame } from './column-messages.ts';
 

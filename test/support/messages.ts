@@ -1,7 +1,7 @@
-import { decodeCborSequence } from '../../src/cbor/cbor-codec.ts';
 import { type EncodedBatch, encodeMessages } from '../../src/contract/encode-messages.ts';
 import type { StreamMessage, TelemetryItem } from '../../src/contract/messages.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
+import { decodeCborSequence } from './decode-cbor-sequence.ts';
 
 /** A device id that shows its number. */
 export function deviceId(number: number): string {
