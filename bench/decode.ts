@@ -2,8 +2,8 @@ import { Decoder } from 'cbor-x';
 import { decodeCbor } from '../src/cbor/cbor-codec.ts';
 import { encodeMessages, type IngestItem } from '../src/contract/encode-messages.ts';
 import { createMessageDecoder } from '../src/decode/message-decoder.ts';
-import { messagesToColumns } from '../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../src/decode/name-table.ts';
+import { messagesToColumns } from '../test/support/messages-to-columns.ts';
 import { median } from './statistics.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 

@@ -2,7 +2,6 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { offsetOf } from '../src/contract/offset.ts';
-import { messagesToColumns } from '../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../src/lib/time.ts';
 import { lakePaths } from '../src/publish/lake-layout.ts';
@@ -10,6 +9,7 @@ import { publish } from '../src/publish/publish.ts';
 import { renewCurrent } from '../src/publish/renew-current.ts';
 import { retainLake } from '../src/publish/retain-lake.ts';
 import { openShard, type Shard } from '../src/warehouse/shard.ts';
+import { messagesToColumns } from '../test/support/messages-to-columns.ts';
 import type { Ratio } from './decode.ts';
 import { median } from './statistics.ts';
 

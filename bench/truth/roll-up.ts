@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkgroupConfig } from '../../src/config/config.ts';
 import { workgroupSchema } from '../../src/config/workgroup-settings.ts';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type LocalDate, type UtcMs } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
+import { messagesToColumns } from '../../test/support/messages-to-columns.ts';
 import type { Reading, Recording } from './recording.ts';
 
 /** What the roll-up says of a day. */

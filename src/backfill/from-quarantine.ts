@@ -1,10 +1,10 @@
 import type { DuckDBBlobValue } from '@duckdb/node-api';
 import { decodeCbor, MalformedError } from '../cbor/cbor-codec.ts';
 import { keepNew } from '../client/keep-new.ts';
+import { appendMessage } from '../decode/append-message.ts';
 import { createColumns, offsetAfter } from '../decode/columns-buffer.ts';
 import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
 import { instantAt } from '../decode/message-columns.ts';
-import { appendMessage } from '../decode/messages-to-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
 import { TransientError } from '../lib/errors.ts';
 import { parseJsonExact } from '../lib/json-text.ts';

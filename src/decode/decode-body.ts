@@ -1,9 +1,9 @@
 import { MalformedError } from '../cbor/malformed-error.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { jsonDepth, parseJsonExact } from '../lib/json-text.ts';
+import { appendMessage } from './append-message.ts';
 import { clearColumns, createColumns } from './columns-buffer.ts';
 import type { MessageColumns, NameTable } from './message-columns.ts';
-import { appendMessage, type ColumnsOptions } from './messages-to-columns.ts';
 import { isMap, readOffset } from './parse-values.ts';
 
 /** Messages that a client accepts in one answer. Other servers may send more than the requested number. */
@@ -23,6 +23,13 @@ export interface BodyFacts {
 export type DecodedBody =
   | (BodyFacts & { kind: 'batch'; columns: MessageColumns })
   | (BodyFacts & { kind: 'error'; error: string; message: string; members: Record<string, unknown> });
+
+interface ColumnsOptions {
+  /** The table of messages that name no table. */
+  defaultTable?: string | undefined;
+  /** Buffers to use again. */
+  columns?: MessageColumns;
+}
 
 /** The members that servers use for their messages. The first one that is a list counts. */
 export const messageLists: readonly string[] = ['messages', 'records', 'data', 'results', 'rows', 'items'];

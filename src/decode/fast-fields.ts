@@ -8,10 +8,10 @@ import {
   majorOf,
 } from '../cbor/cbor-head.ts';
 import { isText } from '../cbor/check-cbor.ts';
+import { withMember } from './append-message.ts';
 import { reserveFields } from './columns-buffer.ts';
 import { NONE } from './member-keys.ts';
 import type { MessageColumns } from './message-columns.ts';
-import { withMember } from './messages-to-columns.ts';
 import { type Scan, type ScannedNames, scanName, scanUint, textAt } from './scan-bytes.ts';
 
 /** State of the field reader from one message to the next. */

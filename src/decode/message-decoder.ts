@@ -3,6 +3,7 @@ import { cborInitial, cborMajor, headArgument, headLength, majorOf } from '../cb
 import { type CborBytes, cborBytes, checkItem, firstItemOf, skipItem } from '../cbor/check-cbor.ts';
 import { decodeCheckedItem } from '../cbor/decode-item.ts';
 import { MalformedError } from '../cbor/malformed-error.ts';
+import { appendMessage } from './append-message.ts';
 import { clearColumns, createColumns } from './columns-buffer.ts';
 import {
   type BodyFacts,
@@ -18,7 +19,6 @@ import {
 } from './decode-body.ts';
 import { beginBody, createFastReader, type FastReader, readMessage } from './fast-reader.ts';
 import type { MessageColumns, NameTable } from './message-columns.ts';
-import { appendMessage } from './messages-to-columns.ts';
 
 export type { BodyFacts, DecodedBody };
 

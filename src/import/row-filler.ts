@@ -1,8 +1,8 @@
 import { type DuckDBDataChunk, DuckDBUUIDValue, type DuckDBVector } from '@duckdb/node-api';
 import { limits } from '../contract/wire-limits.ts';
+import { setWords, withMember } from '../decode/append-message.ts';
 import { reserveFields, reserveMessage } from '../decode/columns-buffer.ts';
 import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
-import { setWords, withMember } from '../decode/messages-to-columns.ts';
 import type { LocalClock } from '../foreign-table/local-clock.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Devices } from './import-devices.ts';

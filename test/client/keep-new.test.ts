@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { keepNew } from '../../src/client/keep-new.ts';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { rounds } from '../support/rounds.ts';
 
 /** Messages that differ in every column. */

@@ -6,10 +6,10 @@ import { clearColumns, createColumns } from '../../src/decode/columns-buffer.ts'
 import { beginBody, createFastReader, readMessage } from '../../src/decode/fast-reader.ts';
 import type { MessageColumns } from '../../src/decode/message-columns.ts';
 import { createMessageDecoder, type DecodedBody } from '../../src/decode/message-decoder.ts';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
 import { encodeReadHead } from '../../src/stream/encode-read-head.ts';
 import { itemBytes, referenceDecode } from '../cbor/cbor-items.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { columnMessages, expectSame } from './column-messages.ts';
 import { oddMessages, regularMessages } from './message-items.ts';
 

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue, listValue } from '@duckdb/node-api';
 import { offsetOf } from '../../src/contract/offset.ts';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { sqlString } from '../../src/lib/sql-text.ts';
 import type { Clock, LocalDate, UtcMs } from '../../src/lib/time.ts';
@@ -15,6 +14,7 @@ import { renewCurrent } from '../../src/publish/renew-current.ts';
 import type { DeclaredDevices } from '../../src/warehouse/declared-devices.ts';
 import { openShard, type Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import type { TestClock } from '../support/test-clock.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
 

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, syml
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { HOUR_MS } from '../../src/lib/time.ts';
 import { deviceId } from '../support/messages.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { isSoak } from '../support/rounds.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { openOwnFixture } from './own-fixture.ts';

@@ -1,9 +1,9 @@
 import { offsetOf } from '../../src/contract/offset.ts';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { dayBounds, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { noteDeviceStatus } from '../../src/warehouse/note-device-status.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { deviceId } from '../support/messages.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { budget, budgets, intervals, type MeterFixture, openMeters, readings } from './meter-support.ts';
 
 export const timezone = 'Europe/Paris';

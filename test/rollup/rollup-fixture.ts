@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { WorkgroupConfig } from '../../src/config/config.ts';
 import { type EnergyStreamInput, energyStreamSchema } from '../../src/config/energy-stream.ts';
 import type { FieldValue } from '../../src/contract/messages.ts';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { DAY_MS, type UtcMs } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 
 export const DEVICE = '00000000-0000-4000-8000-000000000001';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { configSchema } from '../../src/config/config.ts';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { addDays, DAY_MS, dayStart, HOUR_MS, INTERVAL_MS } from '../../src/lib/time.ts';
 import { rollUp } from '../../src/rollup/roll-up.ts';
 import { createSite, type Site } from '../../src/simulate/create-site.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { sampled } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { offsetOf } from '../../src/contract/offset.ts';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { MINUTE_MS } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { deviceId } from '../support/messages.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 
 export type Told = readonly [device: number, what: 'online' | 'offline' | 'data', reason?: string];

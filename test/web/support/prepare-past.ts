@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { type EnergyStreamInput, energyStreamSchema } from '../../../src/config/energy-stream.ts';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
-import { messagesToColumns } from '../../../src/decode/messages-to-columns.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { addDays, DAY_MS, dayStart, HOUR_MS, MINUTE_MS } from '../../../src/lib/time.ts';
 import { rollUp } from '../../../src/rollup/roll-up.ts';
 import { openLmdbLog } from '../../../src/stream/log/lmdb-log.ts';
 import { openShard, type Shard } from '../../../src/warehouse/shard.ts';
+import { messagesToColumns } from '../../support/messages-to-columns.ts';
 import { createTestClock, type TestClock } from '../../support/test-clock.ts';
 
 /** What happened to a workgroup before the service of the tests starts. */

@@ -1,6 +1,6 @@
 import { INPUT_REFUSED } from '../contract/messages.ts';
 import { jsonText } from '../lib/json-text.ts';
-import { clearColumns, createColumns, reserveFields, reserveMessage } from './columns-buffer.ts';
+import { reserveFields, reserveMessage } from './columns-buffer.ts';
 import { readDevice } from './device-words.ts';
 import type { MessageColumns, NameTable } from './message-columns.ts';
 import { messageKinds } from './message-columns.ts';
@@ -8,30 +8,11 @@ import { TooManyNamesError } from './name-table.ts';
 import { type PlainMessage, parseMessage } from './parse-message.ts';
 import { EXTRA_MEMBER, isMap } from './parse-values.ts';
 
-export interface ColumnsOptions {
-  /** The table of messages that name no table. */
-  defaultTable?: string | undefined;
-  /** Buffers to use again. */
-  columns?: MessageColumns;
-}
-
 /**
- * Reads decoded messages, of JSON or CBOR in any spelling, into columns. It is slower than `readMessage` and
- * accepts more. Messages that break the contract are in `rejected` with a reason, and with their JSON text as
- * bytes.
+ * Appends one decoded message of JSON or CBOR, in any spelling. It is slower than `readMessage` and accepts
+ * more. A message that breaks the contract is added to `rejected` with a reason.
+ * @param bytes what it was decoded from, which is kept if it is rejected; without them its JSON text is kept
  */
-export function messagesToColumns(
-  messages: readonly unknown[],
-  names: NameTable,
-  options: ColumnsOptions = {},
-): MessageColumns {
-  const columns = options.columns ?? createColumns(messages.length);
-  clearColumns(columns);
-  for (const message of messages) appendMessage(columns, names, message, undefined, options.defaultTable);
-  return columns;
-}
-
-/** Appends one decoded message, or rejects it and keeps the bytes it was decoded from. */
 export function appendMessage(
   columns: MessageColumns,
   names: NameTable,

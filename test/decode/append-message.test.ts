@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { messagesToColumns } from '../../src/decode/messages-to-columns.ts';
 import { createNameTable } from '../../src/decode/name-table.ts';
+import { messagesToColumns } from '../support/messages-to-columns.ts';
 import { columnMessages } from './column-messages.ts';
 
 const DEVICE = '0f8fad5b-d9cb-469f-a165-70867728950e';
