@@ -12,6 +12,7 @@ import { endWithError, hostProblem } from '../../http/http-server.ts';
 import { createQuota } from '../../http/per-owner-quota.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { repeat } from '../../lib/repeat.ts';
 import { SECOND_MS } from '../../lib/time.ts';
 import type { StartTimer } from '../../lib/timer.ts';
 import { limitPackets, type PacketConnection } from './limit-packets.ts';
@@ -118,17 +119,7 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
     authenticatedIds,
     connectMsMax: limits.authenticationMs + CONNECT_MORE_MS,
   });
-  const upgraded = new Set<Duplex>();
-  app.server.on('upgrade', ({ url }, connection) => {
-    // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler
-    // would end the process.
-    connection.on('error', () => undefined);
-    // The answer is sent at once, because socket.io closes unknown upgrades a second later.
-    if (!url?.startsWith(path))
-      return endWithError(connection, 404, 'NotFound', `the stream's WebSocket is at ${path}/`);
-    upgraded.add(connection);
-    connection.once('close', () => upgraded.delete(connection));
-  });
+  const upgraded = trackUpgrades(app, path);
 
   server.use((socket, next) => {
     const { auth, query, headers, address } = socket.handshake;
@@ -188,15 +179,12 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       socket.disconnect(true);
     }
   };
-  let stopRechecking = () => {};
-  const recheckAll = () => {
+  const rechecks = repeat(RECHECK_MS, startTimer, async () => {
     for (const [socket, session] of sessions) void recheck(socket, session);
-    stopRechecking = startTimer(RECHECK_MS, recheckAll);
-  };
-  stopRechecking = startTimer(RECHECK_MS, recheckAll);
+  });
 
   const drain = async () => {
-    stopRechecking();
+    void rechecks.stop();
     for (const [socket, session] of sessions)
       void session.stop('server_draining').then(() => socket.disconnect());
     await sleep(LEAVE_MS, undefined, { ref: false });
@@ -221,6 +209,22 @@ export function registerStreamSocket(app: FastifyInstance, options: StreamSocket
       return counts;
     },
   };
+}
+
+/** The connections of a server that were upgraded to WebSockets at a path. Others are refused. */
+function trackUpgrades({ server }: FastifyInstance, path: string): ReadonlySet<Duplex> {
+  const upgraded = new Set<Duplex>();
+  server.on('upgrade', ({ url }, connection) => {
+    // Until socket.io has accepted the connection nobody handles its errors, and an error without a handler
+    // would end the process.
+    connection.on('error', () => undefined);
+    // The answer is sent at once, because socket.io closes unknown upgrades a second later.
+    if (!url?.startsWith(path))
+      return endWithError(connection, 404, 'NotFound', `the stream's WebSocket is at ${path}/`);
+    upgraded.add(connection);
+    connection.once('close', () => upgraded.delete(connection));
+  });
+  return upgraded;
 }
 
 /** Runs socket.io at a path of `app`, next to its routes. */
