@@ -50,7 +50,7 @@ export interface HandoverTimes {
   /** An owner without an answer goes on alone. */
   answerMs: number;
   /** A successor reports this often that it is still preparing. */
-  tellEveryMs: number;
+  reportEveryMs: number;
   /** A successor without a report for this time has ended, or Redis does not answer. */
   silenceMs: number;
   /**
@@ -61,7 +61,7 @@ export interface HandoverTimes {
 
 const TIMES: HandoverTimes = {
   answerMs: SECOND_MS,
-  tellEveryMs: SECOND_MS,
+  reportEveryMs: SECOND_MS,
   silenceMs: 5 * SECOND_MS,
   waitMs: 8 * SECOND_MS,
 };
@@ -70,11 +70,12 @@ const KEPT_MS = MINUTE_MS;
 
 export function createHandovers(options: HandoversOptions): Handovers {
   const { workerId, leases, channel, prepare, discard, ownedShards, openMax, mayOpen, logger } = options;
-  const { answerMs, tellEveryMs, silenceMs, waitMs } = options.times ?? TIMES;
-  /** As the owner: the callbacks for the reports of the successor. */
-  const waits = new Map<string, { told: () => void; prepared: () => void }>();
-  /** As the successor: workgroups that are noted for this worker. */
-  const expected = new Set<string>();
+  const { answerMs, reportEveryMs, silenceMs, waitMs } = options.times ?? TIMES;
+  /** As the owner: what the messages of a successor end. */
+  const successorWaits = new Map<string, { reported: () => void; prepared: () => void }>();
+  /** As the successor: workgroups that this worker will get. */
+  const promised = new Set<string>();
+  /** The timers that end a promise. */
   const stopTimers = new Map<string, () => void>();
   let preparing: Promise<void> = Promise.resolve();
   let isStopped = false;
@@ -83,19 +84,19 @@ export function createHandovers(options: HandoversOptions): Handovers {
 
   async function waitForSuccessor(workgroupId: string, shareMax: number): Promise<void> {
     const prepared = Promise.withResolvers<void>();
-    let told = Promise.withResolvers<void>();
-    waits.set(workgroupId, { told: () => told.resolve(), prepared: prepared.resolve });
+    let reported = Promise.withResolvers<void>();
+    successorWaits.set(workgroupId, { reported: () => reported.resolve(), prepared: prepared.resolve });
     const leaving: HandoverMessage = { kind: 'leaving', workgroupId, workerId, shareMax };
     if (!(await channel.tellOthers(JSON.stringify(leaving)))) return;
     const startMs = performance.now();
-    if ((await withTimeout(told.promise, answerMs)) === 'late') return;
-    const isPrepared = prepared.promise.then(() => 'prepared' as const);
-    const isTold = () => told.promise.then(() => 'told' as const);
-    let outcome: 'told' | 'prepared' | 'late' = 'told';
-    while (outcome === 'told') {
-      told = Promise.withResolvers();
+    if ((await withTimeout(reported.promise, answerMs)) === 'late') return;
+    const whenPrepared = prepared.promise.then(() => 'prepared' as const);
+    const whenReported = () => reported.promise.then(() => 'reported' as const);
+    let outcome: 'reported' | 'prepared' | 'late' = 'reported';
+    while (outcome === 'reported') {
+      reported = Promise.withResolvers();
       const leftMs = waitMs - (performance.now() - startMs);
-      outcome = await withTimeout(Promise.race([isPrepared, isTold()]), Math.min(silenceMs, leftMs));
+      outcome = await withTimeout(Promise.race([whenPrepared, whenReported()]), Math.min(silenceMs, leftMs));
     }
     const waitedMs = Math.round(performance.now() - startMs);
     logger.info({ workgroup: workgroupId, isLate: outcome === 'late', waitedMs }, 'handover.prepared');
@@ -103,18 +104,18 @@ export function createHandovers(options: HandoversOptions): Handovers {
 
   async function becomeSuccessor(workgroupId: string, owner: string): Promise<void> {
     if (!(await leases.succeed(workgroupId))) return;
-    expected.add(workgroupId);
+    promised.add(workgroupId);
     stopTimers.get(workgroupId)?.();
     stopTimers.set(
       workgroupId,
       startSystemTimer(KEPT_MS, () => forget(workgroupId)),
     );
-    const isMine = () => !isStopped && expected.has(workgroupId);
-    const tellPreparing = () => tell(owner, { kind: 'preparing', workgroupId });
-    await tellPreparing();
-    const telling = setInterval(() => {
-      if (isMine()) tellPreparing().catch(() => undefined);
-    }, tellEveryMs).unref();
+    const isMine = () => !isStopped && promised.has(workgroupId);
+    const reportPreparing = () => tell(owner, { kind: 'preparing', workgroupId });
+    await reportPreparing();
+    const reporting = setInterval(() => {
+      if (isMine()) reportPreparing().catch(() => undefined);
+    }, reportEveryMs).unref();
     // One after the other, because each takes all processors.
     preparing = preparing.then(async () => {
       if (!isMine()) return;
@@ -126,7 +127,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
       }
       await tell(owner, { kind: 'prepared', workgroupId }).catch(() => undefined);
     });
-    preparing.finally(() => clearInterval(telling));
+    preparing.finally(() => clearInterval(reporting));
   }
 
   /** Opens the shard of a workgroup whose lease this worker has been given. */
@@ -136,7 +137,7 @@ export function createHandovers(options: HandoversOptions): Handovers {
   }
 
   function forget(workgroupId: string): void {
-    expected.delete(workgroupId);
+    promised.delete(workgroupId);
     stopTimers.delete(workgroupId);
     discard?.(workgroupId).catch((error: unknown) =>
       logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'handover.not-discarded'),
@@ -145,13 +146,13 @@ export function createHandovers(options: HandoversOptions): Handovers {
 
   return {
     async handOver(workgroupId, reason, shareMax) {
-      if (waits.has(workgroupId)) return;
+      if (successorWaits.has(workgroupId)) return;
       try {
         if (prepare) await waitForSuccessor(workgroupId, shareMax);
       } catch (error) {
         logger.debug({ workgroup: workgroupId, error: errorMessage(error) }, 'handover.not-told');
       } finally {
-        waits.delete(workgroupId);
+        successorWaits.delete(workgroupId);
       }
       ownedShards.giveUp(workgroupId, reason);
     },
@@ -160,21 +161,21 @@ export function createHandovers(options: HandoversOptions): Handovers {
       switch (kind) {
         case 'leaving': {
           if (!prepare || isStopped || message.workerId === workerId) return;
-          const openAfter = ownedShards.remaining().length + expected.size;
+          const openAfter = ownedShards.remaining().length + promised.size;
           if (!mayOpen(workgroupId) || !ownedShards.mayTake(workgroupId)) return;
           if (openAfter >= Math.min(message.shareMax, openMax)) return;
           becomeSuccessor(workgroupId, message.workerId).catch(() => undefined);
           return;
         }
         case 'preparing':
-          waits.get(workgroupId)?.told();
+          successorWaits.get(workgroupId)?.reported();
           return;
         case 'prepared':
-          waits.get(workgroupId)?.prepared();
+          successorWaits.get(workgroupId)?.prepared();
           return;
         case 'handed-over':
           // The prepared files are used now.
-          expected.delete(workgroupId);
+          promised.delete(workgroupId);
           accept(workgroupId).catch((error: unknown) =>
             // The lease ends by itself.
             logger.warn({ workgroup: workgroupId, error: errorMessage(error) }, 'handover.not-accepted'),

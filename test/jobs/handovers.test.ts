@@ -149,7 +149,7 @@ test('workers that can prepare nothing hand over as before', async () => {
   expect(events.filter((event) => event.includes('prepares'))).toEqual([]);
 });
 
-const SHORT: HandoverTimes = { answerMs: 1_000, tellEveryMs: 5, silenceMs: 200, waitMs: 600_000 };
+const SHORT: HandoverTimes = { answerMs: 1_000, reportEveryMs: 5, silenceMs: 200, waitMs: 600_000 };
 
 /**
  * An owner and its successor in this process, without Redis. `events` has what the successor has told, and
