@@ -46,7 +46,7 @@ export type LandReply =
     }
   | Exclude<Step, DeliverStep>
   /** The answer belongs to an old position of the reader. Ask for the current position. */
-  | { kind: 'elsewhere'; position: Position };
+  | { kind: 'old-position'; position: Position };
 
 /**
  * Reads one answer of the upstream and lands its new messages. Answers come in the order of their requests.
@@ -86,7 +86,7 @@ function understand(
 ): { reply: LandReply; batch: LandInput | undefined } {
   const { position } = reader;
   const nothing = (reply: LandReply) => ({ reply, batch: undefined });
-  if (!sameAsk(ask, position.ask)) return nothing({ kind: 'elsewhere', position });
+  if (!sameAsk(ask, position.ask)) return nothing({ kind: 'old-position', position });
   const outcome = reader.interpret(answer);
   const step = advancePosition(position, outcome);
   if (step.kind === 'fail') return nothing(step);

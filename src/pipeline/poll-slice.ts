@@ -161,7 +161,7 @@ function nextAsk(reply: LandReply): Ask {
   switch (reply.kind) {
     case 'delivered':
     case 'restart':
-    case 'elsewhere':
+    case 'old-position':
       return reply.position.ask;
     case 'again':
       throw new TransientError('UpstreamFailed', reply.because, {
