@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { configWarnings } from '../config/config-warnings.ts';
 import { allowOrigins } from '../http/allow-origins.ts';
 import { compressAnswers } from '../http/compress-answers.ts';
-import { registerHealth } from '../http/health-routes.ts';
+import { type Health, registerHealth } from '../http/health-routes.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import type { InputState } from '../inputs/input-counter.ts';
 import { programVersion } from '../lib/program-version.ts';
@@ -22,6 +22,7 @@ import { openSharedLakes, openSharedParts } from './open-shared-parts.ts';
 import { acceptReloads } from './reload-config.ts';
 import { requireSharedStorage, sharingWarnings } from './require-shared-storage.ts';
 import { requireStream } from './require-stream.ts';
+import type { RoleParts } from './role-parts.ts';
 import type { Service } from './service.ts';
 import { startWhenReachable } from './start-when-reachable.ts';
 import { openStreamNews, type StreamNews } from './stream-news.ts';
@@ -79,20 +80,12 @@ export async function startRoles(
     });
     const metricsPort = await openMetricsPort(config, { access, registry: metrics.registry, logger, clock });
     if (metricsPort) stops.push(metricsPort.close);
-    const idsNow = () => workgroups.list().map(({ id }) => id);
     let worker: WorkerRole | undefined;
     let news: StreamNews | undefined;
     commits?.onCommit((workgroupId, sequence) => worker?.noteCommit(workgroupId, sequence));
-    const work = () => workOf(worker?.health(), idsNow(), clock.now());
     if (roles.includes('stream') || roles.includes('report')) {
       const { app, health } = await createServiceApp(config, roles, parts, metrics);
-      if (roles.includes('worker')) {
-        health.addReadiness('worker', (asker) => workReadiness(work(), asker));
-        health.addLiveness('worker', (asker) => workLiveness(work(), worker?.health().live ?? true, asker));
-      } else if (roles.includes('report')) {
-        const elsewhere = watchWorkElsewhere(config, workgroups, control, clock);
-        health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
-      }
+      addWorkHealth(health, config, roles, parts, () => worker);
       if (roles.includes('stream')) {
         const stream = await addStream(app, health, config, parts);
         stops.push(stream.stop);
@@ -137,14 +130,7 @@ export async function startRoles(
 async function createServiceApp(
   config: Config,
   roles: readonly Role[],
-  {
-    access,
-    accessAudit,
-    workgroups,
-    logger,
-    clock,
-  }: Pick<Service, 'logger' | 'clock'> &
-    Pick<Awaited<ReturnType<typeof openSharedParts>>, 'access' | 'accessAudit' | 'workgroups'>,
+  { access, accessAudit, workgroups, logger, clock }: RoleParts,
   metrics: ReturnType<typeof createServiceMetrics>,
 ) {
   const app = createHttpServer({
@@ -162,6 +148,29 @@ async function createServiceApp(
   const health = registerHealth(app);
   registerMetricsRoute(app, metrics.registry, { audit: accessAudit, workgroups });
   return { app, health };
+}
+
+/** Adds the work of a worker to the health endpoints: the one of this process, or else another one. */
+function addWorkHealth(
+  health: Health,
+  config: Config,
+  roles: readonly Role[],
+  { workgroups, control, clock }: Pick<RoleParts, 'workgroups' | 'control' | 'clock'>,
+  workerNow: () => WorkerRole | undefined,
+): void {
+  if (roles.includes('worker')) {
+    const workNow = () => {
+      const ids = workgroups.list().map(({ id }) => id);
+      return workOf(workerNow()?.health(), ids, clock.now());
+    };
+    health.addReadiness('worker', (asker) => workReadiness(workNow(), asker));
+    health.addLiveness('worker', (asker) =>
+      workLiveness(workNow(), workerNow()?.health().live ?? true, asker),
+    );
+  } else if (roles.includes('report')) {
+    const elsewhere = watchWorkElsewhere(config, workgroups, control, clock);
+    health.addReadiness('worker', async (asker) => workReadiness(await elsewhere(), asker));
+  }
 }
 
 /** Runs the roles until the process must end. */
