@@ -86,16 +86,6 @@ export function headBigint(view: DataView, at: number): bigint {
   return (view.getUint8(at) & 31) === 27 ? view.getBigUint64(at + 1) : BigInt(headArgument(view, at));
 }
 
-/**
- * Writes the argument with all its digits into two words, the low word first. The head must be whole and
- * definite.
- */
-export function headWords(view: DataView, at: number, words: Uint32Array): void {
-  const isLong = (view.getUint8(at) & 31) === 27;
-  words[0] = isLong ? view.getUint32(at + 5) : headArgument(view, at);
-  words[1] = isLong ? view.getUint32(at + 1) : 0;
-}
-
 /** The value of a float of 16, 32 or 64 bits that is known to be whole. */
 export function floatAt(view: DataView, at: number): number {
   switch (view.getUint8(at)) {

@@ -29,8 +29,8 @@ export function createScan(): Scan {
 }
 
 /**
- * Reads an unsigned integer of any width. It repeats `headWords` with the frequent widths first, because the
- * decoder then takes 5.2 ms of CPU for 10,000 messages instead of 6.0 ms.
+ * Reads an unsigned integer of any width into two words, the low word first. The frequent widths come first,
+ * because the decoder then takes 5.2 ms of CPU for 10,000 messages instead of 6.0 ms.
  */
 export function scanUint({ bytes, view, words }: Scan, at: number): number {
   const initial = bytes[at]!;
