@@ -129,6 +129,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
   const { leases, open, close, mayHibernate, onHibernated, clock, logger } = options;
   const ownedShards = new Map<string, OwnedShard>();
   const postponed = createPostponedShards(clock, leases.leaseMs);
+  /** A lease that cannot be renewed is given up this long before it runs out. */
   const marginMs = leases.leaseMs / 5;
 
   async function take(workgroupId: string): Promise<boolean> {
@@ -144,12 +145,12 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       settled: Promise.resolve(),
     };
     ownedShards.set(workgroupId, ownedShard);
-    ownedShard.settled = openOrEnd(workgroupId, ownedShard);
+    ownedShard.settled = openOrClose(workgroupId, ownedShard);
     return true;
   }
 
-  /** Opens an owned shard. Ends it if that fails, or if it was given up meanwhile. */
-  async function openOrEnd(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
+  /** Opens an owned shard. Closes it if that fails, or if it was given up meanwhile. */
+  async function openOrClose(workgroupId: string, ownedShard: OwnedShard): Promise<void> {
     // A stage of an earlier ownership may end only now. Its result is not about this one.
     const onLost = (reason: LossReason) => {
       if (ownedShards.get(workgroupId) === ownedShard) giveUp(workgroupId, reason);
@@ -169,10 +170,10 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
         ...(raw !== message && { raw }),
       };
       logger.error(event, 'shard.open-failed');
-      return end(workgroupId, ownedShard);
+      return closeAndRelease(workgroupId, ownedShard);
     }
     giveUpIfRunOut(workgroupId, ownedShard);
-    if (givenUpFor(ownedShard)) return end(workgroupId, ownedShard, loop);
+    if (givenUpFor(ownedShard)) return closeAndRelease(workgroupId, ownedShard, loop);
     ownedShard.state = { kind: 'owned', loop };
     postponed.remove(workgroupId);
     logger.info({ workgroup: workgroupId }, 'shard.opened');
@@ -182,7 +183,11 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
    * Stops and closes a shard, and releases its lease.
    * @param loop undefined if the shard could not be opened
    */
-  async function end(workgroupId: string, ownedShard: OwnedShard, loop?: ShardLoop): Promise<void> {
+  async function closeAndRelease(
+    workgroupId: string,
+    ownedShard: OwnedShard,
+    loop?: ShardLoop,
+  ): Promise<void> {
     ownedShard.state = { kind: 'closing', givenUpFor: givenUpFor(ownedShard) };
     const stopped = (await loop?.stop(STAGES_STOP_TIMEOUT_MS)) ?? 'stopped';
     const closed = await withTimeout(close(workgroupId), WAREHOUSE_CLOSE_TIMEOUT_MS).catch(errorMessage);
@@ -208,7 +213,7 @@ export function createOwnedShards(options: OwnedShardsOptions): OwnedShards {
       return;
     }
     ownedShard.state = { kind: 'closing', givenUpFor: reason };
-    ownedShard.settled = end(workgroupId, ownedShard, state.loop);
+    ownedShard.settled = closeAndRelease(workgroupId, ownedShard, state.loop);
   }
 
   /** A process that was stopped continues after its lease. Leases of a single worker never run out. */

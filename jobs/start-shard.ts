@@ -105,7 +105,7 @@ export function startShard(options: ShardLoopOptions): ShardLoop {
       });
       if (stage === 'rollup') runs.get('publish')?.want();
       const { more, againInMs } = (result as StageResult | undefined) ?? {};
-      if (againInMs !== undefined) later(stage, againInMs);
+      if (againInMs !== undefined) wantLater(stage, againInMs);
       return more ? 'again' : 'done';
     } catch (error) {
       const reason = lossReason(error);
@@ -117,7 +117,7 @@ export function startShard(options: ShardLoopOptions): ShardLoop {
     }
   }
 
-  function later(stage: StageName, inMs: number): void {
+  function wantLater(stage: StageName, inMs: number): void {
     laterTimers.get(stage)?.();
     laterTimers.set(
       stage,

@@ -79,12 +79,12 @@ function watchClock({
   wallClock,
   logger,
 }: Pick<WorkerRoundOptions, 'clock' | 'wallClock' | 'logger'>): () => boolean {
-  const leadNow = () => wallClock.now() - clock.now();
-  let leadMs = leadNow();
+  const measureLeadMs = () => wallClock.now() - clock.now();
+  let leadMs = measureLeadMs();
   return () => {
-    const nowMs = leadNow();
-    const byMs = nowMs - leadMs;
-    leadMs = nowMs;
+    const newLeadMs = measureLeadMs();
+    const byMs = newLeadMs - leadMs;
+    leadMs = newLeadMs;
     const isSet = Math.abs(byMs) > CLOCK_SET_MS;
     if (isSet) logger.warn({ byMs: Math.round(byMs) }, 'worker.clock-set');
     return isSet;

@@ -108,7 +108,8 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
     return one !== 'off' && lasting.hasLasted(condition, subject, one.for);
   }
 
-  async function tell(channelId: string): Promise<void> {
+  /** Sends the messages that wait for a channel, one after the other. */
+  async function sendWaiting(channelId: string): Promise<void> {
     // Right after a start it is not known yet which workgroups this worker has.
     const speaksForMachine = ({ condition, subject }: Alarm) =>
       hasLasted(condition, subject) && options.speaksForMachine(channelId);
@@ -164,7 +165,7 @@ export function createWorkgroupWatch(options: WorkgroupWatchOptions): WorkgroupW
         if (!updated || isLeaving) return;
         for (const { id: channel } of channels) {
           if (sending.has(channel)) continue;
-          const work = tell(channel)
+          const work = sendWaiting(channel)
             .catch((error: unknown) => {
               logger.warn({ workgroup: workgroupId, channel, error: errorMessage(error) }, 'alerts.failed');
             })

@@ -105,7 +105,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
         continue;
       }
       const replies = await Promise.all(inFlight.splice(0, next === undefined ? IN_FLIGHT_MAX : 1));
-      for (const reply of replies) note(options, result, reply);
+      for (const reply of replies) addReply(options, result, reply);
       const last = replies.at(-1);
       if (last) ask = next ?? nextAsk(last);
       if (answer === undefined) result.upToDate = true;
@@ -115,7 +115,7 @@ async function readOn(options: PollOptions, result: PollResult, untilMs: number)
     }
   } finally {
     const landed = (await Promise.allSettled(inFlight)).filter((reply) => reply.status === 'fulfilled');
-    for (const { value } of landed) note(options, result, value);
+    for (const { value } of landed) addReply(options, result, value);
     // Landed messages are rolled up, even if the read after them has failed.
     if (landed.length > 0) onProgress?.(result);
   }
@@ -147,7 +147,8 @@ function announcedNext({ status, nextOffset, upToDate }: RawAnswer): Ask | undef
   return { kind: 'offset', offset: BigInt(nextOffset) };
 }
 
-function note({ onDelivered }: PollOptions, result: PollResult, reply: LandReply): void {
+/** Adds what a reply has landed to the result. */
+function addReply({ onDelivered }: PollOptions, result: PollResult, reply: LandReply): void {
   if (reply.kind !== 'delivered') return;
   onDelivered?.(reply);
   result.messages += reply.messages;
