@@ -20,8 +20,8 @@ export interface DevicePresence {
    * The time of the last offline report, by the reporter's clock. Older data does not bring the device back.
    */
   reportedOfflineMs: UtcMs | undefined;
-  /** The time of the first data since the device went offline, while this is not announced yet. */
-  backMs: UtcMs | undefined;
+  /** The time of the first data since the device went offline, until that is announced. */
+  returnedMs: UtcMs | undefined;
 }
 
 /**
@@ -60,13 +60,13 @@ export function createPresence(
   devicesMax: number = serviceLimits.watchedDevicesPerWorkgroup,
 ): Presence {
   const devices = new Map<string, DevicePresence>();
-  /** Devices that are to be announced as online. */
-  const back = new Set<DevicePresence>();
+  /** Devices that sent data again, until that is announced. */
+  const returned = new Set<DevicePresence>();
   /** No device is due before this instant. */
   let lookAgainMs = Number.NEGATIVE_INFINITY;
   for (const one of known) {
     devices.set(one.device, one);
-    if (one.backMs !== undefined) back.add(one);
+    if (one.returnedMs !== undefined) returned.add(one);
   }
 
   let unwatched = 0;
@@ -77,16 +77,16 @@ export function createPresence(
         unwatched++;
         return undefined;
       }
-      entry = { device, state: undefined, heardMs: 0, reportedOfflineMs: undefined, backMs: undefined };
+      entry = { device, state: undefined, heardMs: 0, reportedOfflineMs: undefined, returnedMs: undefined };
       devices.set(device, entry);
     }
     return entry;
   };
 
-  const setBack = (entry: DevicePresence, backMs: UtcMs | undefined) => {
-    entry.backMs = backMs;
-    if (backMs === undefined) back.delete(entry);
-    else back.add(entry);
+  const setReturned = (entry: DevicePresence, returnedMs: UtcMs | undefined) => {
+    entry.returnedMs = returnedMs;
+    if (returnedMs === undefined) returned.delete(entry);
+    else returned.add(entry);
   };
 
   /** @param isBefore true if all of the data was measured before an instant */
@@ -94,9 +94,9 @@ export function createPresence(
     const entry = entryOf(device);
     if (entry === undefined) return;
     if (atMs > entry.heardMs) entry.heardMs = atMs;
-    if (entry.state === 'online' || entry.backMs !== undefined) return;
+    if (entry.state === 'online' || entry.returnedMs !== undefined) return;
     if (entry.reportedOfflineMs !== undefined && isBefore(entry.reportedOfflineMs)) return;
-    setBack(entry, atMs);
+    setReturned(entry, atMs);
   };
 
   const learn = (message: StoredMessage | undefined, atMs: UtcMs) => {
@@ -107,14 +107,14 @@ export function createPresence(
     if (entry === undefined) return;
     entry.state = state;
     entry.reportedOfflineMs = undefined;
-    setBack(entry, undefined);
+    setReturned(entry, undefined);
     if (state === 'online') {
       // States that the service itself announced do not show that the device is alive.
       if (reason !== presenceReasons.online && atMs > entry.heardMs) entry.heardMs = atMs;
       lookAgainMs = Math.min(lookAgainMs, entry.heardMs + timeoutMs);
     } else if (reason !== presenceReasons.offline) entry.reportedOfflineMs = Number(eventTimeMs);
     // Data may arrive while its silence is being announced.
-    else if (atMs - entry.heardMs < timeoutMs) setBack(entry, entry.heardMs);
+    else if (atMs - entry.heardMs < timeoutMs) setReturned(entry, entry.heardMs);
   };
 
   /** Applies messages in order, because a chunk may contain both data and a report of one device. */
@@ -144,8 +144,8 @@ export function createPresence(
     },
     due(nowMs, listeningSinceMs) {
       const items: DeviceStatusItem[] = [];
-      for (const { device, backMs } of back)
-        items.push({ device, state: 'online', event_time: backMs!, reason: presenceReasons.online });
+      for (const { device, returnedMs } of returned)
+        items.push({ device, state: 'online', event_time: returnedMs!, reason: presenceReasons.online });
       if (nowMs < lookAgainMs) return items;
       lookAgainMs = Number.POSITIVE_INFINITY;
       for (const { device, state, heardMs } of devices.values()) {
@@ -160,7 +160,7 @@ export function createPresence(
     },
     forget(nowMs) {
       const silent = [...devices.values()]
-        .filter(({ state, backMs }) => state !== 'online' && backMs === undefined)
+        .filter(({ state, returnedMs }) => state !== 'online' && returnedMs === undefined)
         .sort((a, b) => lastSignMs(a) - lastSignMs(b));
       for (const entry of silent) {
         const isLong = nowMs - lastSignMs(entry) > FORGOTTEN_AFTER_MS;

@@ -26,7 +26,7 @@ const storedSchema = z.object({
   format: z.literal(FORMAT),
   epoch: z.string(),
   position: z.string().regex(/^\d+$/),
-  /** Each row: device, state, last heard, reported offline, back since. */
+  /** Each row: device, state, last heard, reported offline, returned. */
   devices: z.array(
     z.tuple([z.string(), z.enum(['online', 'offline']).nullable(), z.number(), instantSchema, instantSchema]),
   ),
@@ -40,12 +40,12 @@ export function parsePresence(text: string): StoredPresence | undefined {
   return {
     epoch,
     position: BigInt(position),
-    devices: devices.map(([device, state, heardMs, reportedOfflineMs, backMs]) => ({
+    devices: devices.map(([device, state, heardMs, reportedOfflineMs, returnedMs]) => ({
       device,
       state: state ?? undefined,
       heardMs,
       reportedOfflineMs: reportedOfflineMs ?? undefined,
-      backMs: backMs ?? undefined,
+      returnedMs: returnedMs ?? undefined,
     })),
   };
 }
@@ -65,7 +65,7 @@ export function* presencePieces({ epoch, position, devices }: StoredPresence): G
           one.state ?? null,
           one.heardMs,
           one.reportedOfflineMs ?? null,
-          one.backMs ?? null,
+          one.returnedMs ?? null,
         ]),
       );
     yield `${from > 0 ? ',' : ''}${rows.join()}`;

@@ -18,7 +18,7 @@ test('devices are forgotten after a long time offline, and the oldest ones first
     state,
     heardMs,
     reportedOfflineMs: undefined,
-    backMs: undefined,
+    returnedMs: undefined,
   });
   const day = 86_400_000;
   const known = [
@@ -27,7 +27,7 @@ test('devices are forgotten after a long time offline, and the oldest ones first
     entry(3, 'offline', startMs - 7 * day - 1),
     entry(4, undefined, startMs - 8 * day),
     { ...entry(5, 'offline', 0), reportedOfflineMs: startMs - day },
-    { ...entry(6, 'offline', startMs - 9 * day), backMs: startMs },
+    { ...entry(6, 'offline', startMs - 9 * day), returnedMs: startMs },
   ];
   const left = (presence: ReturnType<typeof createPresence>) =>
     [...presence.devices()].map(({ device }) => Number(device.slice(-2)));
@@ -58,7 +58,7 @@ test('many devices are stored in parts, so that other work gets a turn', async (
     state: 'online' as const,
     heardMs: index,
     reportedOfflineMs: undefined,
-    backMs: index % 2 === 0 ? undefined : index,
+    returnedMs: index % 2 === 0 ? undefined : index,
   }));
   let turns = 0;
   const count = setInterval(() => turns++, 0);

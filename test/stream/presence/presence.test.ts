@@ -21,13 +21,13 @@ test('a device is announced once each: online with its first data, offline after
   await at.pass(TIMEOUT_MS - 5_000);
   expect(await at.said()).toEqual(['1 online data received']);
   await at.pass(30 * MINUTE_MS);
-  const backMs = at.clock.now();
+  const returnedMs = at.clock.now();
   await at.data(1);
   await at.pass(MINUTE_MS);
   expect(await at.statuses()).toMatchObject([
     { device: one, state: 'online', event_time: startMs, reason: 'data received' },
     { device: one, state: 'offline', event_time: startMs + TIMEOUT_MS, reason: 'timeout' },
-    { device: one, state: 'online', event_time: backMs, reason: 'data received' },
+    { device: one, state: 'online', event_time: returnedMs, reason: 'data received' },
   ]);
 });
 
