@@ -67,7 +67,7 @@ async function setUp() {
   };
 }
 
-test.skipIf(s3Missing)(
+test.runIf(isFull && !s3Missing)(
   'a revoked token is refused in another data folder, and in a new one after all others are lost',
   { timeout },
   async () => {

@@ -22,7 +22,7 @@ test.runIf(isFull && !s3Missing).each<ProcessRole>(['up', 'worker'])(
   },
 );
 
-test.skipIf(s3Missing)(
+test.runIf(isFull && !s3Missing)(
   'a wrong key of the bucket is named at the first start, and not only that revoked tokens cannot be read',
   async () => {
     const { create, s3 } = await startBucketServices();

@@ -12,6 +12,7 @@ import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import { createStream } from '../../src/stream/stream.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
+import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 let broker: TestBroker;
@@ -55,28 +56,31 @@ function start(lease: TaskLease, config = configOf(['one'])) {
 }
 
 describe.skipIf(brokerMissing)('the inputs of a process', () => {
-  test('with a shared log run in one process, and in another one after it has ended', async () => {
-    const connection = await openRedisConnection({
-      url: redis.url,
-      sentinels: undefined,
-      replicasMin: 0,
-      logger: silentLogger,
-    });
-    onTestFinished(() => connection.close());
-    const lease = () =>
-      createRedisLease({ redis: connection, key: 'inputs', leaseMs: 1_500, clock: systemClock });
-    const first = start(lease());
-    await until('the first is connected', () => first.connected() === 'one');
-    const second = start(lease());
-    for (let look = 0; look < 10; look++) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      expect([first.connected(), second.inputs.states()]).toEqual(['one', []]);
-    }
-    await first.stop();
-    await until('the second is connected', () => second.connected() === 'one');
-  });
+  test.runIf(isFull)(
+    'with a shared log run in one process, and in another one after it has ended',
+    async () => {
+      const connection = await openRedisConnection({
+        url: redis.url,
+        sentinels: undefined,
+        replicasMin: 0,
+        logger: silentLogger,
+      });
+      onTestFinished(() => connection.close());
+      const lease = () =>
+        createRedisLease({ redis: connection, key: 'inputs', leaseMs: 1_500, clock: systemClock });
+      const first = start(lease());
+      await until('the first is connected', () => first.connected() === 'one');
+      const second = start(lease());
+      for (let look = 0; look < 10; look++) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        expect([first.connected(), second.inputs.states()]).toEqual(['one', []]);
+      }
+      await first.stop();
+      await until('the second is connected', () => second.connected() === 'one');
+    },
+  );
 
-  test('follow the configuration, and those that have not changed stay connected', async () => {
+  test.runIf(isFull)('follow the configuration, and those that have not changed stay connected', async () => {
     const always = { acquireOrRenew: async () => true, release: async () => undefined };
     const { inputs, workgroups, connected } = start(always, configOf(['one', 'two']));
     await until('both are connected', () => connected() === 'one,two');

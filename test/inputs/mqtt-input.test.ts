@@ -12,6 +12,7 @@ import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { startAckGate } from '../support/ack-gate.ts';
 import { brokerMissing, startBroker, type TestBroker } from '../support/mosquitto.ts';
 import { readToTail } from '../support/redis-log.ts';
+import { isFull } from '../support/rounds.ts';
 import { testCertificate, testCertificateKey } from '../support/test-certificate.ts';
 import { until } from '../support/until.ts';
 import { startWebSocketGateway } from '../support/web-socket-gateway.ts';
@@ -190,7 +191,7 @@ describe.skipIf(brokerMissing)('an MQTT input', () => {
     expect((await data()).toSorted(byKey)).toEqual([{ power: 7 }, { power: 7 }, { wh: 1 }, { wh: 2 }]);
   });
 
-  test('acknowledges what is stored, and tries again while it cannot be stored', async () => {
+  test.runIf(isFull)('acknowledges what is stored, and tries again while it cannot be stored', async () => {
     const gate = await startAckGate(broker.port);
     onTestFinished(gate.close);
     const log = memoryLog();

@@ -70,30 +70,33 @@ function ownerships(lines: JournalLine[]) {
 }
 
 describe.concurrent('workers that share Redis', () => {
-  test('spread the workgroups evenly, each owned by one at a time, and double no tick', async () => {
-    const workgroups = ['a', 'b', 'c', 'd'];
-    const { options, read } = await setUp('spread', workgroups);
-    const workers = await Promise.all([fleet.start(options), fleet.start(options)]);
-    const ownedBy = async () => {
-      const all = await Promise.all(workers.map((worker) => worker.health()));
-      return all.map(({ shards }) => shards.filter(({ state }) => state === 'owned').length);
-    };
-    await until('each owns two', async () => String(await ownedBy()) === '2,2');
-    const fromMs = Date.now();
-    const since = (workgroup: string) => polls(read(workgroup)).filter(({ atMs }) => atMs >= fromMs);
-    await until('each is polled some times', () => workgroups.every((id) => since(id).length > 8));
-    const toMs = Date.now();
-    for (const workgroup of workgroups) {
-      const lines = read(workgroup);
-      const recent = polls(lines).filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
-      expect(new Set(recent.map(({ pid }) => pid)).size).toBe(1);
-      expect(recent.length).toBeGreaterThan(5);
-      expect(recent.length).toBeLessThanOrEqual((toMs - fromMs) / 200 + 2);
-      const owners = ownerships(lines);
-      for (const [index, { toMs: closedMs }] of owners.slice(0, -1).entries())
-        expect(closedMs).toBeLessThanOrEqual(owners[index + 1]!.fromMs);
-    }
-  });
+  test.runIf(isFull)(
+    'spread the workgroups evenly, each owned by one at a time, and double no tick',
+    async () => {
+      const workgroups = ['a', 'b', 'c', 'd'];
+      const { options, read } = await setUp('spread', workgroups);
+      const workers = await Promise.all([fleet.start(options), fleet.start(options)]);
+      const ownedBy = async () => {
+        const all = await Promise.all(workers.map((worker) => worker.health()));
+        return all.map(({ shards }) => shards.filter(({ state }) => state === 'owned').length);
+      };
+      await until('each owns two', async () => String(await ownedBy()) === '2,2');
+      const fromMs = Date.now();
+      const since = (workgroup: string) => polls(read(workgroup)).filter(({ atMs }) => atMs >= fromMs);
+      await until('each is polled some times', () => workgroups.every((id) => since(id).length > 8));
+      const toMs = Date.now();
+      for (const workgroup of workgroups) {
+        const lines = read(workgroup);
+        const recent = polls(lines).filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+        expect(new Set(recent.map(({ pid }) => pid)).size).toBe(1);
+        expect(recent.length).toBeGreaterThan(5);
+        expect(recent.length).toBeLessThanOrEqual((toMs - fromMs) / 200 + 2);
+        const owners = ownerships(lines);
+        for (const [index, { toMs: closedMs }] of owners.slice(0, -1).entries())
+          expect(closedMs).toBeLessThanOrEqual(owners[index + 1]!.fromMs);
+      }
+    },
+  );
 
   test('ignore messages of Redis that they do not know', async () => {
     const { redis, options, read } = await setUp('unknown-messages', ['a']);
@@ -244,18 +247,21 @@ describe.concurrent('workers that share Redis', () => {
     },
   );
 
-  test('take over a workgroup whose worker was killed while it was open, and not one that hibernated', async () => {
-    const { options, read } = await setUp('killed', ['busy', 'asleep']);
-    options.hasNews = true;
-    options.idle = ['asleep'];
-    const first = await fleet.start(options);
-    await until('it works', () => polls(read('busy')).length > 0);
-    options.idle = ['asleep', 'busy'];
-    const second = await fleet.start(options);
-    await first.crash();
-    await until('the second has it', () => read('busy').some(({ pid }) => pid === second.pid));
-    expect(read('asleep')).toEqual([]);
-  });
+  test.runIf(isFull)(
+    'take over a workgroup whose worker was killed while it was open, and not one that hibernated',
+    async () => {
+      const { options, read } = await setUp('killed', ['busy', 'asleep']);
+      options.hasNews = true;
+      options.idle = ['asleep'];
+      const first = await fleet.start(options);
+      await until('it works', () => polls(read('busy')).length > 0);
+      options.idle = ['asleep', 'busy'];
+      const second = await fleet.start(options);
+      await first.crash();
+      await until('the second has it', () => read('busy').some(({ pid }) => pid === second.pid));
+      expect(read('asleep')).toEqual([]);
+    },
+  );
 
   test('send a job to the worker that has the shard, and do it where it is if nobody has it', async () => {
     const { redis, options, read } = await setUp('jobs', ['a']);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Generation } from '../../src/report/lake-reader.ts';
 import { createLakeReadiness } from '../../src/report/lake-readiness.ts';
+import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 const ids = Array.from({ length: 1_000 }, (_, index) => `w${index}`);
@@ -25,31 +26,34 @@ function slowDisk() {
   };
 }
 
-test('a thousand workgroups are ready after all were looked at, and a slow disk delays no answer', async () => {
-  const disk = slowDisk();
-  const ready = createLakeReadiness(disk);
-  const beganMs = performance.now();
-  expect(await ready(ids, 7_000)).toMatchObject({ ok: false, detail: { published: 0, unchecked: 1_000 } });
-  expect(await ready(ids, 7_000)).toMatchObject({ ok: false });
-  // Health checks give up after 3 s each.
-  expect(performance.now() - beganMs).toBeLessThan(2 * 3_000);
-  // Only some looks wait at the same time, however many checks there are.
-  expect(disk.looks()).toBe(16);
-  disk.free();
-  await until('all were looked at', () => disk.looks() === 1_000);
-  expect(await ready(ids, 7_000)).toEqual({
-    ok: true,
-    detail: {
-      workgroups: 1_000,
-      published: 1_000,
-      unreadable: 0,
-      newestGenerationAgeSeconds: 7,
-      oldestGenerationAgeSeconds: 7,
-    },
-  });
-  // What was just seen is not looked at again.
-  expect(disk.looks()).toBe(1_000);
-});
+test.runIf(isFull)(
+  'a thousand workgroups are ready after all were looked at, and a slow disk delays no answer',
+  async () => {
+    const disk = slowDisk();
+    const ready = createLakeReadiness(disk);
+    const beganMs = performance.now();
+    expect(await ready(ids, 7_000)).toMatchObject({ ok: false, detail: { published: 0, unchecked: 1_000 } });
+    expect(await ready(ids, 7_000)).toMatchObject({ ok: false });
+    // Health checks give up after 3 s each.
+    expect(performance.now() - beganMs).toBeLessThan(2 * 3_000);
+    // Only some looks wait at the same time, however many checks there are.
+    expect(disk.looks()).toBe(16);
+    disk.free();
+    await until('all were looked at', () => disk.looks() === 1_000);
+    expect(await ready(ids, 7_000)).toEqual({
+      ok: true,
+      detail: {
+        workgroups: 1_000,
+        published: 1_000,
+        unreadable: 0,
+        newestGenerationAgeSeconds: 7,
+        oldestGenerationAgeSeconds: 7,
+      },
+    });
+    // What was just seen is not looked at again.
+    expect(disk.looks()).toBe(1_000);
+  },
+);
 
 test('a workgroup that is not configured any more is forgotten', async () => {
   const ready = createLakeReadiness({

@@ -178,28 +178,31 @@ test.runIf(isFull)(
   },
 );
 
-test('data that cannot be opened make a service unready at once, until they can be', async () => {
-  const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
-    workgroups: [{ id: 'home', energyStreams: streams }],
-  });
-  const file = join(config.dataDir, 'warehouse', 'home.duckdb');
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, 'no database'.repeat(1_000));
-  await start();
-  await until('it was tried', async () => (await ask('/ready')).text.includes('cannot be opened'));
-  const { status, body } = await ask('/ready');
-  expect(status).toBe(503);
-  expect(body.checks.worker.detail.problems).toEqual([
-    expect.stringMatching(
-      /^workgroup home, opening the data: .*home\.duckdb is not a DuckDB file; move it away.* tries again/,
-    ),
-  ]);
-  await until('the status says it', async () => (await runCommand(['status'], { cwd })).code === 4);
-  rmSync(file);
-  // The longest wait before it is tried again.
-  clock.aheadMs += MINUTE_MS;
-  await until('it is ready again', isReady);
-});
+test.runIf(isFull)(
+  'data that cannot be opened make a service unready at once, until they can be',
+  async () => {
+    const { start, ask, isReady, clock, config, cwd } = await serve(['stream', 'worker', 'report'], {
+      workgroups: [{ id: 'home', energyStreams: streams }],
+    });
+    const file = join(config.dataDir, 'warehouse', 'home.duckdb');
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, 'no database'.repeat(1_000));
+    await start();
+    await until('it was tried', async () => (await ask('/ready')).text.includes('cannot be opened'));
+    const { status, body } = await ask('/ready');
+    expect(status).toBe(503);
+    expect(body.checks.worker.detail.problems).toEqual([
+      expect.stringMatching(
+        /^workgroup home, opening the data: .*home\.duckdb is not a DuckDB file; move it away.* tries again/,
+      ),
+    ]);
+    await until('the status says it', async () => (await runCommand(['status'], { cwd })).code === 4);
+    rmSync(file);
+    // The longest wait before it is tried again.
+    clock.aheadMs += MINUTE_MS;
+    await until('it is ready again', isReady);
+  },
+);
 
 test.runIf(isSoak)(
   'a report process alone is ready while another process has the data open, and on a copy of the data',

@@ -74,7 +74,7 @@ testPage(
   },
 );
 
-testPage('a gap that can be filled is hatched, is filled by a backfill, and is gone then', async () => {
+testPageInFull('a gap that can be filled is hatched, is filled by a backfill, and is gone then', async () => {
   const { page, complaints } = await openPage();
   const nowMs = Date.now();
   await page.clock.setFixedTime(nowMs);

@@ -140,16 +140,19 @@ testPage('a day of 400 devices has all of their energy, and asks for the largest
   expect(complaints).toEqual([]);
 });
 
-testPage('on a phone long tables are pages of ten blocks, and nothing is scrolled sideways', async () => {
-  const { page } = await openPage({ viewport: { width: 390, height: 844 } });
-  await goTo(page, `energy?show=devices&from=${served().plants.firstDay}&to=${served().yesterday}`);
-  const rows = page.locator('.table-block tbody tr');
-  await rows.first().waitFor();
-  expect(await rows.count()).toBe(10);
-  await page.getByText('1 – 10 of').waitFor();
-  const { height } = (await page.locator('.table-block').boundingBox())!;
-  expect(height).toBeLessThan(4_000);
-  await goTo(page, 'devices');
-  await expect.poll(() => rows.count()).toBe(10);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-});
+testPageInFull(
+  'on a phone long tables are pages of ten blocks, and nothing is scrolled sideways',
+  async () => {
+    const { page } = await openPage({ viewport: { width: 390, height: 844 } });
+    await goTo(page, `energy?show=devices&from=${served().plants.firstDay}&to=${served().yesterday}`);
+    const rows = page.locator('.table-block tbody tr');
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(10);
+    await page.getByText('1 – 10 of').waitFor();
+    const { height } = (await page.locator('.table-block').boundingBox())!;
+    expect(height).toBeLessThan(4_000);
+    await goTo(page, 'devices');
+    await expect.poll(() => rows.count()).toBe(10);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  },
+);
