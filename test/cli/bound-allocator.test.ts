@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { compiledFolder } from '../../src/cli/compiled-folder.ts';
+import { isFull } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createUpProcess } from '../support/up-process.ts';
 
@@ -40,17 +41,20 @@ test.runIf(isLinux)('the environment says how many arenas a service has, and how
   expect(await variablesOf(tuned)).toEqual({ ...tuned, MALLOC_ARENA_MAX: '2' });
 });
 
-test('compiled code is kept in the folder of caches, or else of the user, which only the user can write', () => {
-  const home = tempDir();
-  const folder = compiledFolder(undefined, home)!;
-  expect(folder).toBe(join(home, '.cache', 'wattline', 'compiled'));
-  expect(statSync(folder).mode & 0o777).toBe(0o700);
-  expect(compiledFolder('', home)).toBe(folder);
-  const caches = tempDir();
-  expect(compiledFolder(caches, home)).toBe(join(caches, 'wattline', 'compiled'));
-});
+test.runIf(isFull)(
+  'compiled code is kept in the folder of caches, or else of the user, which only the user can write',
+  () => {
+    const home = tempDir();
+    const folder = compiledFolder(undefined, home)!;
+    expect(folder).toBe(join(home, '.cache', 'wattline', 'compiled'));
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(compiledFolder('', home)).toBe(folder);
+    const caches = tempDir();
+    expect(compiledFolder(caches, home)).toBe(join(caches, 'wattline', 'compiled'));
+  },
+);
 
-test('compiled code is not kept if its folder cannot be made', () => {
+test.runIf(isFull)('compiled code is not kept if its folder cannot be made', () => {
   const missing = join(tempDir(), 'missing', 'home');
   expect(compiledFolder(undefined, missing)).toBeUndefined();
   expect(existsSync(missing)).toBe(false);

@@ -5,7 +5,7 @@ import type { Balances, DayDetails, DeviceStatuses, Profiles } from '../../src/w
 import { drawnCells } from './support/drawn-cells.ts';
 import { balanceValues, roleNames } from './support/expected-figure.ts';
 import { heatRows } from './support/expected-quality.ts';
-import { ask, openPage, signIn, testPage, testPageInFull } from './support/open-page.ts';
+import { ask, openPage, signIn, testPageInFull } from './support/open-page.ts';
 import { daysFrom, namerOf } from './support/page-facts.ts';
 import { longDay } from './support/plain-words.ts';
 
@@ -49,7 +49,7 @@ function referenceOf(figure: Locator): Promise<number[]> {
   });
 }
 
-testPage('bars and the steps of the reference are as high as their energy, on one scale', async () => {
+testPageInFull('bars and the steps of the reference are as high as their energy, on one scale', async () => {
   const to = addDays(today(), -2);
   const days = daysFrom(addDays(to, -2), to);
   const before = days.map((day) => addDays(day, -3));
