@@ -19,7 +19,7 @@
 --   tolerance_percent    the tolerance in percent of the energy that goes in or out
 --   now_ms               the current time; it decides which intervals are over
 SELECT 15 * 60 * 1000 AS interval_ms, 0.999 AS known_share, 60 * 60 * 1000 AS span_ms, 20 AS span_wh, 60 * 60 * 1000 AS grace_ms,
-  20 AS tolerance_wh, 5 AS tolerance_percent, epoch_ms(now()) AS now_ms
+  20 AS tolerance_wh, 5 AS tolerance_percent, epoch_ms(now()) AS now_ms;
 
 -- name: find_role
 -- The roles that are part of a balance.
@@ -33,4 +33,4 @@ FROM (VALUES
   ('grid_export', -1, 4),
   ('battery_discharge', 1, 5),
   ('battery_charge', -1, 6)
-) AS role (role, side, place)
+) AS role (role, side, place);

@@ -89,7 +89,7 @@ SELECT device, source, valid_from, valid_to, role, negative_role, counts,
   is_candidate AND role IS NULL AND has_span AS lacks_with_energy
 FROM chosen
 WINDOW devices AS (PARTITION BY device, valid_from)
-ORDER BY device, source, valid_from NULLS FIRST
+ORDER BY device, source, valid_from NULLS FIRST;
 
 -- name: sum_device_day
 -- Sums the energy of devices by local day.
@@ -139,7 +139,7 @@ SELECT day, reported_day, device, device_wh AS energy_wh, methods,
     CASE WHEN is_undeclared THEN ['undeclared'] ELSE [] END
   ))) AS flags,
   coverage, status, version, computed_at
-FROM summed
+FROM summed;
 
 -- name: sum_rise_fall
 -- Sums the rise and the fall of net registers on each local day, if a device counts one of the two.
@@ -155,4 +155,4 @@ FROM (
     coalesce(sum(abs(energy_wh)) FILTER (is_spread), 0) AS spread_wh
   FROM measured
   GROUP BY own_day, device, source
-)
+);

@@ -17,11 +17,11 @@ FROM (
 JOIN (
   SELECT day AS own_day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM own_day
 ) AS o USING (at_ms)
-WHERE z.at_ms + (SELECT interval_ms FROM rule) <= (SELECT now_ms FROM rule)
+WHERE z.at_ms + (SELECT interval_ms FROM rule) <= (SELECT now_ms FROM rule);
 
 -- name: find_own_slot
 -- Lists all intervals of the workgroup's local days, also those that are not requested, because an interval depends on its whole day.
 --
 -- Reads  own_day (day, start_ms, end_ms); rule
 -- Writes "own_slot": own_day, at_ms (start, ms since 1970)
-SELECT day AS own_day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM own_day
+SELECT day AS own_day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM own_day;

@@ -35,7 +35,7 @@ SELECT t.scope_id, t.own_day, t.device, t.source, t.role, t.negative_role, t.sig
   END AS container,
   container IS NULL AS counts
 FROM there t
-LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign
+LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign;
 
 -- name: find_scope_day
 -- Finds the state of each role of a scope on each local day: measured (a source has it), absent (there is none, which is 0) or unknown.
@@ -104,7 +104,7 @@ SELECT scope_id, own_day,
     ELSE 'undetermined'
   END AS way,
   CASE WHEN way IN ('computed', 'netted') THEN unknown ELSE [] END AS computed
-FROM open
+FROM open;
 
 -- name: sum_scope_peak
 -- Sums the peak power of the producing devices of a scope on each local day.
@@ -130,7 +130,7 @@ FROM producing a
 LEFT JOIN device_peak p ON p.device = a.device
   AND (a.own_day >= p.valid_from OR p.valid_from IS NULL) AND (a.own_day <= p.valid_to OR p.valid_to IS NULL)
 GROUP BY a.scope_id, a.own_day
-HAVING bool_or(a.device IN (SELECT device FROM device_peak))
+HAVING bool_or(a.device IN (SELECT device FROM device_peak));
 
 -- name: count_scope_size
 -- Counts the sources of a balance.
@@ -144,4 +144,4 @@ SELECT
     JOIN scope_member m ON (m.device IS NULL OR m.device = r.device) AND (m.source IS NULL OR m.source = r.source)
     WHERE r.role IN (SELECT role FROM role)
   )::DOUBLE AS sources,
-  (SELECT count(*) FROM scope_source)::DOUBLE AS source_days
+  (SELECT count(*) FROM scope_source)::DOUBLE AS source_days;

@@ -20,7 +20,7 @@ SELECT e.device, e.source, e.day AS own_day, e.stream_id,
   coalesce(f.resolution_wh, 0) AS step_wh
 FROM daily_energy e
 JOIN wanted w ON w.device = e.device AND w.source = e.source AND w.own_day = e.day
-LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_id = e.stream_id
+LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_id = e.stream_id;
 
 -- name: find_measured
 -- Selects the stored intervals of the wanted days.
@@ -36,7 +36,7 @@ SELECT r.device, r.source, r.own_day, epoch_ms(i.interval_start) AS at_ms, i.ene
 FROM interval_energy i
 JOIN own_slot s ON s.at_ms = epoch_ms(i.interval_start)
 JOIN read_from r ON r.device = i.device AND r.source = i.source AND r.stream_id = i.stream_id AND r.own_day = s.own_day
-WHERE i.covered_ms > 0 OR i.energy_wh <> 0
+WHERE i.covered_ms > 0 OR i.energy_wh <> 0;
 
 -- name: find_source_interval
 -- Computes the energy of each source in each interval, from the field from which the source's day was read.
@@ -76,4 +76,4 @@ JOIN (SELECT own_day, at_ms FROM slot) AS s ON s.own_day = w.own_day
 LEFT JOIN read_from r ON r.device = w.device AND r.source = w.source AND r.own_day = w.own_day
 LEFT JOIN reach e ON e.device = w.device AND e.source = w.source
 LEFT JOIN day_reach d ON d.device = w.device AND d.source = w.source AND d.own_day = w.own_day
-LEFT JOIN measured m ON m.device = w.device AND m.source = w.source AND m.own_day = w.own_day AND m.at_ms = s.at_ms
+LEFT JOIN measured m ON m.device = w.device AND m.source = w.source AND m.own_day = w.own_day AND m.at_ms = s.at_ms;

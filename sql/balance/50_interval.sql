@@ -83,7 +83,7 @@ SELECT scope_id, own_day, day, at_ms,
   CASE WHEN NOT battery_discharge_open THEN battery_discharge_sum END AS battery_discharge_wh,
   production_gap, consumption_gap, grid_import_gap, grid_export_gap, battery_charge_gap, battery_discharge_gap,
   into_wh, grid_net_wh, has_gap, has_shape, is_signed, is_estimated, step_wh
-FROM summed
+FROM summed;
 
 -- name: find_interval_sum
 -- Computes the balance of each interval: `production + import + discharge = consumption + export + charge + residual`, to the Wh. A measured role
@@ -165,7 +165,7 @@ SELECT scope_id, own_day, day, at_ms,
     THEN least(battery_discharge_wh, greatest(0, grid_export_wh - production_wh)) END AS battery_to_grid_wh,
   production_gap, consumption_gap, grid_import_gap, grid_export_gap, battery_charge_gap, battery_discharge_gap,
   computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless, tolerance_wh, kwp, has_peak
-FROM told
+FROM told;
 
 -- name: find_rest
 -- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it contains.
@@ -201,7 +201,7 @@ SELECT p.scope_id, p.day, p.at_ms, p.container,
   END - p.signed_part_wh)::BIGINT
 FROM part p
 JOIN interval_sum i ON i.scope_id = p.scope_id AND i.at_ms = p.at_ms
-WHERE p.container = 'site' OR starts_with(p.container, 'site.')
+WHERE p.container = 'site' OR starts_with(p.container, 'site.');
 
 -- name: find_interval_level
 -- Selects the intervals in the form of a level (see judge).
@@ -214,4 +214,4 @@ SELECT i.*, strftime(make_timestamp(i.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS pe
 FROM interval_sum i
 LEFT JOIN (
   SELECT scope_id, at_ms, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest FROM rest GROUP BY scope_id, at_ms
-) AS r ON r.scope_id = i.scope_id AND r.at_ms = i.at_ms
+) AS r ON r.scope_id = i.scope_id AND r.at_ms = i.at_ms;

@@ -48,7 +48,7 @@ rest_of_day AS (
 )
 SELECT s.*, s.day::VARCHAR AS period, NULL::BIGINT AS days, NULL::BIGINT AS complete_days, s.known_intervals < s.intervals AS is_incomplete, r.rest
 FROM summed s
-LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day
+LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day;
 
 -- name: sum_periods
 -- Sums the complete days of each month or year, on which every measured role is known.
@@ -92,4 +92,4 @@ rest_of_period AS (
 SELECT w.*, c.* EXCLUDE (scope_id, whole_period, complete_days), w.whole_period AS period, coalesce(c.complete_days, 0) AS complete_days, r.rest
 FROM whole w
 LEFT JOIN complete c ON c.scope_id = w.scope_id AND c.whole_period = w.whole_period
-LEFT JOIN rest_of_period r ON r.scope_id = w.scope_id AND r.whole_period = w.whole_period
+LEFT JOIN rest_of_period r ON r.scope_id = w.scope_id AND r.whole_period = w.whole_period;

@@ -71,4 +71,4 @@ SELECT *,
     CASE WHEN is_shapeless THEN 'shape_unknown' END,
     CASE WHEN is_undetermined THEN 'undetermined' END
   ], lambda flag: flag IS NOT NULL) AS flags
-FROM weighed
+FROM weighed;

@@ -27,7 +27,7 @@ GROUP BY ALL
 UNION ALL
 SELECT scope_id, day, device, source, negative_role, container, CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(-energy_wh, 0)) END::BIGINT
 FROM told WHERE negative_role IN (SELECT role FROM role)
-GROUP BY ALL
+GROUP BY ALL;
 
 -- name: sum_part
 -- Lists the sources of a day, month or year; for months and years over their complete days.
@@ -44,7 +44,7 @@ FROM (
   WHERE NOT d.is_incomplete OR (SELECT period_digits FROM period_digits) = 10
   GROUP BY ALL
 )
-GROUP BY scope_id, whole_period
+GROUP BY scope_id, whole_period;
 
 -- name: answer
 -- Returns a balance as the JSON of the endpoint.
@@ -81,4 +81,4 @@ SELECT b.period, encode(to_json({
 })::VARCHAR) AS value
 FROM balance b
 LEFT JOIN part p ON p.scope_id = b.scope_id AND p.period = b.period
-ORDER BY b.period
+ORDER BY b.period;

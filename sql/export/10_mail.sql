@@ -17,7 +17,7 @@ SELECT
   (max(day) FILTER (day < $day::DATE AND energy_wh IS NOT NULL))::VARCHAR AS last_day
 FROM day_row
 GROUP BY device
-ORDER BY device
+ORDER BY device;
 
 -- name: list_open_gaps
 -- Returns the open gaps of the stream that touch the time from $start_ms to $end_ms, the first one first. A gap without a time counts by when it was
@@ -31,4 +31,4 @@ WHERE closed_at IS NULL
   AND epoch_ms(coalesce(from_time, detected_at)) < $end_ms::BIGINT
   AND epoch_ms(coalesce(to_time, detected_at)) >= $start_ms::BIGINT
 ORDER BY from_ms
-LIMIT 20
+LIMIT 20;

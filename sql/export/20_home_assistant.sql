@@ -16,4 +16,4 @@ FROM day_row
 WHERE energy_wh IS NOT NULL
 GROUP BY device, source
 ORDER BY device, source
-LIMIT $series_max::BIGINT + 1
+LIMIT $series_max::BIGINT + 1;

@@ -7,7 +7,7 @@
 -- name: find_names
 -- Returns every name and its id, and if messages have it as their table.
 -- Columns: name_id, name, is_table.
-SELECT name_id, name, name_id IN (FROM message_table) AS is_table FROM name ORDER BY name_id
+SELECT name_id, name, name_id IN (FROM message_table) AS is_table FROM name ORDER BY name_id;
 
 -- name: find_last_batch
 -- Returns the highest batch id that this file has ever had. Its ledger row can be deleted already.
@@ -17,14 +17,14 @@ SELECT
     coalesce((SELECT max(batch_id) FROM batch), 0),
     coalesce((SELECT max(batch_id) FROM checkpoint), 0),
     coalesce((SELECT max(batch_id) FROM progress), 0)
-  ) AS batch_id
+  ) AS batch_id;
 
 -- name: find_checkpoints
 -- Returns every checkpoint.
 -- Columns: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
 SELECT origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms
 FROM checkpoint
-ORDER BY origin
+ORDER BY origin;
 
 -- name: find_position
 -- Returns the owner of the file and the checkpoint of one origin (nulls if it has none).
@@ -39,7 +39,7 @@ SELECT
   checkpoint.batch_id,
   checkpoint.updated_at_ms
 FROM shard
-LEFT JOIN checkpoint ON checkpoint.origin = $origin
+LEFT JOIN checkpoint ON checkpoint.origin = $origin;
 
 -- name: store_batch
 -- Stores the ledger row of a batch, in the transaction that lands it.
@@ -68,7 +68,7 @@ VALUES (
   $first_store_time_ms::BIGINT,
   $last_store_time_ms::BIGINT,
   $landed_at_ms::BIGINT
-)
+);
 
 -- name: store_checkpoint
 -- Stores the first checkpoint of an origin.
@@ -82,7 +82,7 @@ VALUES (
   $last_store_time_ms::BIGINT,
   $batch_id::BIGINT,
   $updated_at_ms::BIGINT
-)
+);
 
 -- name: advance_checkpoint
 -- Moves the checkpoint of an origin, in the transaction that lands the messages before it.
@@ -95,7 +95,7 @@ SET
   last_store_time_ms = $last_store_time_ms::BIGINT,
   batch_id = $batch_id::BIGINT,
   updated_at_ms = $updated_at_ms::BIGINT
-WHERE origin = $origin
+WHERE origin = $origin;
 
 -- name: store_gap
 -- Stores a gap, unless the same gap is stored already, because a gap can be reported twice.
@@ -118,4 +118,4 @@ WHERE NOT EXISTS (
     AND gap.from_offset IS NOT DISTINCT FROM $from_offset::UBIGINT
     AND gap.to_offset IS NOT DISTINCT FROM $to_offset::UBIGINT
     AND gap.from_time_ms IS NOT DISTINCT FROM $from_time_ms::BIGINT
-)
+);

@@ -16,7 +16,7 @@ SELECT
   (SELECT coalesce(sum(to_time_ms - from_time_ms), 0)::DOUBLE FROM gap WHERE closed_at_ms IS NULL) AS gap_open_ms,
   (SELECT count(*) FROM daily_energy_history WHERE status = 'restated') AS restated_count,
   (SELECT count(*) FROM name) AS name_count,
-  (SELECT max(number) FROM schema_migration) AS schema_number
+  (SELECT max(number) FROM schema_migration) AS schema_number;
 
 -- name: count_quarantine_reasons
 -- Counts quarantined messages and rejected readings by reason, the most frequent first.

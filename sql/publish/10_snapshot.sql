@@ -30,4 +30,4 @@ SELECT min(day)::VARCHAR AS first_day, max(day)::VARCHAR AS last_day FROM daily_
 SELECT
   (SELECT concat(count(*), ' ', bit_xor(hash(device, source))) FROM (SELECT DISTINCT device, source FROM series)) AS sources,
   (SELECT concat(count(*), ' ', bit_xor(hash(device))) FROM device_state) AS devices,
-  (SELECT concat(min(day), ' ', max(day)) FROM daily_energy) AS days
+  (SELECT concat(min(day), ' ', max(day)) FROM daily_energy) AS days;

@@ -47,7 +47,7 @@ SELECT
 FROM chosen m
 LEFT JOIN shape s ON s.field_ids = m.field_ids
 LEFT JOIN name n ON n.name_id = m.source_id
-ORDER BY m.device, m.event_time_ms, m.stream_offset
+ORDER BY m.device, m.event_time_ms, m.stream_offset;
 
 -- name: select_gap
 -- Selects the stretches of the stream that could not be read.
@@ -63,4 +63,4 @@ SELECT
   make_timestamptz(closed_at_ms * 1000) AS closed_at,
   note
 FROM gap
-ORDER BY gap_id
+ORDER BY gap_id;

@@ -32,7 +32,7 @@ FROM chosen i
 LEFT JOIN series s USING (series_id)
 LEFT JOIN energy_stream e USING (stream_id)
 LEFT JOIN flag_set f ON f.flags = i.flags
-ORDER BY s.device, s.source, s.stream_id, i.interval_start_ms
+ORDER BY s.device, s.source, s.stream_id, i.interval_start_ms;
 
 -- name: select_daily_energy
 -- Selects daily energy from $start_day up to $end_day (excluded; local days), in the order of the report. energy_wh: Wh; coverage: share of the day,
@@ -62,7 +62,7 @@ SELECT
 FROM chosen d
 LEFT JOIN energy_stream e USING (stream_id)
 LEFT JOIN flag_set f ON f.flags = d.flags
-ORDER BY d.day, d.device, d.source
+ORDER BY d.day, d.device, d.source;
 
 -- name: select_daily_energy_version
 -- Selects the versions of the days from $start_day up to $end_day (excluded; local days). energy_wh: Wh, null if the day was withdrawn; coverage:
@@ -90,7 +90,7 @@ SELECT
   v.batch_id
 FROM chosen v
 LEFT JOIN flag_set f ON f.flags = v.flags
-ORDER BY v.day, v.device, v.source, v.version, v.computed_at_ms
+ORDER BY v.day, v.device, v.source, v.version, v.computed_at_ms;
 
 -- name: select_correction
 -- Selects the corrections of people. energy_wh: Wh.
@@ -120,7 +120,7 @@ LEFT JOIN (
   SELECT correction_id, count(*) AS days, sum(before_wh)::BIGINT AS before_wh, sum(after_wh)::BIGINT AS after_wh
   FROM correction_effect GROUP BY correction_id
 ) AS e ON e.correction_id = c.correction_id
-ORDER BY c.correction_id
+ORDER BY c.correction_id;
 
 -- name: select_series
 -- Selects the devices and sources with energy, and the field of each. active: the field is still configured. step_ms: usual time between two values
@@ -137,14 +137,14 @@ SELECT
   CASE WHEN e.identity->>'method' NOT IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'interval')::BIGINT, s.step_ms) END AS step_ms,
   CASE WHEN e.identity->>'method' IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'jitter')::DOUBLE / 2, s.resolution) END AS resolution_wh
 FROM series s LEFT JOIN energy_stream e USING (stream_id)
-ORDER BY s.device, s.source, e.stream_id
+ORDER BY s.device, s.source, e.stream_id;
 
 -- name: select_local_day
 -- Selects the local days of the workgroup, from the first to the last with energy, with their bounds. Temporary table declared_day: from the time
 -- zone database.
 SELECT day, make_timestamptz(start_ms * 1000) AS day_start, make_timestamptz(end_ms * 1000) AS day_end
-FROM declared_day WHERE start_ms < end_ms ORDER BY day
+FROM declared_day WHERE start_ms < end_ms ORDER BY day;
 
 -- name: select_quality_flag
 -- Selects the meanings of the quality flags.
-SELECT flag, meaning FROM quality_flag ORDER BY bit
+SELECT flag, meaning FROM quality_flag ORDER BY bit;

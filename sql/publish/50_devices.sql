@@ -16,7 +16,7 @@ SELECT
   stream_offset
 FROM device_status
 WHERE store_time_ms >= $start_ms::BIGINT AND store_time_ms < $end_ms::BIGINT
-ORDER BY device, stream_offset
+ORDER BY device, stream_offset;
 
 -- name: select_device_state
 -- Selects the last known state of each device, and the time of its last message.
@@ -27,7 +27,7 @@ SELECT
   reason,
   make_timestamptz(last_seen_ms * 1000) AS last_seen
 FROM device_state
-ORDER BY device
+ORDER BY device;
 
 -- name: select_device
 -- Selects the devices that are configured or have messages, with their ids as text and their configured names. Temporary table declared_device: see
@@ -39,11 +39,11 @@ FROM (
   UNION ALL SELECT DISTINCT device, NULL FROM series
 )
 GROUP BY device
-ORDER BY device
+ORDER BY device;
 
 -- name: select_workgroup
 -- Selects the time zone of the workgroup. Temporary table declared_zone: see publish/declare_zone.
-SELECT timezone FROM declared_zone
+SELECT timezone FROM declared_zone;
 
 -- name: declare_zone
 -- Stores the time zone of the workgroup ($timezone).
@@ -51,15 +51,15 @@ CREATE OR REPLACE TEMP TABLE declared_zone AS SELECT $timezone::VARCHAR AS timez
 
 -- name: select_device_source
 -- Selects which sources count for the energy of devices, by ranges of days. Temporary table device_source: see balance/find_device_source.
-SELECT * FROM device_source ORDER BY device, source, valid_from NULLS FIRST
+SELECT * FROM device_source ORDER BY device, source, valid_from NULLS FIRST;
 
 -- name: select_source_role
 -- Selects the roles of sources by ranges of days, from the configuration. Temporary table role_span: see balance/find_device_source. within: series
 -- of the source that contains it, or site.
 SELECT *, CASE WHEN within_site THEN 'site' WHEN within_device IS NOT NULL THEN concat(within_device, '.', within_source) END AS within
 FROM role_span
-ORDER BY device, source, valid_from NULLS FIRST
+ORDER BY device, source, valid_from NULLS FIRST;
 
 -- name: select_peak_power
 -- Selects the peak power of devices by ranges of days (kWp). Temporary table declared_peak: see devices/declare_devices.
-SELECT device, kwp, valid_from, valid_to FROM declared_peak ORDER BY device, valid_from NULLS FIRST
+SELECT device, kwp, valid_from, valid_to FROM declared_peak ORDER BY device, valid_from NULLS FIRST;

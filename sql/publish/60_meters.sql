@@ -6,7 +6,7 @@
 
 -- name: select_meter
 -- Selects the configured meters. Temporary table declared_meter: see meters/declare_meters.
-SELECT meter_code, name, direction, device, source FROM declared_meter ORDER BY meter_code
+SELECT meter_code, name, direction, device, source FROM declared_meter ORDER BY meter_code;
 
 -- name: select_meter_reading
 -- Selects the meter readings whose intervals start from $start_ms up to $end_ms (excluded). energy_wh: Wh, null if a register fell; is_current: no
@@ -23,17 +23,17 @@ SELECT
   replaced_by IS NULL AS is_current
 FROM meter_reading
 WHERE start_ms >= $start_ms::BIGINT AND start_ms < $end_ms::BIGINT
-ORDER BY meter_code, start_ms, end_ms, revision
+ORDER BY meter_code, start_ms, end_ms, revision;
 
 -- name: select_site_member
 -- Selects the members of the configured sites: meters on the one side, devices on the other. Temporary table declared_member: see
 -- meters/declare_members.
 SELECT site, meter_code, device, source, sign, valid_from, valid_to FROM declared_member
-ORDER BY site, meter_code, device, source, valid_from
+ORDER BY site, meter_code, device, source, valid_from;
 
 -- name: select_absent_role
 -- Selects the roles that sites are declared not to have. Temporary table declared_absent: see meters/declare_absent.
-SELECT site, role FROM declared_absent ORDER BY site, role
+SELECT site, role FROM declared_absent ORDER BY site, role;
 
 -- name: select_budget
 -- Selects every budget that was ever uploaded. energy_wh: Wh of the whole period; is_current: no later upload has replaced it.
@@ -47,4 +47,4 @@ SELECT
   make_timestamptz(uploaded_at_ms * 1000) AS uploaded_at,
   replaced_by IS NULL AS is_current
 FROM budget
-ORDER BY meter_code, scenario, period_start, period_end, revision
+ORDER BY meter_code, scenario, period_start, period_end, revision;

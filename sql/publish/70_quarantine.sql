@@ -31,7 +31,7 @@ SELECT
 FROM quarantine
 WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
   AND quarantined_at_ms >= $start_ms::BIGINT AND quarantined_at_ms < $end_ms::BIGINT
-ORDER BY device, event_time_ms, stream_offset, field
+ORDER BY device, event_time_ms, stream_offset, field;
 
 -- name: find_rejected_days
 -- Returns the first instant of every UTC day on which readings were rejected.
@@ -59,4 +59,4 @@ SELECT
   nullif(import_id, 0) AS import_id
 FROM rejected_reading
 WHERE day_start_ms >= $start_ms::BIGINT AND day_start_ms < $end_ms::BIGINT
-ORDER BY day_start_ms, device, source, field, reason, import_id
+ORDER BY day_start_ms, device, source, field, reason, import_id;

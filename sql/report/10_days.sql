@@ -11,17 +11,17 @@
 -- device and source, so file_row_number is its order. Other statements read it as "chosen".
 SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at, file_row_number
 FROM read_parquet($files, hive_partitioning = false, file_row_number = true)
-WHERE day >= $start_day::DATE AND day <= $end_day::DATE
+WHERE day >= $start_day::DATE AND day <= $end_day::DATE;
 
 -- name: select_days_of_devices
 -- The same for some devices only ($devices, a list of UUIDs as text).
 SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at, file_row_number
 FROM read_parquet($files, hive_partitioning = false, file_row_number = true)
-WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT unnest($devices::UUID[]))
+WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT unnest($devices::UUID[]));
 
 -- name: count_values
 -- Counts the rows of "chosen".
-SELECT count(*)::DOUBLE AS value_count FROM chosen
+SELECT count(*)::DOUBLE AS value_count FROM chosen;
 
 -- name: select_split_days
 -- Selects the sources and days of "chosen" of which the device counts only a part. Reads chosen and device_source. balance/find_read_from reads it as
@@ -30,19 +30,19 @@ SELECT c.device, c.source, c.day AS own_day
 FROM chosen c
 JOIN device_source s ON s.device = c.device AND s.source = c.source
   AND c.day >= coalesce(s.valid_from, DATE '-infinity') AND c.day <= coalesce(s.valid_to, DATE 'infinity')
-WHERE s.counts AND s.part <> 'whole'
+WHERE s.counts AND s.part <> 'whole';
 
 -- name: select_own_days
 -- Selects the local days of the workgroup. $own_days, $own_starts_ms, $own_ends_ms: from the time zone database. balance/find_own_slot reads it as
 -- "own_day".
-SELECT unnest($own_days::VARCHAR[])::DATE AS day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
+SELECT unnest($own_days::VARCHAR[])::DATE AS day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms;
 
 -- name: select_source_day
 -- Selects the rows of "chosen" in the form of balance/sum_device_day. Reads chosen and rise_fall (see balance/sum_rise_fall).
 SELECT c.day, c.day AS reported_day, c.device, c.source, c.energy_wh, r.rise_wh, r.fall_wh, [c.method] AS methods, c.flags, c.coverage, c.status,
   c.version, c.computed_at
 FROM chosen c
-LEFT JOIN rise_fall r ON r.day = c.day AND r.device = c.device AND r.source = c.source
+LEFT JOIN rise_fall r ON r.day = c.day AND r.device = c.device AND r.source = c.source;
 
 -- name: select_counted
 -- Selects the rows of "chosen" that count for their device, with the part that counts. Reads chosen and device_source (see
@@ -51,4 +51,4 @@ SELECT c.*, coalesce(s.part, 'whole') AS part
 FROM chosen c
 LEFT JOIN device_source s ON s.device = c.device AND s.source = c.source
   AND c.day >= coalesce(s.valid_from, DATE '-infinity') AND c.day <= coalesce(s.valid_to, DATE 'infinity')
-WHERE coalesce(s.counts, true)
+WHERE coalesce(s.counts, true);

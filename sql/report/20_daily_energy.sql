@@ -15,7 +15,7 @@ SELECT
   (count(*) FILTER (is_undeclared))::DOUBLE AS undeclared,
   (count(*) FILTER (is_incomplete))::DOUBLE AS incomplete
 FROM device_day
-GROUP BY day
+GROUP BY day;
 
 -- name: answer_by_source
 -- Returns one row for each day with energy, in any order: the members of its JSON object, "<device>.<source>":Wh, sorted, as bytes.
@@ -23,7 +23,7 @@ SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', energy_wh), ',' ORDER BY file_row_number)) AS members
 FROM chosen
-GROUP BY day
+GROUP BY day;
 
 -- name: answer_details_by_device
 -- Like answer_by_device; each value is an object with all details.
@@ -39,7 +39,7 @@ SELECT
     computedAt: strftime(make_timestamp(epoch_us(computed_at)), '%Y-%m-%dT%H:%M:%S.%gZ')
   })), ',' ORDER BY device)) AS members
 FROM device_day
-GROUP BY day
+GROUP BY day;
 
 -- name: answer_details_by_source
 -- Like answer_by_source; each value is an object with all details.
@@ -55,7 +55,7 @@ SELECT
     computedAt: strftime(make_timestamp(epoch_us(computed_at)), '%Y-%m-%dT%H:%M:%S.%gZ')
   })), ',' ORDER BY file_row_number)) AS members
 FROM chosen
-GROUP BY day
+GROUP BY day;
 
 -- name: answer_periods_by_device
 -- Returns one row for each month or year with energy: like answer_by_device, with the sums of its days of the range. $period_digits: number of
@@ -72,7 +72,7 @@ FROM (
   FROM device_day
   GROUP BY period, device
 )
-GROUP BY period
+GROUP BY period;
 
 -- name: answer_periods_by_source
 -- Like answer_periods_by_device, by device and source.
@@ -84,25 +84,25 @@ FROM (
   FROM chosen
   GROUP BY period, device, source
 )
-GROUP BY period
+GROUP BY period;
 
 -- name: energy_by_device
 -- Selects the energy of devices by period. $period_digits: number of characters of a day that name its period, 10, 7 or 4. name: as JSON text.
 -- report/answer_top reads it as "energy".
 SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(device::VARCHAR)::VARCHAR AS name, energy_wh,
   is_mixed, is_undeclared, is_incomplete
-FROM device_day
+FROM device_day;
 
 -- name: energy_by_source
 -- The same of sources, which have no such flags.
 SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(concat(device, '.', source))::VARCHAR AS name, energy_wh,
   false AS is_mixed, false AS is_undeclared, false AS is_incomplete
-FROM chosen
+FROM chosen;
 
 -- name: answer_top
 -- Returns one row for each period with energy, like answer_by_device: the $top names with most energy in the range, largest first, and the sum of all
 -- others as "others". Reads energy.
-, ranked AS (
+WITH ranked AS (
   SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC, name) AS place
   FROM energy
   WHERE energy_wh IS NOT NULL
@@ -123,13 +123,13 @@ SELECT
   sum(undeclared)::DOUBLE AS undeclared,
   sum(incomplete)::DOUBLE AS incomplete
 FROM member
-GROUP BY period
+GROUP BY period;
 
 -- name: answer_quality
 -- Returns the quality of devices by day as parts of JSON text, in order: one row for each kind of day (`kind`, most frequent first), then one row for
 -- each device (`device`): "<device>":[index of the kind of each day, null without a day]. $days: the days of the range.
 -- Reads device_day (see balance/sum_device_day).
-, graded AS (
+WITH graded AS (
   SELECT day, device, floor(coverage * 100)::INTEGER AS coverage, status, methods, flags FROM device_day
 ),
 kind AS (
@@ -157,4 +157,4 @@ SELECT part, text FROM (
   LEFT JOIN cell c ON c.device = g.device AND c.day = g.day
   GROUP BY g.device
 )
-ORDER BY part DESC, place, device
+ORDER BY part DESC, place, device;

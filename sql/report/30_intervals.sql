@@ -34,7 +34,7 @@ LEFT JOIN (
     AND interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
     AND (covered_ms > 0 OR energy_wh <> 0)
 ) AS i
-  ON i.device = d.device AND i.source = d.source AND i.stream_id = d.stream_id AND i.at_ms = d.at_ms
+  ON i.device = d.device AND i.source = d.source AND i.stream_id = d.stream_id AND i.at_ms = d.at_ms;
 
 -- name: answer_intervals_by_source
 -- Returns one row for each day with energy, in any order: "<device>.<source>":[Wh of each interval, in order], sorted, as bytes.
@@ -45,7 +45,7 @@ FROM (
   SELECT day, device, source, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
   FROM slot GROUP BY day, device, source
 )
-GROUP BY day
+GROUP BY day;
 
 -- name: answer_intervals_by_device
 -- Like answer_intervals_by_source, with the sources of a device added up.
@@ -57,20 +57,20 @@ FROM (
   FROM (SELECT day, device, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms)
   GROUP BY day, device
 )
-GROUP BY day
+GROUP BY day;
 
 -- name: intervals_by_source
 -- Selects the 15-minute energy of sources. name: as JSON text. report/answer_top_intervals reads it as "profile".
-SELECT day, to_json(concat(device, '.', source))::VARCHAR AS name, at_ms, energy_wh FROM slot
+SELECT day, to_json(concat(device, '.', source))::VARCHAR AS name, at_ms, energy_wh FROM slot;
 
 -- name: intervals_by_device
 -- The same of devices.
-SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms
+SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms;
 
 -- name: answer_top_intervals
 -- Returns one row for each day with energy, like answer_intervals_by_device: the $top names with most energy in the range, largest first, and the sum
 -- of all others as "others". An interval of the others is null if none of them is known. Reads profile.
-, ranked AS (
+WITH ranked AS (
   SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC NULLS LAST, name) AS place FROM profile GROUP BY name
 ),
 member AS (
@@ -87,4 +87,4 @@ FROM (
   SELECT day, member_name, member_place, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
   FROM member GROUP BY day, member_name, member_place
 )
-GROUP BY day
+GROUP BY day;

@@ -8,14 +8,14 @@
 -- name: select_members
 -- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members: JSON array of { key, code, device,
 -- source }. Read as "member".
-SELECT unnest(from_json($members, '[{"key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'), recursive := true)
+SELECT unnest(from_json($members, '[{"key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'), recursive := true);
 
 -- name: select_local_days
 -- Lists the local days, without days that the time zone skipped, with their instants in ms. $days, $starts_ms, $ends_ms: from the time zone database.
 -- Read as "local_day".
 SELECT day, start_ms, end_ms
 FROM (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms)
-WHERE start_ms < end_ms
+WHERE start_ms < end_ms;
 
 -- name: select_uploaded_days
 -- Spreads the uploaded readings of "member" over the days of "local_day", which begins with the first of a month. A reading that lies in several days
@@ -59,13 +59,13 @@ SELECT key, day,
   ['measured', 'estimated', 'substituted', 'fault'][worst] AS quality,
   revision
 FROM running
-WHERE day >= $start_day::DATE
+WHERE day >= $start_day::DATE;
 
 -- name: select_source_days
 -- Selects the workgroup's days of the devices of "member", by source: "chosen" for select_source_day. $day_files: of the generation.
 SELECT day, device, source, energy_wh, method, coverage, flags, status, version, computed_at
 FROM read_parquet($day_files, hive_partitioning = false)
-WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT device FROM member)
+WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT device FROM member);
 
 -- name: select_source_days_of_zone
 -- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day"), in the form of balance/sum_device_day. They are
@@ -114,7 +114,7 @@ FROM (
   JOIN slot s USING (at_ms)
   JOIN read_from r ON r.own_day = s.own_day AND r.device = i.device AND r.source = i.source AND r.stream_id = i.stream_id
   GROUP BY s.own_day, s.day, i.device, i.source
-)
+);
 
 -- name: select_derived_days
 -- Selects the days of the members that are devices or sources of devices, from "source_day" and "device_day" (see balance/sum_device_day). A day of
@@ -138,4 +138,4 @@ SELECT key, day, energy_wh, coverage,
   list_sort(list_distinct(list_concat(flags, CASE WHEN coverage < 0.999 AND energy_wh IS NOT NULL THEN ['partial'] ELSE [] END))) AS flags,
   CASE WHEN energy_wh IS NOT NULL THEN CASE WHEN list_contains(flags, 'estimated') THEN 'estimated' ELSE 'measured' END END AS quality,
   revision
-FROM summed
+FROM summed;

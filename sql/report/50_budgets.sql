@@ -7,7 +7,7 @@
 -- name: find_scenarios
 -- Returns the scenarios for which meters ($codes) have budgets.
 SELECT DISTINCT scenario FROM read_parquet($budget_files, hive_partitioning = false)
-WHERE is_current AND meter_code IN (SELECT unnest($codes::VARCHAR[])) ORDER BY scenario
+WHERE is_current AND meter_code IN (SELECT unnest($codes::VARCHAR[])) ORDER BY scenario;
 
 -- name: select_budget_days
 -- Spreads budgets over calendar days: one row for each meter and day with a budget. A period is spread evenly over its days.
@@ -29,4 +29,4 @@ QUALIFY row_number() OVER (
   PARTITION BY meter_code, day
   ORDER BY scenario IS DISTINCT FROM $scenario, list_position($scenario_order::VARCHAR[], scenario) NULLS LAST, scenario,
     period_end - period_start, uploaded_at DESC, period_start DESC
-) = 1
+) = 1;

@@ -7,7 +7,7 @@
 -- name: answer_meters
 -- Returns one row for each day of "meter_day" with energy, in any order: the members of its JSON object, "<code>":Wh, sorted, as bytes.
 SELECT day::VARCHAR AS day, encode(string_agg(concat('"', key, '":', energy_wh), ',' ORDER BY key)) AS members
-FROM meter_day WHERE energy_wh IS NOT NULL GROUP BY day
+FROM meter_day WHERE energy_wh IS NOT NULL GROUP BY day;
 
 -- name: answer_meter_details
 -- Like answer_meters; each value is an object with all details. Reads "member" (see select_members).
@@ -22,7 +22,7 @@ SELECT
     source: CASE WHEN m.device IS NULL THEN to_json({kind: 'uploaded'}) ELSE to_json({kind: 'derived', device: m.device, source: m.source}) END
   })), ',' ORDER BY key)) AS members
 FROM meter_day JOIN member m USING (key)
-GROUP BY day
+GROUP BY day;
 
 -- name: answer_budget_details
 -- Like answer_meters for budgets; each value is an object with its scenario and its period.
@@ -38,14 +38,14 @@ SELECT
     revision: revision,
     uploadedAt: strftime(make_timestamp(epoch_us(uploaded_at)), '%Y-%m-%dT%H:%M:%S.%gZ')
   })), ',' ORDER BY key)) AS members
-FROM meter_day GROUP BY day
+FROM meter_day GROUP BY day;
 
 -- name: select_meter_values
 -- Returns "meter_day" as plain rows. flags: separated by commas. scenario: only for budgets.
 SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, coverage::DOUBLE AS coverage, array_to_string(flags, ',') AS flags,
   NULL::VARCHAR AS scenario
-FROM meter_day
+FROM meter_day;
 
 -- name: select_budget_values
 -- Returns "meter_day" of budgets as plain rows. The energy of a budget is always complete.
-SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, 1::DOUBLE AS coverage, NULL::VARCHAR AS flags, scenario FROM meter_day
+SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, 1::DOUBLE AS coverage, NULL::VARCHAR AS flags, scenario FROM meter_day;

@@ -112,4 +112,3 @@ WHERE status = 'provisional' AND day < $before::DATE;
 -- name: close_days
 -- Makes days final that ended longer ago than late data is waited for. $before: the first local day that is not final.
 UPDATE daily_energy SET status = 'final' WHERE status = 'provisional' AND day < $before::DATE;
-

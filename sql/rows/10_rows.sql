@@ -6,25 +6,25 @@
 
 -- name: select_days_by_source
 -- Returns the chosen days as rows with all details. energy_wh: Wh; coverage: share of the day, 0 to 1.
-SELECT day, device, source, energy_wh, method, list_sort(flags) AS flags, coverage, status, version, computed_at FROM chosen
+SELECT day, device, source, energy_wh, method, list_sort(flags) AS flags, coverage, status, version, computed_at FROM chosen;
 
 -- name: select_days_by_device
 -- Returns days by device as rows ("device_day": see balance/sum_device_day). energy_wh: Wh, null if none of the sources that count has energy;
 -- coverage: share of the day, 0 to 1.
-SELECT day, device, energy_wh, array_to_string(methods, ' ') AS method, flags, coverage, status, version, computed_at FROM device_day
+SELECT day, device, energy_wh, array_to_string(methods, ' ') AS method, flags, coverage, status, version, computed_at FROM device_day;
 
 -- name: sum_periods_by_device
 -- Returns months or years by device as rows. energy_wh: Wh of the days of the range; days: number of days with energy. $period_digits: 7 or 4.
 SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, sum(energy_wh)::BIGINT AS energy_wh, count(*) AS days
 FROM device_day
 WHERE energy_wh IS NOT NULL
-GROUP BY period, device
+GROUP BY period, device;
 
 -- name: sum_periods_by_source
 -- Like sum_periods_by_device, by device and source.
 SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, source, sum(energy_wh)::BIGINT AS energy_wh, count(*) AS days
 FROM chosen
-GROUP BY period, device, source
+GROUP BY period, device, source;
 
 -- name: select_intervals_by_source
 -- Returns the intervals of the chosen days as rows ("slot": see report/select_intervals), with the local time in $zone. energy_wh: Wh in 15 minutes,
@@ -36,7 +36,7 @@ SELECT
   device,
   source,
   energy_wh
-FROM slot
+FROM slot;
 
 -- name: select_intervals_by_device
 -- Like select_intervals_by_source, with the sources of a device added up.
@@ -47,7 +47,7 @@ SELECT
   device,
   sum(energy_wh)::BIGINT AS energy_wh
 FROM slot
-GROUP BY day, device, at_ms
+GROUP BY day, device, at_ms;
 
 -- name: select_meter_days
 -- Returns days of meters as rows ("meter_day": see report/select_uploaded_days), with the origin of their energy ("member": see
@@ -55,13 +55,13 @@ GROUP BY day, device, at_ms
 SELECT d.day, d.key AS meter, d.energy_wh, d.quality, d.flags, d.coverage::DOUBLE AS coverage, d.revision,
   CASE WHEN m.device IS NULL THEN 'uploaded' ELSE 'derived' END AS kind, m.device, m.source
 FROM meter_day AS d
-JOIN member AS m USING (key)
+JOIN member AS m USING (key);
 
 -- name: select_budget_days
 -- Returns days of budgets as rows ("meter_day": see report/select_budget_days). budget_wh, period_wh: Wh.
 SELECT day, key AS meter, scenario, energy_wh AS budget_wh, period_start, period_end, period_wh, revision, uploaded_at
-FROM meter_day
+FROM meter_day;
 
 -- name: select_names
 -- Lists the configured names. $names: JSON array of { id, name }.
-SELECT named->>'id' AS id, named->>'name' AS name FROM (SELECT unnest(from_json($names, '["JSON"]')) AS named)
+SELECT named->>'id' AS id, named->>'name' AS name FROM (SELECT unnest(from_json($names, '["JSON"]')) AS named);

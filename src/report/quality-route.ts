@@ -142,7 +142,7 @@ async function readQuality(
       await refuseTooMany(connection, dailyEnergy, query, generation);
       return queryText<{ part: 'kind' | 'device'; text: string }>(
         connection,
-        chosen.sql + loadSql('report/answer_quality'),
+        `${chosen.sql}FROM (\n${loadSql('report/answer_quality')}\n)`,
         {
           ...chosen.parameters,
           files: files.map(generation.path),

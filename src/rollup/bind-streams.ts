@@ -142,7 +142,7 @@ async function createSettings(connection: DuckDBConnection): Promise<void> {
   forgetTemporaryTables(connection);
   await connection.run(
     [ruleMacros(), withConstants(loadSql('rollup/create_macros')), loadSql('rollup/create_settings')].join(
-      '\n',
+      ';\n',
     ),
   );
   for (const dimension of ['energy', 'power'] as const) {

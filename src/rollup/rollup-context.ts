@@ -41,7 +41,7 @@ export type Bounds = { low_ms: bigint; high_ms: bigint };
  */
 export async function createTemporaryTables({ connection }: RollUpContext): Promise<void> {
   const names = ['create_working_tables', 'create_scope', 'create_power_line'];
-  await connection.run(names.map((name) => loadSql(`rollup/${name}`)).join('\n'));
+  await connection.run(names.map((name) => loadSql(`rollup/${name}`)).join(';\n'));
   const { rows } = temporaryOf(connection);
   for (const table of ['scope', 'touched_day', ...LEFT_TABLES]) rows.set(table, 0);
 }

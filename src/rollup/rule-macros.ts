@@ -21,7 +21,7 @@ export function ruleMacros(): string {
     ...constantLiterals().map(([name, literal]) => [`${name}()`, literal]),
     ['flag(name)', `CASE name ${flags.join(' ')} END`],
   ];
-  return macros.map(([head, body]) => `CREATE OR REPLACE TEMP MACRO ${head} AS ${body};`).join('\n');
+  return macros.map(([head, body]) => `CREATE OR REPLACE TEMP MACRO ${head} AS ${body}`).join(';\n');
 }
 
 function constantLiterals(): Array<[name: string, literal: string]> {

@@ -36,8 +36,9 @@ export function loadSql(name: string): string {
 }
 
 /**
- * Reads the statements of a folder, by name. The line `-- name: <name>` begins a statement; the text before
- * the first one is the heading of the chapter.
+ * Reads the statements of a folder, by name, each without its last semicolon, so that it can become a part of
+ * a larger statement. The line `-- name: <name>` begins a statement; the text before the first one is the
+ * heading of the chapter.
  * @throws TerminalError if two have the same name, or a file has none
  */
 export function readStatements(folder: string): Map<string, string> {
@@ -62,7 +63,7 @@ function statementsOf(text: string): Array<[name: string, text: string]> {
   const [, ...parts] = text.replaceAll('\r\n', '\n').split(/^-- name: /m);
   return parts.map((part) => {
     const end = part.indexOf('\n');
-    return [part.slice(0, end).trim(), part.slice(end + 1)];
+    return [part.slice(0, end).trim(), part.slice(end + 1).replace(/;?\s*$/, '')];
   });
 }
 

@@ -58,6 +58,21 @@ describe.each(folders)('sql/%s', (folder) => {
     expect(wrong.map(([name]) => name)).toEqual([]);
   });
 
+  test('has statements that begin with a keyword in upper case and end with a semicolon', () => {
+    const wrong = globSync('*.sql', { cwd: join(root, 'sql', folder) }).flatMap((file) => {
+      const [, ...texts] = readFileSync(join(root, 'sql', folder, file), 'utf8').split(/^-- name: /m);
+      return texts.filter((text) => !/^[a-z_]+\n(?:--[^\n]*\n)*[A-Z]{3}.*;\s*$/s.test(text));
+    });
+    expect(wrong.map((text) => text.split('\n', 1)[0])).toEqual([]);
+  });
+
+  test('has keywords in upper case', () => {
+    const code = [...statements.values()].map((text) => text.replaceAll(/--.*$|'[^']*'|"[^"]*"/gm, ''));
+    const lower =
+      /(?<![\w.$])(?:select|from|where|join|on|using|group|order|having|insert|update|delete|create|case|when|then|else|and|or|not|null|is|in)(?![\w(.])/g;
+    expect(code.flatMap((text) => text.match(lower) ?? [])).toEqual([]);
+  });
+
   test('consists of numbered chapters whose headings have Reads, Writes and Why', () => {
     for (const file of globSync('*.sql', { cwd: join(root, 'sql', folder) })) {
       expect(file).toMatch(/^\d\d_[a-z_]+\.sql$/);

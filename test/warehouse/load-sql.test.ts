@@ -15,7 +15,7 @@ test('the same code finds the sql folder from dist/src, beside which it is insta
   mkdirSync(join(root, 'sql/schema'), { recursive: true });
   writeFileSync(join(root, 'package.json'), '{"type":"module"}');
   mkdirSync(join(root, 'sql/answers'));
-  writeFileSync(join(root, 'sql/answers/10_answers.sql'), '-- name: answer\nSELECT 42');
+  writeFileSync(join(root, 'sql/answers/10_answers.sql'), '-- name: answer\nSELECT 42;\n');
   const installed = (await import(join(root, 'dist/src/warehouse/load-sql.ts'))) as {
     loadSql: typeof loadSql;
   };
@@ -37,15 +37,15 @@ test.each([
   expect(() => readStatements(folder)).toThrow(expected);
 });
 
-test('the heading of a chapter is in none of its statements', () => {
+test('a statement is read without the heading of its chapter and without its last semicolon', () => {
   const folder = tempDir();
   writeFileSync(
     join(folder, '10_a.sql'),
     '-- 10 A: two.\r\n\r\n-- name: one\r\nSELECT 1;\r\n\r\n-- name: two\r\n-- Two.\r\nSELECT 2;\r\n',
   );
   expect([...readStatements(folder)]).toEqual([
-    ['one', 'SELECT 1;\n\n'],
-    ['two', '-- Two.\nSELECT 2;\n'],
+    ['one', 'SELECT 1'],
+    ['two', '-- Two.\nSELECT 2'],
   ]);
 });
 
