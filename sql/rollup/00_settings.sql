@@ -79,10 +79,10 @@ CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, t0, c0, t1, c1) AS t1 - t0 > s
 
 -- Days.
 -- True if two energies of a day differ by more than a share of the larger one plus least_wh. If the smaller one covers less time, it has missed
--- energy. The missed share of the time is then added to the share, twice, because power is not constant.
+-- energy. So missed_share_times() times the missed share of the time is added to the share.
 CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, share, least_wh) AS
   abs(wh_a - wh_b) > least_wh + greatest(abs(wh_a), abs(wh_b))
-    * (share + 2 * greatest(0, 1 - CASE WHEN abs(wh_a) < abs(wh_b) THEN covered_a_ms / covered_b_ms ELSE covered_b_ms / covered_a_ms END));
+    * (share + missed_share_times() * greatest(0, 1 - CASE WHEN abs(wh_a) < abs(wh_b) THEN covered_a_ms / covered_b_ms ELSE covered_b_ms / covered_a_ms END));
 -- The status of a day that changes. A final day becomes restated, even if the configured closing time is longer now, because people have seen it.
 CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_after_ms) AS CASE
   WHEN status_before IN ('final', 'restated') THEN 'restated' WHEN end_ms + close_after_ms > now_ms THEN 'provisional' ELSE 'final' END;

@@ -330,10 +330,10 @@ FROM (
 GROUP BY series_id;
 
 -- name: request_after_moved_marks
--- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope has changed: two days, or the length of
--- the scope if that is longer.
+-- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope has changed: moved_mark_days(), or the
+-- length of the scope if that is longer.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT s.series_id, s.from_ms,
-  CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.compute_to_ms + greatest(2 * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms, s.is_new
+  CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.compute_to_ms + greatest(moved_mark_days() * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms, s.is_new
 FROM scope s
 LEFT JOIN (SELECT series_id FROM moved_mark) AS m USING (series_id);

@@ -52,7 +52,7 @@ FROM daily_energy;
 -- name: find_candidates
 -- Sums the intervals of each touched day between $low_ms and $high_ms, one row for each series, and ranks the series. The first in the workgroup's
 -- order is chosen among those that cover the day. A register that stands still all day comes last if another method has measured more than
--- standing_power_w() on average, and more than twice tolerance_wh.
+-- standing_power_w() on average, and more than standing_steps_min() times tolerance_wh.
 -- tolerance_wh: the energy that the register may not show yet, because it counts in steps (its jitter).
 -- day_candidate:
 --   device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags
@@ -105,7 +105,7 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
   row_number() OVER (
     PARTITION BY device, source, day
     ORDER BY covered_ms < best_ms - covering_share() * (end_ms - start_ms),
-      stands_still AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), 2 * tolerance_wh), position
+      stands_still AND best_wh > greatest(wh_of(standing_power_w(), end_ms - start_ms), standing_steps_min() * tolerance_wh), position
   ) AS preference,
   false AS substituted
 FROM best;

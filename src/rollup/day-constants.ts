@@ -22,6 +22,13 @@ export const dayConstants = {
       'a register that stands still all day is broken if another method measured more than this on average',
     reason: 'less is standby, which a coarse register does not always show',
   },
+  standing_steps_min: {
+    value: 2,
+    unit: 'times',
+    meaning:
+      'the same, but only if that is more than this many times the energy that the register may not show yet',
+    reason: 'less can be growth within one step of the register',
+  },
   contradiction_share: {
     value: 0.1,
     unit: 'times',
@@ -40,6 +47,13 @@ export const dayConstants = {
     unit: 'Wh',
     meaning: 'energies of a day that differ by at most this do not contradict each other',
     reason: 'a tenth of a day with hardly any energy is chance',
+  },
+  missed_share_times: {
+    value: 2,
+    unit: 'times',
+    meaning:
+      'if the smaller of two energies covers less time, this many times the missed share of the time is added to the share by which they may differ',
+    reason: 'power is not constant, so the missed time can have had more than its even share',
   },
   substitution_share: {
     value: 0.25,

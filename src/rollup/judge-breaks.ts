@@ -40,9 +40,6 @@ export async function judgeBreaks(
   return (await findJudged(context, bounds, isRestated)) && (await judge(context));
 }
 
-/** Breaks within this time of a change are searched first; if that is not enough, all are. */
-const NEAR_MS = 30 * DAY_MS;
-
 /** Finds which breaks are judged again, in table `judging_range`. @returns whether there are any */
 async function findJudged(context: RollUpContext, bounds: Bounds, isRestated: boolean): Promise<boolean> {
   const find = (nearMs: number) =>
@@ -53,7 +50,8 @@ async function findJudged(context: RollUpContext, bounds: Bounds, isRestated: bo
       near_ms: BigInt(nearMs),
     });
   // A restatement begins with every series, so a search near the changes would not be enough.
-  if ((await find(isRestated ? ruleConstants.forever_ms.value : NEAR_MS)) === 0) return false;
+  if ((await find(isRestated ? ruleConstants.forever_ms.value : workBounds.near_break_days * DAY_MS)) === 0)
+    return false;
   if (!isRestated) {
     const { open } = await readRow<{ open: boolean }>(context, 'check_judging_ends');
     if (open) await find(ruleConstants.forever_ms.value);
@@ -89,9 +87,6 @@ function endsOf(verdicts: readonly SeriesVerdict[], toMs?: UtcMs) {
   return verdicts.map(({ seriesId, endMs }) => ({ series_id: seriesId, to_ms: toMs ?? endMs }));
 }
 
-/** Rows of this many breaks take about 60 MB. */
-const BREAKS_MAX = 20_000;
-
 /** Judges the breaks of all series; if there are many breaks, some series at a time. */
 async function judgeAll(context: RollUpContext): Promise<SeriesVerdict[]> {
   const hasRegisterChanges = rowsOf(context, 'register_change') > 0 || context.runAll;
@@ -109,7 +104,7 @@ async function countParts(context: RollUpContext): Promise<bigint> {
   const series = rowsOf(context, 'judging_range');
   if (series <= 1) return 1n;
   const { breaks } = await readRow<{ breaks: bigint }>(context, 'count_breaks_to_judge');
-  return BigInt(Math.min(series, Math.ceil((Number(breaks) + 1) / BREAKS_MAX)));
+  return BigInt(Math.min(series, Math.ceil((Number(breaks) + 1) / workBounds.breaks_at_once_max)));
 }
 
 function eventRow(seriesId: number, event: EnergyEvent) {

@@ -17,7 +17,8 @@ export const ruleConstants = {
 } as const satisfies Record<string, RuleConstant>;
 
 /**
- * Limits of work. They are no rules of energy: they end loops. docs/rules.md says what happens beyond them.
+ * Limits of work. They are no rules of energy: they bound loops, reads and memory. docs/rules.md says what
+ * happens beyond them.
  */
 export const workBounds = {
   /** Runs of low values that are remembered while a register can come back from them. */
@@ -26,6 +27,12 @@ export const workBounds = {
   confirming_max: 8,
   /** Breaks after a change that are judged again, to find one after which nothing is different. */
   decided_ahead: 8,
+  /** Days around a change in which breaks are searched first. If that is not enough, all are searched. */
+  near_break_days: 30,
+  /** Breaks that are judged together. Their rows take about 60 MB. */
+  breaks_at_once_max: 20_000,
+  /** Days that are computed again after a scope at whose end a high-water mark has changed. */
+  moved_mark_days: 2,
   /** Samples that are kept of rejected readings, for each device, source, field, reason and UTC day. */
   samples_max: 20,
 } as const;

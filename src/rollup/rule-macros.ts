@@ -31,6 +31,7 @@ function constantLiterals(): Array<[name: string, literal: string]> {
       unit === 'ms' ? `${value}::BIGINT` : String(value),
     ]),
     ['day_flags', String(DAY_FLAGS)],
+    ['moved_mark_days', String(workBounds.moved_mark_days)],
     ['samples_max', String(workBounds.samples_max)],
     ['import_batches_max', `${IMPORT_BATCHES_MAX}::BIGINT`],
     ['float_tolerance_wh', `${FLOAT_TOLERANCE_WH}::DOUBLE`],
