@@ -63,7 +63,7 @@ ORDER BY to_ms, from_ms;
 
 -- name: find_limits
 -- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they are learnt: the days with readings among that day
--- and the 27 days before.
+-- and the limit_days() - 1 days before.
 SELECT
   CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w)
     ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,

@@ -12,9 +12,9 @@
 SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
-  from_shape.share AS from_share, from_shape.nwh / 1e9 AS from_power_wh, from_shape.known_ms::DOUBLE AS from_known_ms,
-  to_shape.share AS to_share, to_shape.nwh / 1e9 AS to_power_wh, to_shape.known_ms::DOUBLE AS to_known_ms,
-  coalesce(from_shape.nwh_all, to_shape.nwh_all) / 1e9 AS power_wh, coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
+  from_shape.share AS from_share, from_shape.nwh / nwh_per_wh() AS from_power_wh, from_shape.known_ms::DOUBLE AS from_known_ms,
+  to_shape.share AS to_share, to_shape.nwh / nwh_per_wh() AS to_power_wh, to_shape.known_ms::DOUBLE AS to_known_ms,
+  coalesce(from_shape.nwh_all, to_shape.nwh_all) / nwh_per_wh() AS power_wh, coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
 FROM (
   SELECT l.*, from_shape, to_shape,
     greatest(t0, $start_ms::BIGINT) AS from_ms, least(t1, $end_ms::BIGINT) AS to_ms,

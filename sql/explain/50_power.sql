@@ -8,9 +8,9 @@
 -- Returns the parts of traced power ($series_id) in the day ($start_ms, $end_ms), in order. If there are more than $rows_max, the uncovered parts and
 -- both ends remain.
 -- parts, sum_nwh, sum_wh: number and sum of all parts (billionths of a Wh as text, and rounded as the intervals of a day are)
-SELECT line.from_ms::DOUBLE AS from_ms, line.to_ms::DOUBLE AS to_ms, from_w, to_w, covered, exact_nwh / 1e9 AS energy_wh,
+SELECT line.from_ms::DOUBLE AS from_ms, line.to_ms::DOUBLE AS to_ms, from_w, to_w, covered, exact_nwh / nwh_per_wh() AS energy_wh,
   line.to_ms - line.from_ms AS milliseconds, (count(*) OVER ())::INTEGER AS parts,
-  (sum(exact_nwh) OVER ())::VARCHAR AS sum_nwh, round(sum(exact_nwh) OVER () / 1e9)::DOUBLE AS sum_wh
+  (sum(exact_nwh) OVER ())::VARCHAR AS sum_nwh, round(sum(exact_nwh) OVER () / nwh_per_wh())::DOUBLE AS sum_wh
 FROM power_line line
 WHERE series_id = $series_id AND interval_index >= interval_of($start_ms::BIGINT) AND interval_index < interval_of($end_ms::BIGINT)
 QUALIFY NOT covered OR least(row_number() OVER (ORDER BY line.from_ms), row_number() OVER (ORDER BY line.from_ms DESC)) <= $rows_max::INTEGER // 2

@@ -8,7 +8,7 @@
 -- Returns the tables and hours (UTC, by store time) with messages of the batches after $after_batch_id up to $through_batch_id. Large hours are
 -- divided into parts of whole batches, with at most $rows_max messages or one batch, because a file is sorted in memory.
 WITH counted AS (
-  SELECT table_id, store_time_ms // (60 * 60 * 1000) AS hour, batch_id, count(*) AS row_count
+  SELECT table_id, date_trunc('hour', make_timestamp(store_time_ms * 1000)) AS hour, batch_id, count(*) AS row_count
   FROM message
   WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
   GROUP BY ALL
@@ -19,15 +19,15 @@ WITH counted AS (
   )
   GROUP BY table_id, hour, part
 )
-SELECT p.table_id, coalesce(n.name, '#' || p.table_id) AS table_name, (p.hour * 60 * 60 * 1000)::DOUBLE AS hour_start_ms,
+SELECT p.table_id, coalesce(n.name, '#' || p.table_id) AS table_name, epoch_ms(p.hour)::DOUBLE AS hour_start_ms,
   p.after_batch_id::BIGINT AS after_batch_id, p.through_batch_id::BIGINT AS through_batch_id, p.row_count::DOUBLE AS row_count
 FROM part p
 LEFT JOIN name n ON n.name_id = p.table_id
 ORDER BY ALL;
 
 -- name: find_interval_days
--- Returns the first instant of every UTC day with intervals.
-SELECT DISTINCT (interval_start_ms // (24 * 60 * 60 * 1000) * (24 * 60 * 60 * 1000))::DOUBLE AS day_start_ms FROM reported_interval ORDER BY ALL;
+-- Returns every UTC day with intervals, YYYY-MM-DD.
+SELECT day::VARCHAR AS day FROM (SELECT DISTINCT make_timestamp(interval_start_ms * 1000)::DATE AS day FROM reported_interval) ORDER BY day;
 
 -- name: count_intervals
 -- Counts the intervals from $start_ms up to $end_ms (excluded), and their energy (Wh).
@@ -54,8 +54,8 @@ SELECT DISTINCT strftime(day, '%Y-%m') AS month FROM daily_energy_history ORDER 
 SELECT count(*)::DOUBLE AS row_count FROM daily_energy_history WHERE day >= $start_day::DATE AND day < $end_day::DATE;
 
 -- name: find_device_status_days
--- Returns the first instant of every UTC day with stored transitions.
-SELECT DISTINCT (store_time_ms // (24 * 60 * 60 * 1000) * (24 * 60 * 60 * 1000))::DOUBLE AS day_start_ms FROM device_status ORDER BY ALL;
+-- Returns every UTC day with stored transitions, YYYY-MM-DD.
+SELECT day::VARCHAR AS day FROM (SELECT DISTINCT make_timestamp(store_time_ms * 1000)::DATE AS day FROM device_status) ORDER BY day;
 
 -- name: count_device_status
 -- Counts the transitions that were stored from $start_ms up to $end_ms (excluded).

@@ -8,15 +8,6 @@
 
 -- name: select_interval_energy
 -- Selects the reported intervals from $start_ms up to $end_ms (excluded). energy_wh: Wh; covered_ms: ms.
-WITH chosen AS (
-  SELECT * FROM reported_interval
-  WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BIGINT
-),
-flag_set AS (
-  SELECT c.flags, list(q.flag ORDER BY q.bit) AS names
-  FROM (SELECT DISTINCT flags FROM chosen) c JOIN quality_flag q ON c.flags & q.bit <> 0
-  GROUP BY c.flags
-)
 SELECT
   s.device,
   s.source,
@@ -27,24 +18,16 @@ SELECT
   make_timestamptz(i.interval_start_ms * 1000) AS interval_start,
   i.energy_wh,
   i.covered_ms,
-  coalesce(f.names, []) AS flags
-FROM chosen i
+  coalesce((SELECT list(q.flag ORDER BY q.bit) FROM quality_flag q WHERE i.flags & q.bit <> 0), []) AS flags
+FROM reported_interval i
 LEFT JOIN series s USING (series_id)
 LEFT JOIN energy_stream e USING (stream_id)
-LEFT JOIN flag_set f ON f.flags = i.flags
+WHERE i.interval_start_ms >= $start_ms::BIGINT AND i.interval_start_ms < $end_ms::BIGINT
 ORDER BY s.device, s.source, s.stream_id, i.interval_start_ms;
 
 -- name: select_daily_energy
 -- Selects daily energy from $start_day up to $end_day (excluded; local days), in the order of the report. energy_wh: Wh; coverage: share of the day,
 -- 0 to 1.
-WITH chosen AS (
-  SELECT * FROM daily_energy WHERE day >= $start_day::DATE AND day < $end_day::DATE
-),
-flag_set AS (
-  SELECT c.flags, list(q.flag ORDER BY q.bit) AS names
-  FROM (SELECT DISTINCT flags FROM chosen) c JOIN quality_flag q ON c.flags & q.bit <> 0
-  GROUP BY c.flags
-)
 SELECT
   d.day,
   d.device,
@@ -54,27 +37,19 @@ SELECT
   e.identity->>'table' AS "table",
   e.identity->>'field' AS field,
   d.stream_id,
-  coalesce(f.names, []) AS flags,
+  coalesce((SELECT list(q.flag ORDER BY q.bit) FROM quality_flag q WHERE d.flags & q.bit <> 0), []) AS flags,
   d.coverage,
   d.status,
   d.version,
   make_timestamptz(d.computed_at_ms * 1000) AS computed_at
-FROM chosen d
+FROM daily_energy d
 LEFT JOIN energy_stream e USING (stream_id)
-LEFT JOIN flag_set f ON f.flags = d.flags
+WHERE d.day >= $start_day::DATE AND d.day < $end_day::DATE
 ORDER BY d.day, d.device, d.source;
 
 -- name: select_daily_energy_version
 -- Selects the versions of the days from $start_day up to $end_day (excluded; local days). energy_wh: Wh, null if the day was withdrawn; coverage:
 -- share of the day, 0 to 1.
-WITH chosen AS (
-  SELECT * FROM daily_energy_history WHERE day >= $start_day::DATE AND day < $end_day::DATE
-),
-flag_set AS (
-  SELECT c.flags, list(q.flag ORDER BY q.bit) AS names
-  FROM (SELECT DISTINCT flags FROM chosen) c JOIN quality_flag q ON c.flags & q.bit <> 0
-  GROUP BY c.flags
-)
 SELECT
   v.day,
   v.device,
@@ -82,14 +57,14 @@ SELECT
   v.version,
   v.energy_wh,
   v.method,
-  coalesce(f.names, []) AS flags,
+  coalesce((SELECT list(q.flag ORDER BY q.bit) FROM quality_flag q WHERE v.flags & q.bit <> 0), []) AS flags,
   v.coverage,
   v.status,
   make_timestamptz(v.computed_at_ms * 1000) AS computed_at,
   v.causes,
   v.batch_id
-FROM chosen v
-LEFT JOIN flag_set f ON f.flags = v.flags
+FROM daily_energy_history v
+WHERE v.day >= $start_day::DATE AND v.day < $end_day::DATE
 ORDER BY v.day, v.device, v.source, v.version, v.computed_at_ms;
 
 -- name: select_correction
@@ -124,8 +99,8 @@ ORDER BY c.correction_id;
 
 -- name: select_series
 -- Selects the devices and sources with energy, and the field of each. active: the field is still configured. step_ms: usual time between two values
--- (ms), null for registers. resolution_wh: resolution of a register (Wh), null if unknown. A configured jitter is twice
--- the resolution (jitter_resolutions in docs/rules.md).
+-- (ms), null for registers. resolution_wh: resolution of a register (Wh), null if unknown. A configured jitter is jitter_resolutions() times the
+-- resolution.
 SELECT
   s.device,
   s.source,
@@ -135,7 +110,7 @@ SELECT
   e.identity->>'method' AS method,
   e.settings IS NOT NULL AS active,
   CASE WHEN e.identity->>'method' NOT IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'interval')::BIGINT, s.step_ms) END AS step_ms,
-  CASE WHEN e.identity->>'method' IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'jitter')::DOUBLE / 2, s.resolution) END AS resolution_wh
+  CASE WHEN e.identity->>'method' IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'jitter')::DOUBLE / jitter_resolutions(), s.resolution) END AS resolution_wh
 FROM series s LEFT JOIN energy_stream e USING (stream_id)
 ORDER BY s.device, s.source, e.stream_id;
 

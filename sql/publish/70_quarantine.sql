@@ -34,8 +34,8 @@ WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGI
 ORDER BY device, event_time_ms, stream_offset, field;
 
 -- name: find_rejected_days
--- Returns the first instant of every UTC day on which readings were rejected.
-SELECT DISTINCT day_start_ms::DOUBLE AS day_start_ms FROM rejected_reading ORDER BY ALL;
+-- Returns every UTC day on which readings were rejected, YYYY-MM-DD.
+SELECT day::VARCHAR AS day FROM (SELECT DISTINCT make_timestamp(day_start_ms * 1000)::DATE AS day FROM rejected_reading) ORDER BY day;
 
 -- name: count_rejected
 -- Counts the rows of rejected_reading from $start_ms up to $end_ms (excluded).

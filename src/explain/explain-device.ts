@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { commonTable } from '../balance/balance-sql.ts';
 import { noSplits, splitSql } from '../balance/device-day-sql.ts';
 import { addDays } from '../lib/time.ts';
+import { withConstants } from '../rollup/rule-macros.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { query, queryText } from '../warehouse/query.ts';
 import { describeDevice, type SourceFacts } from './describe-device.ts';
@@ -87,7 +88,7 @@ async function readSplits(
   }
   const bounds = { start_ms: BigInt(startMs), end_ms: BigInt(endMs) };
   const [intervals, series] = ['publish/select_interval_energy', 'publish/select_series'].map(
-    (name) => `SELECT * FROM (${loadSql(name)}) ${ofDevice}`,
+    (name) => `SELECT * FROM (${withConstants(loadSql(name))}) ${ofDevice}`,
   );
   await createTable(connection, 'reported_interval', intervals!, { device, ...bounds });
   await createTable(connection, 'reported_series', series!, { device });

@@ -1,3 +1,6 @@
+import { withConstants } from '../rollup/rule-macros.ts';
+import { loadSql } from '../warehouse/load-sql.ts';
+
 /**
  * The datasets of the lake: folders of a generation, and the statement of their rows (`<select>`, in a
  * chapter of `sql/publish`).
@@ -29,6 +32,11 @@ export const datasets = {
 } as const satisfies Record<string, { select: string; energy: boolean }>;
 
 export type DatasetName = keyof typeof datasets;
+
+/** The statement of the rows of a dataset, with the constants of the energy rules as numbers. */
+export function selectOf(dataset: DatasetName): string {
+  return withConstants(loadSql(datasets[dataset].select));
+}
 
 /**
  * Small datasets whose rows follow from the configuration, the devices and the range of days. Only they read

@@ -3,7 +3,7 @@ import { TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import { query, queryNamedLiterally } from '../warehouse/query.ts';
 import type { Commit } from './commit-schema.ts';
-import { isOver, type Period, periodKind, periodOf, widen } from './lake-period.ts';
+import { isOver, type Period, periodKind, widen } from './lake-period.ts';
 import { filesByPeriod, type Piece, window } from './lake-piece.ts';
 
 /** Datasets by UTC day, with the statements that list their days and count rows. */
@@ -37,8 +37,8 @@ export async function findByDay(
     (await queryNamedLiterally<Size>(connection, statements.count, window(period)))[0]!;
   let days: Iterable<Period> = marked;
   if (!head) {
-    const found = await query<{ day_start_ms: number }>(connection, statements.days);
-    days = found.map(({ day_start_ms }) => periodOf(day_start_ms, 'day'));
+    const found = await query<{ day: Period }>(connection, statements.days);
+    days = found.map(({ day }) => day);
   }
   const old = filesByPeriod(head, dataset);
   const pieces: Piece[] = [];

@@ -1,11 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
-import { loadSql } from '../warehouse/load-sql.ts';
 import { query, queryNamedLiterally, queryText } from '../warehouse/query.ts';
 import { type DeclaredStreams, readStageProgress } from '../warehouse/stage-progress.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
-import { computedDatasets, datasets, wholeDatasets } from './datasets.ts';
+import { computedDatasets, selectOf, wholeDatasets } from './datasets.ts';
 import { findByDay } from './day-pieces.ts';
 import { folderValue } from './lake-layout.ts';
 import { isOver, type Period, type PeriodKind, periodBounds, periodOf, widen } from './lake-period.ts';
@@ -230,7 +229,7 @@ async function findWhole(
   const wanted = isDeclaredDataCurrent ? computedDatasets : wholeDatasets;
   const looks = wanted.map(
     (dataset) =>
-      `SELECT '${dataset}' AS dataset, count(*)::DOUBLE AS row_count, coalesce(bit_xor(hash(whole)), 0)::VARCHAR AS fingerprint FROM (${loadSql(datasets[dataset].select)}) AS whole`,
+      `SELECT '${dataset}' AS dataset, count(*)::DOUBLE AS row_count, coalesce(bit_xor(hash(whole)), 0)::VARCHAR AS fingerprint FROM (${selectOf(dataset)}) AS whole`,
   );
   const found = await queryText<{
     dataset: (typeof wholeDatasets)[number];

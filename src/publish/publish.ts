@@ -1,10 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
-import { loadSql } from '../warehouse/load-sql.ts';
 import { query, queryNamedLiterally } from '../warehouse/query.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
-import { datasets } from './datasets.ts';
+import { selectOf } from './datasets.ts';
 import { type Declared, declareData, declaredInputs } from './declared-data.ts';
 import { findPieces, readState, type WarehouseState } from './find-pieces.ts';
 import { createCommit, isPublishConflict } from './lake-commit.ts';
@@ -167,7 +166,7 @@ async function replaceFiles(
         settling.push(Promise.resolve(undefined));
         continue;
       }
-      const select = loadSql(datasets[piece.dataset].select);
+      const select = selectOf(piece.dataset);
       const request = { ...piece, select, parameters, createdAtMs: nowMs, level: 0 };
       const file = await stageFile(connection, paths, (head?.sequence ?? 0) + 1, request);
       staged.push(file);
