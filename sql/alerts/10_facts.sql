@@ -5,8 +5,8 @@
 -- Why     An owner of a plant must learn of a problem without looking.
 
 -- name: list_last_seen
--- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a publication, so newer batches are read,
--- too: after a pause of the service a device is not silent before its messages are published.
+-- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a publication. So newer batches are read
+-- too, because after a pause of the service a device is not silent before its messages are published.
 WITH newer AS (
   SELECT m.device, max(m.store_time_ms) // (60 * 1000) * (60 * 1000) AS last_seen_ms
   FROM message m
@@ -30,8 +30,12 @@ ORDER BY gap_id DESC
 LIMIT $rows_max::BIGINT;
 
 -- name: count_facts
--- Counts the messages of the stream in the hour before $now_ms, the versions since $since_ms, and the budgets that count. computed_at_ms: when a day
--- was last computed; null if there is none.
+-- Counts what alerts compare. $now_ms: the current time. $since_ms: versions of days since then are counted.
+-- Columns:
+--   messages, quarantined   messages of the stream in the hour before $now_ms
+--   computed_at_ms          when a day was last computed; null if no day has energy
+--   restated                versions that differ from a final version
+--   budgets                 budgets that no later upload has replaced
 SELECT messages, quarantined,
   (SELECT max(computed_at_ms) FROM daily_energy)::DOUBLE AS computed_at_ms,
   (SELECT count(*) FROM daily_energy_history WHERE status = 'restated' AND computed_at_ms >= $since_ms::BIGINT)::DOUBLE AS restated,

@@ -6,12 +6,12 @@
 
 -- name: find_unfinished
 -- Returns the unfinished backfill with the same request ($request), if there is one.
--- Columns: backfill_id, note.
+-- Columns: backfill_id, note
 SELECT backfill_id, note FROM backfill WHERE request = $request AND state = 'running' ORDER BY backfill_id DESC LIMIT 1;
 
 -- name: next_backfill_id
 -- Returns the number of the next backfill.
--- Columns: backfill_id.
+-- Columns: backfill_id
 SELECT coalesce(max(backfill_id), 0) + 1 AS backfill_id FROM backfill;
 
 -- name: begin_backfill
@@ -33,12 +33,12 @@ VALUES (
 
 -- name: find_state
 -- Returns the state of a backfill.
--- Columns: state, note.
+-- Columns: state, note
 SELECT state, note FROM backfill WHERE backfill_id = $backfill_id::BIGINT;
 
 -- name: find_chunks
 -- Returns the pieces of a backfill, in order.
--- Columns: chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole.
+-- Columns: chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole
 SELECT
   chunk_no,
   gap_id::DOUBLE AS gap_id,
@@ -58,7 +58,7 @@ UPDATE backfill SET updated_at_ms = $now_ms::BIGINT WHERE backfill_id = $backfil
 
 -- name: finish_backfill
 -- Ends a backfill ($state: done or cancelled), unless it has ended before.
--- Columns: backfill_id.
+-- Columns: backfill_id
 UPDATE backfill SET state = $state, updated_at_ms = $now_ms::BIGINT
 WHERE backfill_id = $backfill_id::BIGINT AND state = 'running'
 RETURNING backfill_id;

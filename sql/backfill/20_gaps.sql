@@ -6,7 +6,7 @@
 
 -- name: find_gaps
 -- Returns the open gaps, the oldest first.
--- Columns: gap_id, reason, from_time_ms, to_time_ms, detected_at_ms, note.
+-- Columns: gap_id, reason, from_time_ms, to_time_ms, detected_at_ms, note
 SELECT
   gap_id::DOUBLE AS gap_id,
   reason,
@@ -24,7 +24,7 @@ UPDATE gap SET note = $note WHERE gap_id = $gap_id::BIGINT;
 
 -- name: close_gaps
 -- Closes the gaps ($gap_ids) that a backfill ($backfill_id) has filled: all their pieces are done, and nothing was missing.
--- Columns: gap_id.
+-- Columns: gap_id
 UPDATE gap SET closed_at_ms = $now_ms::BIGINT, closed_by = $backfill_id::BIGINT, note = NULL
 WHERE closed_at_ms IS NULL AND list_contains($gap_ids::BIGINT[], gap_id)
 RETURNING gap_id::DOUBLE AS gap_id;

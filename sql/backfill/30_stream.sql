@@ -7,7 +7,7 @@
 -- name: find_landed
 -- Returns which of $offsets (from $low to $high, of the log $log_epoch) are in the warehouse. The event time is returned too, because a log that lost
 -- its end can give an offset twice.
--- Columns: stream_offset, event_time_ms.
+-- Columns: stream_offset, event_time_ms
 SELECT m.stream_offset, m.event_time_ms
 FROM message m
 JOIN batch b USING (batch_id)
@@ -18,7 +18,7 @@ WHERE m.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
 
 -- name: find_landed_in_lake
 -- The same for the messages in files of the lake ($files).
--- Columns: stream_offset, event_time_ms.
+-- Columns: stream_offset, event_time_ms
 SELECT m.stream_offset, epoch_ms(m.event_time) AS event_time_ms
 FROM read_parquet($files, hive_partitioning = false) m
 JOIN batch b USING (batch_id)
@@ -30,7 +30,7 @@ WHERE m.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
 -- name: find_trimmed
 -- Returns true if messages with store times from $first_ms to $last_ms have landed that the warehouse no longer has. Batches leave it in the order of
 -- their ids.
--- Columns: is_trimmed.
+-- Columns: is_trimmed
 SELECT count(*) > 0 AS is_trimmed
 FROM batch
 WHERE message_count > 0
@@ -40,12 +40,12 @@ WHERE message_count > 0
 
 -- name: find_quarantined_offsets
 -- Returns which of these messages ($offsets) are in quarantine.
--- Columns: stream_offset.
+-- Columns: stream_offset
 SELECT stream_offset FROM quarantine WHERE stage = 'land' AND list_contains($offsets::UBIGINT[], stream_offset);
 
 -- name: find_quarantined_bytes
 -- Returns true if a message without an offset is in quarantine already. $bytes: the message as received.
--- Columns: is_known.
+-- Columns: is_known
 SELECT count(*) > 0 AS is_known FROM quarantine WHERE stage = 'land' AND stream_offset IS NULL AND bytes = $bytes;
 
 -- name: mark_not_whole

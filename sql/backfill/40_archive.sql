@@ -6,13 +6,13 @@
 
 -- name: find_kept_batch
 -- Returns the first batch whose messages the warehouse still has; if there is none, the id after the last batch.
--- Columns: batch_id.
+-- Columns: batch_id
 SELECT coalesce((SELECT min(batch_id) FROM message), (SELECT max(batch_id) + 1 FROM batch), 0) AS batch_id;
 
 -- name: count_archive
 -- Counts telemetry messages of some tables ($tables) in the lake's files ($files) that the warehouse no longer has (batches before $kept_batch_id),
 -- for each five minutes of event time from $from_ms up to $to_ms (excluded).
--- Columns: start_ms, messages.
+-- Columns: start_ms, messages
 SELECT (epoch_ms(event_time) // 300000 * 300000)::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
 FROM read_parquet($files, hive_partitioning = false)
 WHERE kind = 'telemetry'
@@ -78,5 +78,5 @@ WHERE backfill_id = $backfill_id::BIGINT AND chunk_no = $chunk_no::INTEGER;
 
 -- name: count_archived
 -- Counts the messages of the lake that wait for the roll-up.
--- Columns: messages.
+-- Columns: messages
 SELECT count(*)::DOUBLE AS messages FROM archived_message;

@@ -7,24 +7,25 @@
 
 -- name: find_rule
 -- Returns the constants of the energy balance, in one row.
---
--- Writes "rule":
---   interval_ms          length of an interval, ms
---   known_share          share of an interval (0 to 1) that measurements must cover for its energy to be known. It is not 1, because the time between
---                        two samples is not missing data
---   span_ms              if readings are further apart (ms), nobody knows when the energy between them flowed
---   span_wh              up to this much energy a day (Wh) in such spans is tolerated
---   grace_ms             an interval that ended less than this ago (ms) waits for late data
---   tolerance_wh         the smallest tolerance of a balance (Wh)
---   tolerance_percent    the tolerance in percent of the energy that goes in or out
---   now_ms               the current time; it decides which intervals are over
+-- rule:
+--   interval_ms         length of an interval, ms
+--   known_share         share of an interval (0 to 1) that measurements must cover for its energy to be
+--                       known. It is not 1, because the time between two samples is not missing data
+--   span_ms             if readings are further apart (ms), nobody knows when the energy between them flowed
+--   span_wh             up to this much energy a day (Wh) in such spans is tolerated
+--   grace_ms            an interval that ended less than this ago (ms) waits for late data
+--   tolerance_wh        the smallest tolerance of a balance (Wh)
+--   tolerance_percent   the tolerance in percent of the energy that goes in or out
+--   now_ms              the current time; it decides which intervals are over
 SELECT 15 * 60 * 1000 AS interval_ms, 0.999 AS known_share, 60 * 60 * 1000 AS span_ms, 20 AS span_wh, 60 * 60 * 1000 AS grace_ms,
   20 AS tolerance_wh, 5 AS tolerance_percent, epoch_ms(now()) AS now_ms;
 
 -- name: find_role
 -- The roles that are part of a balance.
---
--- Writes "role": role; side: 1 for energy into the scope, -1 for energy out of it; place: of several roles of a device, the lowest place is used
+-- role:
+--   role    name of the role
+--   side    1 for energy into the scope, -1 for energy out of it
+--   place   of several roles of a device, the one with the lowest place is used
 SELECT role, side, place
 FROM (VALUES
   ('production', 1, 1),

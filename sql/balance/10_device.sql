@@ -6,25 +6,27 @@
 -- Why     Production and consumption are never added. A device that has both is read from one of them.
 
 -- name: find_device_source
--- Lists which sources add up to the energy of a whole device, by ranges of local days with the same declarations. Different roles are never
--- added: one role is chosen. The declarations decide, and not the data, so other sources do not replace a silent one.
---
--- The first rule that applies: the total source alone; the declared energyRole; its only role; of several roles the first of table "role"
--- (the device is then mixed); role `other` if there is nothing else; all sources if none has a role. A source that another one of these
--- contains is left out.
---
+-- Lists which sources add up to the energy of a whole device, by ranges of local days with the same declarations. Different roles are never added:
+-- one role is chosen. The declarations decide, and not the data, so other sources do not replace a silent one. One row for each source and stretch
+-- of days.
+-- The first rule that applies: the total source alone; the declared energyRole; its only role; of several roles the first of table "role" (the
+-- device is then mixed); role `other` if there is nothing else; all sources if none has a role. A source that another one of these contains is
+-- left out.
 -- Reads  known_source (device, source): of which there is energy; declared_device (device, total_source, sources, energy_role), the row
 --        without a device is that of all; role_span (device, source, role, negative_role, within_device, within_source, valid_from, valid_to);
 --        role
--- Writes "device_source", one row for each source and stretch of days:
---   device, source, valid_from, valid_to (null: open), role, negative_role (null: none is declared)
---   counts             whether it is part of the energy of the device
---   part               whole, or the intervals in which it rose (rise) or fell (fall)
---   is_mixed           the device has several roles
---   counting_sources   sources with a role that count: if one of them is silent, the day is incomplete
---   lacking_sources    sources of the device without a declared role
---   lacking_max        more of them than this make the day undeclared; null if they do not matter
---   lacks_with_energy  the source has a role on other days only: it lacks one on days on which it has energy
+-- device_source:
+--   device, source
+--   valid_from, valid_to   null: open
+--   role, negative_role    null: none is declared
+--   counts                 it is part of the energy of the device
+--   part                   whole, or the intervals in which it rose (rise) or fell (fall)
+--   is_mixed               the device has several roles
+--   counting_sources       sources with a role that count: if one of them is silent, the day is incomplete
+--   lacking_sources        sources of the device without a declared role
+--   lacking_max            more of them than this make the day undeclared; null if they do not matter
+--   lacks_with_energy      the source has a role on other days only: it lacks one on days on which it has
+--                          energy
 WITH own_source AS (
   SELECT device, source FROM known_source UNION SELECT device, source FROM role_span
 ),
@@ -92,16 +94,20 @@ WINDOW devices AS (PARTITION BY device, valid_from)
 ORDER BY device, source, valid_from NULLS FIRST;
 
 -- name: sum_device_day
--- Sums the energy of devices by local day.
---
+-- Sums the energy of devices by local day. One row for each device and day on which one of its sources has energy.
 -- Reads  source_day (day, reported_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage, status, version, computed_at), one row
 --        for each source that has energy on a local day: reported_day is the day of another zone that this part of it belongs to, else the same;
 --        rise_wh and fall_wh only if the device counts a part of it; device_source
--- Writes "device_day", one row for each device and day on which one of its sources has energy:
+-- device_day:
 --   day, reported_day, device
---   energy_wh     Wh; null if none of the sources that count has energy
---   is_mixed (several roles, one of them is used), is_undeclared (a source without a declared role), is_incomplete (a source is missing)
---   methods, flags (of the sources that count, and mixed, undeclared, incomplete), coverage (the least), status, version, computed_at
+--   energy_wh       null if none of the sources that count has energy
+--   methods
+--   is_mixed        it has several roles, and one of them is used
+--   is_undeclared   a source has no declared role
+--   is_incomplete   a source is missing
+--   flags           of the sources that count, and mixed, undeclared, incomplete
+--   coverage        the least of these sources, 0 to 1
+--   status, version, computed_at
 WITH chosen AS (
   SELECT d.*, coalesce(s.counts, true) AS counts, s.role, s.is_mixed, s.counting_sources, s.lacking_sources, s.lacking_max, s.lacks_with_energy,
     CASE s.part WHEN 'rise' THEN d.rise_wh WHEN 'fall' THEN d.fall_wh ELSE d.energy_wh END AS part_wh
@@ -142,11 +148,11 @@ SELECT day, reported_day, device, device_wh AS energy_wh, methods,
 FROM summed;
 
 -- name: sum_rise_fall
--- Sums the rise and the fall of net registers on each local day, if a device counts one of the two.
---
+-- Sums the rise and the fall of net registers on each local day, if a device counts one of the two. One row for each source and local day.
 -- Reads  measured (of these sources, see find_measured); rule
--- Writes "rise_fall", one row for each source and local day: day, device, source, rise_wh, fall_wh (Wh; null if readings are too far
---        apart to separate the two)
+-- rise_fall:
+--   day, device, source
+--   rise_wh, fall_wh   null if readings are too far apart to separate the two
 SELECT own_day AS day, device, source,
   CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN rise END::BIGINT AS rise_wh,
   CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall END::BIGINT AS fall_wh

@@ -6,12 +6,12 @@
 
 -- name: find_scope_source
 -- Lists the sources of each scope (a device, a site, the workgroup) on each local day, and which of them are added up. A source that another
--- source of the scope contains is not added again. With the opposite sign it is subtracted from its container.
---
+-- source of the scope contains is not added again. With the opposite sign it is subtracted from its container. One row for each scope, local day
+-- and source that has a role there.
 -- Reads  scope (scope_id, is_site: whether `within: site` holds in it);
 --        scope_member (scope_id, device, source, sign, valid_from, valid_to): device null means all, source null means all of the device;
 --        role_span (device, source, role, negative_role, within_device, within_source, within_site, valid_from, valid_to); own_day; role
--- Writes "scope_source", one row for each scope, local day and source that has a role there:
+-- scope_source:
 --   scope_id, own_day, device, source, role, negative_role, sign
 --   series      `<device>.<source>`
 --   container   the series of the source that contains it, or `site`; null: none
@@ -38,14 +38,16 @@ FROM there t
 LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign;
 
 -- name: find_scope_day
--- Finds the state of each role of a scope on each local day: measured (a source has it), absent (there is none, which is 0) or unknown.
--- One unknown role is computed. If import and export are both unknown, they count as one, because the rest of the balance is one or the other.
---
+-- Finds the state of each role of a scope on each local day: measured (a source has it), absent (there is none, which is 0) or unknown. One
+-- unknown role is computed. If import and export are both unknown, they count as one, because the rest of the balance is one or the other. One row
+-- for each scope and local day.
 -- Reads  scope (scope_id, nets: import and export can be computed from the rest); scope_absent (scope_id, role); scope_source; own_day
--- Writes "scope_day", one row for each scope and local day:
---   production_state, consumption_state, grid_import_state, grid_export_state, battery_charge_state, battery_discharge_state
---   way         measured, computed, netted, not_netted (only the difference of import and export is known) or undetermined (too many are unknown)
---   computed    roles that are computed, sorted
+-- scope_day:
+--   scope_id, own_day
+--   <role>_state   measured, absent or unknown
+--   way            measured, computed, netted, not_netted (only the difference of import and export is known)
+--                  or undetermined (too many are unknown)
+--   computed       roles that are computed, sorted
 WITH declared AS (
   SELECT scope_id, own_day,
     bool_or('production' IN (role, negative_role)) FILTER (counts) AS production_measured,
@@ -107,11 +109,12 @@ SELECT scope_id, own_day,
 FROM open;
 
 -- name: sum_scope_peak
--- Sums the peak power of the producing devices of a scope on each local day.
---
+-- Sums the peak power of the producing devices of a scope on each local day. One row for each scope and local day with a producing device that has
+-- a peak power on any day.
 -- Reads  device_peak (device, kwp, valid_from, valid_to); scope_source; scope_day; scope_member
--- Writes "scope_peak", one row for each scope and local day with a producing device that has a peak power on any day:
---   kwp              sum of the devices, kWp; null if the peak of one of them is unknown
+-- scope_peak:
+--   scope_id, own_day
+--   kwp   sum of the devices; null if the peak of one of them is unknown
 WITH producing AS (
   SELECT DISTINCT scope_id, own_day, device, sign
   FROM scope_source
@@ -134,9 +137,10 @@ HAVING bool_or(a.device IN (SELECT device FROM device_peak));
 
 -- name: count_scope_size
 -- Counts the sources of a balance.
---
 -- Reads  scope_member, role_span, role, scope_source
--- Writes one row: sources (that ever have a role in a scope), source_days (days of sources with a role)
+-- Columns:
+--   sources       sources that ever have a role in a scope
+--   source_days   days of sources with a role
 SELECT
   (
     SELECT count(*)

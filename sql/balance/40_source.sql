@@ -5,11 +5,10 @@
 -- Why     An unknown interval is not 0.
 
 -- name: find_read_from
--- Finds the stream from which each day of the wanted sources was read.
---
+-- Finds the stream from which each day of the wanted sources was read. One row for each wanted source and local day that has energy.
 -- Reads  wanted (device, source, own_day); daily_energy (day, device, source, stream_id, method) and series (device, source, stream_id,
 --        step_ms, resolution_wh) of the lake; rule
--- Writes "read_from", one row for each wanted source and local day that has energy:
+-- read_from:
 --   device, source, own_day, stream_id
 --   is_register   the method is a register
 --   is_sparse     its values are usually too far apart to show when the energy flowed
@@ -23,13 +22,13 @@ JOIN wanted w ON w.device = e.device AND w.source = e.source AND w.own_day = e.d
 LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_id = e.stream_id;
 
 -- name: find_measured
--- Selects the stored intervals of the wanted days.
---
+-- Selects the stored intervals of the wanted days. One row for each source and interval that is stored.
 -- Reads  read_from; own_slot (own_day, at_ms): all intervals of the wanted days; interval_energy (device, source, stream_id, interval_start,
 --        energy_wh, covered_ms, flags) of the lake
--- Writes "measured", one row for each source and interval that is stored:
---   device, source, own_day, at_ms, energy_wh (Wh), covered_ms (ms), is_estimated
---   is_spread   the energy was spread over a span that is too long to show when it flowed
+-- measured:
+--   device, source, own_day, at_ms, energy_wh, covered_ms
+--   is_estimated   a bound of the interval was interpolated
+--   is_spread      the energy was spread over a span that is too long to show when it flowed
 SELECT r.device, r.source, r.own_day, epoch_ms(i.interval_start) AS at_ms, i.energy_wh, i.covered_ms,
   list_contains(i.flags, 'estimated') AS is_estimated,
   i.energy_wh <> 0 AND (r.is_sparse OR list_contains(i.flags, 'estimated')) AS is_spread
@@ -39,10 +38,10 @@ JOIN read_from r ON r.device = i.device AND r.source = i.source AND r.stream_id 
 WHERE i.covered_ms > 0 OR i.energy_wh <> 0;
 
 -- name: find_source_interval
--- Computes the energy of each source in each interval, from the field from which the source's day was read.
---
+-- Computes the energy of each source in each interval, from the field from which the source's day was read. One row for each wanted source and
+-- interval of its day.
 -- Reads  wanted (device, source, own_day); slot; read_from; measured; daily_energy (day, device, source, method); rule
--- Writes "source_interval", one row for each wanted source and interval of its day:
+-- source_interval:
 --   device, source, own_day, at_ms
 --   energy_wh      Wh; null if unknown
 --   is_known       measurements cover the interval, or it lies between two readings of a register

@@ -7,17 +7,20 @@
 
 -- name: sum_flow
 -- Sums the measured energy of each role, by scope and interval. A net register counts for its role if it rose and for its negative role if it
--- fell. If its shape is unknown, the two cannot be separated, but their difference is known.
---
+-- fell. If its shape is unknown, the two cannot be separated, but their difference is known. One row for each scope and interval that has a
+-- source.
 -- Reads  scope_source, slot, source_interval, role
--- Writes "flow", one row for each scope and interval that has a source:
+-- flow:
 --   scope_id, own_day, day, at_ms
---   <role>_wh     Wh by the signs of the members; null if no source has the role or one is unknown
---   <role>_gap    true if a source of the role is unknown
---   into_wh       energy in minus energy out over all roles, Wh; null if a source is unknown
---   grid_net_wh   the same of import and export alone
---   has_gap, has_shape, is_signed (a net register is among them), is_estimated
---   step_wh       steps of the registers, added
+--   <role>_wh      by the signs of the members; null if no source has the role or one is unknown
+--   <role>_gap     a source of the role is unknown
+--   into_wh        energy in minus energy out over all roles; null if a source is unknown
+--   grid_net_wh    the same of import and export alone
+--   has_gap        a source is unknown
+--   has_shape      it is known for every source when its energy flowed
+--   is_signed      a net register is among them
+--   is_estimated   a bound of the interval was interpolated for one of them
+--   step_wh        steps of the registers, added
 WITH part AS (
   SELECT c.scope_id, c.own_day, s.day, s.at_ms, c.role, c.negative_role, c.sign, i.energy_wh, i.is_known, i.has_shape, i.is_estimated, i.step_wh,
     c.negative_role IS NOT NULL AS is_signed,
@@ -87,20 +90,27 @@ FROM summed;
 
 -- name: find_interval_sum
 -- Computes the balance of each interval: `production + import + discharge = consumption + export + charge + residual`, to the Wh. A measured role
--- is its sum, an absent role is 0, and an unknown role is the rest. A measured role with a gap is null, never zero and never computed.
---
+-- is its sum, an absent role is 0, and an unknown role is the rest. A measured role with a gap is null, never zero and never computed. One row for
+-- each scope and interval that is over; an interval of the last hour is left out until it is known.
 -- Reads  scope, scope_day, scope_peak, slot, flow, rule
--- Writes "interval_sum", one row for each scope and interval that is over; an interval of the last hour is left out until it is known:
+-- interval_sum:
 --   scope_id, own_day, day, at_ms
---   production_wh, consumption_wh, grid_import_wh, grid_export_wh, battery_charge_wh, battery_discharge_wh
---                                           Wh; computed ones keep their sign
---   grid_net_wh                             import - export, Wh; it can be known even if the two are not
---   residual_wh                             rest of the measured roles, Wh; 0 if a role is computed
---   self_consumption_wh, self_supply_wh     production - export, consumption - import, Wh
---   grid_to_battery_wh, battery_to_grid_wh  the least energy that went this way, Wh; null if the shape is unknown
---   <role>_gap, computed, is_complete, is_netted, is_undetermined, is_estimated, is_shapeless
---   tolerance_wh                            steps of the registers, at least the rule's, Wh
---   kwp, has_peak                           peak power of producing devices, kWp; true if one is configured
+--   <role>_wh                                computed ones keep their sign; null if unknown
+--   grid_net_wh                              import - export; it can be known even if the two are not
+--   residual_wh                              rest of the measured roles; 0 if a role is computed
+--   self_consumption_wh, self_supply_wh      production - export, consumption - import
+--   grid_to_battery_wh, battery_to_grid_wh   the least energy that went this way; null if the shape is
+--                                            unknown
+--   <role>_gap                               see flow
+--   computed                                 roles that are computed, sorted
+--   is_complete                              every measured role is known
+--   is_netted                                import and export are two sides of one net energy
+--   is_undetermined                          roles are unknown and cannot be computed
+--   is_estimated                             see flow
+--   is_shapeless                             has_shape of flow is false
+--   tolerance_wh                             steps of the registers, at least the rule's
+--   kwp                                      peak power of producing devices; null if one is unknown
+--   has_peak                                 one of them has a peak power
 WITH known AS (
   SELECT s.scope_id, d.own_day, t.day, t.at_ms, d.way, d.computed,
     CASE d.production_state WHEN 'measured' THEN f.production_wh WHEN 'absent' THEN 0 END AS production,
@@ -168,12 +178,13 @@ SELECT scope_id, own_day, day, at_ms,
 FROM told;
 
 -- name: find_rest
--- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it contains.
---
+-- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it contains. One row for each scope, interval
+-- and container.
 -- Reads  scope_source, slot, source_interval, interval_sum
--- Writes "rest", one row for each scope, interval and container:
+-- rest:
 --   scope_id, day, at_ms
---   container   series of the source that contains others; `site`, or `site.<role>`, for the computed role of a site
+--   container   series of the source that contains others; `site`, or `site.<role>`, for the computed role of
+--               a site
 --   rest_wh     Wh; null if the container or a part of it is unknown
 WITH part AS (
   SELECT c.scope_id, s.day, s.at_ms, c.container, any_value(c.role) AS role, any_value(c.own_day) AS own_day,
@@ -204,10 +215,14 @@ JOIN interval_sum i ON i.scope_id = p.scope_id AND i.at_ms = p.at_ms
 WHERE p.container = 'site' OR starts_with(p.container, 'site.');
 
 -- name: find_interval_level
--- Selects the intervals in the form of a level (see judge).
---
+-- Selects the intervals in the form of a level (see judge). One row for each scope and interval.
 -- Reads  interval_sum, rest
--- Writes "level" (see judge), one row for each scope and interval; period: the start as YYYY-MM-DDTHH:MM:SSZ
+-- level:
+--   columns of interval_sum
+--   period                                                                                         the start
+--                                                                                                  as
+--                                                                                                  YYYY-MM-DDTHH:MM:SSZ
+--   intervals, known_intervals, days, complete_days, yield, is_incomplete, is_peak_unknown, rest   see judge
 SELECT i.*, strftime(make_timestamp(i.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS period,
   1 AS intervals, is_complete::INTEGER AS known_intervals, NULL::BIGINT AS days, NULL::BIGINT AS complete_days,
   NULL::DOUBLE AS yield, false AS is_incomplete, false AS is_peak_unknown, r.rest

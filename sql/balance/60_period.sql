@@ -5,10 +5,18 @@
 -- Why     Days of every time zone are sums of intervals. Months are sums of complete days.
 
 -- name: sum_days
--- Sums the intervals of each day of a time zone. A field is null if it is null in one interval.
---
+-- Sums the intervals of each day of a time zone. A field is null if it is null in one interval. One row for each scope and day that has intervals
+-- which are over.
 -- Reads  interval_sum, rest
--- Writes "level" (see judge), one row for each scope and day that has intervals which are over; period: the day as YYYY-MM-DD
+-- level:
+--   columns of interval_sum                                                                        without
+--                                                                                                  own_day,
+--                                                                                                  at_ms,
+--                                                                                                  is_complete
+--                                                                                                  and kwp
+--   period                                                                                         the day as
+--                                                                                                  YYYY-MM-DD
+--   intervals, known_intervals, days, complete_days, yield, is_incomplete, is_peak_unknown, rest   see judge
 WITH part AS (
   -- by local day of the workgroup first, because a peak power holds for such days
   SELECT scope_id, day, own_day, count(*) AS intervals, count(*) FILTER (is_complete) AS known_intervals,
@@ -51,10 +59,11 @@ FROM summed s
 LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day;
 
 -- name: sum_periods
--- Sums the complete days of each month or year, on which every measured role is known.
---
--- Reads  day_level: "level" of sum_days; period_digits: how many characters of a day are its period (7 for YYYY-MM, 4 for YYYY)
--- Writes "level" (see judge), one row for each scope and month or year that has days; period: YYYY-MM or YYYY
+-- Sums the complete days of each month or year, on which every measured role is known. One row for each scope and month or year that has days.
+-- Reads "day_level" ("level" of sum_days) and "period_digits" (how many characters of a day are its period: 7 for YYYY-MM, 4 for YYYY).
+-- level:
+--   columns of day_level   without day
+--   period                 YYYY-MM or YYYY
 WITH dated AS (
   SELECT *, left(period, (SELECT period_digits FROM period_digits)) AS whole_period FROM day_level
 ),

@@ -5,19 +5,20 @@
 -- Why     Each level is tested by itself, because noise in a quarter of an hour can be an error in a year, and the other way round.
 
 -- name: judge
--- Computes the rates of an interval, a day, a month or a year from its sums, and tests whether its residual exceeds the tolerance.
---
+-- Computes the rates of an interval, a day, a month or a year from its sums, and tests whether its residual exceeds the tolerance. One row for
+-- each scope and period.
 -- Reads  level: scope_id, period, intervals, known_intervals, days, complete_days, the fields of interval_sum, yield (kWh/kWp), has_peak,
 --        is_incomplete, is_peak_unknown, rest; rule
--- Writes "balance", one row for each scope and period: all columns of "level" and
---   coverage                     share of the intervals (0 to 1) on which every measured role is known
---   self_consumption_rate        self-consumption / production, 0 to 1; null without production
---   autarky                      self-supply / consumption, 0 to 1; null without consumption
---   self_consumption_max_wh      upper bound, Wh, if the shape is unknown
---   autarky_max                  upper bound, 0 to 1, if the shape is unknown
---   specific_yield               kWh/kWp
---   missing                      measured roles that are not known, sorted
---   flags                        sorted
+-- balance:
+--   columns of level
+--   coverage                  share of the intervals (0 to 1) on which every measured role is known
+--   self_consumption_rate     self-consumption / production, 0 to 1; null without production
+--   autarky                   self-supply / consumption, 0 to 1; null without consumption
+--   self_consumption_max_wh   upper bound, if the shape is unknown
+--   autarky_max               upper bound, 0 to 1, if the shape is unknown
+--   specific_yield            kWh/kWp
+--   missing                   measured roles that are not known, sorted
+--   flags                     sorted
 WITH weighed AS (
   SELECT * REPLACE (coalesce(computed, []) AS computed, coalesce(is_netted, false) AS is_netted, coalesce(is_undetermined, false) AS is_undetermined,
       coalesce(is_estimated, false) AS is_estimated, coalesce(is_shapeless, false) AS is_shapeless, coalesce(is_peak_unknown, false) AS is_peak_unknown),

@@ -5,12 +5,12 @@
 -- Why     The database builds the JSON text, as in report/.
 
 -- name: sum_day_part
--- Sums the energy of each source on each day of a time zone, also of contained sources.
---
+-- Sums the energy of each source on each day of a time zone, also of contained sources. One row for each scope, day, source and role of it.
 -- Reads  scope_source, source_interval, interval_sum (the reported intervals), role
--- Writes "day_part", one row for each scope, day, source and role of it:
---   scope_id, day, device, source, role, container (see scope_source)
---   wh          Wh by the sign of the member; null if unknown
+-- day_part:
+--   scope_id, day, device, source, role
+--   container   see scope_source
+--   wh          by the sign of the member; null if unknown
 WITH told AS (
   SELECT c.scope_id, t.day, c.device, c.source, c.role, c.negative_role, c.container, c.sign, i.energy_wh, i.is_known, i.has_shape
   FROM interval_sum t
@@ -30,10 +30,11 @@ FROM told WHERE negative_role IN (SELECT role FROM role)
 GROUP BY ALL;
 
 -- name: sum_part
--- Lists the sources of a day, month or year; for months and years over their complete days.
---
+-- Lists the sources of a day, month or year; for months and years over their complete days. One row for each scope and period.
 -- Reads  day_part, day_level, period_digits (see sum_periods; 10 for days)
--- Writes "part", one row for each scope and period: scope_id, period, parts (list of device, source, role, wh, within: the source that contains it)
+-- part:
+--   scope_id, period
+--   parts   list of device, source, role, wh, within (the source that contains it)
 SELECT scope_id, whole_period AS period,
   list({device: device::VARCHAR, source: source, role: role, wh: wh, within: container} ORDER BY device, source, role) AS parts
 FROM (
@@ -47,10 +48,11 @@ FROM (
 GROUP BY scope_id, whole_period;
 
 -- name: answer
--- Returns a balance as the JSON of the endpoint.
---
+-- Returns a balance as the JSON of the endpoint. One row for each period of the one scope.
 -- Reads  balance (see judge); part (see sum_part): empty if parts are not requested
--- Writes one row for each period of the one scope: period, value (JSON, as bytes)
+-- Columns:
+--   period
+--   value   JSON, as bytes
 SELECT b.period, encode(to_json({
   intervals: intervals,
   days: days,

@@ -8,6 +8,9 @@
 -- name: declare_devices
 -- Stores the declarations of devices. $devices: JSON array of { id, name, totalSource, sources, energyRole }. $total_source: the total source of
 -- devices that name none of their own, or null.
+-- declared_device:
+--   device                                     null: the row holds for all devices
+--   name, total_source, sources, energy_role   null: not declared
 CREATE OR REPLACE TEMP TABLE declared_device AS
 SELECT id AS device, name, totalSource AS total_source, sources, energyRole AS energy_role
 FROM (SELECT unnest(from_json($devices, '[{"id": "UUID", "name": "VARCHAR", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"}]'), recursive := true))
@@ -16,6 +19,7 @@ SELECT NULL, NULL, $total_source, NULL, NULL;
 
 -- name: find_known_sources
 -- Stores the sources of devices that have energy, for balance/find_device_source.
+-- known_source: device, source
 CREATE OR REPLACE TEMP TABLE known_source AS SELECT DISTINCT device, source FROM series;
 
 -- name: list_known_sources

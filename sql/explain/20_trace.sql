@@ -6,7 +6,7 @@
 
 -- name: request_day
 -- Requests the day ($start_ms, $end_ms) of every series of a device ($device) and source ($source).
--- requested_time: as in chapter 30 of the roll-up
+-- requested_time: series_id, from_ms, to_ms, is_new
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT series_id, $start_ms::BIGINT AS from_ms, $end_ms::BIGINT - 1 AS to_ms, false AS is_new
 FROM series_rule WHERE device = $device::UUID AND source = $source;
@@ -26,7 +26,10 @@ SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE so
 
 -- name: find_intervals
 -- Returns the reported intervals of a series ($series_id) in a day ($start_ms, $end_ms), in order. A corrected interval replaces the measured one.
--- exact_nwh: billionths of a Wh, as text.
+-- Columns:
+--   start_ms, energy_wh
+--   exact_nwh   billionths of a Wh; null for registers and corrected intervals
+--   covered_ms, flags
 SELECT t.interval_start_ms::DOUBLE AS start_ms, t.energy_wh::DOUBLE AS energy_wh,
   CASE WHEN t.flags & (SELECT bit FROM quality_flag WHERE flag = 'corrected') = 0 THEN i.exact_nwh END AS exact_nwh, t.covered_ms, t.flags
 FROM reported_interval t

@@ -6,8 +6,10 @@
 -- Why     Every reading that is not used is shown with its reason.
 
 -- name: find_bracket
--- Returns the readings of a traced series ($series_id) that the day ($start_ms, $end_ms) needs: the first and last one in it, and the nearest used
--- ones on either side; null if there is none.
+-- Returns the bounds of the readings of a traced series ($series_id) from which its energy of a day ($start_ms, $end_ms) is computed.
+-- Columns:
+--   low_ms    the last used reading at or before the start of the day; null if there is none
+--   high_ms   the first used reading at or after its end; null if there is none
 SELECT max(event_time_ms) FILTER (event_time_ms <= $start_ms::BIGINT)::DOUBLE AS low_ms,
   min(event_time_ms) FILTER (event_time_ms >= $end_ms::BIGINT)::DOUBLE AS high_ms
 FROM reading r
@@ -18,9 +20,16 @@ WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN s.first_ms AND s.last
     WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms);
 
 -- name: find_readings
--- Returns all received readings of a series ($series_id, $field, $device, $source) between two instants ($low_ms, $high_ms, both included), in order,
--- each with its fate. $source is null if the stream books messages of any source as one.
--- If there are more than $rows_max, the unused ones and both ends remain. readings: number of all.
+-- Returns all received readings of a series between two instants ($low_ms, $high_ms, both included), in order. If there are more than $rows_max,
+-- the unused ones and both ends remain.
+-- $series_id, $field, $device: the series. $source: null if the stream books messages of any source as one.
+-- Columns:
+--   event_time_ms, value
+--   fate       used, or why it is not: the kind of an event, excluded, repeated, revised, rejected
+--   reason     of a rejected reading
+--   detail     of a rejected reading: the received value
+--   batch_id, landed_at_ms
+--   readings   number of all readings
 SELECT f.event_time_ms::DOUBLE AS event_time_ms, f.value, f.fate, f.reason, f.detail, f.batch_id, b.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (

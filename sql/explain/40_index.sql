@@ -5,10 +5,17 @@
 -- Why     The energy of the day is the difference of two rounded values of the index. A person can check it by hand.
 
 -- name: read_lines
--- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). A line goes from (begin_ms, begin_wh) to (end_ms,
--- end_wh). Its part inside the day goes from (from_ms, from_wh) to (to_ms, to_wh), also rounded.
--- *_share, *_power_wh, *_known_ms: if power beside it shapes the line, the values of the shape where the day cuts it (see find_silence_shape in
--- chapter 60 of the roll-up).
+-- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). The columns of the shape have the values where
+-- the day cuts the line, if power beside the register shapes it (see find_silence_shape in chapter 60 of the roll-up).
+-- Columns:
+--   begin_ms, begin_wh, end_ms, end_wh         the line
+--   covered, flags
+--   from_ms, from_wh, from_rounded_wh          where its part inside the day begins, also rounded
+--   to_ms, to_wh, to_rounded_wh                where its part inside the day ends, also rounded
+--   from_share, from_power_wh, from_known_ms   of the shape at the start of the day; null: no power shapes
+--                                              the line
+--   to_share, to_power_wh, to_known_ms         of the shape at the end of the day
+--   power_wh, known_ms                         of the shape of the whole silence
 SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,

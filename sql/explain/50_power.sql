@@ -5,9 +5,13 @@
 -- Why     The energy of the day is the sum of these parts.
 
 -- name: find_parts
--- Returns the parts of traced power ($series_id) in the day ($start_ms, $end_ms), in order. If there are more than $rows_max, the uncovered parts and
--- both ends remain.
--- parts, sum_nwh, sum_wh: number and sum of all parts (billionths of a Wh as text, and rounded as the intervals of a day are)
+-- Returns the parts of traced power ($series_id) in the day ($start_ms, $end_ms), in order. If there are more than $rows_max, the uncovered parts
+-- and both ends remain.
+-- Columns:
+--   from_ms, to_ms, from_w, to_w, covered, energy_wh, milliseconds
+--   parts     number of all parts
+--   sum_nwh   sum of all parts, in billionths of a Wh, as text
+--   sum_wh    the same in Wh, rounded as the intervals of a day are
 SELECT line.from_ms::DOUBLE AS from_ms, line.to_ms::DOUBLE AS to_ms, from_w, to_w, covered, exact_nwh / nwh_per_wh() AS energy_wh,
   line.to_ms - line.from_ms AS milliseconds, (count(*) OVER ())::INTEGER AS parts,
   (sum(exact_nwh) OVER ())::VARCHAR AS sum_nwh, round(sum(exact_nwh) OVER () / nwh_per_wh())::DOUBLE AS sum_wh

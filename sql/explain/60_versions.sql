@@ -5,8 +5,10 @@
 -- Why     A person who has seen another number before can see why it changed.
 
 -- name: find_versions
--- Returns every version of a day ($day) of a device ($device) and source ($source), and the current one, even if the day is not over. causes: only
--- for versions of days that were over.
+-- Returns every version of a day ($day) of a device ($device) and source ($source), and the current one, even if the day is not over.
+-- Columns:
+--   energy_wh, method, flags, coverage, version, computed_at_ms, batch_id
+--   causes   null for a day that was not over
 SELECT energy_wh::DOUBLE AS energy_wh, method, flags, coverage, version, computed_at_ms::DOUBLE AS computed_at_ms, batch_id, any_value(causes) AS causes
 FROM (
   SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, causes

@@ -7,8 +7,15 @@
 --         rule.
 
 -- name: find_device_sources
--- Returns the declared sources of a device ($device) on a day ($day), with their energy. is_listed: `sources` of the device names it, or names none.
--- container: the source of the device that contains it.
+-- Returns the declared sources of a device ($device) on a day ($day), with their energy.
+-- Columns:
+--   source, role, negative_role, counts, part, lacks_with_energy   as in balance/find_device_source
+--   total_source, energy_role                                      as declared
+--   is_listed                                                      `sources` of the device names it, or names
+--                                                                  none
+--   container                                                      the source of the device that contains it;
+--                                                                  null: none
+--   energy_wh                                                      null without energy
 SELECT s.source, s.role, s.negative_role, s.counts, s.part, s.lacks_with_energy,
   coalesce(own.total_source, every.total_source) AS total_source,
   own.energy_role,

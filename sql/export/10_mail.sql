@@ -5,8 +5,13 @@
 -- Why     A mail has few lines, so that the weeks of a device are gathered here and not row by row.
 
 -- name: list_device_weeks
--- Returns a row for each device with a day in the rows. energies: JSON, Wh by day, without earlier days that are known in part only; flags and
--- coverage of $day; last_day: the newest day before $day with energy.
+-- Returns one row for each device with a day in the rows. $day: the reported day.
+-- Columns:
+--   device
+--   energies   JSON object, Wh by day, without earlier days that are known in part only
+--   flags      of $day, separated by spaces
+--   coverage   of $day; null without a row
+--   last_day   the newest day before $day with energy
 SELECT
   device::VARCHAR AS device,
   to_json(map_from_entries(list(row(day::VARCHAR, energy_wh)) FILTER (

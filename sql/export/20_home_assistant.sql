@@ -5,8 +5,10 @@
 -- Why     Years of days are one text for each statistic, so that the process does not hold an object for each day.
 
 -- name: list_daily_series
--- Returns a row for each device and source with known energy, at most one more than $series_max. days: JSON, Wh by day, without days that are not
--- known.
+-- Returns one row for each device and source with known energy, at most one more than $series_max.
+-- Columns:
+--   device, device_name, source
+--   days   JSON object, Wh by day, without days that are not known
 SELECT
   device::VARCHAR AS device,
   any_value(device_name) AS device_name,

@@ -14,7 +14,7 @@ LIMIT 1;
 
 -- name: find_unfinished
 -- Returns imports that have begun and not ended.
--- Columns: import_id.
+-- Columns: import_id
 SELECT import_id FROM import_file WHERE state = 'landing' ORDER BY import_id;
 
 -- name: next_import_id

@@ -70,7 +70,12 @@ ORDER BY field, reason;
 
 -- name: sum_energy
 -- Sums the energy of the devices and sources of some batches ($batches) by month and source, on the local days from $first_day to $last_day (both
--- included). energy_wh: Wh; days: days on which any of the devices has energy.
+-- included).
+-- Columns:
+--   month     YYYY-MM
+--   source, energy_wh
+--   devices   number of devices with energy
+--   days      number of days on which any of them has energy
 WITH own AS (
   SELECT m.device, coalesce(n.name, 'default') AS source
   FROM message m LEFT JOIN name n ON n.name_id = m.source_id

@@ -6,7 +6,7 @@
 
 -- name: find_tables
 -- Returns every table of the file, to tell a new file from one of another program.
--- Columns: table_name.
+-- Columns: table_name
 SELECT table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() ORDER BY table_name;
 
 -- name: create_migration_table
@@ -21,32 +21,30 @@ COMMENT ON TABLE schema_migration IS 'Which files of sql/schema have been applie
 
 -- name: find_migrations
 -- Returns the applied migrations, in order.
--- Columns: number, file, checksum.
+-- Columns: number, file, checksum
 SELECT number, file, checksum FROM schema_migration ORDER BY number;
 
 -- name: store_migration
 -- Stores a migration in its own transaction.
--- Parameters: number, file, checksum (SHA-256, hexadecimal), applied_at_ms.
+-- $checksum: SHA-256, hexadecimal.
 INSERT INTO schema_migration (number, file, checksum, applied_at_ms)
 VALUES ($number, $file, $checksum, $applied_at_ms);
 
 -- name: find_shard
 -- Returns the owner of the file; no row if nobody has owned it yet.
--- Columns: workgroup_id, owner_epoch.
+-- Columns: workgroup_id, owner_epoch
 SELECT workgroup_id, owner_epoch FROM shard;
 
 -- name: store_shard
 -- Makes a new file the shard of a workgroup.
--- Parameters: workgroup_id, owner_epoch, created_at_ms.
 INSERT INTO shard (workgroup_id, owner_epoch, created_at_ms)
 VALUES ($workgroup_id, $owner_epoch::BIGINT, $created_at_ms::BIGINT);
 
 -- name: take_ownership
 -- Stores a new owner epoch, so that earlier owners can write no more.
--- Parameters: owner_epoch.
 UPDATE shard SET owner_epoch = $owner_epoch::BIGINT;
 
 -- name: find_message_columns
 -- Returns the columns of table message, because landing writes them by position.
--- Columns: column_name, data_type.
+-- Columns: column_name, data_type
 SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'message' ORDER BY column_index;

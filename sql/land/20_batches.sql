@@ -6,12 +6,12 @@
 
 -- name: find_names
 -- Returns every name and its id, and if messages have it as their table.
--- Columns: name_id, name, is_table.
+-- Columns: name_id, name, is_table
 SELECT name_id, name, name_id IN (FROM message_table) AS is_table FROM name ORDER BY name_id;
 
 -- name: find_last_batch
 -- Returns the highest batch id that this file has ever had. Its ledger row can be deleted already.
--- Columns: batch_id.
+-- Columns: batch_id
 SELECT
   greatest(
     coalesce((SELECT max(batch_id) FROM batch), 0),
@@ -21,15 +21,14 @@ SELECT
 
 -- name: find_checkpoints
 -- Returns every checkpoint.
--- Columns: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
+-- Columns: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms
 SELECT origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms
 FROM checkpoint
 ORDER BY origin;
 
 -- name: find_position
 -- Returns the owner of the file and the checkpoint of one origin (nulls if it has none).
--- Parameters: origin.
--- Columns: owner_epoch, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
+-- Columns: owner_epoch, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms
 SELECT
   shard.owner_epoch,
   checkpoint.log_epoch,
@@ -43,8 +42,6 @@ LEFT JOIN checkpoint ON checkpoint.origin = $origin;
 
 -- name: store_batch
 -- Stores the ledger row of a batch, in the transaction that lands it.
--- Parameters: batch_id, origin, log_epoch, from_offset, next_offset, message_count, quarantined_count, first_store_time_ms, last_store_time_ms,
--- landed_at_ms.
 INSERT INTO batch (
   batch_id,
   origin,
@@ -72,7 +69,6 @@ VALUES (
 
 -- name: store_checkpoint
 -- Stores the first checkpoint of an origin.
--- Parameters: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
 INSERT INTO checkpoint (origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms)
 VALUES (
   $origin,
@@ -86,7 +82,6 @@ VALUES (
 
 -- name: advance_checkpoint
 -- Moves the checkpoint of an origin, in the transaction that lands the messages before it.
--- Parameters: origin, log_epoch, next_offset, last_offset, last_store_time_ms, batch_id, updated_at_ms.
 UPDATE checkpoint
 SET
   log_epoch = $log_epoch,
@@ -99,7 +94,6 @@ WHERE origin = $origin;
 
 -- name: store_gap
 -- Stores a gap, unless the same gap is stored already, because a gap can be reported twice.
--- Parameters: origin, reason, from_offset, to_offset, from_time_ms, to_time_ms, detected_at_ms.
 INSERT INTO gap (gap_id, origin, reason, from_offset, to_offset, from_time_ms, to_time_ms, detected_at_ms)
 SELECT
   coalesce((SELECT max(gap_id) FROM gap), 0) + 1,

@@ -6,8 +6,7 @@
 
 -- name: find_other_logs_through
 -- Returns the newest store time of messages that landed from other logs than $log_epoch.
--- Parameters: log_epoch.
--- Columns: last_store_time_ms.
+-- Columns: last_store_time_ms
 SELECT max(last_store_time_ms) AS last_store_time_ms
 FROM batch
 WHERE log_epoch IS DISTINCT FROM $log_epoch AND (origin = 'stream' OR starts_with(origin, 'backfill:'));
@@ -15,7 +14,7 @@ WHERE log_epoch IS DISTINCT FROM $log_epoch AND (origin = 'stream' OR starts_wit
 -- name: forget_landed_before
 -- Deletes the messages of batch $batch_id that had already landed from another log. A log that begins again can still contain messages of the log
 -- before, with their offsets and store times.
--- Parameters: batch_id, first_ms, last_ms (range of store times), log_epoch.
+-- $first_ms, $last_ms: range of their store times. $log_epoch: the log of the batch.
 DELETE FROM message AS again
 USING message AS m, batch AS b
 WHERE again.batch_id = $batch_id::BIGINT
@@ -38,7 +37,6 @@ WHERE again.batch_id = $batch_id::BIGINT
 
 -- name: correct_batch
 -- Corrects the ledger row of batch $batch_id to the messages that are left.
--- Parameters: batch_id.
 UPDATE batch
 SET message_count = (SELECT count(*) FROM message WHERE message.batch_id = $batch_id::BIGINT)
 WHERE batch_id = $batch_id::BIGINT;

@@ -7,8 +7,12 @@
 
 -- name: count_landed
 -- Returns counts for the status of a shard.
--- gap_open_ms: the time that open gaps miss, as far as it is known. restated_count: versions of days that differ from a final version.
--- Columns: message_count, batch_count, gap_count, gap_open_ms, restated_count, name_count, schema_number.
+-- Columns:
+--   message_count, batch_count
+--   gap_count        open gaps
+--   gap_open_ms      the time that they miss, as far as it is known
+--   restated_count   versions of days that differ from a final version
+--   name_count, schema_number
 SELECT
   (SELECT count(*) FROM message) AS message_count,
   (SELECT count(*) FROM batch) AS batch_count,
@@ -50,7 +54,7 @@ WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 60 * 60 * 1000;
 
 -- name: find_open_imports
 -- Returns imports that do not count yet: those that are landing, and those that were given up and have not landed since.
--- Columns: path, state, rows_read, updated_at_ms.
+-- Columns: path, state, rows_read, updated_at_ms
 SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
 FROM import_file f
 WHERE state = 'landing' OR (state = 'dropped' AND import_id = (

@@ -5,8 +5,13 @@
 -- Why     People see what was received and not used, and why.
 
 -- name: group_quarantine
--- Counts quarantined messages and rejected readings by reason, the most frequent first: at most $rows_max groups. $devices: only of these, as a JSON
--- array (null: all). first_ms, last_ms: times of the quarantine for messages, event times for readings.
+-- Counts quarantined messages and rejected readings by reason, the most frequent first: at most $rows_max groups. $devices: only of these, as a
+-- JSON array (null: all).
+-- Columns:
+--   kind                message or reading
+--   reason
+--   items, devices      how many
+--   first_ms, last_ms   times of the quarantine for messages, event times for readings
 SELECT kind, reason, sum(items)::DOUBLE AS items, count(DISTINCT device)::DOUBLE AS devices, min(first_ms)::DOUBLE AS first_ms, max(last_ms)::DOUBLE AS last_ms
 FROM (
   SELECT 'message' AS kind, reason, 1 AS items, device, quarantined_at_ms AS first_ms, quarantined_at_ms AS last_ms FROM quarantine

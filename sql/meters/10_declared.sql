@@ -7,17 +7,29 @@
 
 -- name: declare_meters
 -- Stores the declarations of meters. $meters: JSON array of { code, name, direction, device, source }.
+-- declared_meter:
+--   meter_code, name, direction
+--   device, source   null: its readings are uploaded
 CREATE OR REPLACE TEMP TABLE declared_meter AS
 SELECT code AS meter_code, name, direction, device, source
 FROM (SELECT unnest(from_json($meters, '[{"code": "VARCHAR", "name": "VARCHAR", "direction": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'), recursive := true));
 
 -- name: declare_members
 -- Stores the members of sites. $members: JSON array of { site, code, device, source, sign, from, to }.
+-- declared_member:
+--   site
+--   meter_code             null: the member is a device or a source
+--   device, source
+--   sign                   1: is added, -1: is subtracted
+--   valid_from, valid_to   null: open
 CREATE OR REPLACE TEMP TABLE declared_member AS
 SELECT site, code AS meter_code, device, source, sign, "from" AS valid_from, "to" AS valid_to
 FROM (SELECT unnest(from_json($members, '[{"site": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR", "sign": "INTEGER", "from": "DATE", "to": "DATE"}]'), recursive := true));
 
 -- name: declare_absent
--- Stores the roles that sites do not have. $absent: JSON array of { site, role }; a row without a site is a role that no site of the workgroup has.
+-- Stores the roles that sites do not have. $absent: JSON array of { site, role }.
+-- declared_absent:
+--   site   null: no site of the workgroup has the role
+--   role
 CREATE OR REPLACE TEMP TABLE declared_absent AS
 SELECT site, role FROM (SELECT unnest(from_json($absent, '[{"site": "VARCHAR", "role": "VARCHAR"}]'), recursive := true));

@@ -20,8 +20,15 @@ GROUP BY position
 ORDER BY position;
 
 -- name: find_rejected
--- Returns devices and sources for which every reading of a field is rejected, so no energy stream of that field has a valid one. Nulls do not count.
--- table_name: the table of the first sample; null if its message is not kept any more. Then the readings count for each table with the field.
+-- Returns devices and sources for which every reading of a field is rejected, so no energy stream of that field has a valid one. Nulls do not
+-- count.
+-- Columns:
+--   table_name   of the first sample; null if its message is no longer kept: the readings then count for each
+--                table with the field
+--   field, device, source
+--   reason       the most frequent one
+--   readings     how many
+--   text         a received value
 WITH told AS (
   SELECT r.field, r.device, r.source, r.reason, r.readings, r.samples[1]."text" AS text, n.name AS table_name
   FROM rejected_reading r
@@ -86,8 +93,11 @@ LIMIT 5;
 SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FROM series GROUP BY device;
 
 -- name: find_source_clashes
--- Returns sources to which a stream books its energy (as) although messages of the same table name them too, for another stream. position: of the
--- stream with as; field: of the other one.
+-- Returns sources to which a stream books its energy (as) although messages of the same table name them too, for another stream.
+-- Columns:
+--   position                of the stream with as
+--   source, device
+--   field, other_position   of the other stream
 SELECT json_extract(own.settings, '$.position')::INTEGER AS position, s.source, min(s.device)::VARCHAR AS device,
   min(json_extract_string(other.settings, '$.field')) AS field, min(json_extract(other.settings, '$.position'))::INTEGER AS other_position
 FROM energy_stream own

@@ -40,8 +40,11 @@ ORDER BY position, device, source
 LIMIT 1000;
 
 -- name: find_unit_changes
--- Returns registers that, within the newest $newest_ms, continued at a thousand times or a thousandth of their value, within 1 %; or
--- at ten times or a tenth, if they are left out since. Only the last such change. value_before, value_after: Wh, both at least 100.
+-- Returns registers that, within the newest $newest_ms, continued at a thousand times or a thousandth of their value, within 1 %; or at ten times
+-- or a tenth, if they are left out since. Only the last such change. $forever_ms: the end of an event that has no end yet.
+-- Columns:
+--   position, device, source, at_ms
+--   value_before, value_after   Wh, both at least 100
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
   max(v.at_ms)::DOUBLE AS at_ms, max_by(v.value_before, v.at_ms) AS value_before, max_by(v.value_after, v.at_ms) AS value_after
 FROM (SELECT *, CASE WHEN to_ms >= $forever_ms::BIGINT THEN from_ms ELSE to_ms END AS at_ms FROM energy_event) AS v

@@ -5,7 +5,10 @@
 -- Why     Everything that is published is read in one transaction, so that the datasets of the lake fit together.
 
 -- name: read_state
--- Returns the state of the warehouse. created_at_ms: when the warehouse was created. batch_id: the last landed batch, -1 for none.
+-- Returns the state of the warehouse.
+-- Columns:
+--   created_at_ms   when the warehouse was created
+--   batch_id        the last landed batch; -1: none
 SELECT
   (SELECT created_at_ms FROM shard)::DOUBLE AS created_at_ms,
   coalesce((SELECT max(batch_id) FROM batch), -1)::VARCHAR AS batch_id;

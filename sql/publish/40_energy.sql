@@ -7,7 +7,7 @@
 -- Why     A reader of the lake needs no ids of the warehouse: the rows have the names of flags, tables and fields.
 
 -- name: select_interval_energy
--- Selects the reported intervals from $start_ms up to $end_ms (excluded). energy_wh: Wh; covered_ms: ms.
+-- Selects the reported intervals from $start_ms up to $end_ms (excluded).
 SELECT
   s.device,
   s.source,
@@ -26,8 +26,11 @@ WHERE i.interval_start_ms >= $start_ms::BIGINT AND i.interval_start_ms < $end_ms
 ORDER BY s.device, s.source, s.stream_id, i.interval_start_ms;
 
 -- name: select_daily_energy
--- Selects daily energy from $start_day up to $end_day (excluded; local days), in the order of the report. energy_wh: Wh; coverage: share of the day,
--- 0 to 1.
+-- Selects daily energy from $start_day up to $end_day (excluded; local days), in the order of the report.
+-- Columns:
+--   day, device, source, energy_wh, method, table, field, stream_id, flags
+--   coverage   share of the day, 0 to 1
+--   status, version, computed_at
 SELECT
   d.day,
   d.device,
@@ -48,8 +51,13 @@ WHERE d.day >= $start_day::DATE AND d.day < $end_day::DATE
 ORDER BY d.day, d.device, d.source;
 
 -- name: select_daily_energy_version
--- Selects the versions of the days from $start_day up to $end_day (excluded; local days). energy_wh: Wh, null if the day was withdrawn; coverage:
--- share of the day, 0 to 1.
+-- Selects the versions of the days from $start_day up to $end_day (excluded; local days).
+-- Columns:
+--   day, device, source, version
+--   energy_wh   null: the day was withdrawn
+--   method, flags
+--   coverage    share of the day, 0 to 1
+--   status, computed_at, causes, batch_id
 SELECT
   v.day,
   v.device,
@@ -68,7 +76,7 @@ WHERE v.day >= $start_day::DATE AND v.day < $end_day::DATE
 ORDER BY v.day, v.device, v.source, v.version, v.computed_at_ms;
 
 -- name: select_correction
--- Selects the corrections of people. energy_wh: Wh.
+-- Selects the corrections of people.
 SELECT
   c.correction_id,
   c.kind,
@@ -98,9 +106,13 @@ LEFT JOIN (
 ORDER BY c.correction_id;
 
 -- name: select_series
--- Selects the devices and sources with energy, and the field of each. active: the field is still configured. step_ms: usual time between two values
--- (ms), null for registers. resolution_wh: resolution of a register (Wh), null if unknown. A configured jitter is jitter_resolutions() times the
--- resolution.
+-- Selects the devices and sources with energy, and the field of each.
+-- Columns:
+--   device, source, stream_id, table, field, method
+--   active          the field is still configured
+--   step_ms         usual time between two values; null for registers
+--   resolution_wh   resolution of a register, a configured jitter divided by jitter_resolutions(); null if
+--                   unknown
 SELECT
   s.device,
   s.source,

@@ -47,6 +47,7 @@ SELECT timezone FROM declared_zone;
 
 -- name: declare_zone
 -- Stores the time zone of the workgroup ($timezone).
+-- declared_zone: timezone
 CREATE OR REPLACE TEMP TABLE declared_zone AS SELECT $timezone::VARCHAR AS timezone;
 
 -- name: select_device_source
@@ -54,8 +55,8 @@ CREATE OR REPLACE TEMP TABLE declared_zone AS SELECT $timezone::VARCHAR AS timez
 SELECT * FROM device_source ORDER BY device, source, valid_from NULLS FIRST;
 
 -- name: select_source_role
--- Selects the roles of sources by ranges of days, from the configuration. Temporary table role_span: see balance/find_device_source. within: series
--- of the source that contains it, or site.
+-- Selects the roles of sources by ranges of days, from the configuration. Temporary table role_span: see balance/find_device_source. The last
+-- column, within, is the series of the source that contains it, or `site`.
 SELECT *, CASE WHEN within_site THEN 'site' WHEN within_device IS NOT NULL THEN concat(within_device, '.', within_source) END AS within
 FROM role_span
 ORDER BY device, source, valid_from NULLS FIRST;

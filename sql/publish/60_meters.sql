@@ -9,8 +9,12 @@
 SELECT meter_code, name, direction, device, source FROM declared_meter ORDER BY meter_code;
 
 -- name: select_meter_reading
--- Selects the meter readings whose intervals start from $start_ms up to $end_ms (excluded). energy_wh: Wh, null if a register fell; is_current: no
--- later upload has replaced it.
+-- Selects the meter readings whose intervals start from $start_ms up to $end_ms (excluded).
+-- Columns:
+--   meter_code, interval_start, interval_end
+--   energy_wh    null: a register fell
+--   direction, quality, revision, received_at
+--   is_current   no later upload has replaced it
 SELECT
   meter_code,
   make_timestamptz(start_ms * 1000) AS interval_start,
@@ -36,7 +40,12 @@ ORDER BY site, meter_code, device, source, valid_from;
 SELECT site, role FROM declared_absent ORDER BY site, role;
 
 -- name: select_budget
--- Selects every budget that was ever uploaded. energy_wh: Wh of the whole period; is_current: no later upload has replaced it.
+-- Selects every budget that was ever uploaded.
+-- Columns:
+--   meter_code, period_start, period_end
+--   energy_wh    of the whole period
+--   scenario, revision, uploaded_at
+--   is_current   no later upload has replaced it
 SELECT
   meter_code,
   period_start,

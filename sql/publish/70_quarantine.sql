@@ -42,8 +42,14 @@ SELECT day::VARCHAR AS day FROM (SELECT DISTINCT make_timestamp(day_start_ms * 1
 SELECT count(*)::DOUBLE AS row_count FROM rejected_reading WHERE day_start_ms >= $start_ms::BIGINT AND day_start_ms < $end_ms::BIGINT;
 
 -- name: select_rejected_readings
--- Selects the rejected readings of UTC days from $start_ms up to $end_ms (excluded): one row for each day, import, device, source, field and reason.
--- samples: some of them, with the value as received.
+-- Selects the rejected readings of UTC days from $start_ms up to $end_ms (excluded): one row for each day, import, device, source, field and
+-- reason.
+-- Columns:
+--   day, device, source, field, reason
+--   readings    how many
+--   first_event_time, last_event_time
+--   samples     some of them, with the value as received
+--   import_id   null: from the stream
 SELECT
   make_timestamp(day_start_ms * 1000)::DATE AS day,
   device,

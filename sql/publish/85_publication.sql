@@ -6,8 +6,13 @@
 --         doubled.
 
 -- name: find_publication
--- Returns the stored commits by state, and the identity of the warehouse. has_published: a version of Wattline without this table has published from
--- it.
+-- Returns the stored commits by state, and the identity of the warehouse.
+-- Columns:
+--   created_at_ms                                        when the warehouse was created
+--   batch_id                                             the last landed batch; -1: none
+--   has_published                                        a version of Wattline without this table has
+--                                                        published from it
+--   published_sequence, published_nonce, planned_nonce   null: none
 SELECT
   (SELECT created_at_ms FROM shard)::DOUBLE AS created_at_ms,
   coalesce((SELECT max(batch_id) FROM batch), -1)::VARCHAR AS batch_id,

@@ -5,9 +5,12 @@
 -- Why     The database builds the JSON text, because a million values would block the event loop for a second.
 
 -- name: answer_by_device
--- Returns one row for each day with energy, in any order: the members of its JSON object, "<device>":Wh, sorted, as bytes; null if none of its
--- devices has energy that counts. Reads device_day (see balance/sum_device_day).
--- mixed, undeclared, incomplete: number of such devices of the day
+-- Returns one row for each day with energy, in any order. Reads device_day (see balance/sum_device_day).
+-- Columns:
+--   day
+--   members                         the members of its JSON object, "<device>":Wh, sorted, as bytes; null if
+--                                   none of its devices has energy that counts
+--   mixed, undeclared, incomplete   number of such devices of the day
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '":', energy_wh), ',' ORDER BY device) FILTER (energy_wh IS NOT NULL)) AS members,
@@ -87,8 +90,12 @@ FROM (
 GROUP BY period;
 
 -- name: energy_by_device
--- Selects the energy of devices by period. $period_digits: number of characters of a day that name its period, 10, 7 or 4. name: as JSON text.
--- report/answer_top reads it as "energy".
+-- Selects the energy of devices by period. $period_digits: number of characters of a day that name its period, 10, 7 or 4. report/answer_top reads
+-- it as "energy".
+-- Columns:
+--   period
+--   name   as JSON text
+--   energy_wh, is_mixed, is_undeclared, is_incomplete
 SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(device::VARCHAR)::VARCHAR AS name, energy_wh,
   is_mixed, is_undeclared, is_incomplete
 FROM device_day;

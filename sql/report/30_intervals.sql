@@ -60,7 +60,11 @@ FROM (
 GROUP BY day;
 
 -- name: intervals_by_source
--- Selects the 15-minute energy of sources. name: as JSON text. report/answer_top_intervals reads it as "profile".
+-- Selects the 15-minute energy of sources. report/answer_top_intervals reads it as "profile".
+-- Columns:
+--   day
+--   name   as JSON text
+--   at_ms, energy_wh
 SELECT day, to_json(concat(device, '.', source))::VARCHAR AS name, at_ms, energy_wh FROM slot;
 
 -- name: intervals_by_device

@@ -18,10 +18,16 @@ FROM (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[])
 WHERE start_ms < end_ms;
 
 -- name: select_uploaded_days
--- Spreads the uploaded readings of "member" over the days of "local_day", which begins with the first of a month. A reading that lies in several days
--- is cut by time: its running sum is rounded at the end of each day, so the parts add up to the reading. A day is rounded on the running sum of its
--- month, so the days add up to the month. $reading_files: of the generation.
--- key, day, energy_wh (Wh; null if no reading covers it), coverage (0 to 1), flags, quality (the worst of its readings), revision (the highest)
+-- Spreads the uploaded readings of "member" over the days of "local_day", which begins with the first of a month. A reading that lies in several
+-- days is cut by time: its running sum is rounded at the end of each day, so the parts add up to the reading. A day is rounded on the running sum
+-- of its month, so the days add up to the month. $reading_files: of the generation.
+-- Columns:
+--   key, day
+--   energy_wh   null: no reading covers the day
+--   coverage    share of the day, 0 to 1
+--   flags
+--   quality     the worst of its readings
+--   revision    the highest of its readings
 WITH reading AS (
   SELECT m.key, r.energy_wh, r.quality, r.revision, epoch_ms(r.interval_start) AS start_ms, epoch_ms(r.interval_end) AS end_ms
   FROM read_parquet($reading_files, hive_partitioning = false) r
@@ -68,10 +74,11 @@ FROM read_parquet($day_files, hive_partitioning = false)
 WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT device FROM member);
 
 -- name: select_source_days_of_zone
--- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day"), in the form of balance/sum_device_day. They are
--- sums of the intervals of the stream from which each of the workgroup's days was read, so the days of every time zone add up to the same.
--- coverage: share of the day of the other zone. $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $day_files,
--- $interval_files: of the generation. Reads rule (see balance/find_rule).
+-- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day"), in the form of balance/sum_device_day. They
+-- are sums of the intervals of the stream from which each of the workgroup's days was read, so the days of every time zone add up to the same. The
+-- coverage is the share of the day of the other zone.
+-- $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $day_files, $interval_files: of the generation. Reads rule
+-- (see balance/find_rule).
 WITH own_day AS (
   SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
 ),
@@ -117,8 +124,11 @@ FROM (
 );
 
 -- name: select_derived_days
--- Selects the days of the members that are devices or sources of devices, from "source_day" and "device_day" (see balance/sum_device_day). A day of
--- another time zone is the sum of its parts of the workgroup's days. Columns as in select_uploaded_days; revision: the highest version.
+-- Selects the days of the members that are devices or sources of devices, from "source_day" and "device_day" (see balance/sum_device_day). A day
+-- of another time zone is the sum of its parts of the workgroup's days.
+-- Columns:
+--   key, day, energy_wh, coverage, flags, quality   as in select_uploaded_days
+--   revision                                        the highest version of its parts
 WITH part AS (
   SELECT m.key, d.reported_day AS day, d.energy_wh, d.coverage, d.flags, d.version
   FROM source_day d JOIN member m ON m.device = d.device AND m.source = d.source

@@ -10,11 +10,14 @@ SELECT DISTINCT scenario FROM read_parquet($budget_files, hive_partitioning = fa
 WHERE is_current AND meter_code IN (SELECT unnest($codes::VARCHAR[])) ORDER BY scenario;
 
 -- name: select_budget_days
--- Spreads budgets over calendar days: one row for each meter and day with a budget. A period is spread evenly over its days.
--- If several periods of a scenario contain a day, the shortest counts: a day before its month, a month before its year. $scenario: only budgets of
--- this scenario, in upper or lower case. Null: each meter has on each day the scenario that comes first in $scenario_order; scenarios that are not in
--- it come last, by name. $budget_files: of the generation. $codes: meters.
--- key, day, energy_wh (Wh), scenario, period_wh (of the whole period), period_start, period_end, revision, uploaded_at
+-- Spreads budgets over calendar days: one row for each meter and day with a budget. A period is spread evenly over its days. If several periods of
+-- a scenario contain a day, the shortest counts: a day before its month, a month before its year.
+-- $scenario: only budgets of this scenario, in upper or lower case. Null: each meter has on each day the scenario that comes first in
+-- $scenario_order; scenarios that are not in it come last, by name. $budget_files: of the generation. $codes: meters.
+-- Columns:
+--   key, day, energy_wh, scenario
+--   period_wh   energy of the whole period
+--   period_start, period_end, revision, uploaded_at
 SELECT meter_code AS key, day,
   (round(energy_wh * ((day - period_start + 1) / (period_end - period_start + 1)))
     - round(energy_wh * ((day - period_start) / (period_end - period_start + 1))))::BIGINT AS energy_wh,

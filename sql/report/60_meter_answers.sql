@@ -41,7 +41,11 @@ SELECT
 FROM meter_day GROUP BY day;
 
 -- name: select_meter_values
--- Returns "meter_day" as plain rows. flags: separated by commas. scenario: only for budgets.
+-- Returns "meter_day" as plain rows.
+-- Columns:
+--   key, day, energy_wh, coverage
+--   flags      separated by commas
+--   scenario   null, because only budgets have scenarios
 SELECT key, day::VARCHAR AS day, energy_wh::DOUBLE AS energy_wh, coverage::DOUBLE AS coverage, array_to_string(flags, ',') AS flags,
   NULL::VARCHAR AS scenario
 FROM meter_day;

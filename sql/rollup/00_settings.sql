@@ -88,12 +88,33 @@ CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_aft
   WHEN status_before IN ('final', 'restated') THEN 'restated' WHEN end_ms + close_after_ms > now_ms THEN 'provisional' ELSE 'final' END;
 
 -- name: create_settings
--- Creates the empty tables of the settings.
--- stream_setting: one row for each configured energy stream, with limits in Wh, W and ms. A limit is null if it is not configured. after_batch: the
--- last batch that was rolled up for the stream.
--- unit_factor: how many Wh or W one unit is. stream_register_change: declared changes of registers; source is null if the change is of every source.
--- restated_stream: streams whose rules have changed.
--- incoming_series: see find_series in chapter 20.
+-- Creates the empty tables of the settings. The table incoming_series is described at find_series in chapter 20.
+-- stream_setting:
+--   stream_id
+--   position                  place of the stream in the configuration
+--   after_batch               the last batch that was rolled up for the stream
+--   table_name, field         what it reads
+--   field_pointer             the field as a JSON pointer
+--   unit_pointer              JSON pointer to the unit of a reading; null: readings have no unit of their own
+--   as_source                 the source to which all messages are booked; null: their own
+--   method, dimension
+--   factor                    how many Wh or W one unit of a value is
+--   multiplier                what a value is multiplied by if the reading names its unit
+--   max_power_w, jitter_wh    null: learnt
+--   modulus_wh                null: not configured
+--   net, within_day, sampling, label_end
+--   interval_ms, max_gap_ms   null: learnt
+--   direction                 null: both directions count
+-- unit_factor:
+--   dimension, unit
+--   factor   how many Wh or W one unit is
+-- stream_register_change:
+--   stream_id, device
+--   source                       null: the change is of every source
+--   at_ms
+--   final_value, initial_value   Wh
+-- restated_stream:
+--   stream_id   a stream whose rules have changed
 CREATE OR REPLACE TEMP TABLE stream_setting (
   stream_id INTEGER, position INTEGER, after_batch BIGINT, table_name VARCHAR, field VARCHAR, field_pointer VARCHAR, unit_pointer VARCHAR,
   as_source VARCHAR, method VARCHAR, dimension VARCHAR, factor DOUBLE, multiplier DOUBLE, max_power_w DOUBLE, jitter_wh DOUBLE, modulus_wh DOUBLE,
@@ -107,8 +128,11 @@ CREATE OR REPLACE TEMP TABLE incoming_series (
 CREATE OR REPLACE TEMP TABLE stream_register_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
 
 -- name: create_working_tables
--- Creates the empty tables that later chapters read even if no earlier chapter has filled them.
--- noted_limit_change: UTC days of series whose limits have changed in this roll-up. The other tables are described in the chapters that fill them.
+-- Creates the empty tables that later chapters read even if no earlier chapter has filled them. The other tables are described in the chapters
+-- that fill them.
+-- noted_limit_change:
+--   series_id
+--   from_ms, to_ms   a UTC day whose limits have changed in this roll-up
 CREATE OR REPLACE TEMP TABLE noted_limit_change (series_id INTEGER, from_ms BIGINT, to_ms BIGINT);
 CREATE OR REPLACE TEMP TABLE changed_limit (
   series_id INTEGER, utc_day INTEGER, learnt_power_w DOUBLE, usual_power_w DOUBLE, learnt_resolution DOUBLE, learnt_step_ms BIGINT, from_ms BIGINT, to_ms BIGINT

@@ -11,13 +11,18 @@
 
 -- name: next_batches
 -- Returns one row: the next batches to roll up, and what the caller compares with its last call. The batches are whole ones with at most
--- $messages_max messages together, but at least one batch.
--- batch_id: the last of these batches; null if no batch is new. newest_id: the newest batch of the warehouse. messages, batches: how many messages
--- and batches are next.
--- all_taken_id: the last batch that was rolled up for every configured stream. any_taken_id: the last one that was rolled up for any stream.
--- has_pending: devices wait for new limits (chapter 36). archived: there are messages of the lake to read again. set_aside, corrections: number of
--- rows in these tables.
--- streams, sources: fingerprints of the stored energy streams and declared sources. A kept connection binds its settings again if they differ.
+-- $messages_max messages together, but at least one batch. A kept connection binds its settings again if the fingerprints differ.
+-- Columns:
+--   batch_id                 the last of the next batches; null if no batch is new
+--   messages, batches        how many messages and batches are next
+--   all_taken_id             the last batch that was rolled up for every configured stream
+--   any_taken_id             the last one that was rolled up for any stream
+--   streams                  fingerprint of the stored energy streams
+--   newest_id                the newest batch of the warehouse
+--   archived                 there are messages of the lake to read again
+--   has_pending              devices wait for new limits (chapter 36)
+--   set_aside, corrections   number of rows in these tables
+--   sources                  fingerprint of the declared sources
 WITH stream AS MATERIALIZED (
   SELECT min(batch_id) FILTER (settings IS NOT NULL) AS all_taken_id, max(batch_id) AS any_taken_id,
     string_agg(stream_id || ' ' || hash(identity, settings), ',' ORDER BY stream_id) AS streams

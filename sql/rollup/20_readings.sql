@@ -113,8 +113,12 @@ FROM (
 LEFT JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source;
 
 -- name: describe_incoming
--- Returns one row: readings (number of valid new readings), low_ms and high_ms (their first and last event time), has_new_series (some series are not
--- stored yet), widens_series (the first or last reading time of some series moves).
+-- Returns one row about the valid new readings.
+-- Columns:
+--   readings          how many
+--   low_ms, high_ms   their first and last event time; null if there are none
+--   has_new_series    some of their series are not stored yet
+--   widens_series     the first or last reading time of some series moves
 SELECT coalesce(sum(readings), 0)::BIGINT AS readings, min(first_ms) AS low_ms, max(last_ms) AS high_ms,
   coalesce(bool_or(series_id IS NULL), false) AS has_new_series, coalesce(bool_or(widens), false) AS widens_series
 FROM incoming_series;
@@ -162,17 +166,18 @@ INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, str
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM repeated_reading WHERE preference > 1;
 
 -- name: find_superseded
--- Compares each new reading with the stored reading of the same series and time. One of the two is used: the one with the higher message id. If the
--- message ids are equal, the same value again changes nothing; of different values the one with the higher offset is used, then the one of the later
--- batch.
--- If a stored value comes again, it gets the offset and batch of the repetition, because a different value can have come between the two.
--- The stored readings include the excluded ones, so that exclusions do not influence which reading is used. $low_ms, $high_ms: event times of
--- incoming, so that only stored readings of that time are read.
+-- Compares each new reading with the stored reading of the same series and time. One of the two is used: the one with the higher message id. If
+-- the message ids are equal, the same value again changes nothing; of different values the one with the higher offset is used, then the one of the
+-- later batch. If a stored value comes again, it gets the offset and batch of the repetition, because a different value can have come between the
+-- two.
+-- The stored readings include the excluded ones, so that exclusions do not influence which reading is used.
+-- $low_ms, $high_ms: event times of incoming, so that only stored readings of that time are read.
 -- superseded_now:
 --   series_id, event_time_ms
 --   value, message_id, stream_offset, batch_id   of the reading that is not used
 --   is_new                                       the value of the stored reading is used
---   counts_offset, counts_batch                  of the repetition; null if the stored value did not come again
+--   counts_offset, counts_batch                  of the repetition; null if the stored value did not come
+--                                                again
 CREATE OR REPLACE TEMP TABLE superseded_now AS
 SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_repetition THEN incoming ELSE stored END), is_new,
   CASE WHEN is_repetition THEN incoming.stream_offset END AS counts_offset, CASE WHEN is_repetition THEN incoming.batch_id END AS counts_batch

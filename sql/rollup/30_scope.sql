@@ -11,15 +11,21 @@
 --         standstills) do not count as neighbours. A register that restarts every day is computed by whole local days.
 
 -- name: find_rules
--- Makes one row for each series of the touched devices ($all: of every device), with its configured rules. Limits that are not configured are learnt
--- for each day (chapter 45).
--- learns: the series learns a limit, or the usual time between its readings. That time is also learnt for power that is integrated over more than an
--- hour, because it tells whether the time of its energy is known.
+-- Makes one row for each series of the touched devices ($all: of every device), with its configured rules in Wh, W and ms. Limits that are not
+-- configured are learnt for each day (chapter 45).
+-- The usual time between readings is also learnt for power that is integrated over more than an hour, because it tells whether the time of its
+-- energy is known.
 -- series_rule:
 --   series_id, stream_id, position, device, source, first_ms, last_ms
---   step_ms                      usual time between two readings
---   resolution
---   the settings of the stream   in Wh, W and ms
+--   step_ms, resolution                                                   usual time between two readings,
+--                                                                         and resolution (Wh), as learnt;
+--                                                                         null: unknown
+--   method, net, within_day, modulus_wh, sampling, label_end, direction   as configured
+--   max_power_w, jitter_wh, interval_ms, max_gap_ms                       as configured; null: not configured
+--   learns                                                                the series learns a limit, or the
+--                                                                         usual time between its readings
+--   reach_ms                                                              the time that one reading covers by
+--                                                                         itself
 CREATE OR REPLACE TEMP TABLE series_rule AS
 SELECT
   s.series_id, s.stream_id, t.position, s.device, s.source, s.first_ms, s.last_ms, s.step_ms, s.resolution,
@@ -80,8 +86,12 @@ JOIN series_rule own ON own.device = beside.device AND own.source = beside.sourc
 WHERE $beside AND c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
 
 -- name: list_touched_time
--- Returns the touched time by UTC day, in order. first_ms, last_ms: first and last reading of the touched series. by_day: one of them restarts every
--- day. several: a source has more than one series.
+-- Returns the touched time by UTC day, in order.
+-- Columns:
+--   low_ms, high_ms     the first and the last change
+--   first_ms, last_ms   first and last reading of the touched series
+--   by_day              one of them restarts every day
+--   several             a source has more than one series
 SELECT min(t.from_ms) AS low_ms, max(t.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
   bool_or(r.method = 'daily_energy') AS by_day, (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
 FROM touched t JOIN series_rule r USING (series_id)
@@ -103,8 +113,12 @@ FROM touched WHERE from_ms >= $low_ms::BIGINT AND to_ms <= $high_ms::BIGINT
 GROUP BY series_id;
 
 -- name: describe_request
--- Returns one row: series (how many), low_ms and high_ms (the requested time), first_ms and last_ms (readings of these series), by_day (one of them
--- restarts every day).
+-- Returns one row about the requested time.
+-- Columns:
+--   series              how many
+--   low_ms, high_ms     the first and the last change; null without series
+--   first_ms, last_ms   first and last reading of these series; null without series
+--   by_day              one of them restarts every day
 SELECT count(*) AS series, min(a.from_ms) AS low_ms, max(a.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
   coalesce(bool_or(r.method = 'daily_energy'), false) AS by_day
 FROM requested_time a JOIN series_rule r USING (series_id);
@@ -115,9 +129,12 @@ FROM requested_time a JOIN series_rule r USING (series_id);
 --   series_id, method
 --   from_ms, to_ms                   the requested time
 --   reach_ms                         the time that one reading covers by itself
---   compute_from_ms, compute_to_ms   the intervals to compute again start at or after the first and before the second
---   first_ms, last_ms                the readings for that, both included: those inside, two before and one after
---   anchor_ms                        the last reading before compute_from_ms; the high-water mark there is stored
+--   compute_from_ms, compute_to_ms   the intervals to compute again start at or after the first and before
+--                                    the second
+--   first_ms, last_ms                the readings for that, both included: those inside, two before and one
+--                                    after
+--   anchor_ms                        the last reading before compute_from_ms; the high-water mark there is
+--                                    stored
 --   is_new                           there are new readings to learn from
 --   has_later                        there are readings after compute_to_ms, whose intervals stay the same
 CREATE OR REPLACE TEMP TABLE scope (
@@ -228,12 +245,18 @@ FROM (
 GROUP BY series_id;
 
 -- name: describe_scope
--- Returns one row that tells the next chapters what they have to do. low_ms, high_ms: bounds of the scope. methods: methods of its series. intervals:
--- number of intervals.
--- learns: there are new readings to learn from. has_later: lifetime registers have later intervals that stay. beside_daily, beside_power: lifetime
--- registers have a daily register or power of the same source.
--- may_rejudge: breaks can have to be judged again although none has changed. These are breaks in scope; the next break after it, if it is a rise,
--- because its standstill can begin in scope; and breaks at the beginning of a series.
+-- Returns one row that tells the next chapters what they have to do.
+-- Columns:
+--   series                       how many
+--   low_ms, high_ms              bounds of the scope
+--   methods                      methods of its series, separated by commas
+--   learns                       there are new readings to learn from
+--   has_later                    lifetime registers have later intervals that stay
+--   beside_daily, beside_power   lifetime registers have a daily register or power of the same source
+--   may_rejudge                  breaks can have to be judged again although none has changed: breaks in
+--                                scope; the next break after it, if it is a rise, because its standstill can
+--                                begin in scope; breaks at the beginning of a series
+--   intervals                    how many
 SELECT count(*) AS series, min(least(s.first_ms, s.compute_from_ms)) AS low_ms, max(greatest(s.last_ms, s.compute_to_ms)) AS high_ms,
   coalesce(string_agg(DISTINCT s.method, ','), '') AS methods,
   coalesce(bool_or(s.is_new AND r.learns), false) AS learns,
@@ -271,7 +294,9 @@ FROM local_day;
 
 -- name: divide_scope
 -- Divides the scope into parts of whole devices, with about $intervals_max intervals each. A device with more intervals is a part of its own.
--- divided_scope: columns of scope, part
+-- divided_scope:
+--   columns of scope
+--   part   number of the part
 CREATE OR REPLACE TEMP TABLE divided_scope AS
 SELECT s.*, (sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()) OVER (ORDER BY r.device, r.source) // $intervals_max::BIGINT)::INTEGER AS part
 FROM scope s JOIN series_rule r USING (series_id);

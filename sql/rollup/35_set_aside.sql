@@ -76,7 +76,7 @@ DELETE FROM touched WHERE series_id IN (SELECT series_id FROM omitted_series);
 SELECT series_id FROM omitted_series;
 
 -- name: list_touched_series
--- Returns the touched series. touched: see chapter 30.
+-- Returns the touched series (table touched of chapter 30).
 SELECT DISTINCT s.stream_id, s.device::VARCHAR AS device, s.source
 FROM touched t JOIN series s USING (series_id)
 ORDER BY ALL;

@@ -56,8 +56,9 @@ WHERE s.device IN (SELECT device FROM pending_change) AND i.batch_id > $taken_id
 GROUP BY s.device, i.series_id, i.batch_id, interval_of(i.event_time_ms);
 
 -- name: load_pending_devices
--- Selects the devices that are computed now: as many as have $readings_max readings on the days whose limits have changed, but at least one.
--- incoming_series: as in chapter 20, of these devices
+-- Selects the devices that are computed now: as many as have $readings_max readings on the days whose limits have changed, but at least one. The
+-- other columns of incoming_series are empty.
+-- incoming_series: columns of incoming_series
 CREATE OR REPLACE TEMP TABLE incoming_series AS
 SELECT NULL::INTEGER AS stream_id, device, NULL::INTEGER AS source_id, 0::BIGINT AS readings, NULL::BIGINT AS first_ms, NULL::BIGINT AS last_ms,
   NULL::VARCHAR AS source, NULL::INTEGER AS series_id, false AS widens
@@ -68,15 +69,19 @@ FROM (
 WHERE total <= $readings_max::BIGINT OR place = 1;
 
 -- name: load_pending_arrivals
--- Selects the new readings that had arrived of the devices that are computed now (incoming_series): one row for each quarter of an hour and batch.
--- incoming: as in chapter 20
+-- Selects the new readings that had arrived of the devices that are computed now (incoming_series).
+-- incoming:
+--   series_id
+--   event_time_ms                      the first one in each quarter of an hour and batch
+--   value, message_id, stream_offset   null, because no later chapter reads them
+--   batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT series_id, from_ms AS event_time_ms, NULL::DOUBLE AS value, NULL::BIGINT AS message_id, NULL::BIGINT AS stream_offset, batch_id
 FROM pending_change WHERE kind = 'arrived' AND device IN (SELECT device FROM incoming_series);
 
 -- name: load_pending_touched
--- Selects the touched time of the devices that are computed now.
--- touched: as in find_touched
+-- Selects the touched time of the devices that are computed now, as find_touched does.
+-- touched: series_id, from_ms, to_ms, is_new
 CREATE OR REPLACE TEMP TABLE touched AS
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM incoming_series);
 

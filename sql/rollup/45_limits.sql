@@ -15,11 +15,17 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
 
 -- name: store_quarters
 -- Makes one row for each quarter of an hour in scope from the pairs that end in it, of series with new readings that learn a limit.
--- power_w: the power that is certain. Registers: the lowest power of a growing pair, because a fault can only show more. Power and interval readings:
--- the highest power that two neighbouring readings agree on. If a register returns from a fall, its growth counts from before the fall, because the
--- way back is not growth.
--- resolution: the largest power of ten (Wh) of which all values are multiples (see decimal_resolution), or the smallest growth if that is less.
--- steps_ms: total time of the pairs. step_count: number of pairs. change_count: number of pairs whose values differ.
+-- Columns:
+--   series_id, interval_start_ms
+--   power_w        the power that is certain. Registers: the lowest power of a growing pair, because a fault
+--                  can only show more. Power and interval readings: the highest power that two neighbouring
+--                  readings agree on. If a register returns from a fall, its growth counts from before the
+--                  fall, because the way back is not growth
+--   resolution     the largest power of ten (Wh) of which all values are multiples (see decimal_resolution),
+--                  or the smallest growth if that is less
+--   steps_ms       total time of the pairs
+--   step_count     number of pairs
+--   change_count   number of pairs whose values differ
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
 SELECT
   p.series_id, interval_of(p.t1) * interval_ms() AS interval_start_ms,
@@ -46,15 +52,19 @@ ORDER BY interval_of(p.t1)::INTEGER;
 
 -- name: summarize_days
 -- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms: bounds of the UTC days.
--- power_w: the usual power. Registers: the median of the quarters. Power and interval readings: a part (1 / busy_part()) of the second busiest
--- quarter, because a single busy quarter can be a fault. It is rounded up to a power of usual_power_base(), so that the limit does not change with
--- every reading.
--- resolution: the resolution of the finest quarters (resolution_share() of them), because a single value with more digits proves nothing.
--- step_ms: the median time between readings, rounded, because time stamps jitter.
--- day_growth: a lifetime register that hardly grows rises only in faulty quarters, and their median would teach a fault. So its limit is at most
--- day_growth_times() the power that would bring the growth of the whole day in one interval. A day without growth teaches nothing. This is only
--- needed if the median would raise the limit above the lowest one.
--- learnt_day: series_id, utc_day, power_w, resolution, step_ms, step_count, change_count
+-- The part day_growth: a lifetime register that hardly grows rises only in faulty quarters, and their median would teach a fault. So its limit is
+-- at most day_growth_times() the power that would bring the growth of the whole day in one interval. A day without growth teaches nothing. This is
+-- only needed if the median would raise the limit above the lowest one.
+-- learnt_day:
+--   series_id, utc_day
+--   power_w                    the usual power. Registers: the median of the quarters. Power and interval
+--                              readings: a part (1 / busy_part()) of the second busiest quarter, because a
+--                              single busy quarter can be a fault. It is rounded up to a power of
+--                              usual_power_base(), so that the limit does not change with every reading
+--   resolution                 of the finest quarters (resolution_share() of them), because a single value
+--                              with more digits proves nothing
+--   step_ms                    the median time between readings, rounded, because time stamps jitter
+--   step_count, change_count   at most informative_steps() and informative_changes()
 CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
   SELECT
@@ -110,17 +120,18 @@ SELECT series_id, utc_day, l.power_w, l.resolution, l.step_ms, l.step_count, l.c
 FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
 
 -- name: find_limits
--- Computes the limits of the changed days and of the days around them, and keeps the days whose limits have changed.
--- Power: limit_times() times the usual power of a busy day, at least learnt_power_min_w(), because real energy must not be refused, and at most
--- learnt_power_max_w(). Resolution: that of the finer days. Time between readings: that of the day, if it has enough readings, else the median of the
--- days.
--- $look_ahead: number of later days that also count, because they end before the day is closed.
+-- Computes the limits of the changed days and of the days around them, and keeps the days whose limits have changed. $look_ahead: number of later
+-- days that also count, because they end before the day is closed.
 -- changed_limit:
---   series_id, utc_day, learnt_power_w
---   usual_power_w    of registers that restart every day
---   learnt_resolution, learnt_step_ms
---   from_ms, to_ms   of the day
--- Only limits that are not configured count.
+--   series_id, utc_day
+--   learnt_power_w      limit_times() times the usual power of a busy day, at least learnt_power_min_w(),
+--                       because real energy must not be refused, and at most learnt_power_max_w(); null:
+--                       configured, or power that is sent on change
+--   usual_power_w       only of registers that restart every day; null: the limit is configured
+--   learnt_resolution   of registers: the resolution of the finer days; null: the jitter is configured
+--   learnt_step_ms      of power and interval readings: the time between readings of the day, if it has
+--                       enough of them, else the median of the days
+--   from_ms, to_ms      of the day
 CREATE OR REPLACE TEMP TABLE changed_limit AS
 WITH around AS (
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id

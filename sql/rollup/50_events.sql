@@ -177,22 +177,26 @@ FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_m
 WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
 
 -- name: list_breaks_to_judge
--- Returns the breaks to judge, in order, with the rules and limits for them. The series are divided into $parts parts; this is part $part (from 0).
--- If judging begins at a break, that break is the first row (is_start).
--- Columns of the break:
---   from_ms, from_value, to_ms, to_value
---   decided_ms            as stored
---   is_beyond             of power and interval readings: the break ends beyond the limit of its day, else it is the way back
---   standstill_since_ms   of a rise: since when the register has shown the value before; null if longer than a
---                         standstill can last
--- Columns of the series:
---   series_ms, series_value   its first reading
---   last_ms                   its last reading
--- Columns of the day, of a register that restarts every day:
---   day_ms     its start
---   first_*    its first reading
---   before_*   the last reading before that day
--- Each subquery is bounded in time, because much more is stored than is judged.
+-- Returns the breaks to judge, in order, with the rules and limits for them. The series are divided into $parts parts; this is part $part (from
+-- 0). Each subquery is bounded in time, because much more is stored than is judged.
+-- Columns:
+--   series_id, method
+--   after_ms, judging_to_ms, changed_ms    after_ms, to_ms and changed_ms of judging_range
+--   learnt                                 the limit is learnt
+--   max_power_w, max_power_after_reset_w   limits on the day of the break; null: none
+--   is_beyond                              of power and interval readings: the break ends beyond the limit of
+--                                          its day, else it is the way back
+--   jitter_wh, modulus_wh
+--   series_ms, series_value                first reading of the series
+--   last_ms                                last reading of the series
+--   from_ms, from_value, to_ms, to_value   the break; null: the series has none to judge
+--   decided_ms                             as stored
+--   standstill_since_ms                    of a rise: since when the register has shown the value before;
+--                                          null if longer than a standstill can last
+--   is_start                               judging begins at this break; it is the first row
+--   day_ms                                 of a register that restarts every day: start of the day
+--   before_ms, before_value                the last reading before that day
+--   first_ms, first_value                  the first reading of that day
 WITH judged_break AS MATERIALIZED (
   SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
   FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_ms <= j.seen_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)

@@ -40,14 +40,15 @@ JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = in
 WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
 -- name: find_index_readings
--- Selects the readings of the registers in needs_full_index, without the readings that are left out.
--- mark: the value for the index. It is the reading, or the stored high-water mark if that is higher where the scope begins. index_segment: number of
--- resets, rollovers, rebases and declared changes before the reading. $low_ms, $high_ms: bounds of the readings in scope.
+-- Selects the readings of the registers in needs_full_index, without the readings that are left out. $low_ms, $high_ms: bounds of the readings in
+-- scope.
 -- index_reading:
---   series_id, method, event_time_ms, value, mark
---   kind        the event at this reading
---   energy_wh   the energy that the event books
---   index_segment
+--   series_id, method, event_time_ms, value
+--   mark            the value for the index: the reading, or the stored high-water mark if that is higher
+--                   where the scope begins
+--   kind            the event at this reading; null: none
+--   energy_wh       the energy that the event books
+--   index_segment   number of resets, rollovers, rebases and declared changes up to this reading
 CREATE OR REPLACE TEMP TABLE index_reading AS
 WITH event AS (
   SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
@@ -150,36 +151,36 @@ LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.event_time
 WHERE l.t0 IS NOT NULL;
 
 -- name: classify_daily_steps
--- Decides what happened between a reading and the reading before it:
---   first      the reading is the first one in scope.
---   grow       the register has grown since the reading before.
---   new_day    the register restarted at midnight; its value is the energy since then.
---   carry      the register still shows the value of the day before, which is no energy.
---   event      an event inside the day books its energy.
---   rebase     an impossible change; no energy.
--- From one day to the next: the same value is carry. A fall is new_day if the value is possible since midnight. So is a rise after a silence of more
--- than restart_max_ms(). Another rise is grow if it is possible.
--- restarts_late: the register restarts later on this day, at most a day after the reading before. So it has not restarted yet, and continues the day
--- before (grow). There are two exceptions: the value has fallen by more than the jitter or to almost zero; or it is more than twice the value of the
--- evening, because then most of it came after midnight.
--- $low_ms, $high_ms: bounds of the readings in scope.
+-- Decides what happened between a reading and the reading before it. $low_ms, $high_ms: bounds of the readings in scope.
+-- These are the kinds:
+--   first      the reading is the first one in scope
+--   grow       the register has grown since the reading before
+--   new_day    the register restarted at midnight; its value is the energy since then
+--   carry      the register still shows the value of the day before, which is no energy
+--   event      an event inside the day books its energy
+--   rebase     an impossible change; no energy
+-- From one day to the next: the same value is carry. A fall is new_day if the value is possible since midnight. So is a rise after a silence of
+-- more than restart_max_ms(). Another rise is grow if it is possible.
+-- The condition restarts_late: the register restarts later on this day, at most a day after the reading before. So it has not restarted yet, and
+-- continues the day before (grow). There are two exceptions: the value has fallen by more than the jitter or to almost zero; or the value of the
+-- evening is less than reset_share_max() of it, because then most of it came after midnight.
 -- daily_step:
 --   series_id, event_time_ms, value
---   kind                the event at this reading; null: none
---   energy_wh           the energy that the event books
---   first_ms            of the series
---   day, start_ms       the local day and its start
+--   kind                              the event at this reading; null: none
+--   energy_wh                         the energy that the event books
+--   first_ms                          of the series
+--   day, start_ms                     the local day and its start
 --   jitter_wh, max_power_after_reset_w
---   index_segment       number of events before
---   time_before_ms, value_before, day_of_before   of the reading before
---   end_of_before_ms    the end of that day
---   mark                the highest value of the segment so far
---   mark_before         the mark at the reading before
---   shows_day_before    all readings of the day so far show the value of the evening before
---   showed_day_before   the same at the reading before
---   day_moves           a reading of the day shows another value
---   day_segment         the last segment of the day
---   step_kind
+--   index_segment                     number of events up to this reading
+--   time_before_ms, value_before      of the reading before; null: this is the first one in scope
+--   day_of_before, end_of_before_ms   the day of the reading before, and the end of that day
+--   mark                              the highest value of the segment so far
+--   mark_before                       the mark at the reading before
+--   shows_day_before                  all readings of the day so far show the value of the evening before
+--   showed_day_before                 the same at the reading before
+--   day_moves                         a reading of the day shows another value
+--   day_segment                       the last segment of the day
+--   step_kind                         what happened
 CREATE OR REPLACE TEMP TABLE daily_step AS
 WITH restart AS (
   -- From the stored events, because the first restart of a day can be after the last reading in scope.
@@ -291,7 +292,11 @@ FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e
 -- together with the first reading after the silence shows how much of the growth came after midnight. If that is all of the growth, both registers
 -- agree. Otherwise it is an estimate, because a daily register that lost energy in the night looks the same.
 -- $low_ms, $high_ms: bounds of the readings in scope.
--- midnight_anchor: columns of index_line, midnight_ms, midnight_value (index at midnight, Wh), estimated
+-- midnight_anchor:
+--   columns of index_line
+--   midnight_ms
+--   midnight_value   index at midnight, Wh
+--   estimated        the registers do not agree
 CREATE OR REPLACE TEMP TABLE midnight_anchor AS
 WITH silent AS MATERIALIZED (
   SELECT l.*, daily.series_id AS daily_id,

@@ -8,6 +8,7 @@
 
 -- name: touch_days
 -- Adds the local days of the scope to touched_day. $is_first: touched_day is empty before.
+-- touched_day: device, source, day, start_ms, end_ms
 CREATE OR REPLACE TEMP TABLE touched_day AS
 SELECT * FROM touched_day WHERE NOT $is_first
 UNION
@@ -53,15 +54,17 @@ FROM daily_energy;
 -- Sums the intervals of each touched day between $low_ms and $high_ms, one row for each series, and ranks the series. The first in the workgroup's
 -- order is chosen among those that cover the day. A register that stands still all day comes last if another method has measured more than
 -- standing_power_w() on average, and more than standing_steps_min() times tolerance_wh.
--- tolerance_wh: the energy that the register may not show yet, because it counts in steps (its jitter).
 -- day_candidate:
 --   device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags
---   estimated, method, stream_id, net, stands_still, tolerance_wh
---   peak_wh       the highest energy of one interval
---   limit_wh      the most energy of a day by the limit
---   coverage
---   preference    1: chosen
---   substituted   false
+--   estimated      a bound of the day lies in a silence
+--   peak_wh        the highest energy of one interval
+--   method, stream_id, net
+--   stands_still   the register shows the same value all day
+--   tolerance_wh   the energy that the register may not show yet, because it counts in steps (its jitter)
+--   limit_wh       the most energy of a day by the limit
+--   coverage       share of the day, 0 to 1
+--   preference     1: chosen
+--   substituted    false; see substitute_methods
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH wanted_day AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
@@ -111,15 +114,15 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
 FROM best;
 
 -- name: substitute_methods
--- Chooses another method for days whose first method must be wrong. The registers of a source are one witness, because they can be one counter. Power
--- is another witness. There are three rules, for days on which power covers as much time:
+-- Chooses another method for days whose first method must be wrong. The registers of a source are one witness, because they can be one counter.
+-- Power is another witness. There are three rules, for days on which power covers as much time:
 -- 1. The register and power are apart, and the other register agrees with power. Then the other register is right.
 -- 2. The register had to be repaired (reset, rebase, glitch, spike), is far apart from power, and no other register agrees with it. Then power is
 -- right.
--- 3. The register counts more than possible_times() the energy that its time at the highest measured power brings, for example after a change of its
--- unit. Then power is right. But if the register counts other_unit_times() the energy of power, power itself is in another unit.
--- Power beyond the limit of the register is never right. If no source has two series, this does not run.
--- day_candidate: as before, with the new preference; substituted: the day is read from another method
+-- 3. The register counts more than possible_times() the energy that its time at the highest measured power brings, for example after a change of
+-- its unit. Then power is right. But if the register counts other_unit_times() the energy of power, power itself is in another unit.
+-- Power beyond the limit of the register is never right. If no source has two series, this does not run. In day_candidate only preference and
+-- substituted change. substituted is true if the day is read from another method.
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH first AS (
   FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net

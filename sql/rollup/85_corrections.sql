@@ -183,7 +183,9 @@ INSERT INTO incoming_series (device) SELECT device FROM correction WHERE correct
 
 -- name: find_moved_readings
 -- Finds the readings in the time of a correction ($correction_id) that have to move between reading and excluded_reading.
--- moved_reading: columns of reading, is_excluded (now)
+-- moved_reading:
+--   columns of reading
+--   is_excluded   now; false: the reading is used again
 CREATE OR REPLACE TEMP TABLE moved_reading AS
 WITH corrected_time AS (
   SELECT s.series_id, c.from_ms, c.to_ms FROM correction c JOIN series s USING (device, source) WHERE c.correction_id = $correction_id::BIGINT
@@ -232,8 +234,10 @@ WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR serie
 
 -- name: touch_moved_readings
 -- Treats the moved readings as new readings. Adds the first and last reading of each day whose limits can change, so that they are learnt again.
--- $look_ahead: see find_limits. The batch is -1, because nothing has landed.
--- incoming: series_id, event_time_ms, batch_id
+-- $look_ahead: see find_limits.
+-- incoming:
+--   series_id, event_time_ms
+--   batch_id   -1, because nothing has landed
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH moved_range AS (
   SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms FROM moved_reading GROUP BY series_id

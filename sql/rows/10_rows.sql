@@ -5,16 +5,29 @@
 -- Why     A file and the endpoint of the same report come from the same tables, so they have the same numbers.
 
 -- name: select_days_by_source
--- Returns the chosen days as rows with all details. energy_wh: Wh; coverage: share of the day, 0 to 1.
+-- Returns the chosen days as rows with all details.
+-- Columns:
+--   day, device, source, energy_wh, method, flags
+--   coverage   share of the day, 0 to 1
+--   status, version, computed_at
 SELECT day, device, source, energy_wh, method, list_sort(flags) AS flags, coverage, status, version, computed_at FROM chosen;
 
 -- name: select_days_by_device
--- Returns days by device as rows ("device_day": see balance/sum_device_day). energy_wh: Wh, null if none of the sources that count has energy;
--- coverage: share of the day, 0 to 1.
+-- Returns days by device as rows ("device_day": see balance/sum_device_day).
+-- Columns:
+--   day, device
+--   energy_wh   null: none of the sources that count has energy
+--   method, flags
+--   coverage    share of the day, 0 to 1
+--   status, version, computed_at
 SELECT day, device, energy_wh, array_to_string(methods, ' ') AS method, flags, coverage, status, version, computed_at FROM device_day;
 
 -- name: sum_periods_by_device
--- Returns months or years by device as rows. energy_wh: Wh of the days of the range; days: number of days with energy. $period_digits: 7 or 4.
+-- Returns months or years by device as rows. $period_digits: number of characters of a day that name its period, 7 or 4.
+-- Columns:
+--   period, device
+--   energy_wh   of the days of the range
+--   days        number of days with energy
 SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, sum(energy_wh)::BIGINT AS energy_wh, count(*) AS days
 FROM device_day
 WHERE energy_wh IS NOT NULL
@@ -27,8 +40,10 @@ FROM chosen
 GROUP BY period, device, source;
 
 -- name: select_intervals_by_source
--- Returns the intervals of the chosen days as rows ("slot": see report/select_intervals), with the local time in $zone. energy_wh: Wh in 15 minutes,
--- null if no measurement covers them.
+-- Returns the intervals of the chosen days as rows ("slot": see report/select_intervals), with the local time in $zone.
+-- Columns:
+--   day, interval_start, interval_start_local, device, source
+--   energy_wh   in 15 minutes; null: no measurement covers them
 SELECT
   day,
   make_timestamptz(at_ms * 1000) AS interval_start,
@@ -51,14 +66,22 @@ GROUP BY day, device, at_ms;
 
 -- name: select_meter_days
 -- Returns days of meters as rows ("meter_day": see report/select_uploaded_days), with the origin of their energy ("member": see
--- report/select_members). energy_wh: Wh, null if unknown; coverage: share of the day, 0 to 1.
+-- report/select_members).
+-- Columns:
+--   day, meter
+--   energy_wh        null: unknown
+--   quality, flags
+--   coverage         share of the day, 0 to 1
+--   revision
+--   kind             uploaded or derived
+--   device, source   of a derived meter
 SELECT d.day, d.key AS meter, d.energy_wh, d.quality, d.flags, d.coverage::DOUBLE AS coverage, d.revision,
   CASE WHEN m.device IS NULL THEN 'uploaded' ELSE 'derived' END AS kind, m.device, m.source
 FROM meter_day AS d
 JOIN member AS m USING (key);
 
 -- name: select_budget_days
--- Returns days of budgets as rows ("meter_day": see report/select_budget_days). budget_wh, period_wh: Wh.
+-- Returns days of budgets as rows ("meter_day": see report/select_budget_days).
 SELECT day, key AS meter, scenario, energy_wh AS budget_wh, period_start, period_end, period_wh, revision, uploaded_at
 FROM meter_day;
 

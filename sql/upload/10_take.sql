@@ -18,8 +18,14 @@ SELECT (coalesce(max(upload_id), 0) + 1)::DOUBLE AS upload_id FROM upload;
 SET SESSION asof_loop_join_threshold = 0;
 
 -- name: create_incoming
--- Creates the table for the rows of an upload. key: rows with the same key must not overlap. start_at, end_at: as in the target table, days as days
--- since 1970, the end excluded. energy_wh: Wh. revision, is_same: decided by chapter 20.
+-- Creates the table for the rows of an upload.
+-- incoming:
+--   line, key           rows with the same key must not overlap
+--   meter_code
+--   start_at, end_at    as in the target table: ms since 1970, or days since 1970; the end excluded
+--   energy_wh, direction
+--   detail              the quality of a reading, or the scenario of a budget
+--   revision, is_same   decided by chapter 20
 CREATE OR REPLACE TEMP TABLE incoming (
   line BIGINT, key VARCHAR, meter_code VARCHAR, start_at BIGINT, end_at BIGINT, energy_wh DOUBLE, direction VARCHAR, detail VARCHAR, revision INTEGER,
   is_same BOOLEAN

@@ -7,6 +7,10 @@
 
 -- name: find_current_intervals
 -- Selects the current readings of the meters and times of the upload.
+-- current_row:
+--   row_id                                                rowid in the target table
+--   key, start_at, end_at, energy_wh, direction, detail   see create_incoming
+--   revision, received_at_ms
 CREATE OR REPLACE TEMP TABLE current_row AS
 WITH span AS (SELECT meter_code, min(start_at) AS start_at, max(end_at) AS end_at FROM incoming GROUP BY ALL)
 SELECT m.rowid AS row_id, m.meter_code AS key, m.start_ms AS start_at, m.end_ms AS end_at, m.energy_wh, m.direction, m.quality AS detail, m.revision,
@@ -48,8 +52,13 @@ WITH known AS (
 SELECT * FROM known WHERE key IN (SELECT key FROM incoming);
 
 -- name: find_same_places
--- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither side overlaps itself. shared: the covered
--- length of the current row.
+-- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither side overlaps itself.
+-- overlap:
+--   row_id           of the current row
+--   new_id           of the row of the upload
+--   revision         of the current row
+--   length, shared   the length of the current row, and the part of it that the new row covers
+--   is_same          both rows say the same
 CREATE OR REPLACE TEMP TABLE overlap AS
 SELECT
   c.row_id,
@@ -77,7 +86,10 @@ pair AS (
 SELECT row_id, new_id, revision, c_end - c_start, least(c_end, n_end) - greatest(c_start, n_start), false FROM pair;
 
 -- name: find_conflicts
--- Returns the current rows that the upload covers only in part, so the rest would be lost. key, start_at, end_at, received_at_ms: of that row.
+-- Returns the current rows that the upload covers only in part, so the rest would be lost.
+-- Columns:
+--   line                               of the row of the upload
+--   start_at, end_at, received_at_ms   of the current row
 WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id HAVING sum(shared) < any_value(length))
 SELECT n.line::DOUBLE AS line, c.start_at::DOUBLE AS start_at, c.end_at::DOUBLE AS end_at, c.received_at_ms::DOUBLE AS received_at_ms
 FROM cut JOIN incoming n ON n.rowid = cut.new_id JOIN current_row c USING (row_id)
@@ -92,6 +104,8 @@ WHERE incoming.rowid = o.new_id;
 
 -- name: find_replaced
 -- Finds the rows that the upload replaces.
+-- replaced_row:
+--   row_id   rowid in the target table
 CREATE OR REPLACE TEMP TABLE replaced_row AS
 SELECT DISTINCT row_id FROM overlap WHERE NOT is_same;
 

@@ -45,8 +45,8 @@ UPDATE meter_register SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id
 UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
 -- name: derive_readings
--- Makes readings from the growth between neighbouring values of the touched registers. If a register fell, the energy of that interval is unknown.
--- energy_wh: Wh.
+-- Makes readings from the growth between neighbouring values of the touched registers. If a register fell, the energy of that interval is unknown
+-- (null).
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH step AS (
   SELECT
@@ -83,6 +83,6 @@ SELECT DISTINCT 'meter_reading', strftime(make_timestamp(start_ms * 1000), '%Y-%
 FROM meter_reading WHERE upload_id = $upload_id OR replaced_by = $upload_id;
 
 -- name: store_upload
--- Stores the upload in the ledger. stored_count: number of new rows.
+-- Stores the upload in the ledger. $stored_count: number of new rows.
 INSERT INTO upload (upload_id, kind, name, content_hash, actor, row_count, stored_count, revision, received_at_ms)
 VALUES ($upload_id, $kind, $name, $content_hash, $actor, $row_count, $stored_count, $revision, $now_ms);

@@ -5,7 +5,11 @@
 -- Why     People see the current data before they send more.
 
 -- name: list_readings
--- Returns the current readings by meter, and registers with only one value. energy_wh: Wh; faults: number of intervals in which a register fell.
+-- Returns the current readings by meter, and registers with only one value.
+-- Columns:
+--   meter, from_register, readings, first_ms, last_ms, energy_wh
+--   faults   number of intervals in which a register fell
+--   revision, uploaded_at_ms
 SELECT
   meter_code AS meter,
   any_value(from_register) AS from_register,
@@ -27,7 +31,7 @@ GROUP BY r.meter_code
 ORDER BY ALL;
 
 -- name: list_budgets
--- Returns the current budgets by meter, scenario and kind of period. energy_wh: Wh.
+-- Returns the current budgets by meter, scenario and kind of period.
 SELECT
   meter_code AS meter,
   scenario,

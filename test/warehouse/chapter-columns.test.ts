@@ -5,67 +5,79 @@ import { expect, test, vi } from 'vitest';
 import { readStatements } from '../../src/warehouse/load-sql.ts';
 import { landReadings, rollUpSite } from '../rollup/rollup-fixture.ts';
 import { without } from './chapter-heads.ts';
+import { columnListsOf, differencesOf, formErrorsOf, madeTables, writtenColumns } from './column-lists.ts';
 import { openTestShard } from './warehouse-fixture.ts';
 
 const sql = join(import.meta.dirname, '../../sql');
 
-/**
- * The items of a list of columns in a comment; undefined if the comment has none. A list without notes is on
- * the line of its title. In a list with notes each line has names, three spaces or more, and their note.
- */
-function itemsOf(text: string, title: string): string[] | undefined {
-  const lines = text.split('\n');
-  const at = lines.findIndex((line) => line.startsWith(`-- ${title}:`));
-  if (at === -1) return undefined;
-  const inline = lines[at]!.slice(`-- ${title}:`.length).trim();
-  if (inline !== '') return inline.replace(/\.$/, '').split(', ');
-  const below = lines.slice(at + 1);
-  const end = below.findIndex((line) => !line.startsWith('--   '));
-  return below.slice(0, end).flatMap((line) => /^-- {3}(\S.*?)(?: {3}|$)/.exec(line)?.[1]?.split(', ') ?? []);
-}
+const chapters = readdirSync(sql)
+  .filter((name) => name !== 'schema')
+  .map((folder) => ({ folder, statements: [...readStatements(join(sql, folder))] }));
+const roles = balanceRoles();
 
-test('a comment names the columns of an answer as DuckDB returns them', async () => {
+test('a comment describes columns only in a list at its end, one note a line', () => {
+  const errors = chapters.flatMap(({ folder, statements }) =>
+    statements.flatMap(([name, text]) => formErrorsOf(text).map((error) => `${folder}/${name}: ${error}`)),
+  );
+  expect(errors).toEqual([]);
+});
+
+test('every temporary table has a list of its columns', () => {
+  for (const { folder, statements } of chapters) {
+    const made = new Set(statements.flatMap(([, text]) => madeTables(text)));
+    const listed = new Set(statements.flatMap(([, text]) => columnListsOf(text).map(({ title }) => title)));
+    expect([folder, ...without(made, listed)]).toEqual([folder]);
+  }
+});
+
+test('the lists name the columns that the statements make', async () => {
   const connection = await (await openTestShard()).connect();
-  const [listed, found] = [new Map<string, string[]>(), new Map<string, string[]>()];
-  for (const folder of readdirSync(sql).filter((name) => name !== 'schema')) {
-    for (const [name, text] of readStatements(join(sql, folder))) {
-      const items = itemsOf(text, 'Columns');
-      // A file of the lake must exist before a statement that reads it can be prepared.
-      if (items === undefined || text.includes('read_parquet')) continue;
-      const statement = await connection.prepare(text);
-      listed.set(name, items);
-      found.set(
-        name,
-        Array.from({ length: statement.columnCount }, (_, index) => statement.columnName(index)),
-      );
+  const made = await tableColumns();
+  const wrong: string[] = [];
+  let compared = 0;
+  for (const { folder, statements } of chapters) {
+    for (const [name, text] of statements) {
+      for (const { title, items, isPartial } of columnListsOf(text)) {
+        const columns =
+          (title === 'Columns' ? await preparedColumns(connection, text) : undefined) ??
+          writtenColumns(text, title) ??
+          (folder === 'rollup' ? made.get(title) : undefined);
+        if (columns === undefined || isPartial) continue;
+        const known = items.flatMap((item) => columnsOfItem(item, made));
+        wrong.push(...differencesOf(known, columns).map((one) => `${folder}/${name}, ${title}: ${one}`));
+        compared++;
+      }
     }
   }
   connection.closeSync();
-  expect(listed.size).toBeGreaterThan(20);
-  expect(listed).toEqual(found);
+  expect(wrong).toEqual([]);
+  expect(compared).toBeGreaterThan(140);
 });
 
-test('a comment of the roll-up names the columns of the temporary table that its statement makes', async () => {
-  const made = await temporaryColumns();
-  const compared = new Set<string>();
-  for (const text of readStatements(join(sql, 'rollup')).values()) {
-    const [, table] = /TEMP TABLE ([a-z_]+)/.exec(text) ?? [];
-    const items = table === undefined ? undefined : itemsOf(text, table);
-    const columns = made.get(table ?? '');
-    // A table that several statements make is described at the first of them.
-    if (items === undefined || columns === undefined || compared.has(table!)) continue;
-    const names = items.filter((item) => /^[a-z_0-9]+$/.test(item));
-    expect([table, ...without(names, new Set(columns))]).toEqual([table]);
-    // Prose stands for the columns of another table.
-    if (names.length < items.length) continue;
-    expect([table, ...without(columns, new Set(names))]).toEqual([table]);
-    compared.add(table!);
-  }
-  expect(compared.size).toBeGreaterThan(20);
-});
+/** The columns of the rows that a statement returns; undefined if it reads tables that do not exist alone. */
+async function preparedColumns(connection: DuckDBConnection, text: string): Promise<string[] | undefined> {
+  if (/^INSERT/m.test(text) || text.includes('read_parquet')) return undefined;
+  const statement = await connection.prepare(text).catch(() => undefined);
+  return (
+    statement && Array.from({ length: statement.columnCount }, (_, index) => statement.columnName(index))
+  );
+}
 
-/** The columns of all temporary tables of a roll-up that runs every statement. */
-async function temporaryColumns(): Promise<Map<string, string[]>> {
+/** The columns that an item of a list stands for. */
+function columnsOfItem(item: string, tables: ReadonlyMap<string, string[]>): string[] {
+  const [, table] = /^columns of ([a-z_]+)$/.exec(item) ?? [];
+  if (table !== undefined) return tables.get(table) ?? [];
+  return item.startsWith('<role>') ? roles.map((role) => item.replace('<role>', role)) : [item];
+}
+
+/** The roles of a balance. */
+function balanceRoles(): string[] {
+  const text = readStatements(join(sql, 'balance')).get('find_role')!;
+  return [...text.matchAll(/\('([a-z_]+)', -?1, \d\)/g)].map(([, role]) => role!);
+}
+
+/** The columns of all tables of a roll-up that runs every statement, temporary ones too. */
+async function tableColumns(): Promise<Map<string, string[]>> {
   const shard = await openTestShard();
   await landReadings(shard, [
     { event_time: '2026-11-20T10:00:00Z', data: { total: 100, daily: 5, power: 1 } },
@@ -84,7 +96,7 @@ async function temporaryColumns(): Promise<Map<string, string[]>> {
   const connection = spy.mock.contexts.at(-1) as DuckDBConnection;
   spy.mockRestore();
   const rows = await connection.runAndReadAll(
-    "SELECT table_name, list(column_name) AS names FROM duckdb_columns() WHERE database_name = 'temp' GROUP BY ALL",
+    'SELECT table_name, list(column_name) AS names FROM duckdb_columns() WHERE NOT internal GROUP BY ALL',
   );
   return new Map(rows.getRowsJson() as Array<[string, string[]]>);
 }
