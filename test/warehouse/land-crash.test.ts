@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { startLanding } from './children.ts';
 import { withExtraMigrations } from './extra-migrations.ts';
@@ -12,27 +12,24 @@ import { openTestShard } from './warehouse-fixture.ts';
 const lastLanded = (events: Array<{ kind: string; nextOffset?: number }>) =>
   Math.max(0, ...events.filter(({ kind }) => kind === 'landed').map(({ nextOffset }) => nextOffset!));
 
-test.runIf(isFull)(
-  'after kills at any moment, every acknowledged batch is stored once, and none in part',
-  async () => {
-    const path = join(tempDir(), 'acme.duckdb');
-    let rounds = 0;
-    let before = 0;
-    for (; rounds < 10; rounds++) {
-      const child = startLanding([path]);
-      // Sometimes while it opens the file, mostly while it lands.
-      if (rounds > 1) await child.said(({ kind }) => kind === 'landed');
-      await sleep(Math.random() * (rounds > 1 ? 120 : 500));
-      await child.kill();
-      const shard = await openTestShard({ path });
-      const next = await expectExactlyOnce(shard);
-      expect(next).toBeGreaterThanOrEqual(Math.max(before, lastLanded(child.events)));
-      before = next;
-      await shard.close();
-    }
-    expect(before).toBeGreaterThan(0);
-  },
-);
+test('after kills at any moment, every acknowledged batch is stored once, and none in part', async () => {
+  const path = join(tempDir(), 'acme.duckdb');
+  let rounds = 0;
+  let before = 0;
+  for (; rounds < 10; rounds++) {
+    const child = startLanding([path]);
+    // Sometimes while it opens the file, mostly while it lands.
+    if (rounds > 1) await child.said(({ kind }) => kind === 'landed');
+    await sleep(Math.random() * (rounds > 1 ? 120 : 500));
+    await child.kill();
+    const shard = await openTestShard({ path });
+    const next = await expectExactlyOnce(shard);
+    expect(next).toBeGreaterThanOrEqual(Math.max(before, lastLanded(child.events)));
+    before = next;
+    await shard.close();
+  }
+  expect(before).toBeGreaterThan(0);
+});
 
 test.runIf(isSoak)(
   'a schema change, then landing, then a kill: the write-ahead log can be read, by old and new releases',
