@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { EnergyStreamInput } from '../../src/config/energy-stream.ts';
 import { DAY_MS, dayBounds, HOUR_MS, localDateOf, type UtcMs } from '../../src/lib/time.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
-import { isFull, isSoak, rounds, sampled } from '../support/rounds.ts';
+import { isSoak, rounds, sampled } from '../support/rounds.ts';
 import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { CLEAR_JITTER_WH, CLEAR_POWER_W, clearRegister } from './clear-streams.ts';
 import {
@@ -82,42 +82,38 @@ async function changesOfAgain(streams: readonly RandomStream[], shard: Shard): P
   return changed.map((keys) => keys.join('\n'));
 }
 
-test.runIf(isFull)(
-  'readings that arrive hours or days late give the same rows as readings in time, with which a closed day keeps its limits',
-  {
-    timeout: 600_000,
-  },
-  async () => {
-    const rolledUpAtMs = (days: readonly number[]) => days.map((day) => START_MS + day * DAY_MS + HOUR_MS);
-    const daily = rolledUpAtMs([...Array.from({ length: rounds(3, 13) }, (_, day) => day + 1), 30]);
-    const rarely = rolledUpAtMs([...(isSoak ? [1, 3, 4] : [3]), 30]);
-    const came = (
-      messages: ReturnType<typeof messagesOf>,
-      nowsMs: readonly UtcMs[],
-      atMs: (one: (typeof messages)[number]) => UtcMs,
-    ) =>
-      nowsMs.map((nowMs, index) =>
-        messages.filter((one) => atMs(one) <= nowMs && atMs(one) > (nowsMs[index - 1] ?? 0)),
-      );
-    const check: Check = async (streams) => {
-      const messages = messagesOf(streams);
-      const inTime = await rolledUp(
-        site,
-        came(messages, daily, ({ event_time }) => Date.parse(event_time)),
-        daily,
-      );
-      const late = await rolledUp(
-        site,
-        came(messages, rarely, ({ comesAtMs }) => comesAtMs),
-        rarely,
-      );
-      const problems = [await differences(streams, inTime, late), await restatedDays(streams, inTime)];
-      await closeAll(inTime, late);
-      return joined(problems);
-    };
-    await expectAll(site, anyStream(START_MS), check, rounds(14, 1_000));
-  },
-);
+test('readings that arrive hours or days late give the same rows as readings in time, with which a closed day keeps its limits', {
+  timeout: 600_000,
+}, async () => {
+  const rolledUpAtMs = (days: readonly number[]) => days.map((day) => START_MS + day * DAY_MS + HOUR_MS);
+  const daily = rolledUpAtMs([...Array.from({ length: rounds(3, 13) }, (_, day) => day + 1), 30]);
+  const rarely = rolledUpAtMs([...(isSoak ? [1, 3, 4] : [3]), 30]);
+  const came = (
+    messages: ReturnType<typeof messagesOf>,
+    nowsMs: readonly UtcMs[],
+    atMs: (one: (typeof messages)[number]) => UtcMs,
+  ) =>
+    nowsMs.map((nowMs, index) =>
+      messages.filter((one) => atMs(one) <= nowMs && atMs(one) > (nowsMs[index - 1] ?? 0)),
+    );
+  const check: Check = async (streams) => {
+    const messages = messagesOf(streams);
+    const inTime = await rolledUp(
+      site,
+      came(messages, daily, ({ event_time }) => Date.parse(event_time)),
+      daily,
+    );
+    const late = await rolledUp(
+      site,
+      came(messages, rarely, ({ comesAtMs }) => comesAtMs),
+      rarely,
+    );
+    const problems = [await differences(streams, inTime, late), await restatedDays(streams, inTime)];
+    await closeAll(inTime, late);
+    return joined(problems);
+  };
+  await expectAll(site, anyStream(START_MS), check, rounds(14, 1_000));
+});
 
 /** The closed days of each stream that were computed again because limits were learnt. */
 async function restatedDays(streams: readonly RandomStream[], shard: Shard): Promise<string[]> {
@@ -130,28 +126,24 @@ async function restatedDays(streams: readonly RandomStream[], shard: Shard): Pro
   return streams.map((_, index) => found.get(deviceOf(index)) ?? '');
 }
 
-test.runIf(isFull)(
-  'leaving out statements without work gives the same rows as running all',
-  {
-    timeout: 600_000,
-  },
-  async () => {
-    // Each stream alone: among many, one always has something to do for each statement.
-    const check: Check = async (streams) => {
-      const problems: string[] = [];
-      for (const stream of streams) {
-        const messages = messagesOf([stream]);
-        const parts = inParts(messages);
-        const every = await rolledUp({ ...site, runAll: true }, parts);
-        const some = await rolledUp(site, parts);
-        problems.push(...(await differences([stream], every, some, VERSIONS)));
-        await closeAll(every, some);
-      }
-      return problems;
-    };
-    await expectAll(site, fc.oneof(anyStream(START_MS), standingStream(START_MS)), check, rounds(3, 48));
-  },
-);
+test('leaving out statements without work gives the same rows as running all', {
+  timeout: 600_000,
+}, async () => {
+  // Each stream alone: among many, one always has something to do for each statement.
+  const check: Check = async (streams) => {
+    const problems: string[] = [];
+    for (const stream of streams) {
+      const messages = messagesOf([stream]);
+      const parts = inParts(messages);
+      const every = await rolledUp({ ...site, runAll: true }, parts);
+      const some = await rolledUp(site, parts);
+      problems.push(...(await differences([stream], every, some, VERSIONS)));
+      await closeAll(every, some);
+    }
+    return problems;
+  };
+  await expectAll(site, fc.oneof(anyStream(START_MS), standingStream(START_MS)), check, rounds(3, 48));
+});
 
 // changed-limits.test.ts has cases of its own.
 test.runIf(isSoak)(

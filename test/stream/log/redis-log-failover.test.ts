@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 
 const BATCH = 5;
 
-test.each([
+test.runIf(isFull).each([
   ['in step', false],
   ['behind', true],
 ])(

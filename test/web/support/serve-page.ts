@@ -11,6 +11,7 @@ import { addDays, dayStart, HOUR_MS, INTERVAL_MS, localDateOf } from '../../../s
 import { createSite, type Site } from '../../../src/simulate/create-site.ts';
 import { setup as buildProgram } from '../../support/build-program.ts';
 import { type FilledDays, fillDays, filledDevices } from '../../support/fill-days.ts';
+import { isFull } from '../../support/rounds.ts';
 import { until } from '../../support/until.ts';
 import { createUpProcess } from '../../support/up-process.ts';
 import { findBrowser } from './find-browser.ts';
@@ -49,9 +50,9 @@ export const GARAGE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 /**
  * Starts `wattline up` once for all tests of the page. Workgroup `home` has eight days of a simulated site,
  * `shop` a register that was misread at 13:00 yesterday, a budget and an unreadable value, `mended` the same
- * register for tests that correct it, `island` a day on which the clocks have changed, `plants` three years
- * of 400 devices, and `empty` nothing. `past` has closed days that were restated, a meter that is uploaded,
- * and a gap that can be filled; `torn` a gap that cannot.
+ * register for tests that correct it, `island` a day on which the clocks have changed, `plants` days of 400
+ * devices (three years in the full run), and `empty` nothing. `past` has closed days that were restated, a
+ * meter that is uploaded, and a gap that can be filled; `torn` a gap that cannot.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   // The order of global setups is not defined.
@@ -100,12 +101,14 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       },
     ],
   };
+  // The tests that look at years are in the full run.
+  const plantDays = isFull ? 3 * 365 : 31;
   const plants: FilledDays = {
     workgroupId: 'plants',
     devices: 400,
     sources: ['pv'],
-    firstDay: addDays(yesterday, 1 - 3 * 365),
-    days: 3 * 365,
+    firstDay: addDays(yesterday, 1 - plantDays),
+    days: plantDays,
     quality: 'mixed',
     profileDay: yesterday,
   };
