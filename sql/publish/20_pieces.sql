@@ -8,18 +8,19 @@
 -- Returns the tables and hours (UTC, by store time) with messages of the batches after $after_batch_id up to $through_batch_id. Large hours are
 -- divided into parts of whole batches, with at most $rows_max messages or one batch, because a file is sorted in memory.
 WITH counted AS (
-  SELECT table_id, date_trunc('hour', make_timestamp(store_time_ms * 1000)) AS hour, batch_id, count(*) AS row_count
+  -- A remainder, because functions of dates take twice as long, and this reads every new message.
+  SELECT table_id, store_time_ms - store_time_ms % (60 * 60 * 1000) AS hour_start_ms, batch_id, count(*) AS row_count
   FROM message
   WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
   GROUP BY ALL
 ), part AS (
-  SELECT table_id, hour, min(batch_id) - 1 AS after_batch_id, max(batch_id) AS through_batch_id, sum(row_count) AS row_count
+  SELECT table_id, hour_start_ms, min(batch_id) - 1 AS after_batch_id, max(batch_id) AS through_batch_id, sum(row_count) AS row_count
   FROM (
-    SELECT *, (sum(row_count) OVER (PARTITION BY table_id, hour ORDER BY batch_id) - 1) // $rows_max::BIGINT AS part FROM counted
+    SELECT *, (sum(row_count) OVER (PARTITION BY table_id, hour_start_ms ORDER BY batch_id) - 1) // $rows_max::BIGINT AS part FROM counted
   )
-  GROUP BY table_id, hour, part
+  GROUP BY table_id, hour_start_ms, part
 )
-SELECT p.table_id, coalesce(n.name, '#' || p.table_id) AS table_name, epoch_ms(p.hour)::DOUBLE AS hour_start_ms,
+SELECT p.table_id, coalesce(n.name, '#' || p.table_id) AS table_name, p.hour_start_ms::DOUBLE AS hour_start_ms,
   p.after_batch_id::BIGINT AS after_batch_id, p.through_batch_id::BIGINT AS through_batch_id, p.row_count::DOUBLE AS row_count
 FROM part p
 LEFT JOIN name n ON n.name_id = p.table_id

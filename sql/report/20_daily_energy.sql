@@ -133,9 +133,9 @@ FROM member
 GROUP BY period;
 
 -- name: answer_quality
--- Returns the quality of devices by day as parts of JSON text, in order: one row for each kind of day (`kind`, most frequent first), then one row for
--- each device (`device`): "<device>":[index of the kind of each day, null without a day]. $days: the days of the range.
--- Reads device_day (see balance/sum_device_day).
+-- Returns the quality of devices by day as parts of JSON text: one row for each kind of day (`kind`), and one row for each device (`device`):
+-- "<device>":[index of the kind of each day, null without a day]. $days: the days of the range. Reads device_day (see balance/sum_device_day).
+-- The caller orders by place and device: the most frequent kind is first, at place 0.
 WITH graded AS (
   SELECT day, device, floor(coverage * 100)::INTEGER AS coverage, status, methods, flags FROM device_day
 ),
@@ -153,15 +153,12 @@ grid AS (
   FROM (SELECT DISTINCT device FROM cell)
   CROSS JOIN (SELECT unnest($days::VARCHAR[])::DATE AS day)
 )
-SELECT part, text FROM (
-  SELECT 'kind' AS part, kind_index AS place, '' AS device,
-    to_json({ coverage: coverage / 100, status: status, methods: methods, flags: flags })::VARCHAR AS text
-  FROM kind
-  UNION ALL
-  SELECT 'device', 0, g.device::VARCHAR,
-    concat('"', g.device, '":[', string_agg(coalesce(c.kind_index::VARCHAR, 'null'), ',' ORDER BY g.day), ']')
-  FROM grid g
-  LEFT JOIN cell c ON c.device = g.device AND c.day = g.day
-  GROUP BY g.device
-)
-ORDER BY part DESC, place, device;
+SELECT 'kind' AS part, kind_index AS place, '' AS device,
+  to_json({ coverage: coverage / 100, status: status, methods: methods, flags: flags })::VARCHAR AS text
+FROM kind
+UNION ALL
+SELECT 'device', 0, g.device::VARCHAR,
+  concat('"', g.device, '":[', string_agg(coalesce(c.kind_index::VARCHAR, 'null'), ',' ORDER BY g.day), ']')
+FROM grid g
+LEFT JOIN cell c ON c.device = g.device AND c.day = g.day
+GROUP BY g.device;

@@ -142,7 +142,7 @@ async function readQuality(
       await refuseTooMany(connection, dailyEnergy, query, generation);
       return queryText<{ part: 'kind' | 'device'; text: string }>(
         connection,
-        `${chosen.sql}FROM (\n${loadSql('report/answer_quality')}\n)`,
+        `${chosen.sql}FROM (\n${loadSql('report/answer_quality')}\n) ORDER BY place, device`,
         {
           ...chosen.parameters,
           files: files.map(generation.path),
