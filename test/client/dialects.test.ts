@@ -6,7 +6,8 @@ import { readStream } from '../../src/client/read-stream.ts';
 import { createRestSource } from '../../src/client/rest-source.ts';
 import type { Waiting } from '../../src/client/with-retries.ts';
 import { rounds } from '../support/rounds.ts';
-import { type Dialect, type Fault, plainDialect, startVendor } from '../support/vendor-server.ts';
+import { type Dialect, plainDialect } from '../support/vendor-dialect.ts';
+import { type Fault, startVendor } from '../support/vendor-server.ts';
 
 /** A clock that stands still. */
 const patient: Waiting = { clock: { now: () => 0 }, random: () => 0.5, sleep: async () => {} };

@@ -9,7 +9,8 @@ import {
 } from '../../src/client/socket-source.ts';
 import { systemWaiting, type Waiting } from '../../src/client/with-retries.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { type Dialect, startVendor, type VendorServer } from '../support/vendor-server.ts';
+import type { Dialect } from '../support/vendor-dialect.ts';
+import { startVendor, type VendorServer } from '../support/vendor-server.ts';
 import { addVendorSocket, type SocketDialect, type VendorSocket } from '../support/vendor-socket.ts';
 
 interface Started {

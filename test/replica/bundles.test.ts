@@ -22,7 +22,7 @@ import { openFileCache } from '../../src/storage/file-cache.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { landMessages, storeDays, WORKGROUP } from '../publish/publish-fixture.ts';
-import { isFull, isSoak, rounds } from '../support/rounds.ts';
+import { isSoak, rounds } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { TEST_START_MS } from '../support/test-clock.ts';
 import { keysOf, machine, stores, work } from './replica-fixture.ts';
@@ -89,58 +89,51 @@ async function localRows(root: string, { files }: Commit): Promise<unknown> {
 
 const steps = ['land', 'days', 'publish', 'compact', 'mirror', 'unbundle', 'collect', 'restart'] as const;
 
-test.runIf(isFull)(
-  'after any steps a reader of the bucket sees the rows of the local lake',
-  {
-    timeout: 240_000,
-  },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.constantFrom(...steps), { minLength: 5, maxLength: 14 }),
-        async (chosen) => {
-          const store = folderStore();
-          const on = machine();
-          const { shard, owner, snapshot } = await work(on, store);
-          const options = { lakeDir: on.lakeDir, clock: systemClock, logger: silentLogger };
-          const warm = tempDir();
-          let reader = await openReader(store, warm);
-          let energyWh = 0;
-          const take: Record<(typeof steps)[number], () => Promise<unknown>> = {
-            async land() {
-              const last = (await shard.checkpoint('stream'))?.lastStoreTimeMs ?? TEST_START_MS;
-              await landMessages(shard, { count: 3, storeTimeMs: last + 1_000 });
-              await publish(shard, options);
-            },
-            days: () => storeDays(shard, [{ day: '2026-11-18', device: 1, energyWh: ++energyWh }]),
-            publish: () => publish(shard, options),
-            compact: () => compactLake(shard, options),
-            mirror: async () => owner.mirror(await snapshot()),
-            unbundle: () => owner.unbundle(owner.head()),
-            collect: () => owner.collect({ unnamedMs: 0, contentMs: 0 }),
-            async restart() {
-              await reader.close();
-              reader = await openReader(store, warm);
-            },
-          };
-          for (const step of ['land', ...chosen] as const) {
-            await take[step]();
-            if (step === 'land') await take.mirror();
-            const generation = owner.head();
-            const expected = await localRows(on.root, generation);
-            expect(await reader.rows()).toEqual(expected);
-            const cold = await openReader(store, tempDir());
-            expect(await cold.rows()).toEqual(expected);
-            await cold.close();
-          }
-          await reader.close();
-          await shard.close();
+test('after any steps a reader of the bucket sees the rows of the local lake', {
+  timeout: 240_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.constantFrom(...steps), { minLength: 5, maxLength: 14 }), async (chosen) => {
+      const store = folderStore();
+      const on = machine();
+      const { shard, owner, snapshot } = await work(on, store);
+      const options = { lakeDir: on.lakeDir, clock: systemClock, logger: silentLogger };
+      const warm = tempDir();
+      let reader = await openReader(store, warm);
+      let energyWh = 0;
+      const take: Record<(typeof steps)[number], () => Promise<unknown>> = {
+        async land() {
+          const last = (await shard.checkpoint('stream'))?.lastStoreTimeMs ?? TEST_START_MS;
+          await landMessages(shard, { count: 3, storeTimeMs: last + 1_000 });
+          await publish(shard, options);
         },
-      ),
-      { numRuns: rounds(2, 12), endOnFailure: true },
-    );
-  },
-);
+        days: () => storeDays(shard, [{ day: '2026-11-18', device: 1, energyWh: ++energyWh }]),
+        publish: () => publish(shard, options),
+        compact: () => compactLake(shard, options),
+        mirror: async () => owner.mirror(await snapshot()),
+        unbundle: () => owner.unbundle(owner.head()),
+        collect: () => owner.collect({ unnamedMs: 0, contentMs: 0 }),
+        async restart() {
+          await reader.close();
+          reader = await openReader(store, warm);
+        },
+      };
+      for (const step of ['land', ...chosen] as const) {
+        await take[step]();
+        if (step === 'land') await take.mirror();
+        const generation = owner.head();
+        const expected = await localRows(on.root, generation);
+        expect(await reader.rows()).toEqual(expected);
+        const cold = await openReader(store, tempDir());
+        expect(await cold.rows()).toEqual(expected);
+        await cold.close();
+      }
+      await reader.close();
+      await shard.close();
+    }),
+    { numRuns: rounds(2, 12), endOnFailure: true },
+  );
+});
 
 describe.each(stores)('bundles in a $kind', ({ open }) => {
   test.runIf(isSoak)('a takeover, a backup and a check read the files of bundles', async () => {

@@ -7,7 +7,7 @@ import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
 import { type RollUpResult, rollUp } from '../../src/rollup/roll-up.ts';
 import type { Shard } from '../../src/warehouse/shard.ts';
 import { readStageProgress } from '../../src/warehouse/stage-progress.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isSoak } from '../support/rounds.ts';
 import { shared } from '../support/shared.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
@@ -112,32 +112,29 @@ const waitingOf = (shard: Shard) =>
 const rolledUpOf = async (shard: Shard) =>
   (await shard.read((connection) => readStageProgress(connection, workgroup))).rolledUpBatchId;
 
-test.runIf(isFull)(
-  'a changed limit is applied to some devices in each call, and batches wait until all are done',
-  async () => {
-    const path = join(tempDir(), 'moved.duckdb');
-    let shard = await beforeTheBusyDay(path);
-    const before = await rowsOf(shard, DAYS);
-    const results = [await once(shard)];
-    expect(await waitingOf(shard)).toHaveLength(DEVICES);
-    // Days of devices that wait are what they were, and none of them becomes final by that.
-    expect(await rowsOf(shard, DAYS)).toEqual(before);
-    expect(before.some(({ status }) => status === 'provisional')).toBe(true);
-    expect(await rolledUpOf(shard)).toBe(1);
-    // What comes meanwhile waits, and a restart forgets nothing.
-    await landReadings(shard, days(12, 13));
-    await shard.close();
-    shard = await openTestShard({ path });
-    while (results.at(-1)!.more && results.length < 20) {
-      results.push(await once(shard));
-      if ((await waitingOf(shard)).length > 0) expect(await rolledUpOf(shard)).toBe(1);
-    }
-    expect(results.map(({ readings }) => readings)).toEqual([48 * DEVICES * 3, 0, 0, 48 * DEVICES * 3]);
-    expect(results.map(({ more }) => more)).toEqual([true, true, true, false]);
-    expect(await rolledUpOf(shard)).toBe(3);
-    expect(await rowsAfter(shard)).toEqual((await wholeRows()).afterNextDay);
-  },
-);
+test('a changed limit is applied to some devices in each call, and batches wait until all are done', async () => {
+  const path = join(tempDir(), 'moved.duckdb');
+  let shard = await beforeTheBusyDay(path);
+  const before = await rowsOf(shard, DAYS);
+  const results = [await once(shard)];
+  expect(await waitingOf(shard)).toHaveLength(DEVICES);
+  // Days of devices that wait are what they were, and none of them becomes final by that.
+  expect(await rowsOf(shard, DAYS)).toEqual(before);
+  expect(before.some(({ status }) => status === 'provisional')).toBe(true);
+  expect(await rolledUpOf(shard)).toBe(1);
+  // What comes meanwhile waits, and a restart forgets nothing.
+  await landReadings(shard, days(12, 13));
+  await shard.close();
+  shard = await openTestShard({ path });
+  while (results.at(-1)!.more && results.length < 20) {
+    results.push(await once(shard));
+    if ((await waitingOf(shard)).length > 0) expect(await rolledUpOf(shard)).toBe(1);
+  }
+  expect(results.map(({ readings }) => readings)).toEqual([48 * DEVICES * 3, 0, 0, 48 * DEVICES * 3]);
+  expect(results.map(({ more }) => more)).toEqual([true, true, true, false]);
+  expect(await rolledUpOf(shard)).toBe(3);
+  expect(await rowsAfter(shard)).toEqual((await wholeRows()).afterNextDay);
+});
 
 // set-aside.test.ts has a series that fails in one call.
 test.runIf(isSoak)(
