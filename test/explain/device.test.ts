@@ -156,7 +156,7 @@ test.runIf(isSoak)(
   },
 );
 
-test('of a net register the device counts the rises, or the falls', async () => {
+test.runIf(isFull)('of a net register the device counts the rises, or the falls', async () => {
   const values = [0, 500, 400, 900, 300];
   const net = Array.from({ length: 97 }, (_, index): CaseReading => {
     const value =

@@ -7,7 +7,7 @@ import { takeOverReplica } from '../../src/replica/take-over-replica.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { WORKGROUP } from '../publish/publish-fixture.ts';
-import { isSoak } from '../support/rounds.ts';
+import { isFull, isSoak } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { entriesOf, keysOf, type Machine, machine, stores, takeOver, work } from './replica-fixture.ts';
 
@@ -64,18 +64,21 @@ async function handedOver(store: ObjectStore) {
 }
 
 describe.each(stores)('a replica in a $kind', ({ open }) => {
-  test('a prepared successor fetches only the last pack, and has the same warehouse', async () => {
-    const store = await open();
-    const { next, content, last, prepared } = await handedOver(store);
-    const { taken, fetched } = await takeOverPrepared(next, store);
-    expect(taken).toMatchObject({ warehouse: 'restored', claim: { ownerEpoch: '2' } });
-    expect(fetched).toEqual([last.snapshot.pack]);
-    expect([existsSync(prepared.root), existsSync(prepared.warehouse)]).toEqual([false, false]);
-    const plain = machine();
-    await takeOver(plain, store);
-    expect(entriesOf(join(next.root, 'snapshots'))).toEqual(entriesOf(join(plain.root, 'snapshots')));
-    expect(await contentOf(next, store)).toEqual(content);
-  });
+  test.runIf(isFull)(
+    'a prepared successor fetches only the last pack, and has the same warehouse',
+    async () => {
+      const store = await open();
+      const { next, content, last, prepared } = await handedOver(store);
+      const { taken, fetched } = await takeOverPrepared(next, store);
+      expect(taken).toMatchObject({ warehouse: 'restored', claim: { ownerEpoch: '2' } });
+      expect(fetched).toEqual([last.snapshot.pack]);
+      expect([existsSync(prepared.root), existsSync(prepared.warehouse)]).toEqual([false, false]);
+      const plain = machine();
+      await takeOver(plain, store);
+      expect(entriesOf(join(next.root, 'snapshots'))).toEqual(entriesOf(join(plain.root, 'snapshots')));
+      expect(await contentOf(next, store)).toEqual(content);
+    },
+  );
 });
 
 test.runIf(isSoak)('a prepared warehouse that is damaged is mended', async () => {

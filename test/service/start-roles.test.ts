@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cliFile } from '../support/process-environment.ts';
-import { isSoak } from '../support/rounds.ts';
+import { isFull, isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createServiceProcess } from '../support/service-process.ts';
@@ -20,38 +20,48 @@ function emptyService(): string {
 }
 
 describe('a process that serves', () => {
-  test('locks its data folder: a second service is refused, and the first continues', async () => {
-    const { url, config, token, start, kill } = await createServiceProcess({ workgroups: [{ id: 'home' }] });
-    await start();
-    const send = async () => {
-      const answer = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify([
-          { device: '7c9e6679-7425-40de-944b-e07fc1f90ae7', event_time: 1, data: { total: 1 } },
-        ]),
+  test.runIf(isFull)(
+    'locks its data folder: a second service is refused, and the first continues',
+    async () => {
+      const { url, config, token, start, kill } = await createServiceProcess({
+        workgroups: [{ id: 'home' }],
       });
-      return answer.status;
-    };
-    const cwd = join(config.dataDir, '..');
-    for (const role of ['up', 'stream', 'worker']) {
-      const { code, stderr } = await runCommand(
-        [role, '--json', ...(role === 'worker' ? [] : ['--port', '0'])],
-        { cwd },
-      );
-      expect({ role, code, stderr: JSON.parse(stderr) }).toMatchObject({
-        role,
-        code: 3,
-        stderr: { error: 'AlreadyRuns', retryable: true, message: expect.stringMatching(/in process \d+;/) },
-      });
-    }
-    expect(await send()).toBe(200);
-    // The lock of a process that was killed is nobody's, and what a full disk has left of one is no obstacle.
-    await kill();
-    writeFileSync(join(config.dataDir, 'lock', 'stream.duckdb'), Buffer.alloc(4_096));
-    await start();
-    expect(await send()).toBe(200);
-  });
+      await start();
+      const send = async () => {
+        const answer = await fetch(`${url}/api/v1/tables/home/solar/messages`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify([
+            { device: '7c9e6679-7425-40de-944b-e07fc1f90ae7', event_time: 1, data: { total: 1 } },
+          ]),
+        });
+        return answer.status;
+      };
+      const cwd = join(config.dataDir, '..');
+      for (const role of ['up', 'stream', 'worker']) {
+        const { code, stderr } = await runCommand(
+          [role, '--json', ...(role === 'worker' ? [] : ['--port', '0'])],
+          { cwd },
+        );
+        expect({ role, code, stderr: JSON.parse(stderr) }).toMatchObject({
+          role,
+          code: 3,
+          stderr: {
+            error: 'AlreadyRuns',
+            retryable: true,
+            message: expect.stringMatching(/in process \d+;/),
+          },
+        });
+      }
+      expect(await send()).toBe(200);
+      // The lock of a process that was killed is nobody's, and what a full disk has left of one is no
+      // obstacle.
+      await kill();
+      writeFileSync(join(config.dataDir, 'lock', 'stream.duckdb'), Buffer.alloc(4_096));
+      await start();
+      expect(await send()).toBe(200);
+    },
+  );
 
   test('names the wrong setting if its data folder is a file', async () => {
     const cwd = emptyService();

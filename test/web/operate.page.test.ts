@@ -155,7 +155,7 @@ testPage('the configuration lists roles, tokens and who did what', async () => {
   expect(complaints).toEqual([]);
 });
 
-testPage('a reader sees the state and no actions, and asks for nothing that is refused', async () => {
+testPageInFull('a reader sees the state and no actions, and asks for nothing that is refused', async () => {
   const { token } = await issueToken({ shop: { permissions: ['search:read'] } });
   const { page, complaints, answers } = await openPage();
   await signIn(page, 'shop/pipeline', token);
