@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Config } from '../src/config/config.ts';
@@ -6,6 +7,8 @@ import { errorMessage, TransientError } from '../src/lib/errors.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { SECOND_MS } from '../src/lib/time.ts';
 import { KEY_PREFIX } from '../src/redis/redis-keys.ts';
+import { createRedisSubscriptions } from '../src/redis/redis-subscriptions.ts';
+import { watchOutage } from '../src/redis/watch-outage.ts';
 import type { JobQueue } from './job-queue.ts';
 import {
   createLocalLeases,
@@ -111,25 +114,40 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
     retryStrategy,
     lazyConnect: true,
   });
-  const toldConnection = new Redis(url, { maxRetriesPerRequest: null, retryStrategy, lazyConnect: true });
+  const toldConnection = new Redis(url, {
+    maxRetriesPerRequest: null,
+    retryStrategy,
+    lazyConnect: true,
+    // `createRedisSubscriptions` does it.
+    autoResubscribe: false,
+  });
   const connections = [queueConnection, leaseConnection, toldConnection];
   let isClosed = false;
-  const watch = watchConnection(queueConnection, logger);
+  const { host } = new URL(url);
+  const outage = watchOutage(queueConnection, host, 'queue', logger);
+  const news = new EventEmitter<{ told: [message: string]; released: []; recovered: [] }>();
   for (const connection of [leaseConnection, toldConnection]) connection.on('error', () => undefined);
   try {
     await Promise.all(connections.map((connection) => connection.connect()));
     await warnOfEviction(queueConnection, logger);
-    await toldConnection.subscribe(workerChannel(KEY_PREFIX, workerId), ALL_WORKERS, released);
+    const { subscribe } = createRedisSubscriptions(toldConnection);
+    const tell = (message: string) => news.emit('told', message);
+    await subscribe(workerChannel(KEY_PREFIX, workerId), tell);
+    await subscribe(ALL_WORKERS, tell);
+    await subscribe(released, (id) => {
+      if (id !== workerId) news.emit('released');
+    });
     await removeOldQueues(queueConnection);
   } catch (error) {
     for (const connection of connections) connection.disconnect();
     throw new TransientError(
       'QueueUnreachable',
-      `Redis at ${new URL(url).host} cannot be used (${watch.lastError() ?? errorMessage(error)}); start it, or set queue.redisUrl`,
+      `Redis at ${host} cannot be used (${outage.lastProblem() ?? errorMessage(error)}); start it, or set queue.redisUrl`,
       { cause: error },
     );
   }
-  watch.begin();
+  outage.begin();
+  queueConnection.on('ready', () => news.emit('recovered'));
   return {
     kind: 'redis',
     workerId,
@@ -138,14 +156,8 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
       tell: async (id, message) =>
         (await leaseConnection.publish(workerChannel(KEY_PREFIX, id), message)) > 0,
       tellOthers: async (message) => (await leaseConnection.publish(ALL_WORKERS, message)) > 1,
-      onTold: (listener) =>
-        void toldConnection.on('message', (channel, message) => {
-          if (channel !== released) listener(message);
-        }),
-      onReleased: (listener) =>
-        void toldConnection.on('message', (channel, id) => {
-          if (channel === released && id !== workerId) listener();
-        }),
+      onTold: (listener) => void news.on('told', listener),
+      onReleased: (listener) => void news.on('released', listener),
     },
     async openQueue() {
       // BullMQ takes 12 MB of memory, and the embedded queue needs it in another process.
@@ -156,11 +168,11 @@ async function openRedis(options: { url: string; logger: Logger; leaseMs: number
       const options = { connection: queueConnection, prefix: `${KEY_PREFIX}:jobs` };
       return openJobQueue({ options, factory: createRedisBackend }, logger);
     },
-    onRecovered: watch.onRecovered,
+    onRecovered: (listener) => void news.on('recovered', listener),
     tidy: async () => undefined,
     async close() {
       isClosed = true;
-      watch.end();
+      outage.end();
       for (const connection of connections) connection.disconnect();
     },
   };
@@ -182,37 +194,6 @@ async function removeOldQueues(redis: Redis): Promise<void> {
     cursor = next;
   }
   await redis.unlink(`${KEY_PREFIX}:workgroups`);
-}
-
-/** Logs an outage once when it begins and once when it ends. */
-function watchConnection(redis: Redis, logger: Logger) {
-  const listeners: Array<() => void> = [];
-  let state: 'not-watched' | 'reachable' | 'unreachable' = 'not-watched';
-  let lastError: string | undefined;
-  redis.on('error', (error) => {
-    lastError = errorMessage(error);
-  });
-  redis.on('close', () => {
-    if (state !== 'reachable') return;
-    state = 'unreachable';
-    logger.error({ error: lastError ?? 'the connection closed' }, 'queue.unreachable');
-  });
-  redis.on('ready', () => {
-    if (state !== 'unreachable') return;
-    state = 'reachable';
-    logger.info({}, 'queue.reachable');
-    for (const listener of listeners) listener();
-  });
-  return {
-    begin: () => {
-      state = 'reachable';
-    },
-    end: () => {
-      state = 'not-watched';
-    },
-    lastError: () => lastError,
-    onRecovered: (listener: () => void) => void listeners.push(listener),
-  };
 }
 
 /** A Redis that evicts keys would silently drop jobs and leases. */

@@ -21,7 +21,10 @@ export interface RedisSubscriptions {
  */
 export function createRedisSubscriptions(
   news: Redis,
-  { asFailure, onSubscribed }: { asFailure: (error: unknown) => unknown; onSubscribed: () => void },
+  {
+    asFailure = (error) => error,
+    onSubscribed = () => undefined,
+  }: { asFailure?: (error: unknown) => unknown; onSubscribed?: () => void } = {},
 ): RedisSubscriptions {
   const patternListeners = new Map<string, (channel: string) => void>();
   const channelListeners = new Map<string, (news: string) => void>();

@@ -42,7 +42,7 @@ test('an outage is reported once when it begins and once when it ends, and a Red
   });
   await redis.restart({ downMs: 500 });
   await until('it has recovered', () => recoveries > 0);
-  expect(events).toEqual(['queue.redis-may-evict', 'queue.unreachable', 'queue.reachable']);
+  expect(events).toEqual(['queue.redis-may-evict', 'queue.redis-unreachable', 'queue.redis-reachable']);
   await backend.close();
   await redis.stop();
   expect(events).toHaveLength(3);
@@ -73,6 +73,23 @@ test('a message reaches the worker that it is for, and a worker that has ended i
   await second.close();
   await until('nobody is told', async () => !(await first.channel.tell(second.workerId, 'due')));
   await first.close();
+  await redis.stop();
+});
+
+test('a worker goes on when Redis refuses to let it listen again', async () => {
+  const redis = await startRedis();
+  const admin = new Redis(redis.url);
+  const backend = await openBackend({ config: config(redis.url), logger: silentLogger });
+  await admin.call('ACL', 'SETUSER', 'default', 'resetchannels');
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  await until('it was refused', async () =>
+    /cmdstat_subscribe:.*rejected_calls=[1-9]/.test(await admin.info('commandstats')),
+  );
+  expect(await backend.channel.tell(backend.workerId, 'due').catch((error: Error) => error.message)).toMatch(
+    /NOPERM/,
+  );
+  await backend.close();
+  admin.disconnect();
   await redis.stop();
 });
 
