@@ -16,7 +16,7 @@
 --                                              the line
 --   to_share, to_power_wh, to_known_ms         of the shape at the end of the day
 --   power_wh, known_ms                         of the shape of the whole silence
-SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, covered, flags,
+SELECT begin_ms::DOUBLE AS begin_ms, begin_wh, end_ms::DOUBLE AS end_ms, end_wh, covered, flags,
   from_ms::DOUBLE AS from_ms, from_wh, round(from_wh)::DOUBLE AS from_rounded_wh,
   to_ms::DOUBLE AS to_ms, to_wh, round(to_wh)::DOUBLE AS to_rounded_wh,
   from_shape.share AS from_share, from_shape.nwh / nwh_per_wh() AS from_power_wh, from_shape.known_ms::DOUBLE AS from_known_ms,
@@ -24,24 +24,30 @@ SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_w
   coalesce(from_shape.nwh_all, to_shape.nwh_all) / nwh_per_wh() AS power_wh, coalesce(from_shape.known_ms_all, to_shape.known_ms_all)::DOUBLE AS known_ms
 FROM (
   SELECT l.*, from_shape, to_shape,
-    greatest(t0, $start_ms::BIGINT) AS from_ms, least(t1, $end_ms::BIGINT) AS to_ms,
-    CASE WHEN t0 >= $start_ms::BIGINT THEN c0 ELSE c0 + coalesce((c1 - c0) * from_shape.share, (c1 - c0) * ($start_ms::BIGINT - t0) / (t1 - t0)) END AS from_wh,
-    CASE WHEN t1 <= $end_ms::BIGINT THEN c1 ELSE c0 + coalesce((c1 - c0) * to_shape.share, (c1 - c0) * ($end_ms::BIGINT - t0) / (t1 - t0)) END AS to_wh
+    greatest(begin_ms, $start_ms::BIGINT) AS from_ms, least(end_ms, $end_ms::BIGINT) AS to_ms,
+    CASE
+      WHEN begin_ms >= $start_ms::BIGINT THEN begin_wh
+      ELSE begin_wh + coalesce((end_wh - begin_wh) * from_shape.share, (end_wh - begin_wh) * ($start_ms::BIGINT - begin_ms) / (end_ms - begin_ms))
+    END AS from_wh,
+    CASE
+      WHEN end_ms <= $end_ms::BIGINT THEN end_wh
+      ELSE begin_wh + coalesce((end_wh - begin_wh) * to_shape.share, (end_wh - begin_wh) * ($end_ms::BIGINT - begin_ms) / (end_ms - begin_ms))
+    END AS to_wh
   FROM (
-    SELECT t0, c0, t1, c1, covered, flags FROM index_line WHERE series_id = $series_id
+    SELECT from_ms AS begin_ms, from_wh AS begin_wh, to_ms AS end_ms, to_wh AS end_wh, covered, flags FROM index_line WHERE series_id = $series_id
     UNION ALL
-    SELECT t0, v0, t1, v1, true, 0 FROM reading_pair
-    WHERE series_id = $series_id AND t0 IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
+    SELECT from_ms, from_value, to_ms, to_value, true, 0 FROM reading_pair
+    WHERE series_id = $series_id AND from_ms IS NOT NULL AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   ) AS l
   LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS from_shape
-    ON from_shape.interval_index = interval_of($start_ms::BIGINT) AND t0 < $start_ms::BIGINT
+    ON from_shape.interval_index = interval_of($start_ms::BIGINT) AND begin_ms < $start_ms::BIGINT
   LEFT JOIN (SELECT * FROM silence_shape WHERE series_id = $series_id) AS to_shape
-    ON to_shape.interval_index = interval_of($end_ms::BIGINT) AND t1 > $end_ms::BIGINT
-  WHERE t1 > $start_ms::BIGINT AND t0 < $end_ms::BIGINT
+    ON to_shape.interval_index = interval_of($end_ms::BIGINT) AND end_ms > $end_ms::BIGINT
+  WHERE end_ms > $start_ms::BIGINT AND begin_ms < $end_ms::BIGINT
 )
-ORDER BY t1, t0;
+ORDER BY end_ms, begin_ms;
 
 -- name: find_midnight_anchor
 -- Returns the midnights of a traced lifetime register ($series_id) whose value comes from a daily register beside it.
-SELECT t0::DOUBLE AS begin_ms, c0 AS begin_wh, t1::DOUBLE AS end_ms, c1 AS end_wh, midnight_ms::DOUBLE AS midnight_ms, midnight_value
+SELECT from_ms::DOUBLE AS begin_ms, from_wh AS begin_wh, to_ms::DOUBLE AS end_ms, to_wh AS end_wh, midnight_ms::DOUBLE AS midnight_ms, midnight_value
 FROM midnight_anchor WHERE series_id = $series_id;

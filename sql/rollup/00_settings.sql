@@ -67,15 +67,16 @@ CREATE OR REPLACE TEMP MACRO max_gap(configured_ms, step_ms) AS
 CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
   coalesce(CASE WHEN method = 'interval_energy' THEN power_of(abs(value), reading_ms) ELSE abs(value) END > limit_w, false);
 -- True if a pair of readings can be a break. It does not use the rules of the series, because joining them to every pair is expensive.
-CREATE OR REPLACE TEMP MACRO is_suspect(v_before, t0, v0, t1, v1, least_power_w) AS
-  v1 < v0 OR v0 < v_before OR v0 = 0 OR v_before = 0 OR v1 - v0 > wh_of(least_power_w, t1 - t0);
+CREATE OR REPLACE TEMP MACRO is_suspect(value_before, from_ms, from_value, to_ms, to_value, least_power_w) AS
+  to_value < from_value OR from_value < value_before OR from_value = 0 OR value_before = 0 OR to_value - from_value > wh_of(least_power_w, to_ms - from_ms);
 
 -- The index.
 -- The index at an instant between two readings, in whole Wh. The growth is spread evenly over the time, or by a share (0 to 1) if one is known.
-CREATE OR REPLACE TEMP MACRO index_wh(at_ms, t0, c0, t1, c1, share) AS
-  round(CASE WHEN at_ms = t1 THEN c1 ELSE c0 + coalesce((c1 - c0) * share, (c1 - c0) * (at_ms - t0) / (t1 - t0)) END)::BIGINT;
+CREATE OR REPLACE TEMP MACRO index_wh(at_ms, from_ms, from_wh, to_ms, to_wh, share) AS
+  round(CASE WHEN at_ms = to_ms THEN to_wh
+    ELSE from_wh + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms)) END)::BIGINT;
 -- True if an instant lies inside a silence over which the index grows, so that the index there is interpolated.
-CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, t0, c0, t1, c1) AS t1 - t0 > silence_ms() AND c0 <> c1 AND at_ms < t1;
+CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, from_ms, from_wh, to_ms, to_wh) AS to_ms - from_ms > silence_ms() AND from_wh <> to_wh AND at_ms < to_ms;
 
 -- Days.
 -- True if two energies of a day differ by more than a share of the larger one plus least_wh. If the smaller one covers less time, it has missed
@@ -139,11 +140,11 @@ CREATE OR REPLACE TEMP TABLE changed_limit (
 );
 CREATE OR REPLACE TEMP TABLE day_limit AS FROM series_day LIMIT 0;
 CREATE OR REPLACE TEMP TABLE reading_pair (
-  series_id INTEGER, v_before DOUBLE, t0 BIGINT, v0 DOUBLE, t1 BIGINT, v1 DOUBLE, is_last BOOLEAN, is_needed BOOLEAN
+  series_id INTEGER, value_before DOUBLE, from_ms BIGINT, from_value DOUBLE, to_ms BIGINT, to_value DOUBLE, is_last BOOLEAN, is_needed BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE midnight_anchor (
-  series_id INTEGER, t0 BIGINT, c0 DOUBLE, t1 BIGINT, c1 DOUBLE, covered BOOLEAN, flags USMALLINT, mark_before DOUBLE, midnight_ms BIGINT, midnight_value DOUBLE,
-  estimated BOOLEAN
+  series_id INTEGER, from_ms BIGINT, from_wh DOUBLE, to_ms BIGINT, to_wh DOUBLE, covered BOOLEAN, flags USMALLINT, mark_before DOUBLE,
+  midnight_ms BIGINT, midnight_value DOUBLE, estimated BOOLEAN
 );
 CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE, start_ms BIGINT, end_ms BIGINT);
 

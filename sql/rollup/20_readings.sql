@@ -85,7 +85,8 @@ DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_st
 
 -- name: update_invalid_bounds
 -- Updates the first and the last reading time of the series of invalid_stored. $now_ms: the current time.
-UPDATE series SET first_ms = coalesce(k.first_ms, least(series.first_ms, $now_ms::BIGINT)), last_ms = coalesce(k.last_ms, least(series.last_ms, $now_ms::BIGINT))
+UPDATE series SET first_ms = coalesce(k.first_ms, least(series.first_ms, $now_ms::BIGINT)),
+  last_ms = coalesce(k.last_ms, least(series.last_ms, $now_ms::BIGINT))
 FROM (
   SELECT b.series_id, min(r.event_time_ms) AS first_ms, max(r.event_time_ms) AS last_ms
   FROM (SELECT DISTINCT series_id FROM invalid_stored) AS b LEFT JOIN reading r USING (series_id)

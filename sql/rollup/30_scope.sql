@@ -156,9 +156,9 @@ WITH found AS (
   WHERE a.series_id NOT IN (SELECT series_id FROM found)
 ), nearby_reading AS MATERIALIZED (
   -- The readings around the requested time that are not left out.
-  SELECT n.series_id, n.t
+  SELECT n.series_id, n.event_time_ms
   FROM (
-    SELECT w.series_id, r.event_time_ms AS t
+    SELECT w.series_id, r.event_time_ms
     FROM (SELECT * FROM wanted_series WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
     JOIN reading r ON r.series_id = w.series_id
     WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
@@ -166,7 +166,7 @@ WITH found AS (
   ) AS n
   ANTI JOIN (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
-  ) AS e ON e.series_id = n.series_id AND n.t >= e.from_ms AND n.t <= e.to_ms
+  ) AS e ON e.series_id = n.series_id AND n.event_time_ms >= e.from_ms AND n.event_time_ms <= e.to_ms
 ), with_neighbours AS (
   -- The requested time, with the reading before it and the one or two after it.
   SELECT w.*, n.prev_ms, n.next_ms,
@@ -174,8 +174,9 @@ WITH found AS (
   FROM wanted_series w
   LEFT JOIN (
     -- Two readings after a register's change, because the statistics of a pair also use the reading before the pair.
-    SELECT w.series_id, max(n.t) FILTER (n.t < w.from_ms) AS prev_ms,
-      CASE WHEN is_register(any_value(w.method)) THEN min(n.t, 2) FILTER (n.t > w.to_ms) ELSE [min(n.t) FILTER (n.t > w.to_ms)] END AS next_ms
+    SELECT w.series_id, max(n.event_time_ms) FILTER (n.event_time_ms < w.from_ms) AS prev_ms,
+      CASE WHEN is_register(any_value(w.method)) THEN min(n.event_time_ms, 2) FILTER (n.event_time_ms > w.to_ms)
+        ELSE [min(n.event_time_ms) FILTER (n.event_time_ms > w.to_ms)] END AS next_ms
     FROM wanted_series w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 ), whole AS (
@@ -192,7 +193,8 @@ WITH found AS (
   FROM whole w
   LEFT JOIN (
     -- Two readings before, because the reading before a pair also decides whether the pair is a break.
-    SELECT w.series_id, max(n.t, 2) FILTER (n.t < w.compute_from_ms - w.reach_ms) AS before_ms, min(n.t) FILTER (n.t >= w.compute_to_ms + w.reach_ms) AS after_ms
+    SELECT w.series_id, max(n.event_time_ms, 2) FILTER (n.event_time_ms < w.compute_from_ms - w.reach_ms) AS before_ms,
+      min(n.event_time_ms) FILTER (n.event_time_ms >= w.compute_to_ms + w.reach_ms) AS after_ms
     FROM whole w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 ), searched AS (
@@ -269,7 +271,8 @@ SELECT count(*) AS series, min(least(s.first_ms, s.compute_from_ms)) AS low_ms, 
   coalesce(sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()), 0)::BIGINT AS intervals
 FROM scope s
 JOIN series_rule r USING (series_id)
-JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY device, source) AS beside ON beside.device = r.device AND beside.source = r.source
+JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY device, source) AS beside
+  ON beside.device = r.device AND beside.source = r.source
 LEFT JOIN (
   SELECT series_id, min(to_ms) AS to_ms, arg_min(to_value >= from_value AND from_value > 0, to_ms) AS is_rise
   FROM series_break WHERE to_ms BETWEEN (SELECT min(compute_from_ms) FROM scope) AND (SELECT max(compute_to_ms) FROM scope) + standstill_max_ms()
@@ -359,6 +362,8 @@ GROUP BY series_id;
 -- length of the scope if that is longer.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT s.series_id, s.from_ms,
-  CASE WHEN m.series_id IS NULL THEN s.to_ms ELSE s.compute_to_ms + greatest(moved_mark_days() * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms, s.is_new
+  CASE WHEN m.series_id IS NULL THEN s.to_ms
+    ELSE s.compute_to_ms + greatest(moved_mark_days() * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms,
+  s.is_new
 FROM scope s
 LEFT JOIN (SELECT series_id FROM moved_mark) AS m USING (series_id);

@@ -11,19 +11,17 @@
 -- $low_ms, $high_ms: bounds of the readings in scope. $least_power_w: the lowest limit (W) of the registers in scope.
 -- reading_pair:
 --   series_id
---   v_before    value of the reading before the pair
---   t0
---   v0          time and value of the first reading; null for the first reading of all
---   t1
---   v1          the second reading
---   is_last
---   is_needed   the pair is never dropped
+--   value_before          value of the reading before the pair; null: there is none
+--   from_ms, from_value   the first reading; null: to_ms is the first one in scope
+--   to_ms, to_value       the second reading
+--   is_last               no reading in scope follows
+--   is_needed             the pair is never dropped
 CREATE OR REPLACE TEMP TABLE reading_pair AS
 FROM (
   SELECT
     series_id,
-    lag(value, 2) OVER w AS v_before, lag(event_time_ms) OVER w AS t0, lag(value) OVER w AS v0,
-    event_time_ms AS t1, value AS v1,
+    lag(value, 2) OVER w AS value_before, lag(event_time_ms) OVER w AS from_ms, lag(value) OVER w AS from_value,
+    event_time_ms AS to_ms, value AS to_value,
     lead(event_time_ms) OVER w IS NULL AS is_last, is_needed
   FROM (
     SELECT r.series_id, r.event_time_ms, r.value, s.needs_all OR r.event_time_ms = s.anchor_ms AS is_needed
@@ -35,4 +33,5 @@ FROM (
   )
   WINDOW w AS (PARTITION BY series_id ORDER BY event_time_ms)
 )
-WHERE $needs_all OR t0 IS NULL OR is_last OR is_needed OR t0 < t1 - t1 % interval_ms() OR is_suspect(v_before, t0, v0, t1, v1, $least_power_w::DOUBLE);
+WHERE $needs_all OR from_ms IS NULL OR is_last OR is_needed OR from_ms < to_ms - to_ms % interval_ms()
+  OR is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE);

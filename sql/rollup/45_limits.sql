@@ -28,27 +28,28 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
 --   change_count   number of pairs whose values differ
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
 SELECT
-  p.series_id, interval_of(p.t1) * interval_ms() AS interval_start_ms,
+  p.series_id, interval_of(p.to_ms) * interval_ms() AS interval_start_ms,
   -- Power is negated here, so that one aggregate (min) finds the lowest value of registers and the highest of power.
   abs(min(CASE
-    WHEN s.is_register THEN CASE WHEN p.v1 > p.grown_from THEN power_of(p.v1 - p.grown_from, p.t1 - p.t0) END
-    WHEN s.method = 'power_curve' THEN -least(abs(p.v0), abs(p.v1))
-    ELSE -power_of(least(abs(p.v0), abs(p.v1)), p.t1 - p.t0)
+    WHEN s.is_register THEN CASE WHEN p.to_value > p.grown_from THEN power_of(p.to_value - p.grown_from, p.to_ms - p.from_ms) END
+    WHEN s.method = 'power_curve' THEN -least(abs(p.from_value), abs(p.to_value))
+    ELSE -power_of(least(abs(p.from_value), abs(p.to_value)), p.to_ms - p.from_ms)
   END)),
-  min(least(CASE WHEN s.is_register THEN decimal_resolution(p.v1) END, CASE WHEN p.v1 - p.v0 > float_tolerance_wh() THEN p.v1 - p.v0 END)),
-  sum(p.t1 - p.t0)::BIGINT,
+  min(least(CASE WHEN s.is_register THEN decimal_resolution(p.to_value) END,
+    CASE WHEN p.to_value - p.from_value > float_tolerance_wh() THEN p.to_value - p.from_value END)),
+  sum(p.to_ms - p.from_ms)::BIGINT,
   count(*)::INTEGER,
-  count(nullif(p.v1, p.v0))::INTEGER
-FROM (SELECT *, CASE WHEN v0 < v_before AND v1 >= v_before THEN v_before ELSE v0 END AS grown_from FROM reading_pair) AS p
+  count(nullif(p.to_value, p.from_value))::INTEGER
+FROM (SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from FROM reading_pair) AS p
 JOIN (
   SELECT series_id, s.method, is_register(s.method) AS is_register, compute_from_ms, compute_to_ms
   FROM scope s JOIN series_rule r USING (series_id)
   WHERE s.is_new AND r.learns
 ) AS s USING (series_id)
 -- Differences instead of comparisons, as in find_pairs.
-WHERE p.t0 IS NOT NULL AND p.t1 - s.compute_from_ms >= 0 AND s.compute_to_ms - p.t1 > 0
-GROUP BY p.series_id, interval_of(p.t1)
-ORDER BY interval_of(p.t1)::INTEGER;
+WHERE p.from_ms IS NOT NULL AND p.to_ms - s.compute_from_ms >= 0 AND s.compute_to_ms - p.to_ms > 0
+GROUP BY p.series_id, interval_of(p.to_ms)
+ORDER BY interval_of(p.to_ms)::INTEGER;
 
 -- name: summarize_days
 -- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms: bounds of the UTC days.
@@ -142,7 +143,8 @@ WITH around AS (
     AND d.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
 ), usual_of_day AS (
   SELECT *,
-    coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near, quantile_disc(power_w, 0.5) OVER near) AS usual_w,
+    coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near,
+      quantile_disc(power_w, 0.5) OVER near) AS usual_w,
     -- Too few values do not show the resolution of a register.
     CASE WHEN sum(change_count) OVER near >= informative_changes() THEN quantile_disc(resolution, resolution_days_share()) OVER near END AS usual_resolution,
     CASE WHEN step_count >= informative_steps() THEN step_ms ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms

@@ -23,40 +23,40 @@
 CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH suspect AS MATERIALIZED (
   SELECT p.*
-  FROM (SELECT * FROM reading_pair WHERE is_suspect(v_before, t0, v0, t1, v1, $least_power_w::DOUBLE)) AS p
+  FROM (SELECT * FROM reading_pair WHERE is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE)) AS p
   JOIN scope s USING (series_id)
-  WHERE p.t1 BETWEEN s.compute_from_ms AND s.last_ms AND is_register(s.method)
+  WHERE p.to_ms BETWEEN s.compute_from_ms AND s.last_ms AND is_register(s.method)
 ), of_register AS (
-  SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
+  SELECT p.series_id, p.from_ms, p.from_value, p.to_ms, p.to_value
   FROM suspect p
   JOIN series_rule r ON r.series_id = p.series_id
-  LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)
-  LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
-  WHERE NOT r.net AND p.t0 IS NOT NULL AND (r.method = 'total_energy' OR p.t1 < i.end_ms)
-    AND (p.v1 < p.v0 - jitter(r.jitter_wh, d.learnt_resolution)
-      OR p.v1 - p.v0 > jitter(r.jitter_wh, d.learnt_resolution) + wh_of(
-        least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.t1 - p.t0)
-      OR ((p.v0 = 0 OR p.v_before = 0) AND p.v1 > p.v0)
-      OR (p.v0 < p.v_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.v1 >= p.v_before - jitter(r.jitter_wh, d.learnt_resolution)))
+  LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.to_ms)
+  LEFT JOIN interval_day i ON i.interval_index = interval_of(p.from_ms)
+  WHERE NOT r.net AND p.from_ms IS NOT NULL AND (r.method = 'total_energy' OR p.to_ms < i.end_ms)
+    AND (p.to_value < p.from_value - jitter(r.jitter_wh, d.learnt_resolution)
+      OR p.to_value - p.from_value > jitter(r.jitter_wh, d.learnt_resolution) + wh_of(
+        least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.to_ms - p.from_ms)
+      OR ((p.from_value = 0 OR p.value_before = 0) AND p.to_value > p.from_value)
+      OR (p.from_value < p.value_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.to_value >= p.value_before - jitter(r.jitter_wh, d.learnt_resolution)))
   UNION
-  SELECT p.series_id, p.t0, p.v0, p.t1, p.v1
+  SELECT p.series_id, p.from_ms, p.from_value, p.to_ms, p.to_value
   FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS p
-  JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.compute_from_ms AND s.last_ms
-  JOIN register_change g ON g.series_id = p.series_id AND g.at_ms > p.t0 AND g.at_ms <= p.t1
-  LEFT JOIN interval_day i ON i.interval_index = interval_of(p.t0)
-  WHERE s.method = 'total_energy' OR (s.method = 'daily_energy' AND p.t1 < i.end_ms)
+  JOIN scope s ON s.series_id = p.series_id AND p.to_ms BETWEEN s.compute_from_ms AND s.last_ms
+  JOIN register_change g ON g.series_id = p.series_id AND g.at_ms > p.from_ms AND g.at_ms <= p.to_ms
+  LEFT JOIN interval_day i ON i.interval_index = interval_of(p.from_ms)
+  WHERE s.method = 'total_energy' OR (s.method = 'daily_energy' AND p.to_ms < i.end_ms)
 ), of_power AS (
-  SELECT series_id, coalesce(t0, t1), coalesce(v0, v1), t1, v1
+  SELECT series_id, coalesce(from_ms, to_ms), coalesce(from_value, to_value), to_ms, to_value
   FROM (
-    SELECT p.*, is_beyond(p.v1, r.method, reading_interval(r.interval_ms, d.learnt_step_ms), coalesce(r.max_power_w, d.learnt_power_w)) AS is_beyond,
-      CASE WHEN p.t0 IS NULL AND p.t1 > r.first_ms THEN NULL
-        ELSE is_beyond(p.v0, r.method, reading_interval(r.interval_ms, d0.learnt_step_ms), coalesce(r.max_power_w, d0.learnt_power_w)) END AS was_beyond
+    SELECT p.*, is_beyond(p.to_value, r.method, reading_interval(r.interval_ms, d.learnt_step_ms), coalesce(r.max_power_w, d.learnt_power_w)) AS is_beyond,
+      CASE WHEN p.from_ms IS NULL AND p.to_ms > r.first_ms THEN NULL
+        ELSE is_beyond(p.from_value, r.method, reading_interval(r.interval_ms, d0.learnt_step_ms), coalesce(r.max_power_w, d0.learnt_power_w)) END AS was_beyond
     -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
     FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS p
-    JOIN scope s ON s.series_id = p.series_id AND p.t1 BETWEEN s.compute_from_ms AND s.last_ms
+    JOIN scope s ON s.series_id = p.series_id AND p.to_ms BETWEEN s.compute_from_ms AND s.last_ms
     JOIN series_rule r ON r.series_id = p.series_id
-    LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)
-    LEFT JOIN day_limit d0 ON d0.series_id = p.series_id AND d0.utc_day = utc_day(p.t0)
+    LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.to_ms)
+    LEFT JOIN day_limit d0 ON d0.series_id = p.series_id AND d0.utc_day = utc_day(p.from_ms)
   )
   WHERE is_beyond <> was_beyond
 ), break_now (series_id, from_ms, from_value, to_ms, to_value) AS (
@@ -224,10 +224,10 @@ WITH judged_break AS MATERIALIZED (
   )
   GROUP BY series_id, to_ms
 ), morning AS (
-  SELECT p.series_id, d.start_ms, p.t0 AS before_ms, p.v0 AS before_value, p.t1 AS first_ms, p.v1 AS first_value
-  FROM (SELECT * FROM reading_pair WHERE t0 IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')) AS p
-  JOIN interval_day d ON d.interval_index = interval_of(p.t1)
-  WHERE p.t0 < d.start_ms
+  SELECT p.series_id, d.start_ms, p.from_ms AS before_ms, p.from_value AS before_value, p.to_ms AS first_ms, p.to_value AS first_value
+  FROM (SELECT * FROM reading_pair WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')) AS p
+  JOIN interval_day d ON d.interval_index = interval_of(p.to_ms)
+  WHERE p.from_ms < d.start_ms
 )
 SELECT
   j.series_id, j.method, j.after_ms, j.to_ms AS judging_to_ms, j.changed_ms,

@@ -2,9 +2,9 @@
 --
 -- Reads   reading, reading_pair, scope, series_rule, day_limit, interval_day, energy_event, interval_energy (the high-water mark where the scope
 --         begins, and the energy of power beside a silence).
--- Writes  needs_full_index (the registers whose index is not simply their pairs), index_line (the index of these registers, as straight lines from
---         c0 Wh at t0 to c1 Wh at t1, with flags), midnight_anchor (the midnights inside a silence at which the index is known), silence_shape (which
---         share of the growth of a silence each interval gets).
+-- Writes  needs_full_index (the registers whose index is not simply their pairs), index_line (the index of these registers, as straight lines with
+--         flags), midnight_anchor (the midnights inside a silence at which the index is known), silence_shape (which share of the growth of a silence
+--         each interval gets).
 -- Why     Most registers only grow. For them each pair of readings is already a line of the index. The other registers need more: lines that pass
 --         over readings that are left out, a high-water mark that is held while the register falls a little, a new segment after a reset, and days of
 --         registers that restart every day.
@@ -18,7 +18,7 @@
 -- needs_full_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
 SELECT DISTINCT s.series_id
-FROM (SELECT series_id FROM reading_pair WHERE v1 < v0) AS p
+FROM (SELECT series_id FROM reading_pair WHERE to_value < from_value) AS p
 JOIN scope s USING (series_id)
 JOIN series_rule r USING (series_id)
 WHERE s.method = 'total_energy' AND NOT r.net
@@ -35,8 +35,9 @@ WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms
 UNION
 SELECT p.series_id
 FROM scope s
-JOIN (SELECT * FROM reading_pair WHERE is_needed) AS p ON p.series_id = s.series_id AND p.t1 = s.anchor_ms
-JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = interval_of(p.t1) * interval_ms() AND i.last_ms = p.t1 AND i.last_value > p.v1
+JOIN (SELECT * FROM reading_pair WHERE is_needed) AS p ON p.series_id = s.series_id AND p.to_ms = s.anchor_ms
+JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = interval_of(p.to_ms) * interval_ms()
+  AND i.last_ms = p.to_ms AND i.last_value > p.to_value
 WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
 -- name: find_index_readings
@@ -79,7 +80,7 @@ LEFT JOIN (
 -- name: list_drift
 -- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter. Returns all readings of such an index
 -- segment, in order.
-SELECT k.series_id, k.index_segment, k.event_time_ms AS t, k.value AS v, k.mark, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh
+SELECT k.series_id, k.index_segment, k.event_time_ms, k.value, k.mark, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh
 FROM (
   SELECT *, max(mark) OVER (PARTITION BY series_id, index_segment ORDER BY event_time_ms) AS running_mark
   FROM index_reading WHERE method = 'total_energy'
@@ -91,64 +92,68 @@ ORDER BY k.series_id, k.event_time_ms;
 
 -- name: apply_drift_rebases
 -- Applies the rebases of drifting registers: the mark becomes the jitter above the reading, and a new index segment begins. $drifted: JSON array of
--- {series_id, t, mark}.
+-- {series_id, event_time_ms, mark}.
 CREATE OR REPLACE TEMP TABLE index_reading AS
-SELECT k.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, k.mark) AS mark, CASE WHEN d.t IS NULL THEN k.kind ELSE 'rebase' END AS kind,
-  count(CASE WHEN d.t IS NULL THEN k.kind ELSE 'rebase' END) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS index_segment
+SELECT k.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, k.mark) AS mark, CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END AS kind,
+  count(CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS index_segment
 FROM index_reading k
 LEFT JOIN (
-  SELECT unnest(from_json($drifted::JSON, '[{"series_id":"INTEGER","t":"BIGINT","mark":"DOUBLE"}]'), recursive := true)
-) AS d ON d.series_id = k.series_id AND d.t = k.event_time_ms;
+  SELECT unnest(from_json($drifted::JSON, '[{"series_id":"INTEGER","event_time_ms":"BIGINT","mark":"DOUBLE"}]'), recursive := true)
+) AS d ON d.series_id = k.series_id AND d.event_time_ms = k.event_time_ms;
 
 -- name: find_skipped_readings
 -- Finds the pairs of index readings that pass over readings that are left out, with the flags for their lines. $low_ms, $high_ms: bounds of the
 -- readings in scope.
 -- skipped_reading:
 --   series_id
---   from_ms   the first reading that is left out
---   t1        the reading after them
+--   first_skipped_ms   the first reading that is left out
+--   to_ms              the reading after them
 --   flags
 CREATE OR REPLACE TEMP TABLE skipped_reading AS
-SELECT k.series_id, min(e.from_ms) AS from_ms, k.t1, bit_or(event_flag(e.kind)) AS flags
+SELECT k.series_id, min(e.from_ms) AS first_skipped_ms, k.to_ms, bit_or(event_flag(e.kind)) AS flags
 FROM (
-  SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS t0, event_time_ms AS t1 FROM index_reading
+  SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS from_ms, event_time_ms AS to_ms FROM index_reading
 ) AS k
-JOIN energy_event e ON e.series_id = k.series_id AND is_left_out(e.kind) AND e.from_ms > k.t0 AND e.to_ms < k.t1
+JOIN energy_event e ON e.series_id = k.series_id AND is_left_out(e.kind) AND e.from_ms > k.from_ms AND e.to_ms < k.to_ms
 WHERE e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
-GROUP BY k.series_id, k.t1;
+GROUP BY k.series_id, k.to_ms;
 
 -- name: find_lines
 -- Makes the lines of lifetime registers between neighbouring index readings. Inside an index segment the mark only grows. The line to the first
 -- reading of a new segment books the energy of its event. If the boundary is within_day, the line from one day to the next has no energy and no
 -- coverage.
 -- index_line:
---   series_id, t0, c0, t1, c1, covered, flags
---   mark_before   the high-water mark at t0, in the segment before
+--   series_id
+--   from_ms, from_wh   the first point of the line, and the index there
+--   to_ms, to_wh       the last point of the line, and the index there
+--   covered            the energy between the two is known
+--   flags
+--   mark_before        the high-water mark at from_ms, in the segment before
 CREATE OR REPLACE TEMP TABLE index_line AS
 WITH marked AS (
   SELECT k.*, r.net, r.within_day,
-    CASE WHEN r.net THEN k.mark ELSE max(k.mark) OVER (PARTITION BY k.series_id, k.index_segment ORDER BY k.event_time_ms) END AS c,
-    lag(k.event_time_ms) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS t0
+    CASE WHEN r.net THEN k.mark ELSE max(k.mark) OVER (PARTITION BY k.series_id, k.index_segment ORDER BY k.event_time_ms) END AS high_mark,
+    lag(k.event_time_ms) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS time_before_ms
   FROM index_reading k
   JOIN series_rule r ON r.series_id = k.series_id
   WHERE k.method = 'total_energy'
 ), lined AS (
-  SELECT *, lag(c) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS previous_mark FROM marked
+  SELECT *, lag(high_mark) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS previous_mark FROM marked
 )
 SELECT
-  l.series_id, l.t0,
-  CASE WHEN l.within_day AND l.event_time_ms >= d.end_ms THEN l.c
-    WHEN l.kind = 'rebase' THEN l.c WHEN l.kind IS NOT NULL THEN l.c - l.energy_wh ELSE l.previous_mark END AS c0,
-  l.event_time_ms AS t1, l.c AS c1,
+  l.series_id, l.time_before_ms AS from_ms,
+  CASE WHEN l.within_day AND l.event_time_ms >= d.end_ms THEN l.high_mark
+    WHEN l.kind = 'rebase' THEN l.high_mark WHEN l.kind IS NOT NULL THEN l.high_mark - l.energy_wh ELSE l.previous_mark END AS from_wh,
+  l.event_time_ms AS to_ms, l.high_mark AS to_wh,
   l.kind IS DISTINCT FROM 'rebase' AND NOT (l.within_day AND l.event_time_ms >= d.end_ms) AS covered,
   (event_flag(l.kind) | coalesce(e.flags, 0)
     | CASE WHEN l.kind IS NULL AND l.value < l.previous_mark AND NOT l.net THEN flag('jitter') ELSE 0 END)::USMALLINT AS flags,
   l.previous_mark AS mark_before
 FROM lined l
 -- One join condition only, because with a second one DuckDB compares each reading with each interval.
-LEFT JOIN interval_day d ON d.interval_index = CASE WHEN l.within_day THEN interval_of(l.t0) END
-LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.event_time_ms
-WHERE l.t0 IS NOT NULL;
+LEFT JOIN interval_day d ON d.interval_index = CASE WHEN l.within_day THEN interval_of(l.time_before_ms) END
+LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.event_time_ms
+WHERE l.time_before_ms IS NOT NULL;
 
 -- name: classify_daily_steps
 -- Decides what happened between a reading and the reading before it. $low_ms, $high_ms: bounds of the readings in scope.
@@ -256,14 +261,17 @@ FROM compared;
 INSERT INTO index_line
 WITH daily_line AS (
   SELECT series_id,
-    CASE WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND day <> day_of_before) THEN greatest(time_before_ms, start_ms) ELSE time_before_ms END AS t0,
+    CASE
+      WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND day <> day_of_before) THEN greatest(time_before_ms, start_ms)
+      ELSE time_before_ms
+    END AS from_ms,
     CASE step_kind
       WHEN 'grow' THEN least(CASE WHEN day = day_of_before THEN mark_before ELSE value_before END, mark)
       WHEN 'new_day' THEN 0
       WHEN 'event' THEN mark - energy_wh
       ELSE mark
-    END AS c0,
-    event_time_ms AS t1, mark AS c1,
+    END AS from_wh,
+    event_time_ms AS to_ms, mark AS to_wh,
     step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_moves) AS covered,
     -- The restart that ends a carry-over is normal, so it has no flag.
     (CASE WHEN step_kind = 'rebase' THEN flag('rebase') WHEN step_kind <> 'event' OR (kind = 'reset' AND showed_day_before) THEN 0 ELSE event_flag(kind) END
@@ -285,7 +293,7 @@ WITH daily_line AS (
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh
 )
 SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
-FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.t1 = l.t1 AND e.from_ms > l.t0;
+FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.to_ms AND e.first_skipped_ms > l.from_ms;
 
 -- name: find_midnight_anchors
 -- Finds local midnights inside silences of more than two hours for which the value of a lifetime register is known. A daily register that was read
@@ -304,9 +312,9 @@ WITH silent AS MATERIALIZED (
   FROM index_line l
   JOIN series_rule own ON own.series_id = l.series_id AND own.method = 'total_energy' AND NOT own.within_day
   JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
-  LEFT JOIN day_limit od ON od.series_id = own.series_id AND od.utc_day = utc_day(l.t1)
-  LEFT JOIN day_limit dd ON dd.series_id = daily.series_id AND dd.utc_day = utc_day(l.t1)
-  WHERE l.covered AND l.c1 > l.c0 AND l.t1 - l.t0 > silence_ms()
+  LEFT JOIN day_limit od ON od.series_id = own.series_id AND od.utc_day = utc_day(l.to_ms)
+  LEFT JOIN day_limit dd ON dd.series_id = daily.series_id AND dd.utc_day = utc_day(l.to_ms)
+  WHERE l.covered AND l.to_wh > l.from_wh AND l.to_ms - l.from_ms > silence_ms()
 ), shown AS MATERIALIZED (
   SELECT series_id, event_time_ms, value FROM reading
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
@@ -316,27 +324,27 @@ WITH silent AS MATERIALIZED (
         AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT)
 )
 -- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner joins.
-SELECT s.series_id, s.t0, s.c0, s.t1, s.c1, s.covered, s.flags, s.mark_before,
-  day.start_ms AS midnight_ms, greatest(s.c0, s.c1 - after.value) AS midnight_value,
-  abs(s.c1 - after.value - s.c0) > s.jitter_wh + float_tolerance_wh() AS estimated
+SELECT s.series_id, s.from_ms, s.from_wh, s.to_ms, s.to_wh, s.covered, s.flags, s.mark_before,
+  day.start_ms AS midnight_ms, greatest(s.from_wh, s.to_wh - after.value) AS midnight_value,
+  abs(s.to_wh - after.value - s.from_wh) > s.jitter_wh + float_tolerance_wh() AS estimated
 FROM silent s
-JOIN interval_day day ON day.interval_index = interval_of(s.t1)
-LEFT JOIN shown AS after ON after.series_id = s.daily_id AND after.event_time_ms = s.t1
-LEFT JOIN shown AS before ON before.series_id = s.daily_id AND before.event_time_ms = s.t0
-WHERE s.t0 < day.start_ms AND s.t1 > day.start_ms AND after.value <> before.value;
+JOIN interval_day day ON day.interval_index = interval_of(s.to_ms)
+LEFT JOIN shown AS after ON after.series_id = s.daily_id AND after.event_time_ms = s.to_ms
+LEFT JOIN shown AS before ON before.series_id = s.daily_id AND before.event_time_ms = s.from_ms
+WHERE s.from_ms < day.start_ms AND s.to_ms > day.start_ms AND after.value <> before.value;
 
 -- name: drop_lines_over_midnight
 -- Drops the lines that such a midnight cuts.
-DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.series_id AND index_line.t1 = p.t1;
+DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.series_id AND index_line.to_ms = p.to_ms;
 
 -- name: add_lines_at_midnight
 -- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like any other bound inside a silence.
 INSERT INTO index_line
-SELECT series_id, t0, c0, midnight_ms, midnight_value, covered,
+SELECT series_id, from_ms, from_wh, midnight_ms, midnight_value, covered,
   flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END, mark_before
 FROM midnight_anchor
 UNION ALL
-SELECT series_id, midnight_ms, midnight_value, t1, c1, covered,
+SELECT series_id, midnight_ms, midnight_value, to_ms, to_wh, covered,
   flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END, midnight_value
 FROM midnight_anchor;
 
@@ -354,38 +362,39 @@ FROM midnight_anchor;
 --   nwh_all, known_ms_all   the same of the whole silence
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
-  SELECT p.series_id, p.t0, p.t1, p.v1 - p.v0 AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
-  WHERE s.method = 'total_energy' AND p.t1 - p.t0 > silence_ms() AND p.v1 > p.v0 AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
+  SELECT p.series_id, p.from_ms, p.to_ms, p.to_value - p.from_value AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
+  WHERE s.method = 'total_energy' AND p.to_ms - p.from_ms > silence_ms() AND p.to_value > p.from_value
+    AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL
-  SELECT series_id, t0, t1, c1 - c0 FROM index_line WHERE t1 - t0 > silence_ms() AND c1 > c0 AND covered
+  SELECT series_id, from_ms, to_ms, to_wh - from_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh AND covered
 ), silence_beside_power AS MATERIALIZED (
-  SELECT s.series_id, s.t0, s.t1, s.grown_wh, arg_min(power.series_id, power.position) AS power_id
+  SELECT s.series_id, s.from_ms, s.to_ms, s.grown_wh, arg_min(power.series_id, power.position) AS power_id
   FROM silence s
   JOIN series_rule own ON own.series_id = s.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
   JOIN series_rule power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
   GROUP BY ALL
 ), known AS (
-  SELECT b.series_id, b.t0, b.t1, interval_of(p.interval_start_ms) AS interval_index, greatest(p.exact_nwh, 0) AS nwh, p.covered_ms
+  SELECT b.series_id, b.from_ms, b.to_ms, interval_of(p.interval_start_ms) AS interval_index, greatest(p.exact_nwh, 0) AS nwh, p.covered_ms
   FROM (
     SELECT * FROM interval_energy
     WHERE series_id IN (SELECT power_id FROM silence_beside_power) AND interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   ) AS p
-  JOIN silence_beside_power b ON b.power_id = p.series_id AND p.interval_start_ms >= b.t0 AND p.interval_start_ms + interval_ms() <= b.t1
+  JOIN silence_beside_power b ON b.power_id = p.series_id AND p.interval_start_ms >= b.from_ms AND p.interval_start_ms + interval_ms() <= b.to_ms
 ), summed_power AS (
-  SELECT b.series_id, b.t0, b.t1, b.grown_wh, b.interval_index,
+  SELECT b.series_id, b.from_ms, b.to_ms, b.grown_wh, b.interval_index,
     sum(coalesce(k.nwh, 0)) OVER so_far AS nwh, sum(coalesce(k.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(k.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(k.covered_ms, 0)) OVER whole AS known_ms_all
-  FROM (SELECT *, unnest(range(interval_of(t0), interval_of(t1))) AS interval_index FROM silence_beside_power) AS b
-  LEFT JOIN known k ON k.series_id = b.series_id AND k.t1 = b.t1 AND k.interval_index = b.interval_index
-  WINDOW whole AS (PARTITION BY b.series_id, b.t1), so_far AS (PARTITION BY b.series_id, b.t1 ORDER BY b.interval_index)
+  FROM (SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power) AS b
+  LEFT JOIN known k ON k.series_id = b.series_id AND k.to_ms = b.to_ms AND k.interval_index = b.interval_index
+  WINDOW whole AS (PARTITION BY b.series_id, b.to_ms), so_far AS (PARTITION BY b.series_id, b.to_ms ORDER BY b.interval_index)
 )
 SELECT series_id, interval_index + 1 AS interval_index,
-  coalesce(unknown_ms / nullif(t1 - t0 - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
+  coalesce(unknown_ms / nullif(to_ms - from_ms - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
   nwh, known_ms, nwh_all, known_ms_all
 FROM (
-  SELECT *, ((interval_index + 1) * interval_ms() - t0 - known_ms)::DOUBLE AS unknown_ms,
+  SELECT *, ((interval_index + 1) * interval_ms() - from_ms - known_ms)::DOUBLE AS unknown_ms,
     -- The share of time without power: its even share, but at most what power leaves of the growth.
-    least((t1 - t0 - known_ms_all) / (t1 - t0), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
+    least((to_ms - from_ms - known_ms_all) / (to_ms - from_ms), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
   FROM summed_power
   WHERE nwh_all > 0
 );

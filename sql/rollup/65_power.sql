@@ -14,40 +14,42 @@
 --   exact_nwh                      energy in whole billionths of a Wh, so that sums are exact in any order
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
-  SELECT p.series_id, lag(p.t1) OVER w AS t0, lag(p.v1) OVER w AS v0, p.t1, p.v1, lead(p.t1) OVER w AS t2,
+  SELECT p.series_id, lag(p.to_ms) OVER w AS before_ms, lag(p.to_value) OVER w AS value_before,
+    p.to_ms AS at_ms, p.to_value AS value, lead(p.to_ms) OVER w AS next_ms,
     max_gap(r.max_gap_ms, d.learnt_step_ms) AS max_gap_ms, reading_interval(r.interval_ms, d.learnt_step_ms) AS interval_ms,
     r.label_end, r.direction, r.method,
     CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling
   FROM reading_pair p
   JOIN series_rule r USING (series_id)
-  LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.t1)
+  LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.to_ms)
   WHERE NOT is_register(r.method)
-    AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = p.series_id AND p.t1 BETWEEN e.from_ms AND e.to_ms)
-  WINDOW w AS (PARTITION BY p.series_id ORDER BY p.t1)
+    AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = p.series_id AND p.to_ms BETWEEN e.from_ms AND e.to_ms)
+  WINDOW w AS (PARTITION BY p.series_id ORDER BY p.to_ms)
 ), sampled_line AS (
-  SELECT series_id, direction, t0 AS from_ms, v0 AS from_w, t1 AS to_ms, v1 AS to_w, t1 - t0 <= max_gap_ms OR (v0 = 0 AND v1 = 0) AS covered
-  FROM sample WHERE sampling = 'instantaneous' AND t0 IS NOT NULL
+  SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,
+    at_ms - before_ms <= max_gap_ms OR (value_before = 0 AND value = 0) AS covered
+  FROM sample WHERE sampling = 'instantaneous' AND before_ms IS NOT NULL
   UNION ALL
-  SELECT series_id, direction, t0, v0, t1, v0, true
-  FROM sample WHERE sampling = 'on_change' AND t0 IS NOT NULL
+  SELECT series_id, direction, before_ms, value_before, at_ms, value_before, true
+  FROM sample WHERE sampling = 'on_change' AND before_ms IS NOT NULL
   UNION ALL
   SELECT series_id, direction,
-    CASE WHEN label_end THEN greatest(t1 - interval_ms, coalesce(t0, t1 - interval_ms)) ELSE t1 END, v1,
-    CASE WHEN label_end THEN t1 ELSE least(t1 + interval_ms, coalesce(t2, t1 + interval_ms)) END, v1, true
+    CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms)) ELSE at_ms END, value,
+    CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END, value, true
   FROM sample WHERE sampling = 'interval_average'
   UNION ALL
-  SELECT series_id, direction, from_ms, power_of(v1, to_ms - from_ms), to_ms, power_of(v1, to_ms - from_ms), true
+  SELECT series_id, direction, from_ms, power_of(value, to_ms - from_ms), to_ms, power_of(value, to_ms - from_ms), true
   FROM (
-    SELECT series_id, direction, v1,
-      CASE WHEN label_end THEN greatest(t1 - interval_ms, coalesce(t0, t1 - interval_ms)) ELSE t1 END AS from_ms,
-      CASE WHEN label_end THEN t1 ELSE least(t1 + interval_ms, coalesce(t2, t1 + interval_ms)) END AS to_ms
+    SELECT series_id, direction, value,
+      CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms)) ELSE at_ms END AS from_ms,
+      CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END AS to_ms
     FROM sample WHERE sampling = 'interval_energy'
   )
   UNION ALL
   -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
-  SELECT series_id, direction, t0 + CASE WHEN label_end THEN 0 ELSE interval_ms END, 0, t1 - CASE WHEN label_end THEN interval_ms ELSE 0 END, 0,
-    v0 = 0 AND v1 = 0
-  FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND t1 - t0 > interval_ms
+  SELECT series_id, direction, before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END, 0, at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END, 0,
+    value_before = 0 AND value = 0
+  FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND at_ms - before_ms > interval_ms
 ), directed AS (
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM sampled_line WHERE direction IS NULL
   UNION ALL

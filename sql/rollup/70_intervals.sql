@@ -83,53 +83,56 @@ SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELE
 -- an interval; energy is the difference of two bounds; line_flag adds flags and time without coverage.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH booked_line AS MATERIALIZED (
-  -- booked: the index at t0 in whole Wh
-  SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(t1) OVER w AS t_before, lead(t1) OVER w IS NULL AS is_last
-  FROM (SELECT *, round(c1)::BIGINT - round(c0)::BIGINT AS grown FROM index_line WHERE $lines)
-  -- Ordered by t0 too: two lines end at midnight if a daily register is read exactly then and still shows the value of the day before.
-  WINDOW w AS (PARTITION BY series_id ORDER BY t1, t0 ROWS UNBOUNDED PRECEDING)
+  -- booked: the index at from_ms in whole Wh
+  SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(to_ms) OVER w AS previous_ms, lead(to_ms) OVER w IS NULL AS is_last
+  FROM (SELECT *, round(to_wh)::BIGINT - round(from_wh)::BIGINT AS grown FROM index_line WHERE $lines)
+  -- Ordered by from_ms too: two lines end at midnight if a daily register is read exactly then and still shows the value of the day before.
+  WINDOW w AS (PARTITION BY series_id ORDER BY to_ms, from_ms ROWS UNBOUNDED PRECEDING)
 ), unknown_time AS (
   -- The time between two lines, for which nothing is known.
-  SELECT series_id, t_before AS t0, c0, t0 AS t1, c0 AS c1, booked, mark_before FROM booked_line WHERE $lines AND t_before < t0
+  SELECT series_id, previous_ms AS from_ms, from_wh, from_ms AS to_ms, from_wh AS to_wh, booked, mark_before
+  FROM booked_line WHERE $lines AND previous_ms < from_ms
 ), register_line AS NOT MATERIALIZED (
-  -- segment_offset_wh: the booked index minus the rounded index of this segment. interval_index: the interval of t1.
-  SELECT *, interval_of(t1) AS interval_index
+  -- segment_offset_wh: the booked index minus the rounded index of this segment. interval_index: the interval of to_ms.
+  SELECT *, interval_of(to_ms) AS interval_index
   FROM (
-    SELECT series_id, t0, v0 AS c0, t1, v1 AS c1, 0 AS segment_offset_wh, v0 AS mark_before FROM reading_pair ANTI JOIN not_plain_series USING (series_id)
+    SELECT series_id, from_ms, from_value AS from_wh, to_ms, to_value AS to_wh, 0 AS segment_offset_wh, from_value AS mark_before
+    FROM reading_pair ANTI JOIN not_plain_series USING (series_id)
     UNION ALL
-    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, mark_before FROM booked_line WHERE $lines
+    SELECT series_id, from_ms, from_wh, to_ms, to_wh, booked - round(from_wh)::BIGINT, mark_before FROM booked_line WHERE $lines
     UNION ALL
-    SELECT series_id, t0, c0, t1, c1, booked - round(c0)::BIGINT, mark_before FROM unknown_time WHERE $lines
+    SELECT series_id, from_ms, from_wh, to_ms, to_wh, booked - round(from_wh)::BIGINT, mark_before FROM unknown_time WHERE $lines
   )
 ), long_line AS (
-  -- Lines over more than one bound: one row for each bound. The condition on t0 changes nothing, but without it DuckDB would copy all lines.
-  SELECT * REPLACE (unnest(range(interval_of(t0) + 1, interval_index + 1)) AS interval_index) FROM register_line
-  WHERE t0 IS NOT NULL AND t1 - t0 > interval_ms() AND t0 < (interval_index - 1) * interval_ms()
+  -- Lines over more than one bound: one row for each bound. The condition on from_ms changes nothing, but without it DuckDB would copy all lines.
+  SELECT * REPLACE (unnest(range(interval_of(from_ms) + 1, interval_index + 1)) AS interval_index) FROM register_line
+  WHERE from_ms IS NOT NULL AND to_ms - from_ms > interval_ms() AND from_ms < (interval_index - 1) * interval_ms()
 ), first_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE t0 IS NULL
+  SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE from_ms IS NULL
   UNION ALL
-  SELECT series_id, t0, booked FROM booked_line WHERE $lines AND t_before IS NULL
+  SELECT series_id, from_ms, booked FROM booked_line WHERE $lines AND previous_ms IS NULL
 ), last_point AS (
-  SELECT series_id, t1 AS t, round(v1)::BIGINT AS wh, v1 AS value FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE is_last
+  SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh, to_value AS value
+  FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE is_last
   UNION ALL
-  SELECT series_id, t1, booked + grown, c1 FROM booked_line WHERE $lines AND is_last
+  SELECT series_id, to_ms, booked + grown, to_wh FROM booked_line WHERE $lines AND is_last
 ), bound AS (
   -- index_wh: the index at at_ms, which is the start of the interval, or the first or last reading of the series. last_ms, last_value: the last
   -- reading before.
   SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms,
-    segment_offset_wh + index_wh(interval_index * interval_ms(), t0, c0, t1, c1, NULL) AS index_wh, false AS in_silence,
-    t0 AS last_ms, mark_before AS last_value
-  FROM register_line WHERE t0 < interval_index * interval_ms() AND t0 >= (interval_index - 1) * interval_ms()
+    segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, NULL) AS index_wh, false AS in_silence,
+    from_ms AS last_ms, mark_before AS last_value
+  FROM register_line WHERE from_ms < interval_index * interval_ms() AND from_ms >= (interval_index - 1) * interval_ms()
   UNION ALL
   -- Only these lines can be silences (more than two hours) and have a shape.
   SELECT series_id, interval_index, interval_index * interval_ms(),
-    segment_offset_wh + index_wh(interval_index * interval_ms(), t0, c0, t1, c1, share),
-    is_in_silence(interval_index * interval_ms(), t0, c0, t1, c1), t0, mark_before
+    segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, share),
+    is_in_silence(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh), from_ms, mark_before
   FROM long_line LEFT JOIN silence_shape USING (series_id, interval_index)
   UNION ALL
-  SELECT series_id, interval_of(t), t, wh, false, NULL, NULL FROM first_point
+  SELECT series_id, interval_of(at_ms), at_ms, wh, false, NULL, NULL FROM first_point
   UNION ALL
-  SELECT series_id, interval_of(t) + 1, t, wh, false, t, value FROM last_point
+  SELECT series_id, interval_of(at_ms) + 1, at_ms, wh, false, at_ms, value FROM last_point
 ), energy AS (
   SELECT series_id, interval_index - 1 AS interval_index, index_wh - lag(index_wh) OVER w AS energy_wh, at_ms - lag(at_ms) OVER w AS known_ms,
     lag(in_silence) OVER w AS starts_in_silence, in_silence AS ends_in_silence, last_ms, last_value
@@ -137,12 +140,13 @@ WITH booked_line AS MATERIALIZED (
   WINDOW w AS (PARTITION BY series_id ORDER BY interval_index)
 ), line_flag AS (
   SELECT series_id, interval_index, bit_or(flags)::USMALLINT AS flags,
-    sum(CASE WHEN covered THEN 0 ELSE least(t1, (interval_index + 1) * interval_ms()) - greatest(t0, interval_index * interval_ms()) END)::BIGINT AS uncovered_ms
+    sum(CASE WHEN covered THEN 0
+      ELSE least(to_ms, (interval_index + 1) * interval_ms()) - greatest(from_ms, interval_index * interval_ms()) END)::BIGINT AS uncovered_ms
   FROM (
-    SELECT series_id, t0, t1, covered, flags, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) AS interval_index
+    SELECT series_id, from_ms, to_ms, covered, flags, unnest(range(interval_of(from_ms), interval_of(to_ms - 1) + 1)) AS interval_index
     FROM index_line WHERE $lines AND (flags <> 0 OR NOT covered)
     UNION ALL
-    SELECT series_id, t0, t1, false, 0, unnest(range(interval_of(t0), interval_of(t1 - 1) + 1)) FROM unknown_time WHERE $lines
+    SELECT series_id, from_ms, to_ms, false, 0, unnest(range(interval_of(from_ms), interval_of(to_ms - 1) + 1)) FROM unknown_time WHERE $lines
   )
   GROUP BY series_id, interval_index
 ), interval_part AS (

@@ -128,7 +128,8 @@ WITH first AS (
   FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net
 ), witness AS (
   SELECT c.device, c.source, c.day, o.series_id, o.preference, o.method, o.energy_wh, o.covered_ms, o.tolerance_wh,
-    are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(), contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_apart,
+    are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(),
+      contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_apart,
     c.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
       AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(),
         contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_repaired,
@@ -146,7 +147,8 @@ WITH first AS (
   SELECT p.device, p.source, p.day,
     coalesce(
       arg_min(r.series_id, r.preference) FILTER (r.is_apart
-        AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(), contradiction_min_wh() + r.tolerance_wh + p.tolerance_wh)),
+        AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(),
+          contradiction_min_wh() + r.tolerance_wh + p.tolerance_wh)),
       CASE WHEN p.is_possible AND (p.is_too_much OR (p.is_repaired AND coalesce(bool_and(r.is_apart), true))) THEN p.series_id END
     ) AS series_id
   FROM power p
@@ -206,7 +208,8 @@ WITH incomplete AS (
   SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
     (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
       | CASE WHEN incomplete.device IS NOT NULL AND declared.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
-      | CASE WHEN contradicted.device IS NOT NULL THEN flag('contradicted') ELSE 0 END | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
+      | CASE WHEN contradicted.device IS NOT NULL THEN flag('contradicted') ELSE 0 END
+      | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
     round(c.coverage, 4) AS coverage,
     t.end_ms
   FROM touched_day t

@@ -37,8 +37,8 @@ async function addDailyLines(context: RollUpContext, bounds: Bounds): Promise<vo
 type DriftRow = {
   series_id: number;
   index_segment: bigint;
-  t: bigint;
-  v: number;
+  event_time_ms: bigint;
+  value: number;
   mark: number;
   jitter_wh: number;
 };
@@ -60,10 +60,10 @@ async function rebaseDrift(context: RollUpContext): Promise<void> {
 
 function driftRebases(rows: readonly DriftRow[]) {
   let held = rows[0]!.mark;
-  return rows.flatMap(({ series_id, t, v, mark, jitter_wh }) => {
+  return rows.flatMap(({ series_id, event_time_ms, value, mark, jitter_wh }) => {
     held = Math.max(held, mark);
-    if (v >= held - jitter_wh) return [];
-    held = v + jitter_wh;
-    return [{ series_id, t: Number(t), mark: held }];
+    if (value >= held - jitter_wh) return [];
+    held = value + jitter_wh;
+    return [{ series_id, event_time_ms: Number(event_time_ms), mark: held }];
   });
 }
