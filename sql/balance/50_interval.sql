@@ -49,44 +49,32 @@ sided AS (
   FROM part p
   JOIN role r ON r.role = p.role
   LEFT JOIN role n ON n.role = p.negative_role
-),
-summed AS (
-  SELECT scope_id, own_day, day, at_ms,
-    sum(CASE 'production' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS production_sum,
-    sum(CASE 'consumption' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS consumption_sum,
-    sum(CASE 'grid_import' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS grid_import_sum,
-    sum(CASE 'grid_export' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS grid_export_sum,
-    sum(CASE 'battery_charge' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS battery_charge_sum,
-    sum(CASE 'battery_discharge' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) AS battery_discharge_sum,
-    bool_or(is_open) FILTER ('production' IN (role, negative_role)) AS production_open,
-    bool_or(is_open) FILTER ('consumption' IN (role, negative_role)) AS consumption_open,
-    bool_or(is_open) FILTER ('grid_import' IN (role, negative_role)) AS grid_import_open,
-    bool_or(is_open) FILTER ('grid_export' IN (role, negative_role)) AS grid_export_open,
-    bool_or(is_open) FILTER ('battery_charge' IN (role, negative_role)) AS battery_charge_open,
-    bool_or(is_open) FILTER ('battery_discharge' IN (role, negative_role)) AS battery_discharge_open,
-    coalesce(bool_or(NOT is_known) FILTER ('production' IN (role, negative_role)), false) AS production_gap,
-    coalesce(bool_or(NOT is_known) FILTER ('consumption' IN (role, negative_role)), false) AS consumption_gap,
-    coalesce(bool_or(NOT is_known) FILTER ('grid_import' IN (role, negative_role)), false) AS grid_import_gap,
-    coalesce(bool_or(NOT is_known) FILTER ('grid_export' IN (role, negative_role)), false) AS grid_export_gap,
-    coalesce(bool_or(NOT is_known) FILTER ('battery_charge' IN (role, negative_role)), false) AS battery_charge_gap,
-    coalesce(bool_or(NOT is_known) FILTER ('battery_discharge' IN (role, negative_role)), false) AS battery_discharge_gap,
-    CASE WHEN NOT bool_or(is_into_open) THEN sum(into_part_wh) END AS into_wh,
-    CASE WHEN NOT bool_or(is_grid_open) FILTER (is_grid) THEN sum(grid_part_wh) END AS grid_net_wh,
-    bool_or(NOT is_known) AS has_gap, bool_and(has_shape) AS has_shape, bool_or(is_signed) AS is_signed, bool_or(is_estimated) AS is_estimated,
-    sum(step_wh) AS step_wh
-  FROM sided
-  GROUP BY scope_id, own_day, day, at_ms
 )
 SELECT scope_id, own_day, day, at_ms,
-  CASE WHEN NOT production_open THEN production_sum END AS production_wh,
-  CASE WHEN NOT consumption_open THEN consumption_sum END AS consumption_wh,
-  CASE WHEN NOT grid_import_open THEN grid_import_sum END AS grid_import_wh,
-  CASE WHEN NOT grid_export_open THEN grid_export_sum END AS grid_export_wh,
-  CASE WHEN NOT battery_charge_open THEN battery_charge_sum END AS battery_charge_wh,
-  CASE WHEN NOT battery_discharge_open THEN battery_discharge_sum END AS battery_discharge_wh,
-  production_gap, consumption_gap, grid_import_gap, grid_export_gap, battery_charge_gap, battery_discharge_gap,
-  into_wh, grid_net_wh, has_gap, has_shape, is_signed, is_estimated, step_wh
-FROM summed;
+  CASE WHEN NOT bool_or(is_open) FILTER ('production' IN (role, negative_role))
+    THEN sum(CASE 'production' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) END AS production_wh,
+  CASE WHEN NOT bool_or(is_open) FILTER ('consumption' IN (role, negative_role))
+    THEN sum(CASE 'consumption' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) END AS consumption_wh,
+  CASE WHEN NOT bool_or(is_open) FILTER ('grid_import' IN (role, negative_role))
+    THEN sum(CASE 'grid_import' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) END AS grid_import_wh,
+  CASE WHEN NOT bool_or(is_open) FILTER ('grid_export' IN (role, negative_role))
+    THEN sum(CASE 'grid_export' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) END AS grid_export_wh,
+  CASE WHEN NOT bool_or(is_open) FILTER ('battery_charge' IN (role, negative_role))
+    THEN sum(CASE 'battery_charge' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) END AS battery_charge_wh,
+  CASE WHEN NOT bool_or(is_open) FILTER ('battery_discharge' IN (role, negative_role))
+    THEN sum(CASE 'battery_discharge' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) END AS battery_discharge_wh,
+  coalesce(bool_or(NOT is_known) FILTER ('production' IN (role, negative_role)), false) AS production_gap,
+  coalesce(bool_or(NOT is_known) FILTER ('consumption' IN (role, negative_role)), false) AS consumption_gap,
+  coalesce(bool_or(NOT is_known) FILTER ('grid_import' IN (role, negative_role)), false) AS grid_import_gap,
+  coalesce(bool_or(NOT is_known) FILTER ('grid_export' IN (role, negative_role)), false) AS grid_export_gap,
+  coalesce(bool_or(NOT is_known) FILTER ('battery_charge' IN (role, negative_role)), false) AS battery_charge_gap,
+  coalesce(bool_or(NOT is_known) FILTER ('battery_discharge' IN (role, negative_role)), false) AS battery_discharge_gap,
+  CASE WHEN NOT bool_or(is_into_open) THEN sum(into_part_wh) END AS into_wh,
+  CASE WHEN NOT bool_or(is_grid_open) FILTER (is_grid) THEN sum(grid_part_wh) END AS grid_net_wh,
+  bool_or(NOT is_known) AS has_gap, bool_and(has_shape) AS has_shape, bool_or(is_signed) AS is_signed, bool_or(is_estimated) AS is_estimated,
+  sum(step_wh) AS step_wh
+FROM sided
+GROUP BY scope_id, own_day, day, at_ms;
 
 -- name: find_interval_sum
 -- Computes the balance of each interval: `production + import + discharge = consumption + export + charge + residual`, to the Wh. A measured role
@@ -122,9 +110,7 @@ WITH known AS (
     -- of sources that are there; a scope without any is balanced with nothing
     CASE WHEN f.scope_id IS NULL THEN 0 ELSE f.into_wh END AS into_wh,
     CASE WHEN f.scope_id IS NULL THEN 0 ELSE f.grid_net_wh END AS grid_net,
-    coalesce(f.production_gap, false) AS production_gap, coalesce(f.consumption_gap, false) AS consumption_gap,
-    coalesce(f.grid_import_gap, false) AS grid_import_gap, coalesce(f.grid_export_gap, false) AS grid_export_gap,
-    coalesce(f.battery_charge_gap, false) AS battery_charge_gap, coalesce(f.battery_discharge_gap, false) AS battery_discharge_gap,
+    coalesce(COLUMNS('^(production|consumption|grid|battery).*_gap$'), false) AS '\0',
     NOT coalesce(f.has_gap, false) AS is_complete,
     NOT coalesce(f.has_shape, true) AS is_shapeless,
     coalesce(f.is_signed, false) OR d.way = 'netted' AS is_netted,
