@@ -7,10 +7,10 @@
 --         other methods prove it wrong, the day is read from the next one (substituted). Contradictions are kept.
 
 -- name: touch_days
--- Adds the local days of the scope to touched_day. $is_first: touched_day is empty before.
+-- Adds the local days of the scope to touched_day.
 -- touched_day: device, source, day, start_ms, end_ms
 CREATE OR REPLACE TEMP TABLE touched_day AS
-SELECT * FROM touched_day WHERE NOT $is_first
+FROM touched_day
 UNION
 SELECT r.device, r.source, d.day, d.start_ms, d.end_ms
 FROM scope s

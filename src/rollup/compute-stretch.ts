@@ -54,8 +54,7 @@ async function computeScope(context: RollUpContext, first: Scope, options: Compu
   };
   if (await judgeBreaks(context, scope, { ...options, leastPowerW })) await widen('request_changed_events');
   while (await storeIntervals(context, scope, options)) await widen('request_after_moved_marks');
-  await runStatement(context, 'touch_days', { is_first: !context.hasTouched });
-  context.hasTouched = true;
+  await runStatement(context, 'touch_days');
 }
 
 /**

@@ -4,7 +4,6 @@ import { computeStretch } from './compute-stretch.ts';
 import { asOneStretch, loadPendingLimits, type PendingBudget, touchPending } from './defer-devices.ts';
 import { findStretches } from './find-stretches.ts';
 import {
-  emptyTable,
   prepareTemporaryTables,
   type RollUpContext,
   readRows,
@@ -74,7 +73,5 @@ export async function computeTouched(
       ...(!isPendingOnly && !isRestated && { pendingBudget }),
     });
   }
-  // The table can still have the days of the roll-up before.
-  if (!context.hasTouched) await emptyTable(context, 'touched_day');
   return { hasSeveralSeries: touched.hasSeveralSeries || (isRestated && !context.isAlone) };
 }

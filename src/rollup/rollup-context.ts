@@ -18,11 +18,6 @@ export interface RollUpContext {
   runAll?: boolean;
   /** True if devices wait for a later call, because their limits have changed. */
   hasDeferred?: boolean;
-  /**
-   * True if this roll-up has filled table `touched_day`. If not, the table can have the days of the roll-up
-   * before.
-   */
-  hasTouched?: boolean;
   /** True if only one energy stream is configured, so no series has another series beside it. */
   isAlone?: boolean;
   /** True if series are omitted (table `omitted_series`), because they are set aside or for a trial. */
@@ -43,11 +38,11 @@ export async function createTemporaryTables({ connection }: RollUpContext): Prom
   const names = ['create_working_tables', 'create_scope', 'create_power_line'];
   await connection.run(names.map((name) => loadSql(`rollup/${name}`)).join(';\n'));
   const { rows } = temporaryOf(connection);
-  for (const table of ['scope', 'touched_day', ...LEFT_TABLES]) rows.set(table, 0);
+  for (const table of ['scope', ...LEFT_TABLES]) rows.set(table, 0);
 }
 
 /** Tables that later chapters read even if no earlier chapter has filled them in this roll-up. */
-const LEFT_TABLES = ['noted_limit_change', 'changed_limit'];
+const LEFT_TABLES = ['noted_limit_change', 'changed_limit', 'touched_day'];
 
 /**
  * Like `createTemporaryTables`, but keeps the tables of an earlier roll-up on the connection, and empties
