@@ -58,20 +58,16 @@ LIMIT $rows_max::BIGINT;
 -- that produce are alike, and sources of one name without a role. Other roles can rest for a day: a battery, a meter at the grid, a consumer.
 WITH role AS (
   SELECT unnest(from_json($roles, '[{"device": "UUID", "source": "VARCHAR", "role": "VARCHAR"}]'), recursive := true)
-),
-of_day AS (
+), of_day AS (
   SELECT d.day, d.device, d.source, d.energy_wh, d.coverage, coalesce('role ' || r.role, 'source ' || d.source) AS kind
   FROM daily_energy d
   LEFT JOIN role r ON r.device = d.device AND r.source = d.source
   WHERE d.day = $day::DATE AND coalesce(r.role, 'production') = 'production'
-),
-by_device AS (
+), by_device AS (
   SELECT kind, device, coalesce(max(energy_wh), 0) > 0 AS produces FROM of_day GROUP BY kind, device
-),
-by_kind AS (
+), by_kind AS (
   SELECT kind, count(*) AS devices, count(*) FILTER (produces) AS producing FROM by_device GROUP BY kind
-),
-idle AS (
+), idle AS (
   SELECT day, device, source, devices - 1 AS others, producing - produces::INTEGER AS siblings
   FROM of_day
   JOIN by_device USING (kind, device)

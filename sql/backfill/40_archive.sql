@@ -39,8 +39,7 @@ WITH chosen AS (
 place AS (
   SELECT fields, unnest(fields) AS name, generate_subscripts(fields, 1) AS place
   FROM (SELECT DISTINCT map_keys(data) AS fields FROM chosen)
-),
-shape AS (
+), shape AS (
   SELECT p.fields, list(n.name_id ORDER BY p.place) AS field_ids FROM place p JOIN name n USING (name) GROUP BY p.fields
 )
 SELECT

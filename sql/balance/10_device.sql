@@ -12,9 +12,8 @@
 -- The first rule that applies: the total source alone; the declared energyRole; its only role; of several roles the first of table "role" (the
 -- device is then mixed); role `other` if there is nothing else; all sources if none has a role. A source that another one of these contains is
 -- left out.
--- Reads  known_source (device, source): of which there is energy; declared_device (device, total_source, sources, energy_role), the row
---        without a device is that of all; role_span (device, source, role, negative_role, within_device, within_source, valid_from, valid_to);
---        role
+-- Reads known_source (device, source): of which there is energy; declared_device (device, total_source, sources, energy_role), the row without a
+-- device is that of all; role_span (device, source, role, negative_role, within_device, within_source, valid_from, valid_to); role.
 -- device_source:
 --   device, source
 --   valid_from, valid_to   null: open
@@ -29,16 +28,13 @@
 --                          energy
 WITH own_source AS (
   SELECT device, source FROM known_source UNION SELECT device, source FROM role_span
-),
-edge AS (
+), edge AS (
   SELECT device, NULL::DATE AS day FROM own_source
   UNION SELECT device, valid_from FROM role_span WHERE valid_from IS NOT NULL
   UNION SELECT device, (valid_to + 1)::DATE FROM role_span WHERE valid_to IS NOT NULL
-),
-stretch AS (
+), stretch AS (
   SELECT device, day AS valid_from, (lead(day) OVER (PARTITION BY device ORDER BY day NULLS FIRST) - 1)::DATE AS valid_to FROM edge
-),
-declared AS (
+), declared AS (
   SELECT o.device, o.source, s.valid_from, s.valid_to, r.role, r.negative_role,
     CASE WHEN r.within_device = o.device THEN r.within_source END AS within_source,
     EXISTS (SELECT 1 FROM role_span e WHERE e.device = o.device AND e.source = o.source) AS has_span,
@@ -51,16 +47,14 @@ declared AS (
     AND (r.valid_from IS NULL OR r.valid_from <= s.valid_from) AND (r.valid_to IS NULL OR r.valid_to >= s.valid_to)
   LEFT JOIN declared_device own ON own.device = o.device
   CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
-),
-candidate AS (
+), candidate AS (
   SELECT d.*,
     d.is_wanted AND NOT coalesce(p.is_wanted AND p.role IS NOT NULL, false) AS is_candidate,
     coalesce(bool_or(d.source = d.total_source) OVER devices, false) AS has_total
   FROM declared d
   LEFT JOIN declared p ON p.device = d.device AND p.source = d.within_source AND p.valid_from IS NOT DISTINCT FROM d.valid_from
   WINDOW devices AS (PARTITION BY d.device, d.valid_from)
-),
-weighed AS (
+), weighed AS (
   SELECT c.*,
     min(least(a.place, coalesce(b.place, a.place))) FILTER (is_candidate) OVER devices AS first_place,
     max(greatest(a.place, coalesce(b.place, a.place))) FILTER (is_candidate) OVER devices AS last_place,
@@ -70,8 +64,7 @@ weighed AS (
   LEFT JOIN role a ON a.role = c.role
   LEFT JOIN role b ON b.role = c.negative_role
   WINDOW devices AS (PARTITION BY c.device, c.valid_from)
-),
-chosen AS (
+), chosen AS (
   SELECT w.*,
     coalesce(w.energy_role, r.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
     CASE
@@ -95,9 +88,9 @@ ORDER BY device, source, valid_from NULLS FIRST;
 
 -- name: sum_device_day
 -- Sums the energy of devices by local day. One row for each device and day on which one of its sources has energy.
--- Reads  source_day (day, reported_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage, status, version, computed_at), one row
---        for each source that has energy on a local day: reported_day is the day of another zone that this part of it belongs to, else the same;
---        rise_wh and fall_wh only if the device counts a part of it; device_source
+-- Reads source_day (day, reported_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage, status, version, computed_at), one
+-- row for each source that has energy on a local day: reported_day is the day of another zone that this part of it belongs to, else the same;
+-- rise_wh and fall_wh only if the device counts a part of it; device_source.
 -- device_day:
 --   day, reported_day, device
 --   energy_wh       null if none of the sources that count has energy
@@ -114,8 +107,7 @@ WITH chosen AS (
   FROM source_day d
   LEFT JOIN device_source s ON s.device = d.device AND s.source = d.source
     AND d.day >= coalesce(s.valid_from, DATE '-infinity') AND d.day <= coalesce(s.valid_to, DATE 'infinity')
-),
-summed AS (
+), summed AS (
   SELECT day, reported_day, device,
     CASE WHEN bool_and(part_wh IS NOT NULL) FILTER (counts) THEN sum(part_wh) FILTER (counts) END::BIGINT AS device_wh,
     count(*) FILTER (counts AND role IS NOT NULL) < max(counting_sources) AS lacks_source,
@@ -149,7 +141,7 @@ FROM summed;
 
 -- name: sum_rise_fall
 -- Sums the rise and the fall of net registers on each local day, if a device counts one of the two. One row for each source and local day.
--- Reads  measured (of these sources, see find_measured); rule
+-- Reads measured (of these sources, see find_measured); rule.
 -- rise_fall:
 --   day, device, source
 --   rise_wh, fall_wh   null if readings are too far apart to separate the two

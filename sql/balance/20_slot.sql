@@ -6,8 +6,8 @@
 
 -- name: find_slot
 -- Lists the requested intervals that are over. One row for each interval.
--- Reads  own_day (day, start_ms, end_ms): local days of the workgroup, for declarations and for the method of each day;
---        zone_day (day, start_ms, end_ms): the requested days, of any time zone; rule
+-- Reads own_day (day, start_ms, end_ms): local days of the workgroup, for declarations and for the method of each day; zone_day (day, start_ms,
+-- end_ms): the requested days, of any time zone; rule.
 -- slot:
 --   at_ms     start, ms since 1970
 --   day       of zone_day
@@ -24,7 +24,7 @@ WHERE z.at_ms + (SELECT interval_ms FROM rule) <= (SELECT now_ms FROM rule);
 -- name: find_own_slot
 -- Lists all intervals of the workgroup's local days, also those that are not requested, because an interval depends on its whole day. One row for
 -- each interval.
--- Reads  own_day (day, start_ms, end_ms); rule
+-- Reads own_day (day, start_ms, end_ms); rule.
 -- own_slot:
 --   own_day
 --   at_ms   start, ms since 1970

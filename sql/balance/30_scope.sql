@@ -8,9 +8,9 @@
 -- Lists the sources of each scope (a device, a site, the workgroup) on each local day, and which of them are added up. A source that another
 -- source of the scope contains is not added again. With the opposite sign it is subtracted from its container. One row for each scope, local day
 -- and source that has a role there.
--- Reads  scope (scope_id, is_site: whether `within: site` holds in it);
---        scope_member (scope_id, device, source, sign, valid_from, valid_to): device null means all, source null means all of the device;
---        role_span (device, source, role, negative_role, within_device, within_source, within_site, valid_from, valid_to); own_day; role
+-- Reads scope (scope_id, is_site: whether `within: site` holds in it); scope_member (scope_id, device, source, sign, valid_from, valid_to): device
+-- null means all, source null means all of the device; role_span (device, source, role, negative_role, within_device, within_source, within_site,
+-- valid_from, valid_to); own_day; role.
 -- scope_source:
 --   scope_id, own_day, device, source, role, negative_role, sign
 --   series      `<device>.<source>`
@@ -41,7 +41,7 @@ LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.ser
 -- Finds the state of each role of a scope on each local day: measured (a source has it), absent (there is none, which is 0) or unknown. One
 -- unknown role is computed. If import and export are both unknown, they count as one, because the rest of the balance is one or the other. One row
 -- for each scope and local day.
--- Reads  scope (scope_id, nets: import and export can be computed from the rest); scope_absent (scope_id, role); scope_source; own_day
+-- Reads scope (scope_id, nets: import and export can be computed from the rest); scope_absent (scope_id, role); scope_source; own_day.
 -- scope_day:
 --   scope_id, own_day
 --   <role>_state   measured, absent or unknown
@@ -62,11 +62,9 @@ WITH declared AS (
     bool_or(role IN ('battery_charge', 'battery_discharge') OR negative_role IN ('battery_charge', 'battery_discharge')) AS has_battery
   FROM scope_source
   GROUP BY scope_id, own_day
-),
-absent AS (
+), absent AS (
   SELECT scope_id, list(role) AS roles FROM scope_absent GROUP BY scope_id
-),
-state AS (
+), state AS (
   SELECT s.scope_id, s.nets, o.day AS own_day,
     CASE WHEN production_measured THEN 'measured' WHEN list_contains(a.roles, 'production') THEN 'absent'
       WHEN has_production OR has_export THEN 'unknown' ELSE 'absent' END AS production_state,
@@ -84,8 +82,7 @@ state AS (
   CROSS JOIN own_day o
   LEFT JOIN declared d ON d.scope_id = s.scope_id AND d.own_day = o.day
   LEFT JOIN absent a ON a.scope_id = s.scope_id
-),
-open AS (
+), open AS (
   SELECT *,
     list_filter([
       CASE battery_charge_state WHEN 'unknown' THEN 'battery_charge' END,
@@ -111,7 +108,7 @@ FROM open;
 -- name: sum_scope_peak
 -- Sums the peak power of the producing devices of a scope on each local day. One row for each scope and local day with a producing device that has
 -- a peak power on any day.
--- Reads  device_peak (device, kwp, valid_from, valid_to); scope_source; scope_day; scope_member
+-- Reads device_peak (device, kwp, valid_from, valid_to); scope_source; scope_day; scope_member.
 -- scope_peak:
 --   scope_id, own_day
 --   kwp   sum of the devices; null if the peak of one of them is unknown
@@ -137,7 +134,7 @@ HAVING bool_or(a.device IN (SELECT device FROM device_peak));
 
 -- name: count_scope_size
 -- Counts the sources of a balance.
--- Reads  scope_member, role_span, role, scope_source
+-- Reads scope_member, role_span, role, scope_source.
 -- Columns:
 --   sources       sources that ever have a role in a scope
 --   source_days   days of sources with a role

@@ -6,8 +6,8 @@
 
 -- name: find_read_from
 -- Finds the stream from which each day of the wanted sources was read. One row for each wanted source and local day that has energy.
--- Reads  wanted (device, source, own_day); daily_energy (day, device, source, stream_id, method) and series (device, source, stream_id,
---        step_ms, resolution_wh) of the lake; rule
+-- Reads wanted (device, source, own_day); daily_energy (day, device, source, stream_id, method) and series (device, source, stream_id, step_ms,
+-- resolution_wh) of the lake; rule.
 -- read_from:
 --   device, source, own_day, stream_id
 --   is_register   the method is a register
@@ -23,8 +23,8 @@ LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_i
 
 -- name: find_measured
 -- Selects the stored intervals of the wanted days. One row for each source and interval that is stored.
--- Reads  read_from; own_slot (own_day, at_ms): all intervals of the wanted days; interval_energy (device, source, stream_id, interval_start,
---        energy_wh, covered_ms, flags) of the lake
+-- Reads read_from; own_slot (own_day, at_ms): all intervals of the wanted days; interval_energy (device, source, stream_id, interval_start,
+-- energy_wh, covered_ms, flags) of the lake.
 -- measured:
 --   device, source, own_day, at_ms, energy_wh, covered_ms
 --   is_estimated   a bound of the interval was interpolated
@@ -40,7 +40,7 @@ WHERE i.covered_ms > 0 OR i.energy_wh <> 0;
 -- name: find_source_interval
 -- Computes the energy of each source in each interval, from the field from which the source's day was read. One row for each wanted source and
 -- interval of its day.
--- Reads  wanted (device, source, own_day); slot; read_from; measured; daily_energy (day, device, source, method); rule
+-- Reads wanted (device, source, own_day); slot; read_from; measured; daily_energy (day, device, source, method); rule.
 -- source_interval:
 --   device, source, own_day, at_ms
 --   energy_wh      Wh; null if unknown
@@ -53,8 +53,7 @@ WITH reach AS (
   FROM daily_energy
   WHERE method IN ('total_energy', 'daily_energy')
   GROUP BY device, source
-),
-day_reach AS (
+), day_reach AS (
   SELECT device, source, own_day, min(at_ms) AS first_ms, max(at_ms) AS last_ms,
     coalesce(sum(abs(energy_wh)) FILTER (is_spread), 0) AS spread_wh
   FROM measured GROUP BY device, source, own_day

@@ -9,7 +9,7 @@
 -- Sums the measured energy of each role, by scope and interval. A net register counts for its role if it rose and for its negative role if it
 -- fell. If its shape is unknown, the two cannot be separated, but their difference is known. One row for each scope and interval that has a
 -- source.
--- Reads  scope_source, slot, source_interval, role
+-- Reads scope_source, slot, source_interval, role.
 -- flow:
 --   scope_id, own_day, day, at_ms
 --   <role>_wh      by the signs of the members; null if no source has the role or one is unknown
@@ -33,8 +33,7 @@ WITH part AS (
   JOIN source_interval i ON i.device = c.device AND i.source = c.source AND i.own_day = c.own_day
   JOIN slot s ON s.at_ms = i.at_ms
   WHERE c.counts
-),
-sided AS (
+), sided AS (
   SELECT p.*,
     r.side * CASE WHEN is_whole THEN p.sign * p.energy_wh ELSE p.rise_wh END AS into_part_wh,
     CASE WHEN is_whole THEN NOT p.is_known ELSE p.is_open END AS is_into_open,
@@ -80,7 +79,7 @@ GROUP BY scope_id, own_day, day, at_ms;
 -- Computes the balance of each interval: `production + import + discharge = consumption + export + charge + residual`, to the Wh. A measured role
 -- is its sum, an absent role is 0, and an unknown role is the rest. A measured role with a gap is null, never zero and never computed. One row for
 -- each scope and interval that is over; an interval of the last hour is left out until it is known.
--- Reads  scope, scope_day, scope_peak, slot, flow, rule
+-- Reads scope, scope_day, scope_peak, slot, flow, rule.
 -- interval_sum:
 --   scope_id, own_day, day, at_ms
 --   <role>_wh                                computed ones keep their sign; null if unknown
@@ -125,8 +124,7 @@ WITH known AS (
   LEFT JOIN flow f ON f.scope_id = s.scope_id AND f.own_day = d.own_day AND f.at_ms = t.at_ms
   LEFT JOIN scope_peak p ON p.scope_id = s.scope_id AND p.own_day = d.own_day
   WHERE is_complete OR t.at_ms + (SELECT interval_ms + grace_ms FROM rule) <= (SELECT now_ms FROM rule)
-),
-told AS (
+), told AS (
   SELECT *,
     -- A negative rest is energy that came into the scope and was not measured.
     CASE WHEN way = 'computed' AND computed = ['production'] THEN -into_wh ELSE production END::BIGINT AS production_wh,
@@ -166,7 +164,7 @@ FROM told;
 -- name: find_rest
 -- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it contains. One row for each scope, interval
 -- and container.
--- Reads  scope_source, slot, source_interval, interval_sum
+-- Reads scope_source, slot, source_interval, interval_sum.
 -- rest:
 --   scope_id, day, at_ms
 --   container   series of the source that contains others; `site`, or `site.<role>`, for the computed role of
@@ -202,7 +200,7 @@ WHERE p.container = 'site' OR starts_with(p.container, 'site.');
 
 -- name: find_interval_level
 -- Selects the intervals in the form of a level (see judge). One row for each scope and interval.
--- Reads  interval_sum, rest
+-- Reads interval_sum, rest.
 -- level:
 --   columns of interval_sum
 --   period                                                                                         the start

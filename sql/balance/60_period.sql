@@ -7,7 +7,7 @@
 -- name: sum_days
 -- Sums the intervals of each day of a time zone. A field is null if it is null in one interval. One row for each scope and day that has intervals
 -- which are over.
--- Reads  interval_sum, rest
+-- Reads interval_sum, rest.
 -- level:
 --   columns of interval_sum                                                                        without
 --                                                                                                  own_day,
@@ -28,8 +28,7 @@ WITH part AS (
     max(tolerance_wh) AS tolerance_wh, any_value(kwp) AS kwp, any_value(has_peak) AS has_peak
   FROM interval_sum
   GROUP BY scope_id, day, own_day
-),
-summed AS (
+), summed AS (
   SELECT scope_id, day, sum(intervals)::BIGINT AS intervals, sum(known_intervals)::BIGINT AS known_intervals,
     CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
       THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
@@ -45,8 +44,7 @@ summed AS (
     SELECT *, CASE WHEN kwp > 0 THEN production_wh / (kwp * 1000) WHEN NOT has_peak AND production_wh = 0 THEN 0 END AS part_yield FROM part
   )
   GROUP BY scope_id, day
-),
-rest_of_day AS (
+), rest_of_day AS (
   SELECT scope_id, day, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest
   FROM (
     SELECT scope_id, day, container, CASE WHEN count(rest_wh) = count(*) THEN sum(rest_wh) END::BIGINT AS rest_wh
@@ -66,8 +64,7 @@ LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day;
 --   period                 YYYY-MM or YYYY
 WITH dated AS (
   SELECT *, left(period, (SELECT period_digits FROM period_digits)) AS whole_period FROM day_level
-),
-complete AS (
+), complete AS (
   SELECT scope_id, whole_period, count(*) AS complete_days,
     CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
       THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
@@ -80,15 +77,13 @@ complete AS (
   FROM dated
   WHERE NOT is_incomplete
   GROUP BY scope_id, whole_period
-),
-whole AS (
+), whole AS (
   SELECT scope_id, whole_period, count(*) AS days, bool_or(is_incomplete) AS is_incomplete,
     sum(intervals)::BIGINT AS intervals, sum(known_intervals)::BIGINT AS known_intervals,
     bool_or(COLUMNS('.*_gap$')) AS '\0'
   FROM dated
   GROUP BY scope_id, whole_period
-),
-rest_of_period AS (
+), rest_of_period AS (
   SELECT scope_id, whole_period, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest
   FROM (
     SELECT scope_id, whole_period, entry.key AS container,

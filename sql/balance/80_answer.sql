@@ -6,7 +6,7 @@
 
 -- name: sum_day_part
 -- Sums the energy of each source on each day of a time zone, also of contained sources. One row for each scope, day, source and role of it.
--- Reads  scope_source, source_interval, interval_sum (the reported intervals), role
+-- Reads scope_source, source_interval, interval_sum (the reported intervals), role.
 -- day_part:
 --   scope_id, day, device, source, role
 --   container   see scope_source
@@ -31,7 +31,7 @@ GROUP BY ALL;
 
 -- name: sum_part
 -- Lists the sources of a day, month or year; for months and years over their complete days. One row for each scope and period.
--- Reads  day_part, day_level, period_digits (see sum_periods; 10 for days)
+-- Reads day_part, day_level, period_digits (see sum_periods; 10 for days).
 -- part:
 --   scope_id, period
 --   parts   list of device, source, role, wh, within (the source that contains it)
@@ -49,7 +49,7 @@ GROUP BY scope_id, whole_period;
 
 -- name: answer
 -- Returns a balance as the JSON of the endpoint. One row for each period of the one scope.
--- Reads  balance (see judge); part (see sum_part): empty if parts are not requested
+-- Reads balance (see judge); part (see sum_part): empty if parts are not requested.
 -- Columns:
 --   period
 --   value   JSON, as bytes

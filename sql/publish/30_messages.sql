@@ -14,16 +14,12 @@ WITH chosen AS (
   WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
     AND table_id = $table_id::INTEGER
     AND store_time_ms >= $start_ms::BIGINT AND store_time_ms < $end_ms::BIGINT
-),
--- Messages of one kind of device have the same fields: names are looked up once a list of fields, not once a message.
-place AS (
+), place AS (
   SELECT field_ids, unnest(field_ids) AS name_id, generate_subscripts(field_ids, 1) AS place
   FROM (SELECT DISTINCT field_ids FROM chosen)
-),
-last_place AS (
+), last_place AS (
   SELECT field_ids, name_id, max(place) AS place FROM place GROUP BY ALL
-),
-shape AS (
+), shape AS (
   SELECT p.field_ids, list(coalesce(n.name, '#' || p.name_id) ORDER BY p.place) AS fields, list(p.place ORDER BY p.place) AS places
   FROM last_place p LEFT JOIN name n USING (name_id)
   GROUP BY p.field_ids

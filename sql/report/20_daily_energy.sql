@@ -114,8 +114,7 @@ WITH ranked AS (
   FROM energy
   WHERE energy_wh IS NOT NULL
   GROUP BY name
-),
-member AS (
+), member AS (
   SELECT period, CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name, least(place, $top::BIGINT + 1) AS member_place,
     sum(energy_wh)::BIGINT AS member_wh,
     count(*) FILTER (is_mixed) AS mixed, count(*) FILTER (is_undeclared) AS undeclared, count(*) FILTER (is_incomplete) AS incomplete
@@ -138,17 +137,14 @@ GROUP BY period;
 -- The caller orders by place and device: the most frequent kind is first, at place 0.
 WITH graded AS (
   SELECT day, device, floor(coverage * 100)::INTEGER AS coverage, status, methods, flags FROM device_day
-),
-kind AS (
+), kind AS (
   SELECT coverage, status, methods, flags,
     row_number() OVER (ORDER BY count(*) DESC, coverage DESC, status, methods, flags) - 1 AS kind_index
   FROM graded
   GROUP BY coverage, status, methods, flags
-),
-cell AS (
+), cell AS (
   SELECT g.device, g.day, k.kind_index FROM graded g JOIN kind k USING (coverage, status, methods, flags)
-),
-grid AS (
+), grid AS (
   SELECT device, day
   FROM (SELECT DISTINCT device FROM cell)
   CROSS JOIN (SELECT unnest($days::VARCHAR[])::DATE AS day)

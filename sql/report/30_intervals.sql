@@ -76,8 +76,7 @@ SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BI
 -- of all others as "others". An interval of the others is null if none of them is known. Reads profile.
 WITH ranked AS (
   SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC NULLS LAST, name) AS place FROM profile GROUP BY name
-),
-member AS (
+), member AS (
   SELECT day, CASE WHEN place <= $top::BIGINT THEN name ELSE '"others"' END AS member_name, least(place, $top::BIGINT + 1) AS member_place, at_ms,
     sum(energy_wh)::BIGINT AS energy_wh
   FROM profile

@@ -35,8 +35,7 @@ WITH reading AS (
   WHERE r.is_current
     AND r.interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
     AND r.interval_end > make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
-),
-part AS (
+), part AS (
   SELECT r.key, l.day, r.quality, r.revision,
     l.end_ms - l.start_ms AS day_ms,
     r.start_ms < l.start_ms OR r.end_ms > l.end_ms AS is_cut,
@@ -45,8 +44,7 @@ part AS (
       - round(1000 * CASE WHEN r.start_ms >= l.start_ms THEN 0 ELSE round(r.energy_wh * ((l.start_ms - r.start_ms) / (r.end_ms - r.start_ms))) END)
     )::BIGINT AS energy_mwh
   FROM reading r JOIN local_day l ON r.start_ms < l.end_ms AND r.end_ms > l.start_ms
-),
-summed AS (
+), summed AS (
   SELECT key, day,
     sum(energy_mwh) AS energy_mwh,
     sum(covered_ms) / any_value(day_ms) AS coverage,
@@ -54,8 +52,7 @@ summed AS (
     max(CASE quality WHEN 'measured' THEN 1 WHEN 'estimated' THEN 2 WHEN 'substituted' THEN 3 ELSE 4 END) AS worst,
     max(revision) AS revision
   FROM part GROUP BY key, day
-),
-running AS (
+), running AS (
   SELECT *, sum(energy_mwh) OVER (PARTITION BY key, date_trunc('month', day) ORDER BY day) AS sum_mwh FROM summed
 )
 SELECT key, day,
@@ -81,13 +78,11 @@ WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT de
 -- (see balance/find_rule).
 WITH own_day AS (
   SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
-),
-slot AS (
+), slot AS (
   SELECT day, start_ms, end_ms, own_day, at_ms
   FROM (SELECT *, unnest(range(start_ms, end_ms, 15 * 60 * 1000)) AS at_ms FROM local_day WHERE day >= $start_day::DATE)
   JOIN (SELECT own_day, unnest(range(start_ms, end_ms, 15 * 60 * 1000)) AS at_ms FROM own_day) USING (at_ms)
-),
-read_from AS (
+), read_from AS (
   SELECT day AS own_day, device, source, stream_id, version, list_contains(flags, 'incomplete') AS is_incomplete
   FROM read_parquet($day_files, hive_partitioning = false)
   WHERE day IN (SELECT own_day FROM own_day) AND device IN (SELECT device FROM member)
@@ -135,8 +130,7 @@ WITH part AS (
   UNION ALL
   SELECT m.key, d.reported_day, d.energy_wh, d.coverage, d.flags, d.version
   FROM device_day d JOIN member m ON m.device = d.device AND m.source IS NULL
-),
-summed AS (
+), summed AS (
   SELECT key, day,
     CASE WHEN count(energy_wh) = count(*) THEN sum(energy_wh) END::BIGINT AS energy_wh,
     round(sum(coverage), 4) AS coverage,

@@ -14,13 +14,11 @@ WITH version AS (
   FROM read_parquet($files, hive_partitioning = false)
   WHERE $devices::VARCHAR[] IS NULL OR device IN (SELECT unnest($devices::UUID[]))
   WINDOW versions AS (PARTITION BY day, device, source ORDER BY version, computed_at)
-),
-counted AS (
+), counted AS (
   SELECT *, status = 'restated' OR (status = 'final' AND before IS NULL) AS was_final
   FROM version
   WHERE computed_at >= make_timestamptz($since_ms::BIGINT * 1000) AND computed_at < make_timestamptz($until_ms::BIGINT * 1000)
-),
-change AS (
+), change AS (
   SELECT day, device, source,
     bool_or(was_final) AS was_final,
     first(before ORDER BY version, computed_at) AS before,

@@ -15,8 +15,7 @@
 INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
 WITH changed_day AS (
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
-),
-arrived AS (
+), arrived AS (
   -- Grouped by numbers first, because grouping millions of readings by device and source is slow.
   SELECT a.series_id, a.batch_id, d.day
   FROM (
@@ -27,16 +26,14 @@ arrived AS (
   ) AS a
   LEFT JOIN interval_day d USING (interval_index)
   GROUP BY ALL
-),
-brought AS MATERIALIZED (
+), brought AS MATERIALIZED (
   SELECT DISTINCT s.device, s.source, a.day,
     CASE WHEN b.origin LIKE 'import:%' THEN 'import' WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill' ELSE 'stream' END AS cause
   FROM arrived a
   JOIN series s USING (series_id)
   JOIN batch b USING (batch_id)
   WHERE s.device IN (SELECT device FROM changed_day)
-),
-possible_cause AS (
+), possible_cause AS (
   SELECT c.day, c.device, c.source, b.cause, 1 AS distance
   FROM changed_day c
   JOIN brought b ON b.device = c.device AND b.source = c.source AND b.day = c.day
@@ -44,21 +41,18 @@ possible_cause AS (
   SELECT c.day, c.device, c.source, b.cause, CASE WHEN b.source = c.source THEN 2 ELSE 3 END
   FROM changed_day c
   JOIN (SELECT DISTINCT device, source, cause FROM brought) AS b ON b.device = c.device
-),
-nearest_cause AS (
+), nearest_cause AS (
   SELECT day, device, source, distance, list_sort(list_distinct(list(cause))) AS causes
   FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least FROM possible_cause)
   WHERE distance = least
   GROUP BY ALL
-),
-relearnt_day AS (
+), relearnt_day AS (
   SELECT DISTINCT c.day, c.device, c.source
   FROM changed_day c
   JOIN touched_day t USING (day, device, source)
   JOIN series s USING (device, source)
   JOIN noted_limit_change l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
-),
-version_cause AS (
+), version_cause AS (
   SELECT c.day, c.device, c.source,
     CASE
       WHEN $cause::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
