@@ -13,7 +13,7 @@ SELECT coalesce((SELECT min(batch_id) FROM message), (SELECT max(batch_id) + 1 F
 -- Counts telemetry messages of some tables ($tables) in the lake's files ($files) that the warehouse no longer has (batches before $kept_batch_id),
 -- for each five minutes of event time from $from_ms up to $to_ms (excluded).
 -- Columns: start_ms, messages
-SELECT (epoch_ms(event_time) // 300000 * 300000)::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
+SELECT (epoch_ms(event_time) // (5 * 60 * 1000) * (5 * 60 * 1000))::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
 FROM read_parquet($files, hive_partitioning = false)
 WHERE kind = 'telemetry'
   AND list_contains($tables::VARCHAR[], "table")
@@ -34,9 +34,7 @@ WITH chosen AS (
     AND batch_id < $kept_batch_id::BIGINT
     AND event_time >= make_timestamptz($from_ms::BIGINT * 1000)
     AND event_time < make_timestamptz($to_ms::BIGINT * 1000)
-),
--- As in publish/select_messages: names are looked up once a list of fields.
-place AS (
+), place AS (
   SELECT fields, unnest(fields) AS name, generate_subscripts(fields, 1) AS place
   FROM (SELECT DISTINCT map_keys(data) AS fields FROM chosen)
 ), shape AS (

@@ -5,11 +5,14 @@
 -- Why     The intervals come from the stream from which the day was read, so they add up to the day.
 
 -- name: select_intervals
--- Selects the 15-minute intervals of the days of "counted", from the stream from which each day was read. Every interval of a day has a row;
--- energy_wh is null if no measurement covers it.
--- Reads counted (see report/select_counted). $days, $own_days, $starts_ms, $ends_ms: the parts of the answered days that lie in one day of the
--- workgroup, from the time zone database. $interval_files: the files of the generation with these days. answer_intervals_by_source,
--- answer_intervals_by_device, intervals_by_source and intervals_by_device read it as "slot".
+-- Selects the 15-minute intervals of the days of "counted" (see report/select_counted), from the stream from which each day was read. Every
+-- interval of a day has a row. answer_intervals_by_source, answer_intervals_by_device, intervals_by_source and intervals_by_device read it as
+-- "slot".
+-- $days, $own_days, $starts_ms, $ends_ms: the parts of the answered days that lie in one day of the workgroup, from the time zone database.
+-- $interval_ms: length of an interval. $interval_files: the files of the generation with these days.
+-- Columns:
+--   day, device, source, at_ms
+--   energy_wh   null: no measurement covers the interval
 WITH piece AS (
   SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($own_days::VARCHAR[])::DATE AS own_day,
     unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms
@@ -21,7 +24,7 @@ SELECT d.day, d.device, d.source, d.at_ms,
     ELSE greatest(-i.energy_wh, 0)
   END AS energy_wh
 FROM (
-  SELECT s.day, s.device, s.source, c.stream_id, c.part, unnest(range(p.start_ms, p.end_ms, 15 * 60 * 1000)) AS at_ms
+  SELECT s.day, s.device, s.source, c.stream_id, c.part, unnest(range(p.start_ms, p.end_ms, $interval_ms::BIGINT)) AS at_ms
   FROM (SELECT DISTINCT p.day, c.device, c.source FROM counted AS c JOIN piece AS p ON p.own_day = c.day) AS s
   JOIN piece AS p ON p.day = s.day
   -- A day of another zone can begin or end on a day without energy. Its intervals are null.

@@ -80,8 +80,8 @@ WITH own_day AS (
   SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
 ), slot AS (
   SELECT day, start_ms, end_ms, own_day, at_ms
-  FROM (SELECT *, unnest(range(start_ms, end_ms, 15 * 60 * 1000)) AS at_ms FROM local_day WHERE day >= $start_day::DATE)
-  JOIN (SELECT own_day, unnest(range(start_ms, end_ms, 15 * 60 * 1000)) AS at_ms FROM own_day) USING (at_ms)
+  FROM (SELECT *, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM local_day WHERE day >= $start_day::DATE)
+  JOIN (SELECT own_day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM own_day) USING (at_ms)
 ), read_from AS (
   SELECT day AS own_day, device, source, stream_id, version, list_contains(flags, 'incomplete') AS is_incomplete
   FROM read_parquet($day_files, hive_partitioning = false)
@@ -100,7 +100,7 @@ FROM (
     sum(i.covered_ms) / any_value(s.end_ms - s.start_ms) AS coverage,
     list_concat(
       list_filter(list_distinct(flatten(list(i.flags))), lambda flag: flag NOT IN ('estimated', 'partial')),
-      CASE WHEN bool_or(list_contains(i.flags, 'estimated') AND (i.at_ms = s.start_ms OR i.at_ms + 15 * 60 * 1000 = s.end_ms)) THEN ['estimated'] ELSE [] END,
+      CASE WHEN bool_or(list_contains(i.flags, 'estimated') AND (i.at_ms = s.start_ms OR i.at_ms + (SELECT interval_ms FROM rule) = s.end_ms)) THEN ['estimated'] ELSE [] END,
       CASE WHEN bool_or(r.is_incomplete) THEN ['incomplete'] ELSE [] END
     ) AS flags,
     max(r.version) AS version,

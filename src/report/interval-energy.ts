@@ -65,6 +65,7 @@ function pieceParameters(query: DayQuery): SqlParameters {
     }),
   );
   return {
+    interval_ms: INTERVAL_MS,
     days: pieces.map(({ day }) => day),
     own_days: pieces.map(({ ownDay }) => ownDay),
     starts_ms: pieces.map(({ startMs }) => BigInt(startMs)),
