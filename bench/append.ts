@@ -12,8 +12,8 @@ import { telemetryBodies } from './telemetry-bodies.ts';
 const MESSAGES = 10_000;
 
 /**
- * Appends 10,000 messages durably to each kind of log, against LMDB and Redis storing the same bytes with
- * nothing around them, and reads them back where they are no longer in memory.
+ * Appends 10,000 messages durably to each kind of log. LMDB and Redis store the same bytes with nothing
+ * around them, for comparison. Then reads the messages back when they are no longer in memory.
  * @param url of a Redis that syncs what it answers
  */
 export async function measureAppending(url: string): Promise<Record<string, number>> {

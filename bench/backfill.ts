@@ -33,8 +33,8 @@ const workgroup = {
 };
 
 /**
- * How far the live reader of 2,000 messages a second is behind, alone and beside a backfill of what it had
- * passed over: at the rate that a backfill has by default, and without a limit.
+ * How far the live reader of 2,000 messages a second is behind: alone, beside a backfill at the default rate,
+ * and beside a backfill without a limit. The backfill reads what the live reader had passed over.
  */
 export function benchBackfill(print: (line: string) => void): Promise<Ratio[]> {
   return withService({ workgroups: [workgroup] }, async (upstream) => {

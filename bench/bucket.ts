@@ -29,7 +29,8 @@ const WAIT_MS = 5 * MINUTE_MS;
 
 /**
  * Time from the end of the owner of a workgroup until another machine with an empty disk has published a new
- * generation: after SIGKILL with a small and a large warehouse, and after SIGTERM with another worker ready.
+ * generation. The owner gets SIGKILL, with a small and a large warehouse, and SIGTERM, with another worker
+ * ready.
  * WATTLINE_BENCH_KILLS, WATTLINE_BENCH_LARGE_KILLS and WATTLINE_BENCH_WAREHOUSE_MB change the numbers.
  */
 export async function benchBucket(print: (line: string) => void): Promise<Ratio[]> {

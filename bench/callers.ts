@@ -22,9 +22,9 @@ const LAG_SECONDS_MAX = 5;
 const PAUSE_SECONDS_MAX = 15;
 
 /**
- * Whether 50 callers that ask for a year of 1,000 devices by source, meter data and budgets in turn, without
- * a pause, starve what lands and publishes: the lag of landing at 2,000 messages a second with them and
- * without.
+ * Whether callers starve the pipeline. 50 callers ask for a year of 1,000 devices by source, for meter data
+ * and for budgets in turn, without a pause. Measures the lag of landing at 2,000 messages a second with them
+ * and without.
  */
 export async function benchCallers(print: (line: string) => void): Promise<Ratio[]> {
   const cwd = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

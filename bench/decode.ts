@@ -19,8 +19,9 @@ export interface Ratio {
 }
 
 /**
- * Decodes and encodes one batch of 10,000 messages of ten fields in several ways on one thread, in turns, so
- * that a busy machine slows them all; prints medians and their ratios to cbor-x, which only builds objects.
+ * Decodes and encodes one batch of 10,000 messages of ten fields in several ways on one thread. The ways take
+ * turns, so that a busy machine slows them all. Prints medians, and their ratios to cbor-x, which only builds
+ * objects.
  */
 export async function benchDecode(print: (line: string) => void): Promise<Ratio[]> {
   const { body } = telemetryBodies(1, MESSAGES)[0]!;

@@ -13,9 +13,9 @@ import { median } from './statistics.ts';
 const ROUNDS = 5;
 
 /**
- * A year of 1,000 devices with 3 sources each as a Parquet file, as exports write it (sorted, named,
- * fingerprinted by day, made durable, with its SHA-256), against DuckDB copying the same columns of the same
- * files as they come. An export may take twice that.
+ * Writes a year of 1,000 devices with 3 sources each as a Parquet file, as exports do: sorted, named,
+ * fingerprinted by day, made durable, with its SHA-256. DuckDB copies the same columns of the same files as
+ * they come, for comparison. An export may take twice that.
  */
 export async function benchExport(print: (line: string) => void): Promise<Ratio[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

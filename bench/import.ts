@@ -22,9 +22,9 @@ const GROWTH_MEGABYTES_MAX = 250;
 const limits = { parquet: 0.06, csv: 0.08 };
 
 /**
- * Imports readings of 15 seconds of 100 devices with two fields from Parquet and CSV, each row checked,
- * converted and landed with its ledger, and compares that with a bare COPY of the file into a table; then
- * four times as many, to see whether memory grows.
+ * Imports readings of 15 seconds of 100 devices with two fields, from Parquet and from CSV. Each row is
+ * checked, converted and landed with its ledger. A bare COPY of the file into a table is the comparison. Then
+ * imports four times as many, to see whether memory grows.
  */
 export async function benchImport(print: (line: string) => void): Promise<Ratio[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

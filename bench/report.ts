@@ -38,9 +38,9 @@ export interface ReportFigure {
 }
 
 /**
- * The daily-energy report of a year of 1,000 devices with 3 sources each, over HTTP on loopback, against
- * DuckDB running the bare query on the same files: the same rows in the same order, as its own vectors,
- * without making JSON of them.
+ * The daily-energy report of a year of 1,000 devices with 3 sources each, over HTTP on loopback. For
+ * comparison, DuckDB runs the bare query on the same files: the same rows in the same order, as its own
+ * vectors, without JSON.
  */
 export async function benchReport(print: (line: string) => void): Promise<ReportFigure[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

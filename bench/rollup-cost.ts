@@ -15,10 +15,10 @@ const MEMORY_MEGABYTES = 1_024;
 const BESIDE_MEGABYTES = 384;
 
 /**
- * What the roll-up costs where little is new: statements and CPU of a late reading and of an idle tick, the
- * first roll-up of messages against a full one of stored readings, nights of zeros, and the longest
- * transaction after a limit has moved. Each warehouse has a process of its own, because memory that one has
- * given back counts as taken until another one needs it.
+ * What the roll-up costs where little is new: statements and CPU of a late reading and of an idle tick,
+ * nights of zeros, and the longest transaction after a limit has moved. Compares the first roll-up of
+ * messages with a full one of stored readings. Each warehouse has a process of its own, because memory that
+ * one has given back counts as taken until another one needs it.
  */
 export async function benchRollUpCost(print: (line: string) => void): Promise<Ratio[]> {
   const year = await measure('year', print);

@@ -123,8 +123,8 @@ export async function rollUpAll(shard: Shard, workgroup: WorkgroupConfig): Promi
 }
 
 /**
- * A reading of one device that comes late, between two that are there, in a batch of its own: a hundredth of
- * a Wh above the one before it, or `halfway` to the one after it, which moves no limit.
+ * A late reading of one device between two that are there, in a batch of its own. Its value is a hundredth of
+ * a Wh above the one before it. With `halfway` it is halfway to the one after it, which moves no limit.
  */
 export async function addLateReading(
   shard: Shard,

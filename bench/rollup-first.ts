@@ -13,8 +13,9 @@ const READINGS = 2_000_000;
 const TOP = 20;
 
 /**
- * The first roll-up, from messages that have landed to stored readings, intervals and days, against a full
- * one from the readings that it has stored: how much CPU each takes, and which statements take it.
+ * Compares the first roll-up with a full one. The first begins with messages that have landed, and stores
+ * readings, intervals and days. The full one begins with the stored readings. Prints how much CPU each takes,
+ * and which statements take it.
  */
 export async function benchRollUpFirst(print: (line: string) => void): Promise<Ratio[]> {
   const folder = mkdtempSync(join(tmpdir(), 'wattline-bench-'));

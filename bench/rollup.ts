@@ -19,9 +19,9 @@ const THREADS = 2;
 const ROUNDS = 3;
 
 /**
- * A full roll-up of ten million readings of registers, from stored readings to stored intervals and days with
- * coverage, flags and the last reading of each interval, against a plain window difference in DuckDB and
- * against PostgreSQL computing the same rows; and what one late reading costs among a year of a thousand
+ * A full roll-up of ten million readings of registers: from stored readings to stored intervals and days with
+ * coverage, flags and the last reading of each interval. The comparisons are a plain window difference in
+ * DuckDB, and PostgreSQL computing the same rows. Also what one late reading costs among a year of a thousand
  * devices.
  */
 export async function benchRollUp(print: (line: string) => void): Promise<Ratio[]> {

@@ -15,8 +15,8 @@ import { type BenchLog, openBenchLog } from './logs.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 /**
- * The service and, next to it, a bare `node:http` server that sends a ready buffer of the same size, in a
- * thread of their own, so that the client which measures them does not share theirs.
+ * The service and, next to it, a bare `node:http` server that sends a ready buffer of the same size. They
+ * have a thread of their own, so that they do not share the thread of the client which measures them.
  */
 const dataDir = mkdtempSync(join(tmpdir(), 'wattline-bench-'));
 const retentionMs = 3_600_000;

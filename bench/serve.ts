@@ -14,10 +14,10 @@ import { telemetryBodies } from './telemetry-bodies.ts';
 const MESSAGES = 10_000;
 
 /**
- * Serves a batch of 10,000 stored messages of ten fields over loopback HTTP, against `node:http` sending a
- * ready buffer of the same size, and sends such batches in over HTTP, for each kind of log; then appends them
- * without HTTP (see `measureAppending`). In turns, so that a busy machine slows them all; prints lower
- * quartiles and ratios.
+ * Serves a batch of 10,000 stored messages of ten fields over loopback HTTP, for each kind of log. A
+ * `node:http` server that sends a ready buffer of the same size is the comparison. Then sends such batches in
+ * over HTTP, and appends them without HTTP (see `measureAppending`). All take turns, so that a busy machine
+ * slows them all. Prints lower quartiles and ratios.
  */
 export async function benchServe(print: (line: string) => void): Promise<Ratio[]> {
   const redis = await startRedis({ appendonly: 'yes', appendfsync: 'always' });

@@ -19,8 +19,8 @@ import { createStream } from '../src/stream/stream.ts';
 import { telemetryBodies } from './telemetry-bodies.ts';
 
 /**
- * The service's socket and, next to it, a bare `ws` server that sends ready frames of the same size, in a
- * thread of their own, so that the clients which measure them do not share theirs.
+ * The service's socket and, next to it, a bare `ws` server that sends ready frames of the same size. They
+ * have a thread of their own, so that they do not share the thread of the clients which measure them.
  */
 export type SocketWorkerRequest =
   | { kind: 'append'; messages: number }

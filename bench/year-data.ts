@@ -25,7 +25,7 @@ export function yearRegisterWh(device: number, atMs: UtcMs): number {
 
 /**
  * Fills the warehouse and the lake of a folder as a service does that has received a message of each device
- * every five minutes: day after day it lands, rolls up and publishes, and merges and deletes every few days.
+ * every five minutes. Day after day it lands, rolls up and publishes. Every few days it merges and deletes.
  * @param endMs the last message is just before this instant
  */
 export async function fillYear(
