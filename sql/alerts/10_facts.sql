@@ -1,12 +1,14 @@
 -- 10 Facts: what the conditions of alerts are judged by.
 --
--- Reads   device_state, message, batch, progress, gap, budget, daily_energy, daily_energy_history, quality_flag.
+-- Reads   device_state, message, batch, progress, gap, budget, daily_energy, daily_energy_history,
+--         quality_flag.
 -- Writes  nothing. At most $rows_max rows of each statement; energy in Wh, instants in ms since 1970.
 -- Why     An owner of a plant must learn of a problem without looking.
 
 -- name: list_last_seen
--- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a publication. So newer batches are read
--- too, because after a pause of the service a device is not silent before its messages are published.
+-- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a
+-- publication. So newer batches are read too, because after a pause of the service a device is not silent
+-- before its messages are published.
 WITH newer AS (
   SELECT m.device, max(m.store_time_ms) // (60 * 1000) * (60 * 1000) AS last_seen_ms
   FROM message m
@@ -53,9 +55,11 @@ ORDER BY device, source
 LIMIT $rows_max::BIGINT;
 
 -- name: list_idle_days
--- Returns the devices and sources that report on $day (coverage of at least $coverage_min) and have 0 Wh, with the number of other devices that are
--- like them and have energy (siblings). They are at least the share $share_min of the others. $roles: JSON array of { device, source, role }. Sources
--- that produce are alike, and sources of one name without a role. Other roles can rest for a day: a battery, a meter at the grid, a consumer.
+-- Returns the devices and sources that report on $day (coverage of at least $coverage_min) and have 0 Wh,
+-- with the number of other devices that are like them and have energy (siblings). They are at least the share
+-- $share_min of the others. $roles: JSON array of { device, source, role }. Sources that produce are alike,
+-- and sources of one name without a role. Other roles can rest for a day: a battery, a meter at the grid, a
+-- consumer.
 WITH role AS (
   SELECT unnest(from_json($roles, '[{"device": "UUID", "source": "VARCHAR", "role": "VARCHAR"}]'), recursive := true)
 ), of_day AS (
@@ -87,7 +91,8 @@ ORDER BY day DESC, device, source
 LIMIT $rows_max::BIGINT;
 
 -- name: list_flagged_days
--- Returns the days since $since_day with each of their flags, the newest first. Partial days have conditions of their own.
+-- Returns the days since $since_day with each of their flags, the newest first. Partial days have conditions
+-- of their own.
 SELECT d.day::VARCHAR AS day, d.device::VARCHAR AS device, d.source, q.flag
 FROM daily_energy d
 JOIN quality_flag q ON d.flags & q.bit <> 0
@@ -96,7 +101,8 @@ ORDER BY d.day DESC, device, d.source, q.flag
 LIMIT $rows_max::BIGINT;
 
 -- name: list_restated_days
--- Returns the versions since $since_ms of days that were final, with the energy before and after; null if there is none. The newest first.
+-- Returns the versions since $since_ms of days that were final, with the energy before and after; null if
+-- there is none. The newest first.
 SELECT day::VARCHAR AS day, device::VARCHAR AS device, source, version, computed_at_ms::DOUBLE AS computed_at_ms,
   before_wh::DOUBLE AS before_wh, energy_wh::DOUBLE AS after_wh
 FROM (

@@ -1,7 +1,8 @@
 -- 10 Ledger: backfills and their pieces.
 --
 -- Reads   backfill, backfill_chunk, batch.
--- Writes  backfill (one row for each requested backfill), backfill_chunk (one row for each piece: a time range in ms since 1970).
+-- Writes  backfill (one row for each requested backfill), backfill_chunk (one row for each piece: a time
+--         range in ms since 1970).
 -- Why     An interrupted backfill continues with the piece at which it stopped.
 
 -- name: find_unfinished

@@ -23,7 +23,8 @@ ORDER BY gap_id;
 UPDATE gap SET note = $note WHERE gap_id = $gap_id::BIGINT;
 
 -- name: close_gaps
--- Closes the gaps ($gap_ids) that a backfill ($backfill_id) has filled: all their pieces are done, and nothing was missing.
+-- Closes the gaps ($gap_ids) that a backfill ($backfill_id) has filled: all their pieces are done, and
+-- nothing was missing.
 -- Columns: gap_id
 UPDATE gap SET closed_at_ms = $now_ms::BIGINT, closed_by = $backfill_id::BIGINT, note = NULL
 WHERE closed_at_ms IS NULL AND list_contains($gap_ids::BIGINT[], gap_id)

@@ -5,8 +5,8 @@
 -- Why     A message never lands twice, whether the warehouse still has it or only the lake.
 
 -- name: find_landed
--- Returns which of $offsets (from $low to $high, of the log $log_epoch) are in the warehouse. The event time is returned too, because a log that lost
--- its end can give an offset twice.
+-- Returns which of $offsets (from $low to $high, of the log $log_epoch) are in the warehouse. The event time
+-- is returned too, because a log that lost its end can give an offset twice.
 -- Columns: stream_offset, event_time_ms
 SELECT m.stream_offset, m.event_time_ms
 FROM message m
@@ -28,8 +28,8 @@ WHERE m.stream_offset BETWEEN $low::UBIGINT AND $high::UBIGINT
   AND (b.origin = 'stream' OR starts_with(b.origin, 'backfill:'));
 
 -- name: find_trimmed
--- Returns true if messages with store times from $first_ms to $last_ms have landed that the warehouse no longer has. Batches leave it in the order of
--- their ids.
+-- Returns true if messages with store times from $first_ms to $last_ms have landed that the warehouse no
+-- longer has. Batches leave it in the order of their ids.
 -- Columns: is_trimmed
 SELECT count(*) > 0 AS is_trimmed
 FROM batch

@@ -1,17 +1,20 @@
 -- 40 Archive: messages that only the lake still has, for energy streams that are configured later.
 --
 -- Reads   files of the lake; message, batch, name, archived_message.
--- Writes  archived_message (messages in the form that the roll-up reads, ids instead of names), batch, backfill_chunk.
+-- Writes  archived_message (messages in the form that the roll-up reads, ids instead of names), batch,
+--         backfill_chunk.
 -- Why     A new energy stream starts with all messages that ever landed.
 
 -- name: find_kept_batch
--- Returns the first batch whose messages the warehouse still has; if there is none, the id after the last batch.
+-- Returns the first batch whose messages the warehouse still has; if there is none, the id after the last
+-- batch.
 -- Columns: batch_id
 SELECT coalesce((SELECT min(batch_id) FROM message), (SELECT max(batch_id) + 1 FROM batch), 0) AS batch_id;
 
 -- name: count_archive
--- Counts telemetry messages of some tables ($tables) in the lake's files ($files) that the warehouse no longer has (batches before $kept_batch_id),
--- for each five minutes of event time from $from_ms up to $to_ms (excluded).
+-- Counts telemetry messages of some tables ($tables) in the lake's files ($files) that the warehouse no
+-- longer has (batches before $kept_batch_id), for each five minutes of event time from $from_ms up to $to_ms
+-- (excluded).
 -- Columns: start_ms, messages
 SELECT (epoch_ms(event_time) // (5 * 60 * 1000) * (5 * 60 * 1000))::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
 FROM read_parquet($files, hive_partitioning = false)
@@ -24,8 +27,8 @@ GROUP BY start_ms
 ORDER BY start_ms;
 
 -- name: store_archived
--- Copies messages of the lake to archived_message as batch $batch_id, with ids instead of names. Parameters as in count_archive. Names are looked up
--- once for each list of fields.
+-- Copies messages of the lake to archived_message as batch $batch_id, with ids instead of names. Parameters
+-- as in count_archive. Names are looked up once for each list of fields.
 INSERT INTO archived_message
 WITH chosen AS (
   SELECT * FROM read_parquet($files, hive_partitioning = false)
@@ -59,7 +62,8 @@ LEFT JOIN name n ON n.name = c.source
 LEFT JOIN shape s ON s.fields = map_keys(c.data);
 
 -- name: enter_archived
--- Adds the messages that were read from the lake ($batch_id) to the ledger, so that the roll-up reads them, and ends the piece.
+-- Adds the messages that were read from the lake ($batch_id) to the ledger, so that the roll-up reads them,
+-- and ends the piece.
 INSERT INTO batch (
   batch_id, origin, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms
 )

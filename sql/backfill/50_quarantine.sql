@@ -5,8 +5,8 @@
 -- Why     Messages that an earlier version of the program could not read are not lost.
 
 -- name: find_quarantined_messages
--- Returns messages of the stream that could not be decoded, with their bytes: at most $rows_max after $after_key in batch $after_batch_id. Messages
--- that the warehouse itself refused (cannot_land) are left out.
+-- Returns messages of the stream that could not be decoded, with their bytes: at most $rows_max after
+-- $after_key in batch $after_batch_id. Messages that the warehouse itself refused (cannot_land) are left out.
 -- Columns:
 --   batch_id
 --   key   unique in its batch
@@ -23,7 +23,8 @@ ORDER BY q.batch_id, key
 LIMIT $rows_max::BIGINT;
 
 -- name: release_quarantined
--- Deletes messages of a batch ($batch_id) that could be decoded now from the quarantine ($keys as in find_quarantined_messages).
+-- Deletes messages of a batch ($batch_id) that could be decoded now from the quarantine ($keys as in
+-- find_quarantined_messages).
 DELETE FROM quarantine
 WHERE batch_id = $batch_id::BIGINT AND stage = 'land' AND list_contains($keys::VARCHAR[], md5(bytes));
 

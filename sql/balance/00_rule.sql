@@ -1,8 +1,8 @@
 -- 00 Rule: the constants and roles of the balance.
 --
 -- Reads   nothing.
--- Writes  "rule" (the constants, one row), "role" (one row for each role). Each statement of these chapters is one table of a larger statement that
---         src/balance composes. Quoted names are such tables.
+-- Writes  "rule" (the constants, one row), "role" (one row for each role). Each statement of these chapters
+--         is one table of a larger statement that src/balance composes. Quoted names are such tables.
 -- Why     The other chapters have no numbers of their own, so each number is in one place.
 
 -- name: find_rule

@@ -1,19 +1,21 @@
 -- 10 Device: the energy of a whole device, by its role.
 --
--- Reads   known_source, declared_device, role_span (the declarations of devices and sources), role, source_day (days of sources), measured, rule.
--- Writes  "device_source" (which sources count, by ranges of days), "device_day" (the energy of devices by day), "rise_fall" (rise and fall of net
---         registers).
+-- Reads   known_source, declared_device, role_span (the declarations of devices and sources), role,
+--         source_day (days of sources), measured, rule.
+-- Writes  "device_source" (which sources count, by ranges of days), "device_day" (the energy of devices by
+--         day), "rise_fall" (rise and fall of net registers).
 -- Why     Production and consumption are never added. A device that has both is read from one of them.
 
 -- name: find_device_source
--- Lists which sources add up to the energy of a whole device, by ranges of local days with the same declarations. Different roles are never added:
--- one role is chosen. The declarations decide, and not the data, so other sources do not replace a silent one. One row for each source and stretch
--- of days.
--- The first rule that applies: the total source alone; the declared energyRole; its only role; of several roles the first of table "role" (the
--- device is then mixed); role `other` if there is nothing else; all sources if none has a role. A source that another one of these contains is
--- left out.
--- Reads known_source (device, source): of which there is energy; declared_device (device, total_source, sources, energy_role), the row without a
--- device is that of all; role_span (device, source, role, negative_role, within_device, within_source, valid_from, valid_to); role.
+-- Lists which sources add up to the energy of a whole device, by ranges of local days with the same
+-- declarations. Different roles are never added: one role is chosen. The declarations decide, and not the
+-- data, so other sources do not replace a silent one. One row for each source and stretch of days.
+-- The first rule that applies: the total source alone; the declared energyRole; its only role; of several
+-- roles the first of table "role" (the device is then mixed); role `other` if there is nothing else; all
+-- sources if none has a role. A source that another one of these contains is left out.
+-- Reads known_source (device, source): of which there is energy; declared_device (device, total_source,
+-- sources, energy_role), the row without a device is that of all; role_span (device, source, role,
+-- negative_role, within_device, within_source, valid_from, valid_to); role.
 -- device_source:
 --   device, source
 --   valid_from, valid_to   null: open
@@ -87,10 +89,12 @@ WINDOW devices AS (PARTITION BY device, valid_from)
 ORDER BY device, source, valid_from NULLS FIRST;
 
 -- name: sum_device_day
--- Sums the energy of devices by local day. One row for each device and day on which one of its sources has energy.
--- Reads source_day (day, reported_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage, status, version, computed_at), one
--- row for each source that has energy on a local day: reported_day is the day of another zone that this part of it belongs to, else the same;
--- rise_wh and fall_wh only if the device counts a part of it; device_source.
+-- Sums the energy of devices by local day. One row for each device and day on which one of its sources has
+-- energy.
+-- Reads source_day (day, reported_day, device, source, energy_wh, rise_wh, fall_wh, methods, flags, coverage,
+-- status, version, computed_at), one row for each source that has energy on a local day: reported_day is the
+-- day of another zone that this part of it belongs to, else the same; rise_wh and fall_wh only if the device
+-- counts a part of it; device_source.
 -- device_day:
 --   day, reported_day, device
 --   energy_wh       null if none of the sources that count has energy
@@ -140,8 +144,8 @@ SELECT day, reported_day, device, device_wh AS energy_wh, methods,
 FROM summed;
 
 -- name: sum_rise_fall
--- Sums the rise and the fall of net registers on each local day, if a device counts one of the two. One row for each source and local day.
--- Reads measured (of these sources, see find_measured); rule.
+-- Sums the rise and the fall of net registers on each local day, if a device counts one of the two. One row
+-- for each source and local day. Reads measured (of these sources, see find_measured); rule.
 -- rise_fall:
 --   day, device, source
 --   rise_wh, fall_wh   null if readings are too far apart to separate the two

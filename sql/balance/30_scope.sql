@@ -1,16 +1,19 @@
 -- 30 Scope: the sources of a device, a site or a workgroup, and the state of each role.
 --
--- Reads   scope, scope_member, scope_absent (scopes, their members, and roles that are not there), role_span, role, own_day, device_peak.
+-- Reads   scope, scope_member, scope_absent (scopes, their members, and roles that are not there), role_span,
+--         role, own_day, device_peak.
 -- Writes  "scope_source", "scope_day", "scope_peak", and the size of a balance.
--- Why     A source that another one contains is not added a second time. One role that nobody measures can be computed.
+-- Why     A source that another one contains is not added a second time. One role that nobody measures can be
+--         computed.
 
 -- name: find_scope_source
--- Lists the sources of each scope (a device, a site, the workgroup) on each local day, and which of them are added up. A source that another
--- source of the scope contains is not added again. With the opposite sign it is subtracted from its container. One row for each scope, local day
--- and source that has a role there.
--- Reads scope (scope_id, is_site: whether `within: site` holds in it); scope_member (scope_id, device, source, sign, valid_from, valid_to): device
--- null means all, source null means all of the device; role_span (device, source, role, negative_role, within_device, within_source, within_site,
--- valid_from, valid_to); own_day; role.
+-- Lists the sources of each scope (a device, a site, the workgroup) on each local day, and which of them are
+-- added up. A source that another source of the scope contains is not added again. With the opposite sign it
+-- is subtracted from its container. One row for each scope, local day and source that has a role there.
+-- Reads scope (scope_id, is_site: whether `within: site` holds in it); scope_member (scope_id, device,
+-- source, sign, valid_from, valid_to): device null means all, source null means all of the device; role_span
+-- (device, source, role, negative_role, within_device, within_source, within_site, valid_from, valid_to);
+-- own_day; role.
 -- scope_source:
 --   scope_id, own_day, device, source, role, negative_role, sign
 --   series      `<device>.<source>`
@@ -38,10 +41,11 @@ FROM there t
 LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign;
 
 -- name: find_scope_day
--- Finds the state of each role of a scope on each local day: measured (a source has it), absent (there is none, which is 0) or unknown. One
--- unknown role is computed. If import and export are both unknown, they count as one, because the rest of the balance is one or the other. One row
--- for each scope and local day.
--- Reads scope (scope_id, nets: import and export can be computed from the rest); scope_absent (scope_id, role); scope_source; own_day.
+-- Finds the state of each role of a scope on each local day: measured (a source has it), absent (there is
+-- none, which is 0) or unknown. One unknown role is computed. If import and export are both unknown, they
+-- count as one, because the rest of the balance is one or the other. One row for each scope and local day.
+-- Reads scope (scope_id, nets: import and export can be computed from the rest); scope_absent (scope_id,
+-- role); scope_source; own_day.
 -- scope_day:
 --   scope_id, own_day
 --   <role>_state   measured, absent or unknown
@@ -106,8 +110,8 @@ SELECT scope_id, own_day,
 FROM open;
 
 -- name: sum_scope_peak
--- Sums the peak power of the producing devices of a scope on each local day. One row for each scope and local day with a producing device that has
--- a peak power on any day.
+-- Sums the peak power of the producing devices of a scope on each local day. One row for each scope and local
+-- day with a producing device that has a peak power on any day.
 -- Reads device_peak (device, kwp, valid_from, valid_to); scope_source; scope_day; scope_member.
 -- scope_peak:
 --   scope_id, own_day

@@ -1,13 +1,16 @@
 -- 40 Source: the energy of sources in intervals.
 --
--- Reads   wanted (sources and days), daily_energy, series, interval_energy (of the lake), own_slot, slot, rule.
--- Writes  "read_from" (the stream of each day), "measured" (its stored intervals), "source_interval" (all of its intervals).
+-- Reads   wanted (sources and days), daily_energy, series, interval_energy (of the lake), own_slot, slot,
+--         rule.
+-- Writes  "read_from" (the stream of each day), "measured" (its stored intervals), "source_interval" (all of
+--         its intervals).
 -- Why     An unknown interval is not 0.
 
 -- name: find_read_from
--- Finds the stream from which each day of the wanted sources was read. One row for each wanted source and local day that has energy.
--- Reads wanted (device, source, own_day); daily_energy (day, device, source, stream_id, method) and series (device, source, stream_id, step_ms,
--- resolution_wh) of the lake; rule.
+-- Finds the stream from which each day of the wanted sources was read. One row for each wanted source and
+-- local day that has energy.
+-- Reads wanted (device, source, own_day); daily_energy (day, device, source, stream_id, method) and series
+-- (device, source, stream_id, step_ms, resolution_wh) of the lake; rule.
 -- read_from:
 --   device, source, own_day, stream_id
 --   is_register   the method is a register
@@ -23,8 +26,8 @@ LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_i
 
 -- name: find_measured
 -- Selects the stored intervals of the wanted days. One row for each source and interval that is stored.
--- Reads read_from; own_slot (own_day, at_ms): all intervals of the wanted days; interval_energy (device, source, stream_id, interval_start,
--- energy_wh, covered_ms, flags) of the lake.
+-- Reads read_from; own_slot (own_day, at_ms): all intervals of the wanted days; interval_energy (device,
+-- source, stream_id, interval_start, energy_wh, covered_ms, flags) of the lake.
 -- measured:
 --   device, source, own_day, at_ms, energy_wh, covered_ms
 --   is_estimated   a bound of the interval was interpolated
@@ -38,9 +41,10 @@ JOIN read_from r ON r.device = i.device AND r.source = i.source AND r.stream_id 
 WHERE i.covered_ms > 0 OR i.energy_wh <> 0;
 
 -- name: find_source_interval
--- Computes the energy of each source in each interval, from the field from which the source's day was read. One row for each wanted source and
--- interval of its day.
--- Reads wanted (device, source, own_day); slot; read_from; measured; daily_energy (day, device, source, method); rule.
+-- Computes the energy of each source in each interval, from the field from which the source's day was read.
+-- One row for each wanted source and interval of its day.
+-- Reads wanted (device, source, own_day); slot; read_from; measured; daily_energy (day, device, source,
+-- method); rule.
 -- source_interval:
 --   device, source, own_day, at_ms
 --   energy_wh      Wh; null if unknown
@@ -61,7 +65,8 @@ WITH reach AS (
 SELECT w.device, w.source, w.own_day, s.at_ms,
   r.device IS NOT NULL AND (
     coalesce(m.covered_ms >= c.known_share * c.interval_ms, false)
-    -- A register that shows the same for hours has no rows for them: they lie between two readings all the same.
+    -- A register that shows the same for hours has no rows for them: they lie between two readings all the
+    -- same.
     OR coalesce(r.is_register AND (s.at_ms > d.first_ms OR w.own_day > e.first_day) AND (s.at_ms < d.last_ms OR w.own_day < e.last_day), false)
   ) AS is_known,
   CASE WHEN is_known THEN coalesce(m.energy_wh, 0) END AS energy_wh,

@@ -1,14 +1,14 @@
 -- 50 Interval: the balance of each interval.
 --
 -- Reads   "scope", "scope_source", "scope_day", "scope_peak", "slot", "source_interval", "role", "rule".
--- Writes  "flow" (the measured energy of each role), "interval_sum" (all roles, self-consumption and the residual), "rest" (containers minus their
---         parts), "level" of intervals.
+-- Writes  "flow" (the measured energy of each role), "interval_sum" (all roles, self-consumption and the
+--         residual), "rest" (containers minus their parts), "level" of intervals.
 -- Why     Self-consumption must be computed by interval. Sums of days do not contain it.
 
 -- name: sum_flow
--- Sums the measured energy of each role, by scope and interval. A net register counts for its role if it rose and for its negative role if it
--- fell. If its shape is unknown, the two cannot be separated, but their difference is known. One row for each scope and interval that has a
--- source.
+-- Sums the measured energy of each role, by scope and interval. A net register counts for its role if it rose
+-- and for its negative role if it fell. If its shape is unknown, the two cannot be separated, but their
+-- difference is known. One row for each scope and interval that has a source.
 -- Reads scope_source, slot, source_interval, role.
 -- flow:
 --   scope_id, own_day, day, at_ms
@@ -76,9 +76,10 @@ FROM sided
 GROUP BY scope_id, own_day, day, at_ms;
 
 -- name: find_interval_sum
--- Computes the balance of each interval: `production + import + discharge = consumption + export + charge + residual`, to the Wh. A measured role
--- is its sum, an absent role is 0, and an unknown role is the rest. A measured role with a gap is null, never zero and never computed. One row for
--- each scope and interval that is over; an interval of the last hour is left out until it is known.
+-- Computes the balance of each interval: `production + import + discharge = consumption + export + charge +
+-- residual`, to the Wh. A measured role is its sum, an absent role is 0, and an unknown role is the rest. A
+-- measured role with a gap is null, never zero and never computed. One row for each scope and interval that
+-- is over; an interval of the last hour is left out until it is known.
 -- Reads scope, scope_day, scope_peak, slot, flow, rule.
 -- interval_sum:
 --   scope_id, own_day, day, at_ms
@@ -162,8 +163,8 @@ SELECT scope_id, own_day, day, at_ms,
 FROM told;
 
 -- name: find_rest
--- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it contains. One row for each scope, interval
--- and container.
+-- Computes the rest of a source, or of a computed role of a site, after subtracting the sources that it
+-- contains. One row for each scope, interval and container.
 -- Reads scope_source, slot, source_interval, interval_sum.
 -- rest:
 --   scope_id, day, at_ms
@@ -203,10 +204,12 @@ WHERE p.container = 'site' OR starts_with(p.container, 'site.');
 -- Reads interval_sum, rest.
 -- level:
 --   columns of interval_sum
---   period                                                                                         the start
---                                                                                                  as
---                                                                                                  YYYY-MM-DDTHH:MM:SSZ
---   intervals, known_intervals, days, complete_days, yield, is_incomplete, is_peak_unknown, rest   see judge
+--   period                           the start, as YYYY-MM-DDTHH:MM:SSZ
+--   intervals                        1
+--   known_intervals                  1 if every measured role is known, else 0
+--   days, complete_days, yield       null
+--   is_incomplete, is_peak_unknown   false
+--   rest                             map from each container to its rest_wh (see find_rest)
 SELECT i.*, strftime(make_timestamp(i.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS period,
   1 AS intervals, is_complete::INTEGER AS known_intervals, NULL::BIGINT AS days, NULL::BIGINT AS complete_days,
   NULL::DOUBLE AS yield, false AS is_incomplete, false AS is_peak_unknown, r.rest

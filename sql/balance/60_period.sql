@@ -5,18 +5,19 @@
 -- Why     Days of every time zone are sums of intervals. Months are sums of complete days.
 
 -- name: sum_days
--- Sums the intervals of each day of a time zone. A field is null if it is null in one interval. One row for each scope and day that has intervals
--- which are over.
+-- Sums the intervals of each day of a time zone. A field is null if it is null in one interval. One row for
+-- each scope and day that has intervals which are over.
 -- Reads interval_sum, rest.
 -- level:
---   columns of interval_sum                                                                        without
---                                                                                                  own_day,
---                                                                                                  at_ms,
---                                                                                                  is_complete
---                                                                                                  and kwp
---   period                                                                                         the day as
---                                                                                                  YYYY-MM-DD
---   intervals, known_intervals, days, complete_days, yield, is_incomplete, is_peak_unknown, rest   see judge
+--   columns of interval_sum   without own_day, at_ms, is_complete and kwp
+--   period                    the day, as YYYY-MM-DD
+--   intervals                 intervals of the day that are over
+--   known_intervals           those of them in which every measured role is known
+--   days, complete_days       null
+--   yield                     production for each kW of peak power, kWh/kWp; null if it is unknown
+--   is_incomplete             some intervals are not known
+--   is_peak_unknown           a device has a peak power, but the peak of some production is unknown
+--   rest                      map from each container to its rest_wh (see find_rest)
 WITH part AS (
   -- by local day of the workgroup first, because a peak power holds for such days
   SELECT scope_id, day, own_day, count(*) AS intervals, count(*) FILTER (is_complete) AS known_intervals,
@@ -57,11 +58,14 @@ FROM summed s
 LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day;
 
 -- name: sum_periods
--- Sums the complete days of each month or year, on which every measured role is known. One row for each scope and month or year that has days.
--- Reads "day_level" ("level" of sum_days) and "period_digits" (how many characters of a day are its period: 7 for YYYY-MM, 4 for YYYY).
+-- Sums the complete days of each month or year, on which every measured role is known. One row for each scope
+-- and month or year that has days. Reads "day_level" ("level" of sum_days) and "period_digits" (how many
+-- characters of a day are its period: 7 for YYYY-MM, 4 for YYYY).
 -- level:
 --   columns of day_level   without day
 --   period                 YYYY-MM or YYYY
+--   days                   days that have intervals
+--   complete_days          those of them on which every measured role is known
 WITH dated AS (
   SELECT *, left(period, (SELECT period_digits FROM period_digits)) AS whole_period FROM day_level
 ), complete AS (

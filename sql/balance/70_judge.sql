@@ -2,13 +2,14 @@
 --
 -- Reads   "level", "rule".
 -- Writes  "balance".
--- Why     Each level is tested by itself, because noise in a quarter of an hour can be an error in a year, and the other way round.
+-- Why     Each level is tested by itself, because noise in a quarter of an hour can be an error in a year,
+--         and the other way round.
 
 -- name: judge
--- Computes the rates of an interval, a day, a month or a year from its sums, and tests whether its residual exceeds the tolerance. One row for
--- each scope and period.
--- Reads level: scope_id, period, intervals, known_intervals, days, complete_days, the fields of interval_sum, yield (kWh/kWp), has_peak,
--- is_incomplete, is_peak_unknown, rest; rule.
+-- Computes the rates of an interval, a day, a month or a year from its sums, and tests whether its residual
+-- exceeds the tolerance. One row for each scope and period.
+-- Reads level: scope_id, period, intervals, known_intervals, days, complete_days, the fields of interval_sum,
+-- yield (kWh/kWp), has_peak, is_incomplete, is_peak_unknown, rest; rule.
 -- balance:
 --   columns of level
 --   coverage                  share of the intervals (0 to 1) on which every measured role is known

@@ -5,8 +5,9 @@
 -- Why     The database builds the JSON text, as in report/.
 
 -- name: sum_day_part
--- Sums the energy of each source on each day of a time zone, also of contained sources. One row for each scope, day, source and role of it.
--- Reads scope_source, source_interval, interval_sum (the reported intervals), role.
+-- Sums the energy of each source on each day of a time zone, also of contained sources. One row for each
+-- scope, day, source and role of it. Reads scope_source, source_interval, interval_sum (the reported
+-- intervals), role.
 -- day_part:
 --   scope_id, day, device, source, role
 --   container   see scope_source
@@ -30,7 +31,8 @@ FROM told WHERE negative_role IN (SELECT role FROM role)
 GROUP BY ALL;
 
 -- name: sum_part
--- Lists the sources of a day, month or year; for months and years over their complete days. One row for each scope and period.
+-- Lists the sources of a day, month or year; for months and years over their complete days. One row for each
+-- scope and period.
 -- Reads day_part, day_level, period_digits (see sum_periods; 10 for days).
 -- part:
 --   scope_id, period

@@ -22,7 +22,8 @@ SELECT t.table_name, t.field, t.net FROM series s JOIN stream_setting t USING (s
 WHERE s.device = $device::UUID AND s.source = $source ORDER BY t.position;
 
 -- name: find_overlap
--- Returns a correction in force that sets or estimates part of the same time ($from_ms, $to_ms) of a device ($device) and source ($source).
+-- Returns a correction in force that sets or estimates part of the same time ($from_ms, $to_ms) of a device
+-- ($device) and source ($source).
 SELECT correction_id::DOUBLE AS correction_id, kind FROM correction_in_force
 WHERE kind <> 'exclude' AND device = $device::UUID AND source = $source AND from_ms < $to_ms::BIGINT AND to_ms > $from_ms::BIGINT
 ORDER BY correction_id LIMIT 1;
@@ -53,7 +54,8 @@ INSERT INTO correction_value (correction_id, interval_start_ms, energy_wh)
 SELECT $correction_id::BIGINT, unnest($starts_ms::BIGINT[]), unnest($energies_wh::BIGINT[]);
 
 -- name: store_effects
--- Stores the effect of a correction on days. $effects: JSON array of {day, device, source, beforeWh, afterWh}.
+-- Stores the effect of a correction on days. $effects: JSON array of {day, device, source, beforeWh,
+-- afterWh}.
 INSERT INTO correction_effect (correction_id, day, device, source, before_wh, after_wh)
 SELECT $correction_id::BIGINT, e.day, e.device, e.source, e."beforeWh", e."afterWh"
 FROM (
@@ -61,9 +63,10 @@ FROM (
 ) AS e;
 
 -- name: list_corrections
--- Returns corrections, newest first, at most $rows_max, each with at most $days_max of its days. Null for all: $devices (only these, as a JSON
--- array), $source, $day_start_ms and $day_end_ms (only corrections that overlap the day with these bounds), $before (only smaller ids),
--- $correction_id. $in_force: only those in force.
+-- Returns corrections, newest first, at most $rows_max, each with at most $days_max of its days. Null
+-- for all: $devices (only these, as a JSON array), $source, $day_start_ms and $day_end_ms (only corrections
+-- that overlap the day with these bounds), $before (only smaller ids), $correction_id. $in_force: only those
+-- in force.
 SELECT c.correction_id::DOUBLE AS correction_id, c.kind, c.device::VARCHAR AS device, c.source, c.table_name, c.field, c.day::VARCHAR AS day, c.timezone,
   c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.energy_wh::DOUBLE AS energy_wh, c.basis, c.undoes::DOUBLE AS undoes, c.reason, c.author,
   c.created_at_ms::DOUBLE AS created_at_ms, u.correction_id::DOUBLE AS undone_by, e.days AS days_json, coalesce(e.day_count, 0)::DOUBLE AS day_count

@@ -2,12 +2,13 @@
 --
 -- Reads   daily_energy, reported_interval, series; interval_day (temporary: the local days around).
 -- Writes  fill_slot, basis_interval, chosen_day (temporary). Energy in Wh, instants in ms since 1970.
--- Why     An estimate is computed once and stored, so it never changes by itself. An interval or a day is measured if measurements cover at least
---         99.9 % of it.
+-- Why     An estimate is computed once and stored, so it never changes by itself. An interval or a day is
+--         measured if measurements cover at least 99.9 % of it.
 
 -- name: find_slots
--- Finds the intervals to estimate: those of a device ($device) and source ($source) from $from_ms up to $to_ms (excluded). Without $replace only
--- those that measurements do not cover. $timezone: the zone of the days.
+-- Finds the intervals to estimate: those of a device ($device) and source ($source) from $from_ms up to
+-- $to_ms (excluded). Without $replace only those that measurements do not cover. $timezone: the zone of the
+-- days.
 -- fill_slot:
 --   start_ms, day
 --   clock   local time of its start
@@ -25,7 +26,8 @@ WHERE d.interval_index * interval_ms() >= $from_ms::BIGINT AND d.interval_index 
       AND i.covered_ms >= full_coverage_share() * interval_ms()));
 
 -- name: read_basis
--- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from which each day was read.
+-- Reads the intervals of a device ($device) and source ($source) from $low_ms to $high_ms, of the field from
+-- which each day was read.
 -- basis_interval:
 --   day, start_ms, clock, energy_wh
 --   is_known       measurements cover it
@@ -42,8 +44,9 @@ JOIN (SELECT * FROM reported_interval WHERE interval_start_ms BETWEEN $low_ms::B
 WHERE e.device = $device::UUID AND e.source = $source;
 
 -- name: choose_days
--- Chooses comparable days for each day to fill: of the same class (Monday to Friday, or Saturday and Sunday), at most $distance_days away, with
--- measurements in the same hours and without corrections. The nearest $days_max are chosen; of two equally near days the earlier one.
+-- Chooses comparable days for each day to fill: of the same class (Monday to Friday, or Saturday and Sunday),
+-- at most $distance_days away, with measurements in the same hours and without corrections. The nearest
+-- $days_max are chosen; of two equally near days the earlier one.
 -- chosen_day: target, day
 CREATE OR REPLACE TEMP TABLE chosen_day AS
 WITH target AS (
@@ -76,9 +79,9 @@ JOIN basis_interval b ON b.day = c.day AND b.clock = f.clock
 GROUP BY f.start_ms ORDER BY f.start_ms;
 
 -- name: find_ratio
--- Returns the energy of a device ($device) and source ($source) for each Wh of another ($like_device, $like_source), as ratio, and the number of
--- days. It is the median of the days that both have measured fully, without corrections or contradictions, from $low_day to $high_day, without
--- $from_day to $to_day.
+-- Returns the energy of a device ($device) and source ($source) for each Wh of another ($like_device,
+-- $like_source), as ratio, and the number of days. It is the median of the days that both have measured
+-- fully, without corrections or contradictions, from $low_day to $high_day, without $from_day to $to_day.
 SELECT median(own.energy_wh / other.energy_wh)::DOUBLE AS ratio, count(*)::DOUBLE AS days
 FROM daily_energy own
 JOIN daily_energy other USING (day)

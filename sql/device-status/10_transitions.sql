@@ -1,8 +1,9 @@
 -- 10 Transitions: when devices went online and offline.
 --
--- Reads   message (kind 1: the state of a device; kind 0: telemetry, which shows that it is alive), batch, progress, device_status, device_state.
--- Writes  device_status (one row for each change of a state), device_state (one row for each device: its last known state), progress,
---         dirty_partition.
+-- Reads   message (kind 1: the state of a device; kind 0: telemetry, which shows that it is alive), batch,
+--         progress, device_status, device_state.
+-- Writes  device_status (one row for each change of a state), device_state (one row for each device: its last
+--         known state), progress, dirty_partition.
 -- Why     Devices repeat their state. Only changes are stored.
 
 -- name: find_pending
@@ -12,7 +13,8 @@ SELECT
   coalesce((SELECT max(batch_id) FROM batch), -1) AS through_batch_id;
 
 -- name: store_transitions
--- Stores the transitions in the device status messages of the batches after $after_batch_id up to $through_batch_id.
+-- Stores the transitions in the device status messages of the batches after $after_batch_id up to
+-- $through_batch_id.
 INSERT INTO device_status (device, state, reason, event_time_ms, store_time_ms, stream_offset, batch_id)
 WITH said AS (
   SELECT device, try(other->>'state') AS state, try(other->>'reason') AS reason, event_time_ms, store_time_ms, stream_offset, batch_id
@@ -28,7 +30,8 @@ QUALIFY s.state IS DISTINCT FROM
 ORDER BY s.batch_id, s.stream_offset;
 
 -- name: mark_days
--- Marks the UTC days (by store time) of the transitions in batches after $after_batch_id, so that they are published.
+-- Marks the UTC days (by store time) of the transitions in batches after $after_batch_id, so that they are
+-- published.
 INSERT INTO dirty_partition (dataset, partition)
 SELECT DISTINCT 'device_status', strftime(make_timestamp(store_time_ms * 1000), '%Y-%m-%d')
 FROM device_status
@@ -70,8 +73,9 @@ WHEN MATCHED THEN UPDATE SET batch_id = $batch_id::BIGINT, updated_at_ms = $now_
 WHEN NOT MATCHED THEN INSERT (stage, batch_id, updated_at_ms) VALUES ('device_status', $batch_id::BIGINT, $now_ms::BIGINT);
 
 -- name: count_states
--- Counts the devices in each state; "unknown" if nobody has told its state. A device that went to sleep, as a solar inverter does at night, is
--- "asleep" while its newest data, or else its message, is not older than $asleep_from_ms. After that it is offline: what works wakes up within a day.
+-- Counts the devices in each state; "unknown" if nobody has told its state. A device that went to sleep, as a
+-- solar inverter does at night, is "asleep" while its newest data, or else its message, is not older than
+-- $asleep_from_ms. After that it is offline: what works wakes up within a day.
 SELECT
   CASE
     WHEN state = 'offline' AND reason = 'asleep' AND coalesce(last_seen_ms, since_ms) >= $asleep_from_ms::BIGINT THEN 'asleep'

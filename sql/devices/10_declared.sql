@@ -1,13 +1,14 @@
 -- 10 Declared: the declarations of devices in the configuration.
 --
 -- Reads   the configuration, as JSON; series.
--- Writes  declared_device (temporary: one row for each device, and one row without a device that holds for all), known_source (temporary: one row for
---         each device and source with energy).
--- Why     balance/find_device_source makes device_source from them: the sources that make up the energy of a device.
+-- Writes  declared_device (temporary: one row for each device, and one row without a device that holds for
+--         all), known_source (temporary: one row for each device and source with energy).
+-- Why     balance/find_device_source makes device_source from them: the sources that make up the energy of a
+--         device.
 
 -- name: declare_devices
--- Stores the declarations of devices. $devices: JSON array of { id, name, totalSource, sources, energyRole }. $total_source: the total source of
--- devices that name none of their own, or null.
+-- Stores the declarations of devices. $devices: JSON array of { id, name, totalSource, sources, energyRole }.
+-- $total_source: the total source of devices that name none of their own, or null.
 -- declared_device:
 --   device                                     null: the row holds for all devices
 --   name, total_source, sources, energy_role   null: not declared

@@ -1,6 +1,7 @@
 -- 20 Trace: computes the day again with the roll-up's own chapters, from 30 on, without storing anything.
 --
--- Reads   series_rule, day_candidate, day_contradiction (temporary, of the roll-up); reported_interval, interval_energy, quality_flag.
+-- Reads   series_rule, day_candidate, day_contradiction (temporary, of the roll-up); reported_interval,
+--         interval_energy, quality_flag.
 -- Writes  requested_time, touched_day (temporary: the input of the roll-up's chapters).
 -- Why     If the explanation had rules of its own, it could differ from the computation.
 
@@ -25,7 +26,8 @@ FROM day_candidate WHERE source = $source ORDER BY preference;
 SELECT stream_id, energy_wh::DOUBLE AS energy_wh FROM day_contradiction WHERE source = $source ORDER BY stream_id;
 
 -- name: find_intervals
--- Returns the reported intervals of a series ($series_id) in a day ($start_ms, $end_ms), in order. A corrected interval replaces the measured one.
+-- Returns the reported intervals of a series ($series_id) in a day ($start_ms, $end_ms), in order. A
+-- corrected interval replaces the measured one.
 -- Columns:
 --   start_ms, energy_wh
 --   exact_nwh   billionths of a Wh; null for registers and corrected intervals

@@ -1,12 +1,13 @@
 -- 30 Readings: which readings were received, which of them are used, and the limits.
 --
--- Reads   reading, known_reading, excluded_reading, superseded_reading, rejected_reading, energy_event, batch, series_day; scope, series_rule
---         (temporary).
+-- Reads   reading, known_reading, excluded_reading, superseded_reading, rejected_reading, energy_event,
+--         batch, series_day; scope, series_rule (temporary).
 -- Writes  nothing. Values in Wh or W, instants in ms since 1970.
 -- Why     Every reading that is not used is shown with its reason.
 
 -- name: find_bracket
--- Returns the bounds of the readings of a traced series ($series_id) from which its energy of a day ($start_ms, $end_ms) is computed.
+-- Returns the bounds of the readings of a traced series ($series_id) from which its energy of a day
+-- ($start_ms, $end_ms) is computed.
 -- Columns:
 --   low_ms    the last used reading at or before the start of the day; null if there is none
 --   high_ms   the first used reading at or after its end; null if there is none
@@ -20,8 +21,8 @@ WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN s.first_ms AND s.last
     WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms);
 
 -- name: find_readings
--- Returns all received readings of a series between two instants ($low_ms, $high_ms, both included), in order. If there are more than $rows_max,
--- the unused ones and both ends remain.
+-- Returns all received readings of a series between two instants ($low_ms, $high_ms, both included), in
+-- order. If there are more than $rows_max, the unused ones and both ends remain.
 -- $series_id, $field, $device: the series. $source: null if the stream books messages of any source as one.
 -- Columns:
 --   event_time_ms, value
@@ -71,8 +72,8 @@ WHERE series_id = $series_id AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_m
 ORDER BY to_ms, from_ms;
 
 -- name: find_limits
--- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they are learnt: the days with readings among that day
--- and the limit_days() - 1 days before.
+-- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they
+-- are learnt: the days with readings among that day and the limit_days() - 1 days before.
 SELECT
   CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w)
     ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,

@@ -1,12 +1,15 @@
 -- 40 Index: the index of a register at the bounds of the day.
 --
--- Reads   index_line, reading_pair, silence_shape, needs_full_index, midnight_anchor (temporary, of chapters 40 and 60 of the roll-up).
+-- Reads   index_line, reading_pair, silence_shape, needs_full_index, midnight_anchor (temporary, of chapters
+--         40 and 60 of the roll-up).
 -- Writes  nothing. Index in Wh, instants in ms since 1970.
--- Why     The energy of the day is the difference of two rounded values of the index. A person can check it by hand.
+-- Why     The energy of the day is the difference of two rounded values of the index. A person can check it
+--         by hand.
 
 -- name: read_lines
--- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). The columns of the shape have the values where
--- the day cuts the line, if power beside the register shapes it (see find_silence_shape in chapter 60 of the roll-up).
+-- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). The
+-- columns of the shape have the values where the day cuts the line, if power beside the register shapes it
+-- (see find_silence_shape in chapter 60 of the roll-up).
 -- Columns:
 --   begin_ms, begin_wh, end_ms, end_wh         the line
 --   covered, flags
@@ -48,6 +51,7 @@ FROM (
 ORDER BY end_ms, begin_ms;
 
 -- name: find_midnight_anchor
--- Returns the midnights of a traced lifetime register ($series_id) whose value comes from a daily register beside it.
+-- Returns the midnights of a traced lifetime register ($series_id) whose value comes from a daily register
+-- beside it.
 SELECT from_ms::DOUBLE AS begin_ms, from_wh AS begin_wh, to_ms::DOUBLE AS end_ms, to_wh AS end_wh, midnight_ms::DOUBLE AS midnight_ms, midnight_value
 FROM midnight_anchor WHERE series_id = $series_id;

@@ -5,8 +5,8 @@
 -- Why     The energy of the day is the sum of these parts.
 
 -- name: find_parts
--- Returns the parts of traced power ($series_id) in the day ($start_ms, $end_ms), in order. If there are more than $rows_max, the uncovered parts
--- and both ends remain.
+-- Returns the parts of traced power ($series_id) in the day ($start_ms, $end_ms), in order. If there are more
+-- than $rows_max, the uncovered parts and both ends remain.
 -- Columns:
 --   from_ms, to_ms, from_w, to_w, covered, energy_wh, milliseconds
 --   parts     number of all parts

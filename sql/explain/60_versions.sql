@@ -1,11 +1,13 @@
 -- 60 Versions: earlier reported values of the day, and why they changed.
 --
--- Reads   daily_energy, daily_energy_history, correction, correction_effect, known_reading, superseded_reading, batch; series_rule (temporary).
+-- Reads   daily_energy, daily_energy_history, correction, correction_effect, known_reading,
+--         superseded_reading, batch; series_rule (temporary).
 -- Writes  nothing. Energy in Wh, instants in ms since 1970.
 -- Why     A person who has seen another number before can see why it changed.
 
 -- name: find_versions
--- Returns every version of a day ($day) of a device ($device) and source ($source), and the current one, even if the day is not over.
+-- Returns every version of a day ($day) of a device ($device) and source ($source), and the current one, even
+-- if the day is not over.
 -- Columns:
 --   energy_wh, method, flags, coverage, version, computed_at_ms, batch_id
 --   causes   null for a day that was not over
@@ -21,9 +23,11 @@ GROUP BY ALL
 ORDER BY version, computed_at_ms;
 
 -- name: find_causes
--- Returns the batches after $after_batch up to $upto_batch that contained readings of a device ($device) and source ($source), in order. This
--- includes readings that are no longer used, because they were used when the version was computed.
--- $low_ms, $high_ms: the day and the readings around it. $end_ms: the end of the day. $from_ms, $to_ms: the range of readings to search.
+-- Returns the batches after $after_batch up to $upto_batch that contained readings of a device ($device) and
+-- source ($source), in order. This includes readings that are no longer used, because they were used when the
+-- version was computed.
+-- $low_ms, $high_ms: the day and the readings around it. $end_ms: the end of the day. $from_ms, $to_ms: the
+-- range of readings to search.
 SELECT r.batch_id, b.origin, b.landed_at_ms::DOUBLE AS landed_at_ms, r.readings::INTEGER AS readings,
   CASE WHEN b.landed_at_ms > $end_ms::BIGINT THEN r.readings_in ELSE 0 END::INTEGER AS late_readings,
   r.from_ms::DOUBLE AS from_ms, r.to_ms::DOUBLE AS to_ms, r.readings_in > 0 AS touches_day
@@ -43,8 +47,8 @@ LEFT JOIN batch b USING (batch_id)
 ORDER BY r.batch_id;
 
 -- name: find_corrections
--- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms to $end_ms), including undone ones and
--- undos, and the effect of each on the day when it was made.
+-- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms
+-- to $end_ms), including undone ones and undos, and the effect of each on the day when it was made.
 SELECT c.correction_id::INTEGER AS correction_id, c.kind, c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.table_name, c.field,
   c.day::VARCHAR AS day, c.energy_wh::DOUBLE AS energy_wh, c.undoes::INTEGER AS undoes, u.correction_id::INTEGER AS undone_by, c.reason, c.author,
   c.created_at_ms::DOUBLE AS created_at_ms, e.correction_id IS NOT NULL AS has_changed, e.before_wh::DOUBLE AS before_wh, e.after_wh::DOUBLE AS after_wh

@@ -1,21 +1,21 @@
 -- 70 Device: how the energy of a device follows from its sources.
 --
--- Reads   device_source, declared_device, role_span (temporary: from the configuration, see devices/ and balance/); chosen, rise_fall (temporary:
---         days of the device, and the rise and fall of net registers, from src/explain/explain-device.ts); device_day (see balance/sum_device_day).
+-- Reads   device_source, declared_device, role_span (temporary: from the configuration, see devices/ and
+--         balance/); chosen, rise_fall (temporary: days of the device, and the rise and fall of net
+--         registers, from src/explain/explain-device.ts); device_day (see balance/sum_device_day).
 -- Writes  nothing. Returns one row for each source, or for the device. Energy in Wh.
--- Why     The energy of a device follows from roles, which depend on the day. The statements of the report itself are used, so both have the same
---         rule.
+-- Why     The energy of a device follows from roles, which depend on the day. The statements of the report
+--         itself are used, so both have the same rule.
 
 -- name: find_device_sources
 -- Returns the declared sources of a device ($device) on a day ($day), with their energy.
 -- Columns:
---   source, role, negative_role, counts, part, lacks_with_energy   as in balance/find_device_source
---   total_source, energy_role                                      as declared
---   is_listed                                                      `sources` of the device names it, or names
---                                                                  none
---   container                                                      the source of the device that contains it;
---                                                                  null: none
---   energy_wh                                                      null without energy
+--   source, role, negative_role       as in balance/find_device_source
+--   counts, part, lacks_with_energy   as in balance/find_device_source
+--   total_source, energy_role         as declared
+--   is_listed                         `sources` of the device names it, or names none
+--   container                         the source of the device that contains it; null: none
+--   energy_wh                         null without energy
 SELECT s.source, s.role, s.negative_role, s.counts, s.part, s.lacks_with_energy,
   coalesce(own.total_source, every.total_source) AS total_source,
   own.energy_role,
@@ -33,7 +33,8 @@ WHERE s.device = $device::UUID
 ORDER BY s.counts DESC, s.source;
 
 -- name: find_splits
--- Returns the rise and fall of sources of which the device counts one part; null if readings are too far apart to separate the two.
+-- Returns the rise and fall of sources of which the device counts one part; null if readings are too far
+-- apart to separate the two.
 SELECT source, rise_wh::DOUBLE AS rise_wh, fall_wh::DOUBLE AS fall_wh FROM rise_fall;
 
 -- name: find_device_day

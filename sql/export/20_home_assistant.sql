@@ -1,8 +1,10 @@
 -- 20 Home Assistant: the daily energy that goes back to it.
 --
--- Reads   day_row (the days of an export as rows, see rows/select_days_by_source; source is null if they are by device).
+-- Reads   day_row (the days of an export as rows, see rows/select_days_by_source; source is null if they are
+--         by device).
 -- Writes  a row for each device and source. Energy in Wh.
--- Why     Years of days are one text for each statistic, so that the process does not hold an object for each day.
+-- Why     Years of days are one text for each statistic, so that the process does not hold an object for each
+--         day.
 
 -- name: list_daily_series
 -- Returns one row for each device and source with known energy, at most one more than $series_max.

@@ -1,11 +1,13 @@
 -- 10 Ledger: imported files, from the first row to the last.
 --
 -- Reads   import_file, batch, message, quarantine.
--- Writes  import_file (one row for each import of a file), batch (when the whole file has landed), checkpoint.
+-- Writes  import_file (one row for each import of a file), batch (when the whole file has landed),
+--         checkpoint.
 -- Why     A file counts as a whole or not at all. Its batches enter the ledger when its last row has landed.
 
 -- name: find_import
--- Returns the newest import of a file ($content_hash) with the same mapping ($mapping_hash) that was not dropped.
+-- Returns the newest import of a file ($content_hash) with the same mapping ($mapping_hash) that was not
+-- dropped.
 SELECT import_id, path, state, rows_read, rows_landed, rows_rejected, rejected, last_batch_id, updated_at_ms
 FROM import_file
 WHERE content_hash = $content_hash AND mapping_hash = $mapping_hash AND state <> 'dropped'
@@ -18,8 +20,8 @@ LIMIT 1;
 SELECT import_id FROM import_file WHERE state = 'landing' ORDER BY import_id;
 
 -- name: next_import_id
--- Returns the id of the next import. Its batches ($batches_max ids from import_id * $batches_max + 1 on) come after all others. $last_batch_id: the
--- last id of the ledger.
+-- Returns the id of the next import. Its batches ($batches_max ids from import_id * $batches_max + 1 on) come
+-- after all others. $last_batch_id: the last id of the ledger.
 SELECT greatest(coalesce(max(import_id), 0) + 1, $last_batch_id::BIGINT // $batches_max::BIGINT + 1) AS import_id FROM import_file;
 
 -- name: begin_import
@@ -34,7 +36,8 @@ VALUES (
 );
 
 -- name: advance_import
--- Stores how far a file is, in the transaction that lands the rows before. $rejected: JSON object, rows by reason.
+-- Stores how far a file is, in the transaction that lands the rows before. $rejected: JSON object, rows by
+-- reason.
 UPDATE import_file
 SET
   rows_read = $rows_read::BIGINT,
@@ -45,7 +48,8 @@ SET
 WHERE import_id = $import_id::BIGINT;
 
 -- name: enter_batches
--- Adds the batches of a file ($first_batch_id to $last_batch_id) to the ledger. From then on later stages see them.
+-- Adds the batches of a file ($first_batch_id to $last_batch_id) to the ledger. From then on later stages see
+-- them.
 INSERT INTO batch (
   batch_id, origin, message_count, quarantined_count, first_store_time_ms, last_store_time_ms, landed_at_ms
 )

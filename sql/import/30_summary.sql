@@ -2,7 +2,8 @@
 --
 -- Reads   import_file, batch, message, reading, rejected_reading, daily_energy, series, energy_stream, name.
 -- Writes  nothing. Energy in Wh, instants in ms since 1970.
--- Why     A person sees at once whether the file was read correctly: its fields, days and devices, and the energy.
+-- Why     A person sees at once whether the file was read correctly: its fields, days and devices, and the
+--         energy.
 
 -- name: find_newest
 -- Returns the newest imports that count and landed since $since_ms; at most $imports_max.
@@ -22,8 +23,8 @@ WHERE f.state = 'landed' AND list_contains($import_ids::BIGINT[], f.import_id)
 ORDER BY b.batch_id;
 
 -- name: find_range
--- Returns the first and last event time of some batches ($batches), and their number of devices; nulls if there are none. It reads the messages, or
--- the used readings if the messages are no longer kept.
+-- Returns the first and last event time of some batches ($batches), and their number of devices; nulls if
+-- there are none. It reads the messages, or the used readings if the messages are no longer kept.
 WITH own AS (
   SELECT event_time_ms, device FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
   UNION ALL
@@ -32,8 +33,8 @@ WITH own AS (
 SELECT min(event_time_ms)::DOUBLE AS first_ms, max(event_time_ms)::DOUBLE AS last_ms, count(DISTINCT device)::DOUBLE AS devices FROM own;
 
 -- name: count_fields
--- Returns the fields of the messages of some batches ($batches), with the number of numeric and other values; no rows if the messages are no longer
--- kept.
+-- Returns the fields of the messages of some batches ($batches), with the number of numeric and other values;
+-- no rows if the messages are no longer kept.
 WITH own AS (
   SELECT field_ids, other FROM message WHERE batch_id IN (SELECT unnest($batches::BIGINT[])) AND kind = 0
 )
@@ -49,8 +50,8 @@ GROUP BY field
 ORDER BY field;
 
 -- name: count_readings
--- Counts the used readings of some batches ($batches) by the configured energy stream. A reading that another one of the same device, source and
--- instant replaces is not used.
+-- Counts the used readings of some batches ($batches) by the configured energy stream. A reading that another
+-- one of the same device, source and instant replaces is not used.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, count(*)::DOUBLE AS readings
 FROM reading r
 JOIN series s USING (series_id)
@@ -60,8 +61,8 @@ GROUP BY position
 ORDER BY position;
 
 -- name: count_rejected
--- Counts the rejected readings of imports ($batches: their batches; $batches_max: ids reserved for an import) by field and reason. A reading that
--- several energy streams reject counts once.
+-- Counts the rejected readings of imports ($batches: their batches; $batches_max: ids reserved for an import)
+-- by field and reason. A reading that several energy streams reject counts once.
 SELECT field, reason, sum(readings)::DOUBLE AS readings
 FROM rejected_reading
 WHERE import_id IN (SELECT DISTINCT unnest($batches::BIGINT[]) // $batches_max::BIGINT)
@@ -69,8 +70,8 @@ GROUP BY field, reason
 ORDER BY field, reason;
 
 -- name: sum_energy
--- Sums the energy of the devices and sources of some batches ($batches) by month and source, on the local days from $first_day to $last_day (both
--- included).
+-- Sums the energy of the devices and sources of some batches ($batches) by month and source, on the local
+-- days from $first_day to $last_day (both included).
 -- Columns:
 --   month     YYYY-MM
 --   source, energy_wh

@@ -1,7 +1,8 @@
 -- 10 File: the workgroup that owns a file, and its schema.
 --
 -- Reads   duckdb_tables(), duckdb_columns(), schema_migration, shard.
--- Writes  schema_migration (one row for each applied migration), shard (one row: the workgroup and the epoch of the owner).
+-- Writes  schema_migration (one row for each applied migration), shard (one row: the workgroup and the epoch
+--         of the owner).
 -- Why     Two processes must never write one file, and a file of another program must not be changed.
 
 -- name: find_tables

@@ -1,8 +1,10 @@
 -- 20 Batches: landed batches, and how far each origin was read.
 --
 -- Reads   name, message_table, batch, checkpoint, gap, progress, shard.
--- Writes  batch (one row for each batch of messages), checkpoint (one row for each origin: the next offset to read), gap.
--- Why     A batch and its checkpoint are stored in one transaction, so that no message is lost or counted twice.
+-- Writes  batch (one row for each batch of messages), checkpoint (one row for each origin: the next offset to
+--         read), gap.
+-- Why     A batch and its checkpoint are stored in one transaction, so that no message is lost or counted
+--         twice.
 
 -- name: find_names
 -- Returns every name and its id, and if messages have it as their table.

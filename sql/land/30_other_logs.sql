@@ -2,7 +2,8 @@
 --
 -- Reads   batch, message.
 -- Writes  message, batch.
--- Why     A log that begins again numbers its messages from the start. So an offset does not show whether a message has landed.
+-- Why     A log that begins again numbers its messages from the start. So an offset does not show whether a
+--         message has landed.
 
 -- name: find_other_logs_through
 -- Returns the newest store time of messages that landed from other logs than $log_epoch.
@@ -12,8 +13,8 @@ FROM batch
 WHERE log_epoch IS DISTINCT FROM $log_epoch AND (origin = 'stream' OR starts_with(origin, 'backfill:'));
 
 -- name: forget_landed_before
--- Deletes the messages of batch $batch_id that had already landed from another log. A log that begins again can still contain messages of the log
--- before, with their offsets and store times.
+-- Deletes the messages of batch $batch_id that had already landed from another log. A log that begins again
+-- can still contain messages of the log before, with their offsets and store times.
 -- $first_ms, $last_ms: range of their store times. $log_epoch: the log of the batch.
 DELETE FROM message AS again
 USING message AS m, batch AS b

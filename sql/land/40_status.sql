@@ -1,7 +1,7 @@
 -- 40 Status: the contents of a warehouse.
 --
--- Reads   message, batch, gap, name, schema_migration, quarantine, rejected_reading, import_file, energy_stream, pending_change, progress, series,
---         daily_energy, daily_energy_history, quality_flag.
+-- Reads   message, batch, gap, name, schema_migration, quarantine, rejected_reading, import_file,
+--         energy_stream, pending_change, progress, series, daily_energy, daily_energy_history, quality_flag.
 -- Writes  nothing.
 -- Why     People see whether the pipeline works, and what needs their attention.
 
@@ -43,8 +43,8 @@ GROUP BY q.flag
 ORDER BY q.flag;
 
 -- name: count_recent
--- Counts the messages of the stream that landed, or were quarantined, in the hour before $now_ms, and returns the event time of the newest reading
--- that is not in the future (null: none).
+-- Counts the messages of the stream that landed, or were quarantined, in the hour before $now_ms, and returns
+-- the event time of the newest reading that is not in the future (null: none).
 SELECT
   coalesce(sum(message_count), 0)::DOUBLE AS messages,
   coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined,
@@ -53,7 +53,8 @@ FROM batch
 WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 60 * 60 * 1000;
 
 -- name: find_open_imports
--- Returns imports that do not count yet: those that are landing, and those that were given up and have not landed since.
+-- Returns imports that do not count yet: those that are landing, and those that were given up and have not
+-- landed since.
 -- Columns: path, state, rows_read, updated_at_ms
 SELECT path, state, rows_read::DOUBLE AS rows_read, updated_at_ms::DOUBLE AS updated_at_ms
 FROM import_file f
@@ -62,8 +63,8 @@ WHERE state = 'landing' OR (state = 'dropped' AND import_id = (
 ORDER BY import_id;
 
 -- name: find_taken_in
--- Returns the last batch whose energy is complete for every configured energy stream ($streams: their number), and the last batch whose energy is
--- published; -1 for none.
+-- Returns the last batch whose energy is complete for every configured energy stream ($streams: their
+-- number), and the last batch whose energy is published; -1 for none.
 SELECT
   coalesce(
     least((SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL), (SELECT min(complete_batch_id) FROM pending_change)),

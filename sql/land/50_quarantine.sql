@@ -5,8 +5,8 @@
 -- Why     People see what was received and not used, and why.
 
 -- name: group_quarantine
--- Counts quarantined messages and rejected readings by reason, the most frequent first: at most $rows_max groups. $devices: only of these, as a
--- JSON array (null: all).
+-- Counts quarantined messages and rejected readings by reason, the most frequent first: at most $rows_max
+-- groups. $devices: only of these, as a JSON array (null: all).
 -- Columns:
 --   kind                message or reading
 --   reason
@@ -24,8 +24,8 @@ ORDER BY items DESC, kind, reason
 LIMIT $rows_max::BIGINT;
 
 -- name: find_quarantine_samples
--- Returns the newest quarantined messages of each reason: at most $samples_max, and of each the first $bytes_max bytes. $devices as in
--- group_quarantine.
+-- Returns the newest quarantined messages of each reason: at most $samples_max, and of each the first
+-- $bytes_max bytes. $devices as in group_quarantine.
 SELECT reason, device::VARCHAR AS device, source, field, event_time_ms::DOUBLE AS event_time_ms, detail, bytes[1:$bytes_max::BIGINT]::BLOB AS head,
   octet_length(bytes)::DOUBLE AS byte_count
 FROM quarantine
@@ -34,8 +34,8 @@ QUALIFY row_number() OVER (PARTITION BY reason ORDER BY quarantined_at_ms DESC, 
 ORDER BY reason, quarantined_at_ms DESC;
 
 -- name: find_rejected_samples
--- Returns rejected readings of each reason that were kept as samples: of the newest days at most $samples_max, with the first $bytes_max characters
--- of the value. $devices as in group_quarantine.
+-- Returns rejected readings of each reason that were kept as samples: of the newest days at most
+-- $samples_max, with the first $bytes_max characters of the value. $devices as in group_quarantine.
 WITH sampled AS (
   SELECT reason, device, source, field, day_start_ms, unnest(samples) AS sample
   FROM rejected_reading

@@ -1,8 +1,8 @@
 -- 10 Declared: the declarations of meters and sites in the configuration.
 --
 -- Reads   the configuration, as JSON.
--- Writes  declared_meter (one row for each meter code), declared_member (one row for each member of a site), declared_absent (one row for each role
---         that a site does not have), all temporary.
+-- Writes  declared_meter (one row for each meter code), declared_member (one row for each member of a site),
+--         declared_absent (one row for each role that a site does not have), all temporary.
 -- Why     The publisher writes them into the lake, where sites are added up.
 
 -- name: declare_meters

@@ -1,12 +1,13 @@
--- 10 Names: tables, fields, units and sources of the configuration that the data does not contain, or contains differently.
+-- 10 Names: tables, fields, units and sources of the configuration that the data does not contain, or
+-- contains differently.
 --
 -- Reads   energy_stream, series, interval_energy, rejected_reading, message, name.
 -- Writes  nothing. Returns one row for each stream, field, table, unit or device; energy in Wh.
 -- Why     A misspelt name causes no error: its energy is just missing. So similar names are suggested.
 
 -- name: find_streams
--- Returns the configured energy streams in order, with the number of devices and sources that have readings, and the highest index of the newest 30
--- days (Wh; null if none).
+-- Returns the configured energy streams in order, with the number of devices and sources that have readings,
+-- and the highest index of the newest 30 days (Wh; null if none).
 SELECT
   json_extract(e.settings, '$.position')::INTEGER AS position,
   count(DISTINCT s.series_id)::INTEGER AS series_count,
@@ -20,8 +21,8 @@ GROUP BY position
 ORDER BY position;
 
 -- name: find_rejected
--- Returns devices and sources for which every reading of a field is rejected, so no energy stream of that field has a valid one. Nulls do not
--- count.
+-- Returns devices and sources for which every reading of a field is rejected, so no energy stream of that
+-- field has a valid one. Nulls do not count.
 -- Columns:
 --   table_name   of the first sample; null if its message is no longer kept: the readings then count for each
 --                table with the field
@@ -54,14 +55,16 @@ ORDER BY readings DESC, q.field, q.device, q.source
 LIMIT 1000;
 
 -- name: find_tables
--- Returns the tables of the kept telemetry with their message counts, those with names similar to $table first.
+-- Returns the tables of the kept telemetry with their message counts, those with names similar to $table
+-- first.
 SELECT n.name AS table_name, m.message_count::DOUBLE AS messages
 FROM (SELECT table_id, count(*) AS message_count FROM message WHERE kind = 0 GROUP BY table_id) AS m
 JOIN name n ON n.name_id = m.table_id
 ORDER BY jaro_winkler_similarity(lower(n.name), lower($table)) DESC, n.name;
 
 -- name: find_fields
--- Returns the fields of the newest kept messages of a table ($table), those with names similar to $field first.
+-- Returns the fields of the newest kept messages of a table ($table), those with names similar to $field
+-- first.
 WITH newest AS (
   SELECT field_ids, other FROM message
   WHERE kind = 0 AND table_id = (SELECT name_id FROM name WHERE name = $table)
@@ -76,7 +79,8 @@ SELECT field FROM (
 ORDER BY jaro_winkler_similarity(lower(field), lower($field)) DESC, field;
 
 -- name: find_units
--- Returns the units that a field next to the readings names, in the newest kept messages. $table, $unit_pointer: JSON pointer.
+-- Returns the units that a field next to the readings names, in the newest kept messages. $table,
+-- $unit_pointer: JSON pointer.
 SELECT DISTINCT try(json_extract_string(other, $unit_pointer)) AS unit
 FROM (
   SELECT other FROM message
@@ -93,7 +97,8 @@ LIMIT 5;
 SELECT device::VARCHAR AS device, list_sort(list(DISTINCT source)) AS sources FROM series GROUP BY device;
 
 -- name: find_source_clashes
--- Returns sources to which a stream books its energy (as) although messages of the same table name them too, for another stream.
+-- Returns sources to which a stream books its energy (as) although messages of the same table name them too,
+-- for another stream.
 -- Columns:
 --   position                of the stream with as
 --   source, device
@@ -109,8 +114,8 @@ GROUP BY position, s.source
 ORDER BY position;
 
 -- name: find_merged_sources
--- Returns devices whose newest messages name several sources with a field ($table, $field) that is booked as one source. The readings of several
--- registers would be mixed.
+-- Returns devices whose newest messages name several sources with a field ($table, $field) that is booked as
+-- one source. The readings of several registers would be mixed.
 WITH newest AS (
   SELECT device, source_id, field_ids, other FROM message
   WHERE kind = 0 AND device IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)

@@ -1,12 +1,15 @@
 -- 20 Readings: newest readings that contradict the configured rules.
 --
 -- Reads   series, energy_stream, interval_energy, daily_energy, energy_event.
--- Writes  nothing. Returns one row for each device and source with a problem, at most 1000; position: of its energy stream in the configuration.
--- Why     A wrong method, unit or limit gives wrong energy every day. A person has to change the configuration.
+-- Writes  nothing. Returns one row for each device and source with a problem, at most 1000; position: of its
+--         energy stream in the configuration.
+-- Why     A wrong method, unit or limit gives wrong energy every day. A person has to change the
+--         configuration.
 
 -- name: find_still_registers
--- Returns lifetime registers that have covered at least a day of the newest week (604,800,000 ms) without growing, although power of the same device
--- and source has more than 1 kWh and more than 20 times the register's resolution.
+-- Returns lifetime registers that have covered at least a day of the newest week (604,800,000 ms) without
+-- growing, although power of the same device and source has more than 1 kWh and more than 20 times the
+-- register's resolution.
 WITH week AS (
   SELECT s.device, s.source, e.settings, s.resolution, sum(i.energy_wh) AS energy_wh, sum(i.covered_ms) AS covered_ms
   FROM interval_energy i
@@ -25,8 +28,8 @@ ORDER BY position, device, register.source
 LIMIT 1000;
 
 -- name: find_beyond_power
--- Returns devices and sources with readings beyond the configured maxPower ($beyond_flags: bits of spike and rebase) in at least one in twenty
--- intervals of the newest week, and in at least four.
+-- Returns devices and sources with readings beyond the configured maxPower ($beyond_flags: bits of spike and
+-- rebase) in at least one in twenty intervals of the newest week, and in at least four.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
   json_extract(e.settings, '$.maxPower')::DOUBLE AS power_w,
   count(*) FILTER (i.flags & $beyond_flags::INTEGER > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals
@@ -40,8 +43,9 @@ ORDER BY position, device, source
 LIMIT 1000;
 
 -- name: find_unit_changes
--- Returns registers that, within the newest $newest_ms, continued at a thousand times or a thousandth of their value, within 1 %; or at ten times
--- or a tenth, if they are left out since. Only the last such change. $forever_ms: the end of an event that has no end yet.
+-- Returns registers that, within the newest $newest_ms, continued at a thousand times or a thousandth of
+-- their value, within 1 %; or at ten times or a tenth, if they are left out since. Only the last such change.
+-- $forever_ms: the end of an event that has no end yet.
 -- Columns:
 --   position, device, source, at_ms
 --   value_before, value_after   Wh, both at least 100
@@ -61,7 +65,8 @@ ORDER BY position, device, s.source
 LIMIT 1000;
 
 -- name: find_contradicted
--- Returns devices and sources whose chosen method is contradicted ($contradicted_flag: its bit) on at least two of the newest seven days.
+-- Returns devices and sources whose chosen method is contradicted ($contradicted_flag: its bit) on at least
+-- two of the newest seven days.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, d.device::VARCHAR AS device, d.source,
   count(*)::INTEGER AS days, max(d.day)::VARCHAR AS last_day
 FROM daily_energy d

@@ -2,7 +2,8 @@
 --
 -- Reads   shard, batch, checkpoint, dirty_partition, daily_energy, series, device_state.
 -- Writes  nothing.
--- Why     Everything that is published is read in one transaction, so that the datasets of the lake fit together.
+-- Why     Everything that is published is read in one transaction, so that the datasets of the lake fit
+--         together.
 
 -- name: read_state
 -- Returns the state of the warehouse.
@@ -28,8 +29,8 @@ SELECT DISTINCT dataset, partition FROM dirty_partition ORDER BY ALL;
 SELECT min(day)::VARCHAR AS first_day, max(day)::VARCHAR AS last_day FROM daily_energy;
 
 -- name: find_declared_inputs
--- Returns everything in the warehouse that the declared datasets depend on: sources with energy, devices with messages, and the days with energy.
--- Sets are returned as a count and a fingerprint.
+-- Returns everything in the warehouse that the declared datasets depend on: sources with energy, devices with
+-- messages, and the days with energy. Sets are returned as a count and a fingerprint.
 SELECT
   (SELECT concat(count(*), ' ', bit_xor(hash(device, source))) FROM (SELECT DISTINCT device, source FROM series)) AS sources,
   (SELECT concat(count(*), ' ', bit_xor(hash(device))) FROM device_state) AS devices,

@@ -1,12 +1,15 @@
 -- 20 Pieces: which parts of the datasets must be written, and the number of rows of each.
 --
 -- Reads   message, name, reported_interval, daily_energy, daily_energy_history, device_status, meter_reading.
--- Writes  nothing. Returns one row for each piece (a day or a month of a dataset, or an hour of a table), or the row count of one piece.
--- Why     The rows of a file are compared with the count that was taken before it was written. A file that lacks a row is not published.
+-- Writes  nothing. Returns one row for each piece (a day or a month of a dataset, or an hour of a table), or
+--         the row count of one piece.
+-- Why     The rows of a file are compared with the count that was taken before it was written. A file that
+--         lacks a row is not published.
 
 -- name: count_messages
--- Returns the tables and hours (UTC, by store time) with messages of the batches after $after_batch_id up to $through_batch_id. Large hours are
--- divided into parts of whole batches, with at most $rows_max messages or one batch, because a file is sorted in memory.
+-- Returns the tables and hours (UTC, by store time) with messages of the batches after $after_batch_id up to
+-- $through_batch_id. Large hours are divided into parts of whole batches, with at most $rows_max messages or
+-- one batch, because a file is sorted in memory.
 WITH counted AS (
   -- A remainder, because functions of dates take twice as long, and this reads every new message.
   SELECT table_id, store_time_ms - store_time_ms % (60 * 60 * 1000) AS hour_start_ms, batch_id, count(*) AS row_count
@@ -41,7 +44,8 @@ WHERE interval_start_ms >= $start_ms::BIGINT AND interval_start_ms < $end_ms::BI
 SELECT DISTINCT strftime(day, '%Y-%m') AS month FROM daily_energy ORDER BY ALL;
 
 -- name: count_days
--- Counts the rows of daily_energy from $start_day up to $end_day (excluded; local days), and their energy (Wh).
+-- Counts the rows of daily_energy from $start_day up to $end_day (excluded; local days), and their energy
+-- (Wh).
 SELECT count(*)::DOUBLE AS row_count, coalesce(sum(energy_wh), 0)::DOUBLE AS energy_wh
 FROM daily_energy
 WHERE day >= $start_day::DATE AND day < $end_day::DATE;

@@ -1,14 +1,15 @@
 -- 30 Messages: landed messages, and gaps of the stream.
 --
 -- Reads   message, name, gap.
--- Writes  nothing. Returns the rows of the datasets messages and gap. Each statement here and in the next chapters selects the columns of the files
---         of a dataset, in the order of their rows.
+-- Writes  nothing. Returns the rows of the datasets messages and gap. Each statement here and in the next
+--         chapters selects the columns of the files of a dataset, in the order of their rows.
 -- Why     The lake keeps whole messages, including fields that no energy stream reads.
 
 -- name: select_messages
--- Selects the messages of one table and hour in the batches after $after_batch_id up to $through_batch_id, with names instead of ids. $table_id,
--- $table_name; $start_ms, $end_ms: range of store times (end excluded). If a message has a field twice, the last one counts. Messages of one kind of
--- device have the same fields, so names are looked up once for each list of fields.
+-- Selects the messages of one table and hour in the batches after $after_batch_id up to $through_batch_id,
+-- with names instead of ids. $table_id, $table_name; $start_ms, $end_ms: range of store times (end excluded).
+-- If a message has a field twice, the last one counts. Messages of one kind of device have the same fields,
+-- so names are looked up once for each list of fields.
 WITH chosen AS (
   SELECT * FROM message
   WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT

@@ -1,10 +1,11 @@
 -- 40 Energy: intervals, days and their versions, and what is needed to read them.
 --
--- Reads   reported_interval, correction, correction_effect, daily_energy, daily_energy_history, series, energy_stream, quality_flag; declared_day
---         (temporary: the local days, from the time zone database).
--- Writes  nothing. Returns the rows of the datasets interval_energy, daily_energy, daily_energy_version, correction, series, local_day and
---         quality_flag. Energy in Wh.
--- Why     A reader of the lake needs no ids of the warehouse: the rows have the names of flags, tables and fields.
+-- Reads   reported_interval, correction, correction_effect, daily_energy, daily_energy_history, series,
+--         energy_stream, quality_flag; declared_day (temporary: the local days, from the time zone database).
+-- Writes  nothing. Returns the rows of the datasets interval_energy, daily_energy, daily_energy_version,
+--         correction, series, local_day and quality_flag. Energy in Wh.
+-- Why     A reader of the lake needs no ids of the warehouse: the rows have the names of flags, tables and
+--         fields.
 
 -- name: select_interval_energy
 -- Selects the reported intervals from $start_ms up to $end_ms (excluded).
@@ -127,8 +128,8 @@ FROM series s LEFT JOIN energy_stream e USING (stream_id)
 ORDER BY s.device, s.source, e.stream_id;
 
 -- name: select_local_day
--- Selects the local days of the workgroup, from the first to the last with energy, with their bounds. Temporary table declared_day: from the time
--- zone database.
+-- Selects the local days of the workgroup, from the first to the last with energy, with their bounds.
+-- Temporary table declared_day: from the time zone database.
 SELECT day, make_timestamptz(start_ms * 1000) AS day_start, make_timestamptz(end_ms * 1000) AS day_end
 FROM declared_day WHERE start_ms < end_ms ORDER BY day;
 

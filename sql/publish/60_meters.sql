@@ -1,7 +1,9 @@
 -- 60 Meters: readings, budgets, and the members of sites.
 --
--- Reads   meter_reading, budget; declared_meter, declared_member, declared_absent (temporary: from the configuration, see meters/).
--- Writes  nothing. Returns the rows of the datasets meter, meter_reading, site_member, absent_role and budget. Energy in Wh.
+-- Reads   meter_reading, budget; declared_meter, declared_member, declared_absent (temporary: from the
+--         configuration, see meters/).
+-- Writes  nothing. Returns the rows of the datasets meter, meter_reading, site_member, absent_role and
+--         budget. Energy in Wh.
 -- Why     Replaced uploads stay in the lake, marked as not current, so that earlier answers can be explained.
 
 -- name: select_meter
@@ -30,13 +32,14 @@ WHERE start_ms >= $start_ms::BIGINT AND start_ms < $end_ms::BIGINT
 ORDER BY meter_code, start_ms, end_ms, revision;
 
 -- name: select_site_member
--- Selects the members of the configured sites: meters on the one side, devices on the other. Temporary table declared_member: see
--- meters/declare_members.
+-- Selects the members of the configured sites: meters on the one side, devices on the other. Temporary
+-- table declared_member: see meters/declare_members.
 SELECT site, meter_code, device, source, sign, valid_from, valid_to FROM declared_member
 ORDER BY site, meter_code, device, source, valid_from;
 
 -- name: select_absent_role
--- Selects the roles that sites are declared not to have. Temporary table declared_absent: see meters/declare_absent.
+-- Selects the roles that sites are declared not to have. Temporary table declared_absent: see
+-- meters/declare_absent.
 SELECT site, role FROM declared_absent ORDER BY site, role;
 
 -- name: select_budget

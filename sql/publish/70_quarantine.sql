@@ -1,12 +1,13 @@
 -- 70 Quarantine: messages and readings that could not be used, with the reason.
 --
 -- Reads   quarantine, rejected_reading.
--- Writes  nothing. Returns the rows of the datasets quarantine (one for each message) and rejected_reading (one for each day, import, device, source,
---         field and reason).
+-- Writes  nothing. Returns the rows of the datasets quarantine (one for each message) and rejected_reading
+--         (one for each day, import, device, source, field and reason).
 -- Why     Nothing is lost silently.
 
 -- name: count_quarantine
--- Counts the new quarantined messages by month (UTC) of their quarantine, in the batches after $after_batch_id up to $through_batch_id.
+-- Counts the new quarantined messages by month (UTC) of their quarantine, in the batches after
+-- $after_batch_id up to $through_batch_id.
 SELECT strftime(make_timestamp(quarantined_at_ms * 1000), '%Y-%m') AS month, count(*)::DOUBLE AS row_count
 FROM quarantine
 WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
@@ -14,8 +15,8 @@ GROUP BY ALL
 ORDER BY ALL;
 
 -- name: select_quarantine
--- Selects the quarantined messages of one month ($start_ms, $end_ms: range of quarantine times, end excluded) in the batches after $after_batch_id up
--- to $through_batch_id.
+-- Selects the quarantined messages of one month ($start_ms, $end_ms: range of quarantine times, end excluded)
+-- in the batches after $after_batch_id up to $through_batch_id.
 SELECT
   make_timestamptz(quarantined_at_ms * 1000) AS quarantined_at,
   stage,
@@ -42,8 +43,8 @@ SELECT day::VARCHAR AS day FROM (SELECT DISTINCT make_timestamp(day_start_ms * 1
 SELECT count(*)::DOUBLE AS row_count FROM rejected_reading WHERE day_start_ms >= $start_ms::BIGINT AND day_start_ms < $end_ms::BIGINT;
 
 -- name: select_rejected_readings
--- Selects the rejected readings of UTC days from $start_ms up to $end_ms (excluded): one row for each day, import, device, source, field and
--- reason.
+-- Selects the rejected readings of UTC days from $start_ms up to $end_ms (excluded): one row for each day,
+-- import, device, source, field and reason.
 -- Columns:
 --   day, device, source, field, reason
 --   readings    how many

@@ -2,7 +2,8 @@
 --
 -- Reads   the Parquet file that was just written.
 -- Writes  progress (the last batch whose energy is published), dirty_partition.
--- Why     A full or broken disk does not always report an error. So a file is read back before it is published.
+-- Why     A full or broken disk does not always report an error. So a file is read back before it is
+--         published.
 
 -- name: verify_file
 -- Returns the row count of a Parquet file ($path), read back from the file.

@@ -2,8 +2,8 @@
 --
 -- Reads   publication, shard, batch, progress.
 -- Writes  publication.
--- Why     An older copy of the warehouse with a newer lake would publish batch numbers that the lake already has. Messages would be lost or
---         doubled.
+-- Why     An older copy of the warehouse with a newer lake would publish batch numbers that the lake already
+--         has. Messages would be lost or doubled.
 
 -- name: find_publication
 -- Returns the stored commits by state, and the identity of the warehouse.
@@ -22,7 +22,8 @@ SELECT
   (SELECT nonce FROM publication WHERE state = 'planned') AS planned_nonce;
 
 -- name: store_publication
--- Stores the commit ($sequence, $nonce) of a state ($state: planned or published). The two rows are written by two transactions at the same time.
+-- Stores the commit ($sequence, $nonce) of a state ($state: planned or published). The two rows are written
+-- by two transactions at the same time.
 MERGE INTO publication USING (SELECT $state::VARCHAR AS state) AS wanted USING (state)
 WHEN MATCHED THEN UPDATE SET sequence = $sequence::BIGINT, nonce = $nonce::VARCHAR
 WHEN NOT MATCHED THEN INSERT (state, sequence, nonce) VALUES ($state::VARCHAR, $sequence::BIGINT, $nonce::VARCHAR);

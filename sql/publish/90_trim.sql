@@ -2,7 +2,8 @@
 --
 -- Reads   message, batch, rejected_reading.
 -- Writes  message, rejected_reading, dirty_partition.
--- Why     The lake keeps the messages for good. The warehouse keeps only the newest, for streams that are configured later.
+-- Why     The lake keeps the messages for good. The warehouse keeps only the newest, for streams that are
+--         configured later.
 
 -- name: count_trimmed
 -- Counts the messages that trim_messages would delete, with the same parameters.

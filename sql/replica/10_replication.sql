@@ -2,7 +2,8 @@
 --
 -- Reads   publication, shard.
 -- Writes  publication.
--- Why     A warehouse that is not the one of the newest commit is an older copy, or another worker has continued without it. It must not continue.
+-- Why     A warehouse that is not the one of the newest commit is an older copy, or another worker has
+--         continued without it. It must not continue.
 
 -- name: find_replication
 -- Returns the nonces of the last own commit of the replica and of the planned one, and the owner of the file.

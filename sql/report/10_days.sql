@@ -1,14 +1,18 @@
 -- 10 Days: the days of an answer.
 --
--- Reads   files of daily_energy of one generation of the lake; device_source (see balance/find_device_source); rise_fall (see balance/sum_rise_fall).
--- Writes  chosen, counted, source_day and the inputs of rise_fall. These are tables of one statement whose end is a later chapter. Energy in Wh.
+-- Reads   files of daily_energy of one generation of the lake; device_source (see
+--         balance/find_device_source); rise_fall (see balance/sum_rise_fall).
+-- Writes  chosen, counted, source_day and the inputs of rise_fall. These are tables of one statement whose
+--         end is a later chapter. Energy in Wh.
 -- Why     All answers about days begin with the same rows.
 --
--- Joins by ranges of days compare with coalesce(valid_from, ...) and not with OR: with OR, DuckDB compares each day with each source.
+-- Joins by ranges of days compare with coalesce(valid_from, ...) and not with OR: with OR, DuckDB compares
+-- each day with each source.
 
 -- name: select_days
--- Selects daily energy from $start_day to $end_day (both included) from the files of one generation ($files). A day lies in one file, sorted by
--- device and source, so file_row_number is its order. Other statements read it as "chosen".
+-- Selects daily energy from $start_day to $end_day (both included) from the files of one generation ($files).
+-- A day lies in one file, sorted by device and source, so file_row_number is its order. Other statements read
+-- it as "chosen".
 SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at, file_row_number
 FROM read_parquet($files, hive_partitioning = false, file_row_number = true)
 WHERE day >= $start_day::DATE AND day <= $end_day::DATE;
@@ -24,8 +28,8 @@ WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT un
 SELECT count(*)::DOUBLE AS value_count FROM chosen;
 
 -- name: select_split_days
--- Selects the sources and days of "chosen" of which the device counts only a part. Reads chosen and device_source. balance/find_read_from reads it as
--- "wanted".
+-- Selects the sources and days of "chosen" of which the device counts only a part. Reads chosen and
+-- device_source. balance/find_read_from reads it as "wanted".
 SELECT c.device, c.source, c.day AS own_day
 FROM chosen c
 JOIN device_source s ON s.device = c.device AND s.source = c.source
@@ -33,20 +37,21 @@ JOIN device_source s ON s.device = c.device AND s.source = c.source
 WHERE s.counts AND s.part <> 'whole';
 
 -- name: select_own_days
--- Selects the local days of the workgroup. $own_days, $own_starts_ms, $own_ends_ms: from the time zone database. balance/find_own_slot reads it as
--- "own_day".
+-- Selects the local days of the workgroup. $own_days, $own_starts_ms, $own_ends_ms: from the time zone
+-- database. balance/find_own_slot reads it as "own_day".
 SELECT unnest($own_days::VARCHAR[])::DATE AS day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms;
 
 -- name: select_source_day
--- Selects the rows of "chosen" in the form of balance/sum_device_day. Reads chosen and rise_fall (see balance/sum_rise_fall).
+-- Selects the rows of "chosen" in the form of balance/sum_device_day. Reads chosen and rise_fall (see
+-- balance/sum_rise_fall).
 SELECT c.day, c.day AS reported_day, c.device, c.source, c.energy_wh, r.rise_wh, r.fall_wh, [c.method] AS methods, c.flags, c.coverage, c.status,
   c.version, c.computed_at
 FROM chosen c
 LEFT JOIN rise_fall r ON r.day = c.day AND r.device = c.device AND r.source = c.source;
 
 -- name: select_counted
--- Selects the rows of "chosen" that count for their device, with the part that counts. Reads chosen and device_source (see
--- balance/find_device_source). A source that is not in device_source counts as a whole.
+-- Selects the rows of "chosen" that count for their device, with the part that counts. Reads chosen and
+-- device_source (see balance/find_device_source). A source that is not in device_source counts as a whole.
 SELECT c.*, coalesce(s.part, 'whole') AS part
 FROM chosen c
 LEFT JOIN device_source s ON s.device = c.device AND s.source = c.source

@@ -2,7 +2,8 @@
 --
 -- Reads   chosen, device_day (see balance/sum_device_day), energy (of energy_by_source or energy_by_device).
 -- Writes  one row for each day (day; members: the members of its JSON object, as bytes).
--- Why     The database builds the JSON text, because a million values would block the event loop for a second.
+-- Why     The database builds the JSON text, because a million values would block the event loop for a
+--         second.
 
 -- name: answer_by_device
 -- Returns one row for each day with energy, in any order. Reads device_day (see balance/sum_device_day).
@@ -21,7 +22,8 @@ FROM device_day
 GROUP BY day;
 
 -- name: answer_by_source
--- Returns one row for each day with energy, in any order: the members of its JSON object, "<device>.<source>":Wh, sorted, as bytes.
+-- Returns one row for each day with energy, in any order: the members of its JSON object,
+-- "<device>.<source>":Wh, sorted, as bytes.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', energy_wh), ',' ORDER BY file_row_number)) AS members
@@ -61,8 +63,8 @@ FROM chosen
 GROUP BY day;
 
 -- name: answer_periods_by_device
--- Returns one row for each month or year with energy: like answer_by_device, with the sums of its days of the range. $period_digits: number of
--- characters of a day that name its period, 7 or 4.
+-- Returns one row for each month or year with energy: like answer_by_device, with the sums of its days of the
+-- range. $period_digits: number of characters of a day that name its period, 7 or 4.
 SELECT
   period AS day,
   encode(string_agg(concat('"', device, '":', period_wh), ',' ORDER BY device) FILTER (period_wh IS NOT NULL)) AS members,
@@ -90,8 +92,8 @@ FROM (
 GROUP BY period;
 
 -- name: energy_by_device
--- Selects the energy of devices by period. $period_digits: number of characters of a day that name its period, 10, 7 or 4. report/answer_top reads
--- it as "energy".
+-- Selects the energy of devices by period. $period_digits: number of characters of a day that name its
+-- period, 10, 7 or 4. report/answer_top reads it as "energy".
 -- Columns:
 --   period
 --   name   as JSON text
@@ -107,8 +109,8 @@ SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, to_json(concat
 FROM chosen;
 
 -- name: answer_top
--- Returns one row for each period with energy, like answer_by_device: the $top names with most energy in the range, largest first, and the sum of all
--- others as "others". Reads energy.
+-- Returns one row for each period with energy, like answer_by_device: the $top names with most energy in the
+-- range, largest first, and the sum of all others as "others". Reads energy.
 WITH ranked AS (
   SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC, name) AS place
   FROM energy
@@ -132,9 +134,10 @@ FROM member
 GROUP BY period;
 
 -- name: answer_quality
--- Returns the quality of devices by day as parts of JSON text: one row for each kind of day (`kind`), and one row for each device (`device`):
--- "<device>":[index of the kind of each day, null without a day]. $days: the days of the range. Reads device_day (see balance/sum_device_day).
--- The caller orders by place and device: the most frequent kind is first, at place 0.
+-- Returns the quality of devices by day as parts of JSON text: one row for each kind of day (`kind`), and one
+-- row for each device (`device`): "<device>":[index of the kind of each day, null without a day]. $days: the
+-- days of the range. Reads device_day (see balance/sum_device_day). The caller orders by place and device:
+-- the most frequent kind is first, at place 0.
 WITH graded AS (
   SELECT day, device, floor(coverage * 100)::INTEGER AS coverage, status, methods, flags FROM device_day
 ), kind AS (

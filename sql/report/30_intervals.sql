@@ -1,15 +1,17 @@
 -- 30 Intervals: the 15-minute intervals of days.
 --
--- Reads   counted, profile (of intervals_by_source or intervals_by_device); files of interval_energy of the generation.
+-- Reads   counted, profile (of intervals_by_source or intervals_by_device); files of interval_energy of the
+--         generation.
 -- Writes  slot (one row for each interval), and from it one row for each day (day; members, as bytes).
 -- Why     The intervals come from the stream from which the day was read, so they add up to the day.
 
 -- name: select_intervals
--- Selects the 15-minute intervals of the days of "counted" (see report/select_counted), from the stream from which each day was read. Every
--- interval of a day has a row. answer_intervals_by_source, answer_intervals_by_device, intervals_by_source and intervals_by_device read it as
--- "slot".
--- $days, $own_days, $starts_ms, $ends_ms: the parts of the answered days that lie in one day of the workgroup, from the time zone database.
--- $interval_ms: length of an interval. $interval_files: the files of the generation with these days.
+-- Selects the 15-minute intervals of the days of "counted" (see report/select_counted), from the stream from
+-- which each day was read. Every interval of a day has a row. answer_intervals_by_source,
+-- answer_intervals_by_device, intervals_by_source and intervals_by_device read it as "slot".
+-- $days, $own_days, $starts_ms, $ends_ms: the parts of the answered days that lie in one day of the
+-- workgroup, from the time zone database. $interval_ms: length of an interval. $interval_files: the files of
+-- the generation with these days.
 -- Columns:
 --   day, device, source, at_ms
 --   energy_wh   null: no measurement covers the interval
@@ -40,7 +42,8 @@ LEFT JOIN (
   ON i.device = d.device AND i.source = d.source AND i.stream_id = d.stream_id AND i.at_ms = d.at_ms;
 
 -- name: answer_intervals_by_source
--- Returns one row for each day with energy, in any order: "<device>.<source>":[Wh of each interval, in order], sorted, as bytes.
+-- Returns one row for each day with energy, in any order: "<device>.<source>":[Wh of each interval, in
+-- order], sorted, as bytes.
 SELECT
   day::VARCHAR AS day,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':[', profile, ']'), ',' ORDER BY device, source)) AS members
@@ -75,8 +78,9 @@ SELECT day, to_json(concat(device, '.', source))::VARCHAR AS name, at_ms, energy
 SELECT day, to_json(device::VARCHAR)::VARCHAR AS name, at_ms, sum(energy_wh)::BIGINT AS energy_wh FROM slot GROUP BY day, device, at_ms;
 
 -- name: answer_top_intervals
--- Returns one row for each day with energy, like answer_intervals_by_device: the $top names with most energy in the range, largest first, and the sum
--- of all others as "others". An interval of the others is null if none of them is known. Reads profile.
+-- Returns one row for each day with energy, like answer_intervals_by_device: the $top names with most energy
+-- in the range, largest first, and the sum of all others as "others". An interval of the others is null if
+-- none of them is known. Reads profile.
 WITH ranked AS (
   SELECT name, row_number() OVER (ORDER BY abs(sum(energy_wh)) DESC NULLS LAST, name) AS place FROM profile GROUP BY name
 ), member AS (

@@ -1,26 +1,30 @@
 -- 40 Meter days: the energy of meters by local day, uploaded or derived from devices.
 --
--- Reads   files of meter_reading, daily_energy and interval_energy of the generation; source_day, device_day, rule.
--- Writes  member, local_day, source_day, the days of uploaded and of derived meters (one row for each meter and day). Energy in Wh.
--- Why     A meter that is derived from a device has the same days as the device, in any time zone. A day with a coverage below 0.999 is partial, as
---         in the roll-up (full_coverage_share in docs/rules.md): the time between two samples at midnight is not missing data.
+-- Reads   files of meter_reading, daily_energy and interval_energy of the generation; source_day, device_day,
+--         rule.
+-- Writes  member, local_day, source_day, the days of uploaded and of derived meters (one row for each meter
+--         and day). Energy in Wh.
+-- Why     A meter that is derived from a device has the same days as the device, in any time zone. A day with
+--         a coverage below 0.999 is partial, as in the roll-up (full_coverage_share in docs/rules.md): the
+--         time between two samples at midnight is not missing data.
 
 -- name: select_members
--- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members: JSON array of { key, code, device,
--- source }. Read as "member".
+-- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members:
+-- JSON array of { key, code, device, source }. Read as "member".
 SELECT unnest(from_json($members, '[{"key": "VARCHAR", "code": "VARCHAR", "device": "UUID", "source": "VARCHAR"}]'), recursive := true);
 
 -- name: select_local_days
--- Lists the local days, without days that the time zone skipped, with their instants in ms. $days, $starts_ms, $ends_ms: from the time zone database.
--- Read as "local_day".
+-- Lists the local days, without days that the time zone skipped, with their instants in ms. $days,
+-- $starts_ms, $ends_ms: from the time zone database. Read as "local_day".
 SELECT day, start_ms, end_ms
 FROM (SELECT unnest($days::VARCHAR[])::DATE AS day, unnest($starts_ms::BIGINT[]) AS start_ms, unnest($ends_ms::BIGINT[]) AS end_ms)
 WHERE start_ms < end_ms;
 
 -- name: select_uploaded_days
--- Spreads the uploaded readings of "member" over the days of "local_day", which begins with the first of a month. A reading that lies in several
--- days is cut by time: its running sum is rounded at the end of each day, so the parts add up to the reading. A day is rounded on the running sum
--- of its month, so the days add up to the month. $reading_files: of the generation.
+-- Spreads the uploaded readings of "member" over the days of "local_day", which begins with the first of a
+-- month. A reading that lies in several days is cut by time: its running sum is rounded at the end of each
+-- day, so the parts add up to the reading. A day is rounded on the running sum of its month, so the days add
+-- up to the month. $reading_files: of the generation.
 -- Columns:
 --   key, day
 --   energy_wh   null: no reading covers the day
@@ -65,17 +69,19 @@ FROM running
 WHERE day >= $start_day::DATE;
 
 -- name: select_source_days
--- Selects the workgroup's days of the devices of "member", by source: "chosen" for select_source_day. $day_files: of the generation.
+-- Selects the workgroup's days of the devices of "member", by source: "chosen" for select_source_day.
+-- $day_files: of the generation.
 SELECT day, device, source, energy_wh, method, coverage, flags, status, version, computed_at
 FROM read_parquet($day_files, hive_partitioning = false)
 WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT device FROM member);
 
 -- name: select_source_days_of_zone
--- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day"), in the form of balance/sum_device_day. They
--- are sums of the intervals of the stream from which each of the workgroup's days was read, so the days of every time zone add up to the same. The
--- coverage is the share of the day of the other zone.
--- $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $day_files, $interval_files: of the generation. Reads rule
--- (see balance/find_rule).
+-- Selects the parts of the workgroup's days that belong to days of another time zone ("local_day"), in the
+-- form of balance/sum_device_day. They are sums of the intervals of the stream from which each of the
+-- workgroup's days was read, so the days of every time zone add up to the same. The coverage is the share of
+-- the day of the other zone.
+-- $own_days, $own_starts_ms, $own_ends_ms: the workgroup's days that overlap the range. $day_files,
+-- $interval_files: of the generation. Reads rule (see balance/find_rule).
 WITH own_day AS (
   SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
 ), slot AS (
@@ -119,8 +125,8 @@ FROM (
 );
 
 -- name: select_derived_days
--- Selects the days of the members that are devices or sources of devices, from "source_day" and "device_day" (see balance/sum_device_day). A day
--- of another time zone is the sum of its parts of the workgroup's days.
+-- Selects the days of the members that are devices or sources of devices, from "source_day" and "device_day"
+-- (see balance/sum_device_day). A day of another time zone is the sum of its parts of the workgroup's days.
 -- Columns:
 --   key, day, energy_wh, coverage, flags, quality   as in select_uploaded_days
 --   revision                                        the highest version of its parts

@@ -2,7 +2,8 @@
 --
 -- Reads   files of budget of the generation.
 -- Writes  meter_day (one row for each meter and day with a budget), or the existing scenarios. Energy in Wh.
--- Why     A period is spread over its days and rounded on the running sum, so the days add up to the uploaded value.
+-- Why     A period is spread over its days and rounded on the running sum, so the days add up to the uploaded
+--         value.
 
 -- name: find_scenarios
 -- Returns the scenarios for which meters ($codes) have budgets.
@@ -10,10 +11,12 @@ SELECT DISTINCT scenario FROM read_parquet($budget_files, hive_partitioning = fa
 WHERE is_current AND meter_code IN (SELECT unnest($codes::VARCHAR[])) ORDER BY scenario;
 
 -- name: select_budget_days
--- Spreads budgets over calendar days: one row for each meter and day with a budget. A period is spread evenly over its days. If several periods of
--- a scenario contain a day, the shortest counts: a day before its month, a month before its year.
--- $scenario: only budgets of this scenario, in upper or lower case. Null: each meter has on each day the scenario that comes first in
--- $scenario_order; scenarios that are not in it come last, by name. $budget_files: of the generation. $codes: meters.
+-- Spreads budgets over calendar days: one row for each meter and day with a budget. A period is spread evenly
+-- over its days. If several periods of a scenario contain a day, the shortest counts: a day before its month,
+-- a month before its year.
+-- $scenario: only budgets of this scenario, in upper or lower case. Null: each meter has on each day the
+-- scenario that comes first in $scenario_order; scenarios that are not in it come last, by name.
+-- $budget_files: of the generation. $codes: meters.
 -- Columns:
 --   key, day, energy_wh, scenario
 --   period_wh   energy of the whole period

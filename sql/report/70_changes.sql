@@ -5,9 +5,10 @@
 -- Why     A system that has copied days can read which of them to copy again.
 
 -- name: answer_day_changes
--- Returns the days of a generation's daily_energy_version ($files) with versions from $since_ms up to $until_ms (excluded), each as a JSON object:
--- before the first of these versions and after the last one. A version counts if the day was final when it came; with $with_provisional even if it
--- was not. $devices: only these, as text; null for all. $rows_max: the most rows.
+-- Returns the days of a generation's daily_energy_version ($files) with versions from $since_ms up to
+-- $until_ms (excluded), each as a JSON object: before the first of these versions and after the last one. A
+-- version counts if the day was final when it came; with $with_provisional even if it was not. $devices: only
+-- these, as text; null for all. $rows_max: the most rows.
 WITH version AS (
   SELECT day, device, source, version, energy_wh, method, flags, coverage, status, computed_at, causes, batch_id,
     lag(CASE WHEN energy_wh IS NOT NULL THEN {version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage} END) OVER versions AS before
@@ -50,7 +51,8 @@ ORDER BY day, device, source
 LIMIT $rows_max::INTEGER;
 
 -- name: list_device_states
--- Returns the devices of a generation's device_state ($files) with their last known state. Instants in ms since 1970; null if unknown.
+-- Returns the devices of a generation's device_state ($files) with their last known state. Instants in ms
+-- since 1970; null if unknown.
 SELECT
   device::VARCHAR AS device,
   state,

@@ -17,8 +17,8 @@ FROM read_parquet($files, hive_partitioning = false)
 WHERE device IN (SELECT unnest($devices::UUID[]));
 
 -- name: list_audit_entries
--- Returns entries of the audit log in files of messages ($files), the newest first by the time at which they were stored: at most $rows_max,
--- before the entry that was stored at $before_ms with offset $before_offset.
+-- Returns entries of the audit log in files of messages ($files), the newest first by the time at which they
+-- were stored: at most $rows_max, before the entry that was stored at $before_ms with offset $before_offset.
 -- Columns:
 --   event_ms, store_ms, stream_offset
 --   other   JSON object with actor, action, target and data

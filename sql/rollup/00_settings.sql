@@ -1,16 +1,19 @@
 -- 00 Settings: the configuration, the constants and the macros that all chapters use.
 --
--- Reads   energy_stream, declared_source, series, series_day (for its columns); the configuration, which src/rollup/bind-streams.ts binds; the
---         constants of src/rollup/rule-constants.ts, which become macros of their names.
--- Writes  stream_setting, unit_factor, stream_register_change, restated_stream (temporary), energy_stream, declared_source, interval_energy (without
---         streams that are no longer configured); incoming_series, touched_day, noted_limit_change, changed_limit, day_limit, reading_pair,
---         midnight_anchor (empty, for chapters that read them before they are filled).
+-- Reads   energy_stream, declared_source, series, series_day (for its columns); the configuration, which
+--         src/rollup/bind-streams.ts binds; the constants of src/rollup/rule-constants.ts, which become
+--         macros of their names.
+-- Writes  stream_setting, unit_factor, stream_register_change, restated_stream (temporary), energy_stream,
+--         declared_source, interval_energy (without streams that are no longer configured); incoming_series,
+--         touched_day, noted_limit_change, changed_limit, day_limit, reading_pair, midnight_anchor (empty,
+--         for chapters that read them before they are filled).
 -- Why     After this chapter, a data engineer can run every statement of the other chapters by hand.
 
 -- name: create_macros
 -- Creates the macros, grouped by what they compute.
 --
--- Time, energy and power. An interval has the number start / 15 minutes. A UTC day has the number of days since 1970.
+-- Time, energy and power. An interval has the number start / 15 minutes. A UTC day has the number of days
+-- since 1970.
 CREATE OR REPLACE TEMP MACRO interval_of(ms) AS ms // interval_ms();
 CREATE OR REPLACE TEMP MACRO utc_day(ms) AS (ms // day_ms())::INTEGER;
 CREATE OR REPLACE TEMP MACRO wh_of(power_w, ms) AS power_w * ms / hour_ms();
@@ -31,8 +34,9 @@ CREATE OR REPLACE TEMP MACRO value_max(method) AS CASE method
   WHEN 'power_curve' THEN power_max_w() WHEN 'interval_energy' THEN interval_max_wh() ELSE register_max_wh() END;
 -- The largest value that is valid for every method.
 CREATE OR REPLACE TEMP MACRO least_value_max() AS least(value_max('power_curve'), value_max('interval_energy'), value_max('total_energy'));
--- The rank of a reading among others of the same series and time: the one with the highest rank is used. find_superseded, which compares
--- a new reading with a stored one, also looks if the same value has come again.
+-- The rank of a reading among others of the same series and time: the one with the highest rank is used.
+-- find_superseded, which compares a new reading with a stored one, also looks if the same value has come
+-- again.
 CREATE OR REPLACE TEMP MACRO reading_rank(message_id, stream_offset, batch_id, value) AS
   row(coalesce(message_id, -1), coalesce(stream_offset, 0), batch_id, value);
 -- The largest power of ten (Wh) that a value is a multiple of.
@@ -52,8 +56,9 @@ END;
 -- Limits, configured or learnt.
 -- The limit (W): the configured one, else the learnt one of the day, else the highest one.
 CREATE OR REPLACE TEMP MACRO power_limit(configured_w, learnt_w) AS coalesce(configured_w, learnt_w, learnt_power_max_w());
--- The limit (W) after a restart. A learnt limit is much higher than the usual power, and an average over a restart looks like a restart. So if the
--- limit is learnt, a register can count only a few times its usual power after a restart.
+-- The limit (W) after a restart. A learnt limit is much higher than the usual power, and an average over a
+-- restart looks like a restart. So if the limit is learnt, a register can count only a few times its usual
+-- power after a restart.
 CREATE OR REPLACE TEMP MACRO power_limit_after_reset(configured_w, learnt_w, usual_w) AS CASE
   WHEN configured_w IS NULL THEN least(power_limit(NULL, learnt_w), after_reset_times() * usual_w) ELSE configured_w END;
 CREATE OR REPLACE TEMP MACRO jitter(configured_wh, resolution_wh) AS coalesce(configured_wh, jitter_resolutions() * resolution_wh, 0);
@@ -66,30 +71,36 @@ CREATE OR REPLACE TEMP MACRO max_gap(configured_ms, step_ms) AS
   coalesce(configured_ms, greatest(gap_steps_min() * step_ms, least(gap_steps() * step_ms, gap_max_ms())), gap_max_ms());
 CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
   coalesce(CASE WHEN method = 'interval_energy' THEN power_of(abs(value), reading_ms) ELSE abs(value) END > limit_w, false);
--- True if a pair of readings can be a break. It does not use the rules of the series, because joining them to every pair is expensive.
+-- True if a pair of readings can be a break. It does not use the rules of the series, because joining them to
+-- every pair is expensive.
 CREATE OR REPLACE TEMP MACRO is_suspect(value_before, from_ms, from_value, to_ms, to_value, least_power_w) AS
   to_value < from_value OR from_value < value_before OR from_value = 0 OR value_before = 0 OR to_value - from_value > wh_of(least_power_w, to_ms - from_ms);
 
 -- The index.
--- The index at an instant between two readings, in whole Wh. The growth is spread evenly over the time, or by a share (0 to 1) if one is known.
+-- The index at an instant between two readings, in whole Wh. The growth is spread evenly over the time, or by
+-- a share (0 to 1) if one is known.
 CREATE OR REPLACE TEMP MACRO index_wh(at_ms, from_ms, from_wh, to_ms, to_wh, share) AS
   round(CASE WHEN at_ms = to_ms THEN to_wh
     ELSE from_wh + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms)) END)::BIGINT;
--- True if an instant lies inside a silence over which the index grows, so that the index there is interpolated.
+-- True if an instant lies inside a silence over which the index grows, so that the index there is
+-- interpolated.
 CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, from_ms, from_wh, to_ms, to_wh) AS to_ms - from_ms > silence_ms() AND from_wh <> to_wh AND at_ms < to_ms;
 
 -- Days.
--- True if two energies of a day differ by more than a share of the larger one plus least_wh. If the smaller one covers less time, it has missed
--- energy. So missed_share_times() times the missed share of the time is added to the share.
+-- True if two energies of a day differ by more than a share of the larger one plus least_wh. If the smaller
+-- one covers less time, it has missed energy. So missed_share_times() times the missed share of the time is
+-- added to the share.
 CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, share, least_wh) AS
   abs(wh_a - wh_b) > least_wh + greatest(abs(wh_a), abs(wh_b))
     * (share + missed_share_times() * greatest(0, 1 - CASE WHEN abs(wh_a) < abs(wh_b) THEN covered_a_ms / covered_b_ms ELSE covered_b_ms / covered_a_ms END));
--- The status of a day that changes. A final day becomes restated, even if the configured closing time is longer now, because people have seen it.
+-- The status of a day that changes. A final day becomes restated, even if the configured closing time is
+-- longer now, because people have seen it.
 CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_after_ms) AS CASE
   WHEN status_before IN ('final', 'restated') THEN 'restated' WHEN end_ms + close_after_ms > now_ms THEN 'provisional' ELSE 'final' END;
 
 -- name: create_settings
--- Creates the empty tables of the settings. The table incoming_series is described at find_series in chapter 20.
+-- Creates the empty tables of the settings. The table incoming_series is described at find_series in chapter
+-- 20.
 -- stream_setting:
 --   stream_id
 --   position                  place of the stream in the configuration
@@ -129,8 +140,8 @@ CREATE OR REPLACE TEMP TABLE incoming_series (
 CREATE OR REPLACE TEMP TABLE stream_register_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
 
 -- name: create_working_tables
--- Creates the empty tables that later chapters read even if no earlier chapter has filled them. The other tables are described in the chapters
--- that fill them.
+-- Creates the empty tables that later chapters read even if no earlier chapter has filled them. The other
+-- tables are described in the chapters that fill them.
 -- noted_limit_change:
 --   series_id
 --   from_ms, to_ms   a UTC day whose limits have changed in this roll-up
@@ -160,7 +171,8 @@ INSERT INTO stream_setting VALUES (
 INSERT INTO stream_register_change VALUES ($stream_id, $device::UUID, $source, $at_ms::BIGINT, $final_value, $initial_value);
 
 -- name: add_units
--- Adds the units that a reading can name in a field of its own. $units and $factors: lists of the same length.
+-- Adds the units that a reading can name in a field of its own. $units and $factors: lists of the same
+-- length.
 INSERT INTO unit_factor SELECT $dimension, unnest($units::VARCHAR[]), unnest($factors::DOUBLE[]);
 
 -- name: list_stored_streams
@@ -180,7 +192,8 @@ UPDATE energy_stream SET settings = $settings WHERE stream_id = $stream_id;
 INSERT INTO restated_stream VALUES ($stream_id);
 
 -- name: mark_lifetime_streams_restated
--- Adds every stream of lifetime registers, because the shape of their silences can follow from another stream.
+-- Adds every stream of lifetime registers, because the shape of their silences can follow from another
+-- stream.
 INSERT INTO restated_stream SELECT stream_id FROM stream_setting WHERE method = 'total_energy' EXCEPT SELECT stream_id FROM restated_stream;
 
 -- name: delete_stream_intervals

@@ -1,17 +1,19 @@
 -- 10 Extract: from messages to readings.
 --
--- Reads   message (landed messages), archived_message (messages of the lake that are read again), name, batch, stream_setting, unit_factor;
---         known_reading, superseded_reading, rejected_reading, series (what was read before); energy_stream, pending_change, set_aside, correction,
---         declared_source (for next_batches).
--- Writes  extracted (one row for each field of a message that an energy stream reads, with the value in Wh or W, or with the reason why it is
---         rejected), rejected_reading (the number of rejected readings, with samples), energy_stream (how far each stream has read),
---         archived_message, dirty_partition.
--- Why     This chapter alone decides about units, range and validity of a new reading. So every later chapter can rely on it: a value is a finite
---         number in the range of its method, and its time is possible.
+-- Reads   message (landed messages), archived_message (messages of the lake that are read again), name,
+--         batch, stream_setting, unit_factor; known_reading, superseded_reading, rejected_reading, series
+--         (what was read before); energy_stream, pending_change, set_aside, correction, declared_source (for
+--         next_batches).
+-- Writes  extracted (one row for each field of a message that an energy stream reads, with the value in Wh or
+--         W, or with the reason why it is rejected), rejected_reading (the number of rejected readings, with
+--         samples), energy_stream (how far each stream has read), archived_message, dirty_partition.
+-- Why     This chapter alone decides about units, range and validity of a new reading. So every later chapter
+--         can rely on it: a value is a finite number in the range of its method, and its time is possible.
 
 -- name: next_batches
--- Returns one row: the next batches to roll up, and what the caller compares with its last call. The batches are whole ones with at most
--- $messages_max messages together, but at least one batch. A kept connection binds its settings again if the fingerprints differ.
+-- Returns one row: the next batches to roll up, and what the caller compares with its last call. The batches
+-- are whole ones with at most $messages_max messages together, but at least one batch. A kept connection
+-- binds its settings again if the fingerprints differ.
 -- Columns:
 --   batch_id                 the last of the next batches; null if no batch is new
 --   messages, batches        how many messages and batches are next
@@ -45,8 +47,8 @@ SELECT next.*, stream.*,
 FROM next, stream;
 
 -- name: extract_readings
--- Makes one row for each field of a new message that an energy stream reads. Each stream reads the batches after $after up to $upto that it has not
--- read yet.
+-- Makes one row for each field of a new message that an energy stream reads. Each stream reads the batches
+-- after $after up to $upto that it has not read yet.
 -- $now_ms: the current time. $archived: there are messages of the lake to read again.
 -- extracted:
 --   stream_id, device
@@ -92,8 +94,8 @@ WITH raw AS (
   SELECT *,
     CASE
       WHEN device IS NULL THEN 'no_device'
-      -- The store time can come from the server of another vendor. It counts only up to a day after our own clock, because a reading of the year
-      -- 9999 would spread its energy over thousands of years.
+      -- The store time can come from the server of another vendor. It counts only up to a day after our own
+      -- clock, because a reading of the year 9999 would spread its energy over thousands of years.
       WHEN event_time_ms > least(store_time_ms, $now_ms::BIGINT + day_ms()) + future_ms() THEN 'future'
       WHEN event_time_ms < clock_set_ms() THEN 'clock_not_set'
       WHEN number IS NULL AND json_type(json) = 'NULL' THEN 'null'
@@ -117,8 +119,8 @@ SELECT
 FROM checked;
 
 -- name: drop_reread_readings
--- If messages of the lake are read again ($low_ms, $high_ms: their event times), drops the extracted readings that are stored already. A message is
--- identified by its device, offset and event time.
+-- If messages of the lake are read again ($low_ms, $high_ms: their event times), drops the extracted readings
+-- that are stored already. A message is identified by its device, offset and event time.
 DELETE FROM extracted USING (
   SELECT s.stream_id, s.device, r.event_time_ms, r.stream_offset, NULL AS reason
   FROM known_reading r JOIN series s USING (series_id)
@@ -136,7 +138,8 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.reason IS NOT DISTINCT FROM known.reason;
 
 -- name: read_archived_range
--- Returns the first and last event time of the messages of the lake that are read again, up to batch $upto; nulls if there are none.
+-- Returns the first and last event time of the messages of the lake that are read again, up to batch $upto;
+-- nulls if there are none.
 SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived_message WHERE batch_id <= $upto::BIGINT;
 
 -- name: delete_archived
@@ -144,8 +147,8 @@ SELECT min(event_time_ms) AS low_ms, max(event_time_ms) AS high_ms FROM archived
 DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy_stream WHERE settings IS NOT NULL);
 
 -- name: drop_reread_rejections
--- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the counted time range. $low_ms, $high_ms:
--- as in drop_reread_readings.
+-- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the
+-- counted time range. $low_ms, $high_ms: as in drop_reread_readings.
 DELETE FROM extracted USING (
   SELECT t.stream_id, r.device, r.source, r.reason, r.first_ms, r.last_ms
   FROM rejected_reading r JOIN stream_setting t USING (field)
@@ -159,8 +162,8 @@ WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.event_time_ms BETWEEN known.first_ms AND known.last_ms;
 
 -- name: find_rejected
--- Groups the rejected readings by device, source, field and reason. $now_ms: the current time. Nulls are counted without samples, because they
--- contain nothing to show.
+-- Groups the rejected readings by device, source, field and reason. $now_ms: the current time. Nulls are
+-- counted without samples, because they contain nothing to show.
 -- rejected_now: columns of rejected_reading
 CREATE OR REPLACE TEMP TABLE rejected_now AS
 SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device, source, field, reason, count(*) AS readings,

@@ -1,17 +1,18 @@
 -- 20 Readings: one reading for each series and event time.
 --
--- Reads   extracted, name, stream_setting, series; reading, known_reading, superseded_reading (the readings that are stored already);
---         correction_in_force, excluded_range.
--- Writes  series (one energy stream of one device and source), reading (the readings that are used), superseded_reading (valid readings that are not
---         used, because another reading of the same series and time is), excluded_reading (readings that a correction excludes), incoming_series,
---         incoming (the new readings that are used); extracted, series_quarter, series_day, interval_energy (if a stored reading is not valid any
---         more).
--- Why     A device can send a reading twice or revise it. The used reading must not depend on the order of arrival. So the reading with the highest
---         message id is used, then the one with the highest offset.
+-- Reads   extracted, name, stream_setting, series; reading, known_reading, superseded_reading (the readings
+--         that are stored already); correction_in_force, excluded_range.
+-- Writes  series (one energy stream of one device and source), reading (the readings that are used),
+--         superseded_reading (valid readings that are not used, because another reading of the same series
+--         and time is), excluded_reading (readings that a correction excludes), incoming_series, incoming
+--         (the new readings that are used); extracted, series_quarter, series_day, interval_energy (if a
+--         stored reading is not valid any more).
+-- Why     A device can send a reading twice or revise it. The used reading must not depend on the order of
+--         arrival. So the reading with the highest message id is used, then the one with the highest offset.
 
 -- name: find_invalid_stored
--- Finds stored readings that an earlier version accepted and this version rejects: their value is out of range, or their time is impossible. $now_ms:
--- the current time.
+-- Finds stored readings that an earlier version accepted and this version rejects: their value is out of
+-- range, or their time is impossible. $now_ms: the current time.
 -- invalid_stored:
 --   series_id, event_time_ms, value, reason, stream_offset, batch_id
 --   is_superseded   the reading was not used
@@ -21,8 +22,8 @@ SELECT r.series_id, r.event_time_ms, r.value, r.stream_offset, r.batch_id, r.is_
     WHEN NOT isfinite(r.value) THEN 'not_finite' ELSE 'out_of_range' END AS reason
 FROM (
   FROM (SELECT *, false AS is_superseded FROM reading UNION ALL BY NAME SELECT *, true AS is_superseded FROM superseded_reading)
-  -- This condition is weaker than the one below, but it is on the columns alone. DuckDB knows their smallest and largest values, and mostly reads
-  -- nothing.
+  -- This condition is weaker than the one below, but it is on the columns alone. DuckDB knows their smallest
+  -- and largest values, and mostly reads nothing.
   WHERE value > least_value_max() OR value < -least_value_max()
     OR event_time_ms < clock_set_ms() OR event_time_ms > $now_ms::BIGINT + day_ms() + future_ms()
 ) AS r
@@ -50,7 +51,8 @@ WHERE superseded_reading.series_id = b.series_id AND superseded_reading.event_ti
   AND superseded_reading.value IS NOT DISTINCT FROM b.value;
 
 -- name: find_successors
--- Finds the reading that is used instead of a deleted one: the best of the superseded readings of the same series and time.
+-- Finds the reading that is used instead of a deleted one: the best of the superseded readings of the same
+-- series and time.
 -- successor_reading: columns of superseded_reading
 CREATE OR REPLACE TEMP TABLE successor_reading AS
 SELECT r.series_id, r.event_time_ms, r.value, r.message_id, r.stream_offset, r.batch_id
@@ -80,7 +82,8 @@ DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM invalid_sto
 DELETE FROM series_day WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: delete_invalid_intervals
--- Deletes all intervals of the series of invalid_stored. They are computed again. Some of them may be at a time without any reading now.
+-- Deletes all intervals of the series of invalid_stored. They are computed again. Some of them may be at a
+-- time without any reading now.
 DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_stored);
 
 -- name: update_invalid_bounds
@@ -135,7 +138,8 @@ WHERE series_id IS NULL
 GROUP BY stream_id, device, source;
 
 -- name: find_incoming
--- Selects the valid new readings. If several have the same series and time, drop_repetitions keeps only one of them.
+-- Selects the valid new readings. If several have the same series and time, drop_repetitions keeps only one
+-- of them.
 -- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
 SELECT k.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id
@@ -167,10 +171,11 @@ INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, str
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM repeated_reading WHERE preference > 1;
 
 -- name: find_superseded
--- Compares each new reading with the stored reading of the same series and time. One of the two is used: the one with the higher message id. If
--- the message ids are equal, the same value again changes nothing; of different values the one with the higher offset is used, then the one of the
--- later batch. If a stored value comes again, it gets the offset and batch of the repetition, because a different value can have come between the
--- two.
+-- Compares each new reading with the stored reading of the same series and time. One of the two is used: the
+-- one with the higher message id. If the message ids are equal, the same value again changes nothing; of
+-- different values the one with the higher offset is used, then the one of the later batch. If a stored value
+-- comes again, it gets the offset and batch of the repetition, because a different value can have come
+-- between the two.
 -- The stored readings include the excluded ones, so that exclusions do not influence which reading is used.
 -- $low_ms, $high_ms: event times of incoming, so that only stored readings of that time are read.
 -- superseded_now:
@@ -201,14 +206,16 @@ INSERT INTO superseded_reading (series_id, event_time_ms, value, message_id, str
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM superseded_now;
 
 -- name: update_repeated_reading
--- Gives stored values that came again the offset and batch of the repetition. $low_ms, $high_ms: as in find_superseded.
+-- Gives stored values that came again the offset and batch of the repetition. $low_ms, $high_ms: as in
+-- find_superseded.
 UPDATE reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
 FROM superseded_now s
 WHERE s.counts_batch IS NOT NULL AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms
   AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: update_repeated_exclusion
--- Gives excluded readings whose value came again the offset and batch of the repetition. $low_ms, $high_ms: as in find_superseded.
+-- Gives excluded readings whose value came again the offset and batch of the repetition. $low_ms, $high_ms:
+-- as in find_superseded.
 UPDATE excluded_reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
 FROM superseded_now s
 WHERE s.counts_batch IS NOT NULL AND excluded_reading.series_id = s.series_id AND excluded_reading.event_time_ms = s.event_time_ms
@@ -226,7 +233,8 @@ WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   AND NOT s.is_new AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms;
 
 -- name: count_exclusions
--- Returns the number of corrections that exclude readings. If there are none, the statements about excluded readings do not run.
+-- Returns the number of corrections that exclude readings. If there are none, the statements about excluded
+-- readings do not run.
 SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
 
 -- name: delete_replaced_exclusions
@@ -248,7 +256,8 @@ DELETE FROM incoming USING excluded_range x
 WHERE incoming.series_id = x.series_id AND incoming.event_time_ms >= x.from_ms AND incoming.event_time_ms < x.to_ms;
 
 -- name: update_excluded_bounds
--- Updates the first and last used reading of the new readings' series, if some of their readings are excluded.
+-- Updates the first and last used reading of the new readings' series, if some of their readings are
+-- excluded.
 UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
 FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms

@@ -1,31 +1,33 @@
 -- 30 Scope: which time is computed again.
 --
--- Reads   incoming, incoming_series (new readings), restated_stream (streams whose rules have changed), stream_setting, stream_register_change,
---         series, reading, energy_event, series_break, series_day, interval_energy; changed_limit, changed_event, moved_mark (what later chapters
---         found, if the scope grows).
--- Writes  series_rule (the rules of each series), register_change, touched (the time of each series that has changed), requested_time (the part of it
---         that is computed now), scope (the whole intervals to compute again, and the readings for that), local_day, interval_day (the days around
---         the scope).
--- Why     A new reading changes two lines only: the line from the reading before it, and the line to the reading after it. So the scope of a change
---         goes from the interval of the reading before it to the interval of the reading after it. Readings that are left out (glitches, spikes,
---         standstills) do not count as neighbours. A register that restarts every day is computed by whole local days.
+-- Reads   incoming, incoming_series (new readings), restated_stream (streams whose rules have changed),
+--         stream_setting, stream_register_change, series, reading, energy_event, series_break, series_day,
+--         interval_energy; changed_limit, changed_event, moved_mark (what later chapters found, if the scope
+--         grows).
+-- Writes  series_rule (the rules of each series), register_change, touched (the time of each series that has
+--         changed), requested_time (the part of it that is computed now), scope (the whole intervals to
+--         compute again, and the readings for that), local_day, interval_day (the days around the scope).
+-- Why     A new reading changes two lines only: the line from the reading before it, and the line to the
+--         reading after it. So the scope of a change goes from the interval of the reading before it to the
+--         interval of the reading after it. Readings that are left out (glitches, spikes, standstills) do not
+--         count as neighbours. A register that restarts every day is computed by whole local days.
 
 -- name: find_rules
--- Makes one row for each series of the touched devices ($all: of every device), with its configured rules in Wh, W and ms. Limits that are not
--- configured are learnt for each day (chapter 45).
--- The usual time between readings is also learnt for power that is integrated over more than an hour, because it tells whether the time of its
--- energy is known.
+-- Makes one row for each series of the touched devices ($all: of every device), with its configured rules in
+-- Wh, W and ms. Limits that are not configured are learnt for each day (chapter 45).
+-- The usual time between readings is also learnt for power that is integrated over more than an hour, because
+-- it tells whether the time of its energy is known.
 -- series_rule:
 --   series_id, stream_id, position, device, source, first_ms, last_ms
---   step_ms, resolution                                                   usual time between two readings,
---                                                                         and resolution (Wh), as learnt;
---                                                                         null: unknown
---   method, net, within_day, modulus_wh, sampling, label_end, direction   as configured
---   max_power_w, jitter_wh, interval_ms, max_gap_ms                       as configured; null: not configured
---   learns                                                                the series learns a limit, or the
---                                                                         usual time between its readings
---   reach_ms                                                              the time that one reading covers by
---                                                                         itself
+--   step_ms, resolution              usual time between two readings, and resolution (Wh), as learnt; null:
+--                                    unknown
+--   method, net, within_day          as configured
+--   modulus_wh, sampling             as configured
+--   label_end, direction             as configured
+--   max_power_w, jitter_wh           as configured; null: not configured
+--   interval_ms, max_gap_ms          as configured; null: not configured
+--   learns                           the series learns a limit, or the usual time between its readings
+--   reach_ms                         the time that one reading covers by itself
 CREATE OR REPLACE TEMP TABLE series_rule AS
 SELECT
   s.series_id, s.stream_id, t.position, s.device, s.source, s.first_ms, s.last_ms, s.step_ms, s.resolution,
@@ -54,9 +56,9 @@ FROM stream_register_change c
 JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.source IS NULL OR s.source = c.source);
 
 -- name: find_touched
--- Collects the time of each series that has changed: new readings by UTC day, and the whole time of series whose rules have changed, including the
--- intervals of the old rules. A lifetime register is also touched by the power and the daily register of the same source, because they tell how it
--- grew during a silence.
+-- Collects the time of each series that has changed: new readings by UTC day, and the whole time of series
+-- whose rules have changed, including the intervals of the old rules. A lifetime register is also touched by
+-- the power and the daily register of the same source, because they tell how it grew during a silence.
 -- $is_restated: rules have changed. $beside: there is more than one stream.
 -- touched:
 --   series_id
@@ -143,8 +145,9 @@ CREATE OR REPLACE TEMP TABLE scope (
 );
 
 -- name: find_scope
--- Finds the neighbours of the requested time within $near_ms, and makes a row of scope for each series whose neighbours are found. Rows that an
--- earlier call has found stay, unless $is_first. If $is_last, makes rows for all series that are left.
+-- Finds the neighbours of the requested time within $near_ms, and makes a row of scope for each series whose
+-- neighbours are found. Rows that an earlier call has found stay, unless $is_first. If $is_last, makes rows
+-- for all series that are left.
 -- $low_ms, $high_ms: the requested time and $near_ms on either side. $by_day: some series restart every day.
 CREATE OR REPLACE TEMP TABLE scope AS
 WITH found AS (
@@ -173,7 +176,8 @@ WITH found AS (
     least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS high_ms
   FROM wanted_series w
   LEFT JOIN (
-    -- Two readings after a register's change, because the statistics of a pair also use the reading before the pair.
+    -- Two readings after a register's change, because the statistics of a pair also use the reading before
+    -- the pair.
     SELECT w.series_id, max(n.event_time_ms) FILTER (n.event_time_ms < w.from_ms) AS prev_ms,
       CASE WHEN is_register(any_value(w.method)) THEN min(n.event_time_ms, 2) FILTER (n.event_time_ms > w.to_ms)
         ELSE [min(n.event_time_ms) FILTER (n.event_time_ms > w.to_ms)] END AS next_ms
@@ -209,7 +213,8 @@ WITH found AS (
 FROM found
 UNION ALL
 SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_ms,
-  -- If no reading before is used, the first readings of the series may have been left out. Then they are judged again too.
+  -- If no reading before is used, the first readings of the series may have been left out. Then they are
+  -- judged again too.
   coalesce(second_before_ms, least(compute_from_ms - reach_ms, begins_ms)),
   coalesce(before_ms, least(compute_from_ms - reach_ms, begins_ms)),
   coalesce(after_ms, greatest(compute_to_ms + reach_ms, ends_ms)),
@@ -219,8 +224,9 @@ FROM searched
 WHERE $is_last OR (has_previous AND has_next AND has_before AND has_after);
 
 -- name: find_reshaped_silences
--- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that power. The power changes between the
--- reading before a new one and the reading after it. Only registers whose scope is smaller than that are found.
+-- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that
+-- power. The power changes between the reading before a new one and the reading after it. Only registers
+-- whose scope is smaller than that are found.
 -- reshaped_silence:
 --   series_id
 --   from_ms, to_ms   between these readings the power has changed
@@ -280,7 +286,8 @@ LEFT JOIN (
 ) AS b ON b.series_id = s.series_id;
 
 -- name: bind_days
--- Stores the local days around the scope. Joining them is many times faster than asking the time zone database for each reading.
+-- Stores the local days around the scope. Joining them is many times faster than asking the time zone
+-- database for each reading.
 -- $days, $starts_ms, $ends_ms: the days and their bounds, from the time zone database.
 -- local_day: day, start_ms, end_ms
 CREATE OR REPLACE TEMP TABLE local_day AS
@@ -296,7 +303,8 @@ SELECT unnest(range(interval_of(start_ms), interval_of(end_ms))) AS interval_ind
 FROM local_day;
 
 -- name: divide_scope
--- Divides the scope into parts of whole devices, with about $intervals_max intervals each. A device with more intervals is a part of its own.
+-- Divides the scope into parts of whole devices, with about $intervals_max intervals each. A device with more
+-- intervals is a part of its own.
 -- divided_scope:
 --   columns of scope
 --   part   number of the part
@@ -358,8 +366,8 @@ FROM (
 GROUP BY series_id;
 
 -- name: request_after_moved_marks
--- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope has changed: moved_mark_days(), or the
--- length of the scope if that is longer.
+-- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope
+-- has changed: moved_mark_days(), or the length of the scope if that is longer.
 CREATE OR REPLACE TEMP TABLE requested_time AS
 SELECT s.series_id, s.from_ms,
   CASE WHEN m.series_id IS NULL THEN s.to_ms

@@ -1,14 +1,17 @@
 -- 35 Set aside: series whose roll-up fails.
 --
--- Reads   set_aside (these series), series, series_rule, stream_setting, restated_stream, energy_stream, incoming, touched, touched_day, local_day,
---         day_change, daily_energy, daily_energy_history.
--- Writes  set_aside, touched_day, day_change (so that days of these series keep their energy), series_rule, touched (without these series);
---         interval_energy, series_quarter, series_day, series_break, energy_event (without series that are tried again).
--- Why     One series must not stop a workgroup. Trials find the failing series (src/rollup/find-failing-series.ts), and the others are rolled up
---         without it. If no series is set aside, none of these statements runs.
+-- Reads   set_aside (these series), series, series_rule, stream_setting, restated_stream, energy_stream,
+--         incoming, touched, touched_day, local_day, day_change, daily_energy, daily_energy_history.
+-- Writes  set_aside, touched_day, day_change (so that days of these series keep their energy), series_rule,
+--         touched (without these series); interval_energy, series_quarter, series_day, series_break,
+--         energy_event (without series that are tried again).
+-- Why     One series must not stop a workgroup. Trials find the failing series
+--         (src/rollup/find-failing-series.ts), and the others are rolled up without it. If no series is set
+--         aside, none of these statements runs.
 
 -- name: find_retried_series
--- Finds the series that are tried again: another version of the program ($version), other rules, another configuration, or a request of a person.
+-- Finds the series that are tried again: another version of the program ($version), other rules, another
+-- configuration, or a request of a person.
 -- retried_series:
 --   stream_id, device, source
 --   series_id   null: the series has no reading
@@ -24,7 +27,8 @@ WHERE a.program_version <> $version OR a.stream_id IN (SELECT stream_id FROM res
 DELETE FROM set_aside USING retried_series r WHERE set_aside.stream_id = r.stream_id AND set_aside.device = r.device AND set_aside.source = r.source;
 
 -- name: delete_retried_intervals
--- Deletes the intervals of the series that are tried again, because everything that follows from their readings is computed again.
+-- Deletes the intervals of the series that are tried again, because everything that follows from their
+-- readings is computed again.
 DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM retried_series);
 
 -- name: delete_retried_quarters
@@ -97,8 +101,9 @@ JOIN local_day d ON i.event_time_ms >= d.start_ms AND i.event_time_ms < d.end_ms
 EXCEPT SELECT * FROM touched_day;
 
 -- name: find_unavailable_days
--- Decides the days of sources that have an omitted series. A day that was read from that series keeps its stored energy. Any other day is read from
--- the other fields, and is unavailable if the omitted series comes before the chosen one.
+-- Decides the days of sources that have an omitted series. A day that was read from that series keeps its
+-- stored energy. Any other day is read from the other fields, and is unavailable if the omitted series comes
+-- before the chosen one.
 -- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: as in find_day_changes.
 -- unavailable_day: columns of day_change
 CREATE OR REPLACE TEMP TABLE unavailable_day AS
@@ -138,7 +143,8 @@ LEFT JOIN history k USING (day, device, source)
 WHERE (d.energy_wh, d.stream_id, d.flags, d.coverage) IS DISTINCT FROM (d.old.energy_wh, d.old.stream_id, d.old.flags, d.old.coverage);
 
 -- name: drop_unavailable_changes
--- Drops the changes of days that have an omitted series, because they follow from the other fields alone. A withdrawn day stays withdrawn.
+-- Drops the changes of days that have an omitted series, because they follow from the other fields alone. A
+-- withdrawn day stays withdrawn.
 DELETE FROM day_change USING touched_day t
 WHERE day_change.day = t.day AND day_change.device = t.device AND day_change.source = t.source
   AND (t.device, t.source) IN (SELECT (device, source) FROM omitted_series);
@@ -167,7 +173,8 @@ WHERE NOT EXISTS (SELECT 1 FROM set_aside WHERE stream_id = $stream_id AND devic
 UPDATE set_aside SET program_version = '' WHERE $device::UUID IS NULL OR device = $device::UUID;
 
 -- name: list_set_aside
--- Returns the series that are set aside, with the position of their stream in the configuration (null: no longer configured).
+-- Returns the series that are set aside, with the position of their stream in the configuration (null: no
+-- longer configured).
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, a.device::VARCHAR AS device, a.source, e.identity->>'field' AS field,
   a.since_ms::DOUBLE AS since_ms, a.error, a.program_version AS version
 FROM set_aside a JOIN energy_stream e USING (stream_id)

@@ -1,11 +1,14 @@
 -- 36 Pending: devices whose learnt limits have changed and that wait for a later call.
 --
--- Reads   changed_limit (days whose limits have changed, chapter 45), scope, incoming, series, series_rule, series_quarter, pending_change.
--- Writes  pending_change (the waiting work of each device), scope, changed_limit (without the waiting devices); incoming_series, touched,
---         changed_limit, incoming, series_rule (in a later call, as if the waiting work had just arrived).
--- Why     A changed limit touches weeks of readings. If these are many, one transaction would delay landing and publishing. So these devices wait
---         with everything that is touched of them, and each later call computes some of them. The rest of the scope is computed at once. A device is
---         never split, because its methods and days depend on each other. A waiting device keeps its days.
+-- Reads   changed_limit (days whose limits have changed, chapter 45), scope, incoming, series, series_rule,
+--         series_quarter, pending_change.
+-- Writes  pending_change (the waiting work of each device), scope, changed_limit (without the waiting
+--         devices); incoming_series, touched, changed_limit, incoming, series_rule (in a later call, as if
+--         the waiting work had just arrived).
+-- Why     A changed limit touches weeks of readings. If these are many, one transaction would delay landing
+--         and publishing. So these devices wait with everything that is touched of them, and each later call
+--         computes some of them. The rest of the scope is computed at once. A device is never split, because
+--         its methods and days depend on each other. A waiting device keeps its days.
 
 -- name: count_readings_of_changed_limits
 -- Counts the readings on the days whose limits have changed.
@@ -14,8 +17,9 @@ FROM series_quarter q JOIN changed_limit l ON l.series_id = q.series_id AND l.ut
 WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
 
 -- name: defer_devices
--- Stores the waiting work of devices: of those that wait already, and, if $is_too_much, of those whose limits have changed. $complete_id: the last
--- batch whose energy is complete. $batch_id: the last batch of this roll-up.
+-- Stores the waiting work of devices: of those that wait already, and, if $is_too_much, of those whose limits
+-- have changed. $complete_id: the last batch whose energy is complete. $batch_id: the last batch of this
+-- roll-up.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 WITH waiting_device AS (
   SELECT r.device FROM changed_limit JOIN series_rule r USING (series_id) WHERE $is_too_much UNION SELECT device FROM pending_change
@@ -47,8 +51,8 @@ DELETE FROM changed_limit WHERE series_id IN (SELECT r.series_id FROM series_rul
 SELECT count(*) AS series FROM scope;
 
 -- name: store_deferred_arrivals
--- Stores the batches and times of the new readings of the waiting devices, because these are causes of later versions. $complete_id: as in
--- defer_devices. $taken_id: readings of later batches are new.
+-- Stores the batches and times of the new readings of the waiting devices, because these are causes of later
+-- versions. $complete_id: as in defer_devices. $taken_id: readings of later batches are new.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 SELECT s.device, i.series_id, 'arrived', min(i.event_time_ms), max(i.event_time_ms), true, 0, 0, i.batch_id, $complete_id::BIGINT
 FROM incoming i JOIN series s USING (series_id)
@@ -56,8 +60,8 @@ WHERE s.device IN (SELECT device FROM pending_change) AND i.batch_id > $taken_id
 GROUP BY s.device, i.series_id, i.batch_id, interval_of(i.event_time_ms);
 
 -- name: load_pending_devices
--- Selects the devices that are computed now: as many as have $readings_max readings on the days whose limits have changed, but at least one. The
--- other columns of incoming_series are empty.
+-- Selects the devices that are computed now: as many as have $readings_max readings on the days whose limits
+-- have changed, but at least one. The other columns of incoming_series are empty.
 -- incoming_series: columns of incoming_series
 CREATE OR REPLACE TEMP TABLE incoming_series AS
 SELECT NULL::INTEGER AS stream_id, device, NULL::INTEGER AS source_id, 0::BIGINT AS readings, NULL::BIGINT AS first_ms, NULL::BIGINT AS last_ms,
@@ -86,18 +90,21 @@ CREATE OR REPLACE TEMP TABLE touched AS
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND device IN (SELECT device FROM incoming_series);
 
 -- name: add_pending_touched
--- Adds the touched time of all waiting devices. This runs if rules or settings have changed, because then everything is computed in one call.
+-- Adds the touched time of all waiting devices. This runs if rules or settings have changed, because then
+-- everything is computed in one call.
 INSERT INTO touched
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: load_pending_limits
--- Selects the days whose limits have changed, of the devices that are computed now. The new limits are stored already.
+-- Selects the days whose limits have changed, of the devices that are computed now. The new limits are stored
+-- already.
 INSERT INTO changed_limit
 SELECT series_id, utc_day(from_ms), NULL, NULL, NULL, NULL, from_ms, to_ms
 FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM incoming_series) AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: apply_pending_reach
--- Uses the longer time that readings of the waiting devices covered before the limits changed, so that these intervals are computed again too.
+-- Uses the longer time that readings of the waiting devices covered before the limits changed, so that these
+-- intervals are computed again too.
 UPDATE series_rule SET reach_ms = greatest(series_rule.reach_ms, p.reach_ms)
 FROM (SELECT series_id, max(reach_ms) AS reach_ms FROM pending_change GROUP BY series_id) AS p
 WHERE series_rule.series_id = p.series_id;

@@ -2,13 +2,14 @@
 --
 -- Reads   reading, scope, register_change.
 -- Writes  reading_pair (one row for each reading in scope, with the reading before it).
--- Why     Everything that happens to a register can be seen between two neighbouring readings. This chapter sorts all readings in scope once. Later
---         chapters read the pairs.
+-- Why     Everything that happens to a register can be seen between two neighbouring readings. This chapter
+--         sorts all readings in scope once. Later chapters read the pairs.
 
 -- name: find_pairs
--- Makes one row for each reading in scope. Plausible pairs of lifetime registers inside one interval are dropped, because nothing else needs them,
--- unless $needs_all (to learn from every pair).
--- $low_ms, $high_ms: bounds of the readings in scope. $least_power_w: the lowest limit (W) of the registers in scope.
+-- Makes one row for each reading in scope. Plausible pairs of lifetime registers inside one interval are
+-- dropped, because nothing else needs them, unless $needs_all (to learn from every pair).
+-- $low_ms, $high_ms: bounds of the readings in scope. $least_power_w: the lowest limit (W) of the registers
+-- in scope.
 -- reading_pair:
 --   series_id
 --   value_before          value of the reading before the pair; null: there is none
@@ -28,7 +29,8 @@ FROM (
     FROM reading r
     JOIN (SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope) AS s ON s.series_id = r.series_id
     WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-      -- Differences instead of comparisons, because DuckDB would use comparisons as join conditions, which takes three times as long.
+      -- Differences instead of comparisons, because DuckDB would use comparisons as join conditions, which
+      -- takes three times as long.
       AND r.event_time_ms - s.first_ms >= 0 AND s.last_ms - r.event_time_ms >= 0
   )
   WINDOW w AS (PARTITION BY series_id ORDER BY event_time_ms)

@@ -1,11 +1,13 @@
 -- 45 Limits: what is possible, learnt from the readings.
 --
 -- Reads   reading_pair, scope, series_rule, restated_stream, reading, series, series_quarter, series_day.
--- Writes  series_quarter (statistics of each quarter of an hour), series_day (statistics of each UTC day, and the limits of that day), changed_limit,
---         noted_limit_change (days whose limits have changed), series, series_rule (the usual step and the resolution), day_limit (the limits of the
---         days in scope).
--- Why     The limit decides whether a step is possible. If no limit is configured, it is learnt. The limits of a day follow from that day, the days
---         before it (limit_days() in all), and the days that end before it is closed. Later days change nothing, so a closed day keeps its limits.
+-- Writes  series_quarter (statistics of each quarter of an hour), series_day (statistics of each UTC day, and
+--         the limits of that day), changed_limit, noted_limit_change (days whose limits have changed),
+--         series, series_rule (the usual step and the resolution), day_limit (the limits of the days in
+--         scope).
+-- Why     The limit decides whether a step is possible. If no limit is configured, it is learnt. The limits
+--         of a day follow from that day, the days before it (limit_days() in all), and the days that end
+--         before it is closed. Later days change nothing, so a closed day keeps its limits.
 
 -- name: delete_quarters
 -- Deletes the statistics of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
@@ -14,7 +16,8 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
   AND series_quarter.series_id = s.series_id AND series_quarter.interval_start_ms >= s.compute_from_ms AND series_quarter.interval_start_ms < s.compute_to_ms;
 
 -- name: store_quarters
--- Makes one row for each quarter of an hour in scope from the pairs that end in it, of series with new readings that learn a limit.
+-- Makes one row for each quarter of an hour in scope from the pairs that end in it, of series with new
+-- readings that learn a limit.
 -- Columns:
 --   series_id, interval_start_ms
 --   power_w        the power that is certain. Registers: the lowest power of a growing pair, because a fault
@@ -29,7 +32,8 @@ WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIG
 INSERT INTO series_quarter (series_id, interval_start_ms, power_w, resolution, steps_ms, step_count, change_count)
 SELECT
   p.series_id, interval_of(p.to_ms) * interval_ms() AS interval_start_ms,
-  -- Power is negated here, so that one aggregate (min) finds the lowest value of registers and the highest of power.
+  -- Power is negated here, so that one aggregate (min) finds the lowest value of registers and the highest of
+  -- power.
   abs(min(CASE
     WHEN s.is_register THEN CASE WHEN p.to_value > p.grown_from THEN power_of(p.to_value - p.grown_from, p.to_ms - p.from_ms) END
     WHEN s.method = 'power_curve' THEN -least(abs(p.from_value), abs(p.to_value))
@@ -52,10 +56,12 @@ GROUP BY p.series_id, interval_of(p.to_ms)
 ORDER BY interval_of(p.to_ms)::INTEGER;
 
 -- name: summarize_days
--- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms: bounds of the UTC days.
--- The part day_growth: a lifetime register that hardly grows rises only in faulty quarters, and their median would teach a fault. So its limit is
--- at most day_growth_times() the power that would bring the growth of the whole day in one interval. A day without growth teaches nothing. This is
--- only needed if the median would raise the limit above the lowest one.
+-- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms:
+-- bounds of the UTC days.
+-- The part day_growth: a lifetime register that hardly grows rises only in faulty quarters, and their median
+-- would teach a fault. So its limit is at most day_growth_times() the power that would bring the growth of
+-- the whole day in one interval. A day without growth teaches nothing. This is only needed if the median
+-- would raise the limit above the lowest one.
 -- learnt_day:
 --   series_id, utc_day
 --   power_w                    the usual power. Registers: the median of the quarters. Power and interval
@@ -121,8 +127,8 @@ SELECT series_id, utc_day, l.power_w, l.resolution, l.step_ms, l.step_count, l.c
 FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
 
 -- name: find_limits
--- Computes the limits of the changed days and of the days around them, and keeps the days whose limits have changed. $look_ahead: number of later
--- days that also count, because they end before the day is closed.
+-- Computes the limits of the changed days and of the days around them, and keeps the days whose limits have
+-- changed. $look_ahead: number of later days that also count, because they end before the day is closed.
 -- changed_limit:
 --   series_id, utc_day
 --   learnt_power_w      limit_times() times the usual power of a busy day, at least learnt_power_min_w(),
@@ -173,8 +179,8 @@ UPDATE series_day SET learnt_power_w = r.learnt_power_w, usual_power_w = r.usual
 FROM changed_limit r WHERE r.series_id = series_day.series_id AND r.utc_day = series_day.utc_day;
 
 -- name: store_series_steps
--- Stores the longest usual time between readings of each series with changed limits, because an interval reading covers up to that time. Stores the
--- newest resolution too.
+-- Stores the longest usual time between readings of each series with changed limits, because an interval
+-- reading covers up to that time. Stores the newest resolution too.
 UPDATE series SET step_ms = r.step_ms, resolution = r.resolution
 FROM (
   SELECT series_id, max(learnt_step_ms) AS step_ms, arg_max(learnt_resolution, utc_day) AS resolution
@@ -183,18 +189,21 @@ FROM (
 WHERE r.series_id = series.series_id;
 
 -- name: apply_series_steps
--- Uses the step and the resolution that store_series_steps has stored in the rules of this roll-up. If readings cover less time than before, the
--- longer time stays, so that the intervals that they covered are computed again.
+-- Uses the step and the resolution that store_series_steps has stored in the rules of this roll-up. If
+-- readings cover less time than before, the longer time stays, so that the intervals that they covered are
+-- computed again.
 UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution,
   reach_ms = greatest(reach_ms, reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, s.step_ms))
 FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM changed_limit);
 
 -- name: note_changed_limits
--- Adds the UTC days whose limits have changed, because that can be the cause why a local day has another energy.
+-- Adds the UTC days whose limits have changed, because that can be the cause why a local day has another
+-- energy.
 INSERT INTO noted_limit_change SELECT series_id, from_ms, to_ms FROM changed_limit;
 
 -- name: count_limits_beyond_scope
--- Counts the days with changed limits that are not fully in scope: some of their readings are outside, or the readings cover more time now.
+-- Counts the days with changed limits that are not fully in scope: some of their readings are outside, or the
+-- readings cover more time now.
 SELECT count(*) AS count
 FROM changed_limit l JOIN scope s USING (series_id) JOIN series_rule r USING (series_id)
 WHERE (l.from_ms - r.reach_ms < s.compute_from_ms AND r.first_ms - r.reach_ms < s.compute_from_ms)
@@ -202,8 +211,8 @@ WHERE (l.from_ms - r.reach_ms < s.compute_from_ms AND r.first_ms - r.reach_ms < 
   OR r.reach_ms > s.reach_ms;
 
 -- name: delete_outdated_quarters
--- Deletes the statistics of restated series that no longer learn, so that nothing old is left if they learn again; and of series that now learn other
--- limits, because these follow from all their readings.
+-- Deletes the statistics of restated series that no longer learn, so that nothing old is left if they learn
+-- again; and of series that now learn other limits, because these follow from all their readings.
 DELETE FROM series_quarter WHERE series_id IN (
   SELECT r.series_id
   FROM series_rule r JOIN restated_stream USING (stream_id)
@@ -213,7 +222,8 @@ DELETE FROM series_quarter WHERE series_id IN (
   WHERE NOT r.learns OR (r.max_power_w IS NULL) <> d.knows_power OR (is_register(r.method) AND r.jitter_wh IS NULL) <> d.knows_resolution);
 
 -- name: delete_stream_quarters
--- Deletes the statistics of a stream ($stream_id) that other rules of the program computed. They are computed again.
+-- Deletes the statistics of a stream ($stream_id) that other rules of the program computed. They are computed
+-- again.
 DELETE FROM series_quarter WHERE series_id IN (SELECT series_id FROM series WHERE stream_id = $stream_id);
 
 -- name: delete_outdated_days

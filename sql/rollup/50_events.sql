@@ -1,22 +1,24 @@
 -- 50 Events: pairs that are not plain growth, and what happened there.
 --
--- Reads   reading_pair, scope, series_rule, day_limit, changed_limit, register_change, local_day, interval_day, reading, series_day, series_break,
---         energy_event.
--- Writes  series_break (the pairs that are not plain growth), energy_event (what happened there: reset, rollover, rebase, register_change, glitch,
---         spike, standstill), changed_event (events that are new or no longer exist).
--- Why     SQL finds the breaks. A small pure function (src/rollup/classify-breaks.ts) judges them, because that needs a look ahead from break to
---         break. It begins at the last break that was decided without the changed readings. It ends at a break after which nothing is different.
+-- Reads   reading_pair, scope, series_rule, day_limit, changed_limit, register_change, local_day,
+--         interval_day, reading, series_day, series_break, energy_event.
+-- Writes  series_break (the pairs that are not plain growth), energy_event (what happened there: reset,
+--         rollover, rebase, register_change, glitch, spike, standstill), changed_event (events that are new
+--         or no longer exist).
+-- Why     SQL finds the breaks. A small pure function (src/rollup/classify-breaks.ts) judges them, because
+--         that needs a look ahead from break to break. It begins at the last break that was decided without
+--         the changed readings. It ends at a break after which nothing is different.
 
 -- name: find_changed_breaks
--- Compares the breaks in scope with the stored ones. The search goes up to the reading after the scope, because that pair can have another first
--- reading now.
--- A break of a register is one of these: a fall by more than the jitter; a rise beyond the limit; the first two pairs away from zero (the first one
--- can end at an average); a pair that returns at once to the value before a fall; a declared change. A register that restarts every day has breaks
--- only inside a day.
--- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first reading of a series is compared with
--- itself.
--- $low_ms, $high_ms: bounds of the scope. $least_power_w: see read_least_limit. $of_power: there is power or interval readings. $changes: there are
--- declared changes.
+-- Compares the breaks in scope with the stored ones. The search goes up to the reading after the scope,
+-- because that pair can have another first reading now.
+-- A break of a register is one of these: a fall by more than the jitter; a rise beyond the limit; the first
+-- two pairs away from zero (the first one can end at an average); a pair that returns at once to the value
+-- before a fall; a declared change. A register that restarts every day has breaks only inside a day.
+-- A break of power or of interval readings is a pair that goes beyond the limit, or comes back. The first
+-- reading of a series is compared with itself.
+-- $low_ms, $high_ms: bounds of the scope. $least_power_w: see read_least_limit. $of_power: there is power or
+-- interval readings. $changes: there are declared changes.
 -- changed_break:
 --   series_id, from_ms, from_value, to_ms, to_value
 --   is_new   false: the break no longer exists
@@ -82,12 +84,13 @@ SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE 
 
 -- name: find_judging_ranges
 -- Finds the range of breaks that are judged again, for each series with a change.
--- Lifetime registers: from the last break before the first change that was decided without the changed readings (its decided_ms is before them), up
--- to the $ahead-th decided break after the last change. Registers that restart every day: all breaks of the changed days. Power and interval
--- readings, whose breaks depend only on the next one: from the break before the first change to the break after the last one. $is_restated: rules
--- have changed, so everything in scope is judged again.
--- $low_ms, $high_ms: bounds of the scope. $near_ms: how far from a change breaks are searched. If no start or end is found, the range is open, and
--- the caller runs the statement again with a longer time.
+-- Lifetime registers: from the last break before the first change that was decided without the changed
+-- readings (its decided_ms is before them), up to the $ahead-th decided break after the last change.
+-- Registers that restart every day: all breaks of the changed days. Power and interval readings, whose breaks
+-- depend only on the next one: from the break before the first change to the break after the last one.
+-- $is_restated: rules have changed, so everything in scope is judged again.
+-- $low_ms, $high_ms: bounds of the scope. $near_ms: how far from a change breaks are searched. If no start or
+-- end is found, the range is open, and the caller runs the statement again with a longer time.
 -- judging_range:
 --   series_id, method
 --   after_ms         the break to begin with; null: judging begins with the series
@@ -98,19 +101,22 @@ CREATE OR REPLACE TEMP TABLE judging_range AS
 WITH changed_range AS (
   SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
   FROM (
-    -- The range begins at the reading before the break, because the breaks before were decided with the readings up to there.
+    -- The range begins at the reading before the break, because the breaks before were decided with the
+    -- readings up to there.
     SELECT series_id, from_ms, to_ms FROM changed_break
     UNION ALL
     SELECT series_id, from_ms, to_ms FROM changed_limit WHERE series_id IN (SELECT series_id FROM scope)
     UNION ALL
     SELECT series_id, compute_from_ms, compute_to_ms FROM scope WHERE $is_restated
     UNION ALL
-    -- The first break of a day also depends on the first reading of that day and on the last reading before that day.
+    -- The first break of a day also depends on the first reading of that day and on the last reading before
+    -- that day.
     SELECT series_id, compute_from_ms, compute_to_ms - 1 FROM scope
     WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
     UNION ALL
-    -- A rise after a standstill depends on how long the register stood still, so on readings up to standstill_max_ms() before. It does not depend on
-    -- the scope if the register moved at another break in between. A register that restarts every day stands still within a day.
+    -- A rise after a standstill depends on how long the register stood still, so on readings up to
+    -- standstill_max_ms() before. It does not depend on the scope if the register moved at another break in
+    -- between. A register that restarts every day stands still within a day.
     SELECT series_id, to_ms, to_ms
     FROM (
       SELECT b.*, min(CASE WHEN b.from_ms >= s.compute_to_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
@@ -131,7 +137,8 @@ WITH changed_range AS (
   WHERE series_id IN (SELECT series_id FROM changed_range)
     AND to_ms BETWEEN (SELECT min(from_ms) FROM changed_range) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed_range) + $near_ms::BIGINT
 ), nearest_break AS (
-  -- before_ms, next_ms: the neighbours of the change. after_ms, decided: the last decided break before it, and the first ones after it.
+  -- before_ms, next_ms: the neighbours of the change. after_ms, decided: the last decided break before it,
+  -- and the first ones after it.
   SELECT c.series_id, r.method, c.from_ms, c.to_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms) AS before_ms, min(b.to_ms) FILTER (b.to_ms > c.to_ms) AS next_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms AND b.decided_ms < c.from_ms) AS after_ms,
@@ -156,16 +163,18 @@ SELECT series_id, method, CASE WHEN method = 'total_energy' THEN after_ms END AS
 FROM bounded;
 
 -- name: check_judging_ends
--- Returns open = true if some range begins with its series or has no end. Then there is no earlier or later break, or find_judging_ranges has not
--- searched far enough.
+-- Returns open = true if some range begins with its series or has no end. Then there is no earlier or later
+-- break, or find_judging_ranges has not searched far enough.
 SELECT coalesce(bool_or(method <> 'daily_energy' AND (from_ms = -1 OR to_ms = forever_ms())), false) AS open FROM judging_range;
 
 -- name: judge_everything
--- Extends every range to all breaks of its series, for tests that compare. A register that restarts every day is judged day by day.
+-- Extends every range to all breaks of its series, for tests that compare. A register that restarts every day
+-- is judged day by day.
 UPDATE judging_range SET after_ms = NULL, from_ms = -1, to_ms = forever_ms(), seen_ms = forever_ms() WHERE method <> 'daily_energy';
 
 -- name: extend_judging
--- Extends ranges to the given ends, because no break was found after which nothing is different. $ends: JSON array of {series_id, to_ms}.
+-- Extends ranges to the given ends, because no break was found after which nothing is different. $ends: JSON
+-- array of {series_id, to_ms}.
 UPDATE judging_range SET to_ms = e.to_ms, seen_ms = e.to_ms
 FROM (SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)) AS e
 WHERE judging_range.series_id = e.series_id;
@@ -177,8 +186,9 @@ FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_m
 WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
 
 -- name: list_breaks_to_judge
--- Returns the breaks to judge, in order, with the rules and limits for them. The series are divided into $parts parts; this is part $part (from
--- 0). Each subquery is bounded in time, because much more is stored than is judged.
+-- Returns the breaks to judge, in order, with the rules and limits for them. The series are divided into
+-- $parts parts; this is part $part (from 0). Each subquery is bounded in time, because much more is stored
+-- than is judged.
 -- Columns:
 --   series_id, method
 --   after_ms, judging_to_ms, changed_ms    after_ms, to_ms and changed_ms of judging_range
@@ -264,8 +274,9 @@ ORDER BY g.series_id, g.at_ms;
 
 -- name: find_changed_events
 -- Compares the judged events with the stored ones.
--- $events: the judged events, JSON array of {series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh}. $ends: JSON array of {series_id,
--- to_ms}: the break of a series after which nothing is different.
+-- $events: the judged events, JSON array of {series_id, kind, from_ms, to_ms, value_before, value_after,
+-- energy_wh}. $ends: JSON array of {series_id, to_ms}: the break of a series after which nothing is
+-- different.
 -- changed_event:
 --   series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh
 --   is_new   false: the event no longer exists
@@ -295,8 +306,8 @@ INSERT INTO energy_event (series_id, kind, from_ms, to_ms, value_before, value_a
 SELECT series_id, kind, from_ms, to_ms, value_before, value_after, energy_wh FROM changed_event WHERE is_new;
 
 -- name: store_decided_times
--- Stores the changed decided_ms of breaks. $decided: JSON array of {series_id, to_ms, decided_ms}; decided_ms is null if the register is not believed
--- at the break.
+-- Stores the changed decided_ms of breaks. $decided: JSON array of {series_id, to_ms, decided_ms}; decided_ms
+-- is null if the register is not believed at the break.
 UPDATE series_break SET decided_ms = d.decided_ms
 FROM (SELECT unnest(from_json($decided::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT","decided_ms":"BIGINT"}]'), recursive := true)) AS d
 WHERE series_break.series_id = d.series_id AND series_break.to_ms = d.to_ms;

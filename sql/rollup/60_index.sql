@@ -1,20 +1,22 @@
 -- 60 Index: from readings of registers to a line that never falls.
 --
--- Reads   reading, reading_pair, scope, series_rule, day_limit, interval_day, energy_event, interval_energy (the high-water mark where the scope
---         begins, and the energy of power beside a silence).
--- Writes  needs_full_index (the registers whose index is not simply their pairs), index_line (the index of these registers, as straight lines with
---         flags), midnight_anchor (the midnights inside a silence at which the index is known), silence_shape (which share of the growth of a silence
---         each interval gets).
--- Why     Most registers only grow. For them each pair of readings is already a line of the index. The other registers need more: lines that pass
---         over readings that are left out, a high-water mark that is held while the register falls a little, a new segment after a reset, and days of
---         registers that restart every day.
+-- Reads   reading, reading_pair, scope, series_rule, day_limit, interval_day, energy_event, interval_energy
+--         (the high-water mark where the scope begins, and the energy of power beside a silence).
+-- Writes  needs_full_index (the registers whose index is not simply their pairs), index_line (the index of
+--         these registers, as straight lines with flags), midnight_anchor (the midnights inside a silence at
+--         which the index is known), silence_shape (which share of the growth of a silence each interval
+--         gets).
+-- Why     Most registers only grow. For them each pair of readings is already a line of the index. The other
+--         registers need more: lines that pass over readings that are left out, a high-water mark that is
+--         held while the register falls a little, a new segment after a reset, and days of registers that
+--         restart every day.
 
 -- name: find_needs_full_index
--- Lists the registers whose index is not simply their pairs of readings. They fell; or readings are left out; or their high-water mark was above the
--- reading where the scope begins; or the day matters (registers that restart every day, lifetime registers beside such a one, and registers with
--- boundary within_day).
--- $low_ms, $high_ms: bounds of the readings in scope. $all: every register, for tests that compare. $beside_daily: there are lifetime registers
--- beside daily ones.
+-- Lists the registers whose index is not simply their pairs of readings. They fell; or readings are left out;
+-- or their high-water mark was above the reading where the scope begins; or the day matters (registers that
+-- restart every day, lifetime registers beside such a one, and registers with boundary within_day).
+-- $low_ms, $high_ms: bounds of the readings in scope. $all: every register, for tests that compare.
+-- $beside_daily: there are lifetime registers beside daily ones.
 -- needs_full_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
 SELECT DISTINCT s.series_id
@@ -41,8 +43,8 @@ JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = in
 WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
 -- name: find_index_readings
--- Selects the readings of the registers in needs_full_index, without the readings that are left out. $low_ms, $high_ms: bounds of the readings in
--- scope.
+-- Selects the readings of the registers in needs_full_index, without the readings that are left out. $low_ms,
+-- $high_ms: bounds of the readings in scope.
 -- index_reading:
 --   series_id, method, event_time_ms, value
 --   mark            the value for the index: the reading, or the stored high-water mark if that is higher
@@ -69,7 +71,8 @@ FROM (
 ) AS k
 LEFT JOIN event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND NOT is_left_out(j.kind)
 LEFT JOIN (
-  -- Only the interval of the anchor of each register, because an outer join with all intervals would take minutes.
+  -- Only the interval of the anchor of each register, because an outer join with all intervals would take
+  -- minutes.
   SELECT i.series_id, i.last_ms, i.last_value
   FROM interval_energy i
   JOIN scope s ON s.series_id = i.series_id AND s.anchor_ms = i.last_ms
@@ -78,8 +81,8 @@ LEFT JOIN (
 ) AS i ON i.series_id = k.series_id AND i.last_ms = k.event_time_ms;
 
 -- name: list_drift
--- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter. Returns all readings of such an index
--- segment, in order.
+-- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter.
+-- Returns all readings of such an index segment, in order.
 SELECT k.series_id, k.index_segment, k.event_time_ms, k.value, k.mark, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh
 FROM (
   SELECT *, max(mark) OVER (PARTITION BY series_id, index_segment ORDER BY event_time_ms) AS running_mark
@@ -91,8 +94,8 @@ QUALIFY bool_or(k.value < k.running_mark - jitter(r.jitter_wh, d.learnt_resoluti
 ORDER BY k.series_id, k.event_time_ms;
 
 -- name: apply_drift_rebases
--- Applies the rebases of drifting registers: the mark becomes the jitter above the reading, and a new index segment begins. $drifted: JSON array of
--- {series_id, event_time_ms, mark}.
+-- Applies the rebases of drifting registers: the mark becomes the jitter above the reading, and a new index
+-- segment begins. $drifted: JSON array of {series_id, event_time_ms, mark}.
 CREATE OR REPLACE TEMP TABLE index_reading AS
 SELECT k.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, k.mark) AS mark, CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END AS kind,
   count(CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS index_segment
@@ -102,8 +105,8 @@ LEFT JOIN (
 ) AS d ON d.series_id = k.series_id AND d.event_time_ms = k.event_time_ms;
 
 -- name: find_skipped_readings
--- Finds the pairs of index readings that pass over readings that are left out, with the flags for their lines. $low_ms, $high_ms: bounds of the
--- readings in scope.
+-- Finds the pairs of index readings that pass over readings that are left out, with the flags for their
+-- lines. $low_ms, $high_ms: bounds of the readings in scope.
 -- skipped_reading:
 --   series_id
 --   first_skipped_ms   the first reading that is left out
@@ -119,9 +122,9 @@ WHERE e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 GROUP BY k.series_id, k.to_ms;
 
 -- name: find_lines
--- Makes the lines of lifetime registers between neighbouring index readings. Inside an index segment the mark only grows. The line to the first
--- reading of a new segment books the energy of its event. If the boundary is within_day, the line from one day to the next has no energy and no
--- coverage.
+-- Makes the lines of lifetime registers between neighbouring index readings. Inside an index segment the mark
+-- only grows. The line to the first reading of a new segment books the energy of its event. If the boundary
+-- is within_day, the line from one day to the next has no energy and no coverage.
 -- index_line:
 --   series_id
 --   from_ms, from_wh   the first point of the line, and the index there
@@ -156,7 +159,8 @@ LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.event_t
 WHERE l.time_before_ms IS NOT NULL;
 
 -- name: classify_daily_steps
--- Decides what happened between a reading and the reading before it. $low_ms, $high_ms: bounds of the readings in scope.
+-- Decides what happened between a reading and the reading before it. $low_ms, $high_ms: bounds of the
+-- readings in scope.
 -- These are the kinds:
 --   first      the reading is the first one in scope
 --   grow       the register has grown since the reading before
@@ -164,11 +168,13 @@ WHERE l.time_before_ms IS NOT NULL;
 --   carry      the register still shows the value of the day before, which is no energy
 --   event      an event inside the day books its energy
 --   rebase     an impossible change; no energy
--- From one day to the next: the same value is carry. A fall is new_day if the value is possible since midnight. So is a rise after a silence of
--- more than restart_max_ms(). Another rise is grow if it is possible.
--- The condition restarts_late: the register restarts later on this day, at most a day after the reading before. So it has not restarted yet, and
--- continues the day before (grow). There are two exceptions: the value has fallen by more than the jitter or to almost zero; or the value of the
--- evening is less than reset_share_max() of it, because then most of it came after midnight.
+-- From one day to the next: the same value is carry. A fall is new_day if the value is possible since
+-- midnight. So is a rise after a silence of more than restart_max_ms(). Another rise is grow if it is
+-- possible.
+-- The condition restarts_late: the register restarts later on this day, at most a day after the reading
+-- before. So it has not restarted yet, and continues the day before (grow). There are two exceptions: the
+-- value has fallen by more than the jitter or to almost zero; or the value of the evening is less than
+-- reset_share_max() of it, because then most of it came after midnight.
 -- daily_step:
 --   series_id, event_time_ms, value
 --   kind                              the event at this reading; null: none
@@ -286,7 +292,8 @@ WITH daily_line AS (
   FROM daily_step
   WHERE step_kind = 'carry' AND day <> day_of_before
   UNION ALL
-  -- The first reading of a series is the energy since midnight, unless a restart later in the day shows that it was the value of the day before.
+  -- The first reading of a series is the energy since midnight, unless a restart later in the day shows that
+  -- it was the value of the day before.
   SELECT series_id, start_ms, 0, event_time_ms, value, true, 0, 0
   FROM daily_step
   WHERE step_kind = 'first' AND event_time_ms = first_ms AND day_segment = 0 AND value > 0 AND event_time_ms > start_ms
@@ -296,9 +303,10 @@ SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
 FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.to_ms AND e.first_skipped_ms > l.from_ms;
 
 -- name: find_midnight_anchors
--- Finds local midnights inside silences of more than two hours for which the value of a lifetime register is known. A daily register that was read
--- together with the first reading after the silence shows how much of the growth came after midnight. If that is all of the growth, both registers
--- agree. Otherwise it is an estimate, because a daily register that lost energy in the night looks the same.
+-- Finds local midnights inside silences of more than two hours for which the value of a lifetime register is
+-- known. A daily register that was read together with the first reading after the silence shows how much of
+-- the growth came after midnight. If that is all of the growth, both registers agree. Otherwise it is an
+-- estimate, because a daily register that lost energy in the night looks the same.
 -- $low_ms, $high_ms: bounds of the readings in scope.
 -- midnight_anchor:
 --   columns of index_line
@@ -323,7 +331,8 @@ WITH silent AS MATERIALIZED (
       WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms
         AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT)
 )
--- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner joins.
+-- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner
+-- joins.
 SELECT s.series_id, s.from_ms, s.from_wh, s.to_ms, s.to_wh, s.covered, s.flags, s.mark_before,
   day.start_ms AS midnight_ms, greatest(s.from_wh, s.to_wh - after.value) AS midnight_value,
   abs(s.to_wh - after.value - s.from_wh) > s.jitter_wh + float_tolerance_wh() AS estimated
@@ -338,7 +347,8 @@ WHERE s.from_ms < day.start_ms AND s.to_ms > day.start_ms AND after.value <> bef
 DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.series_id AND index_line.to_ms = p.to_ms;
 
 -- name: add_lines_at_midnight
--- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like any other bound inside a silence.
+-- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like
+-- any other bound inside a silence.
 INSERT INTO index_line
 SELECT series_id, from_ms, from_wh, midnight_ms, midnight_value, covered,
   flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END, mark_before
@@ -349,10 +359,11 @@ SELECT series_id, midnight_ms, midnight_value, to_ms, to_wh, covered,
 FROM midnight_anchor;
 
 -- name: find_silence_shape
--- Spreads the growth of a lifetime register over a silence of more than two hours, if power of the same source is known there. The growth follows the
--- power, scaled so that its sum stays the growth of the register. Time without power gets its even share of the growth. So do the intervals at both
--- ends, because the silence fills only a part of them. Their share is at most what power leaves of the growth, because a sleeping device produces
--- nothing.
+-- Spreads the growth of a lifetime register over a silence of more than two hours, if power of the same
+-- source is known there. The growth follows the power, scaled so that its sum stays the growth of the
+-- register. Time without power gets its even share of the growth. So do the intervals at both ends, because
+-- the silence fills only a part of them. Their share is at most what power leaves of the growth, because a
+-- sleeping device produces nothing.
 -- $low_ms, $high_ms: bounds of the scope.
 -- silence_shape:
 --   series_id, interval_index

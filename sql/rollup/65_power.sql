@@ -1,10 +1,12 @@
 -- 65 Power: from samples of power and interval readings to energy.
 --
 -- Reads   reading_pair, series_rule, day_limit, energy_event.
--- Writes  power_line (a view: power in W along straight lines, cut at the bounds of intervals, with the energy of each piece).
--- Why     The sampling of a stream says what lies between two samples. instantaneous: a straight line, if the samples are no further apart than the
---         longest gap; between two zeros even if they are. on_change: the last value until the next one. interval_average and interval_energy: the
---         value over its own interval, by its label, at most up to the neighbouring reading. Spikes are left out.
+-- Writes  power_line (a view: power in W along straight lines, cut at the bounds of intervals, with the
+--         energy of each piece).
+-- Why     The sampling of a stream says what lies between two samples. instantaneous: a straight line, if the
+--         samples are no further apart than the longest gap; between two zeros even if they are. on_change:
+--         the last value until the next one. interval_average and interval_energy: the value over its own
+--         interval, by its label, at most up to the neighbouring reading. Spikes are left out.
 
 -- name: create_power_line
 -- power_line:
@@ -53,7 +55,8 @@ WITH sample AS (
 ), directed AS (
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM sampled_line WHERE direction IS NULL
   UNION ALL
-  -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there, and its other part is zero.
+  -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there,
+  -- and its other part is zero.
   SELECT series_id, part.from_ms, greatest(part.from_w, 0), part.to_ms, greatest(part.to_w, 0), covered
   FROM (
     SELECT series_id, covered, unnest(CASE

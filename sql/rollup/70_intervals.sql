@@ -1,15 +1,17 @@
 -- 70 Intervals: the energy of each quarter of an hour.
 --
--- Reads   scope, reading_pair, needs_full_index, index_line, silence_shape, power_line, energy_event, local_day, interval_day, interval_energy (marks
---         of an earlier roll-up, and intervals of the same days).
--- Writes  interval_energy (one row for each series and interval; intervals in scope are replaced as a whole), moved_mark (registers whose high-water
---         mark at the end of the scope has changed).
--- Why     Intervals of absolute time are stored, because the days of every time zone begin at their bounds. The index is rounded at the bounds, and
---         the energy is the difference of the rounded values. So intervals add up exactly to days, months and the total.
+-- Reads   scope, reading_pair, needs_full_index, index_line, silence_shape, power_line, energy_event,
+--         local_day, interval_day, interval_energy (marks of an earlier roll-up, and intervals of the same
+--         days).
+-- Writes  interval_energy (one row for each series and interval; intervals in scope are replaced as a whole),
+--         moved_mark (registers whose high-water mark at the end of the scope has changed).
+-- Why     Intervals of absolute time are stored, because the days of every time zone begin at their bounds.
+--         The index is rounded at the bounds, and the energy is the difference of the rounded values. So
+--         intervals add up exactly to days, months and the total.
 
 -- name: find_stored_marks
--- Selects the stored high-water marks at the end of the scope, of lifetime registers that have later readings. $low_ms, $high_ms: bounds of the
--- scope.
+-- Selects the stored high-water marks at the end of the scope, of lifetime registers that have later
+-- readings. $low_ms, $high_ms: bounds of the scope.
 -- stored_mark: series_id, last_ms, last_value
 CREATE OR REPLACE TEMP TABLE stored_mark AS
 SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
@@ -25,7 +27,8 @@ WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BI
   AND interval_energy.interval_start_ms >= s.compute_from_ms AND interval_energy.interval_start_ms < s.compute_to_ms;
 
 -- name: store_power_intervals
--- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals makes whole Wh of it.
+-- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals
+-- makes whole Wh of it.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, exact_nwh, covered_ms, flags)
 WITH power_part AS (
   SELECT series_id, interval_index, exact_nwh, CASE WHEN covered THEN to_ms - from_ms ELSE 0 END AS covered_ms,
@@ -44,8 +47,9 @@ GROUP BY p.series_id, p.interval_index
 ORDER BY p.interval_index, p.series_id;
 
 -- name: round_intervals
--- Rounds the energy of power and of interval readings to whole Wh. The running sum since local midnight is rounded, so the intervals of a day add up
--- to the day. All intervals of the local days in scope are rounded again.
+-- Rounds the energy of power and of interval readings to whole Wh. The running sum since local midnight is
+-- rounded, so the intervals of a day add up to the day. All intervals of the local days in scope are rounded
+-- again.
 UPDATE interval_energy SET energy_wh = rounded.energy_wh
 FROM (
   WITH rounded_day AS (
@@ -71,29 +75,33 @@ WHERE interval_energy.series_id = rounded.series_id
   AND rounded.energy_wh <> rounded.energy_before;
 
 -- name: find_not_plain_series
--- Lists the series in scope whose index is not simply their pairs of readings. A list of these few series is faster than a list of all others.
+-- Lists the series in scope whose index is not simply their pairs of readings. A list of these few series is
+-- faster than a list of all others.
 -- not_plain_series: series_id
 CREATE OR REPLACE TEMP TABLE not_plain_series AS
 SELECT series_id FROM scope WHERE method <> 'total_energy' OR series_id IN (SELECT series_id FROM needs_full_index);
 
 -- name: store_register_intervals
--- Stores the energy of registers in each interval: the difference of the rounded index at the bounds of the interval. Only lines that cross a bound
--- are needed. $lines: table index_line has rows.
--- The steps: booked_line adds up the whole Wh of the index lines; register_line joins them with the plain pairs; bound has the index at each bound of
--- an interval; energy is the difference of two bounds; line_flag adds flags and time without coverage.
+-- Stores the energy of registers in each interval: the difference of the rounded index at the bounds of the
+-- interval. Only lines that cross a bound are needed. $lines: table index_line has rows.
+-- The steps: booked_line adds up the whole Wh of the index lines; register_line joins them with the plain
+-- pairs; bound has the index at each bound of an interval; energy is the difference of two bounds; line_flag
+-- adds flags and time without coverage.
 INSERT INTO interval_energy (series_id, interval_start_ms, energy_wh, covered_ms, flags, last_ms, last_value)
 WITH booked_line AS MATERIALIZED (
   -- booked: the index at from_ms in whole Wh
   SELECT *, (sum(grown) OVER w - grown)::BIGINT AS booked, lag(to_ms) OVER w AS previous_ms, lead(to_ms) OVER w IS NULL AS is_last
   FROM (SELECT *, round(to_wh)::BIGINT - round(from_wh)::BIGINT AS grown FROM index_line WHERE $lines)
-  -- Ordered by from_ms too: two lines end at midnight if a daily register is read exactly then and still shows the value of the day before.
+  -- Ordered by from_ms too: two lines end at midnight if a daily register is read exactly then and still
+  -- shows the value of the day before.
   WINDOW w AS (PARTITION BY series_id ORDER BY to_ms, from_ms ROWS UNBOUNDED PRECEDING)
 ), unknown_time AS (
   -- The time between two lines, for which nothing is known.
   SELECT series_id, previous_ms AS from_ms, from_wh, from_ms AS to_ms, from_wh AS to_wh, booked, mark_before
   FROM booked_line WHERE $lines AND previous_ms < from_ms
 ), register_line AS NOT MATERIALIZED (
-  -- segment_offset_wh: the booked index minus the rounded index of this segment. interval_index: the interval of to_ms.
+  -- segment_offset_wh: the booked index minus the rounded index of this segment. interval_index: the interval
+  -- of to_ms.
   SELECT *, interval_of(to_ms) AS interval_index
   FROM (
     SELECT series_id, from_ms, from_value AS from_wh, to_ms, to_value AS to_wh, 0 AS segment_offset_wh, from_value AS mark_before
@@ -104,7 +112,8 @@ WITH booked_line AS MATERIALIZED (
     SELECT series_id, from_ms, from_wh, to_ms, to_wh, booked - round(from_wh)::BIGINT, mark_before FROM unknown_time WHERE $lines
   )
 ), long_line AS (
-  -- Lines over more than one bound: one row for each bound. The condition on from_ms changes nothing, but without it DuckDB would copy all lines.
+  -- Lines over more than one bound: one row for each bound. The condition on from_ms changes nothing, but
+  -- without it DuckDB would copy all lines.
   SELECT * REPLACE (unnest(range(interval_of(from_ms) + 1, interval_index + 1)) AS interval_index) FROM register_line
   WHERE from_ms IS NOT NULL AND to_ms - from_ms > interval_ms() AND from_ms < (interval_index - 1) * interval_ms()
 ), first_point AS (
@@ -117,8 +126,8 @@ WITH booked_line AS MATERIALIZED (
   UNION ALL
   SELECT series_id, to_ms, booked + grown, to_wh FROM booked_line WHERE $lines AND is_last
 ), bound AS (
-  -- index_wh: the index at at_ms, which is the start of the interval, or the first or last reading of the series. last_ms, last_value: the last
-  -- reading before.
+  -- index_wh: the index at at_ms, which is the start of the interval, or the first or last reading of the
+  -- series. last_ms, last_value: the last reading before.
   SELECT series_id, interval_index, interval_index * interval_ms() AS at_ms,
     segment_offset_wh + index_wh(interval_index * interval_ms(), from_ms, from_wh, to_ms, to_wh, NULL) AS index_wh, false AS in_silence,
     from_ms AS last_ms, mark_before AS last_value
@@ -168,7 +177,8 @@ WHERE p.interval_index * interval_ms() - s.compute_from_ms >= 0 AND s.compute_to
 ORDER BY p.interval_index::INTEGER;
 
 -- name: find_moved_marks
--- Finds the registers whose high-water mark at the end of the scope differs from the stored one. $low_ms, $high_ms: bounds of the scope.
+-- Finds the registers whose high-water mark at the end of the scope differs from the stored one. $low_ms,
+-- $high_ms: bounds of the scope.
 -- moved_mark: series_id
 CREATE OR REPLACE TEMP TABLE moved_mark AS
 SELECT b.series_id

@@ -1,10 +1,12 @@
 -- 80 Days: sums of intervals, and the method from which each day is read.
 --
--- Reads   scope, series_rule, series_day, local_day, interval_day, interval_energy, declared_source, daily_energy, daily_energy_history.
--- Writes  touched_day (the days to compute), day_candidate (the energy of each day by each series), day_contradiction, day_change (the days that are
---         different now).
--- Why     A source can have several methods, and each day is read from one of them: the first in the workgroup's order that covers the day. If the
---         other methods prove it wrong, the day is read from the next one (substituted). Contradictions are kept.
+-- Reads   scope, series_rule, series_day, local_day, interval_day, interval_energy, declared_source,
+--         daily_energy, daily_energy_history.
+-- Writes  touched_day (the days to compute), day_candidate (the energy of each day by each series),
+--         day_contradiction, day_change (the days that are different now).
+-- Why     A source can have several methods, and each day is read from one of them: the first in the
+--         workgroup's order that covers the day. If the other methods prove it wrong, the day is read from
+--         the next one (substituted). Contradictions are kept.
 
 -- name: touch_days
 -- Adds the local days of the scope to touched_day.
@@ -18,8 +20,8 @@ JOIN series_rule r USING (series_id)
 JOIN local_day d ON d.start_ms < s.compute_to_ms AND d.end_ms > s.compute_from_ms;
 
 -- name: touch_all_days
--- Adds every day of each device and source that has energy or can have it: the days of its readings and one more on either side, because an interval
--- can lie before or after its reading.
+-- Adds every day of each device and source that has energy or can have it: the days of its readings and one
+-- more on either side, because an interval can lie before or after its reading.
 INSERT INTO touched_day
 SELECT n.device, n.source, n.day, coalesce(d.start_ms, 0) AS start_ms, coalesce(d.end_ms, 0) AS end_ms
 FROM (
@@ -32,7 +34,8 @@ LEFT JOIN local_day d USING (day)
 EXCEPT SELECT * FROM touched_day;
 
 -- name: touch_other_sources
--- Adds the same days of the other declared sources of the devices, because a missing source makes all of them incomplete.
+-- Adds the same days of the other declared sources of the devices, because a missing source makes all of them
+-- incomplete.
 INSERT INTO touched_day
 SELECT t.device, s.source, t.day, t.start_ms, t.end_ms
 FROM touched_day t JOIN declared_source s USING (device)
@@ -51,9 +54,10 @@ SELECT
 FROM daily_energy;
 
 -- name: find_candidates
--- Sums the intervals of each touched day between $low_ms and $high_ms, one row for each series, and ranks the series. The first in the workgroup's
--- order is chosen among those that cover the day. A register that stands still all day comes last if another method has measured more than
--- standing_power_w() on average, and more than standing_steps_min() times tolerance_wh.
+-- Sums the intervals of each touched day between $low_ms and $high_ms, one row for each series, and ranks the
+-- series. The first in the workgroup's order is chosen among those that cover the day. A register that stands
+-- still all day comes last if another method has measured more than standing_power_w() on average, and more
+-- than standing_steps_min() times tolerance_wh.
 -- day_candidate:
 --   device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags
 --   estimated      a bound of the day lies in a silence
@@ -114,15 +118,19 @@ SELECT * EXCLUDE (best_ms, best_wh, position),
 FROM best;
 
 -- name: substitute_methods
--- Chooses another method for days whose first method must be wrong. The registers of a source are one witness, because they can be one counter.
--- Power is another witness. There are three rules, for days on which power covers as much time:
--- 1. The register and power are apart, and the other register agrees with power. Then the other register is right.
--- 2. The register had to be repaired (reset, rebase, glitch, spike), is far apart from power, and no other register agrees with it. Then power is
+-- Chooses another method for days whose first method must be wrong. The registers of a source are one
+-- witness, because they can be one counter. Power is another witness. There are three rules, for days on
+-- which power covers as much time:
+-- 1. The register and power are apart, and the other register agrees with power. Then the other register is
 -- right.
--- 3. The register counts more than possible_times() the energy that its time at the highest measured power brings, for example after a change of
--- its unit. Then power is right. But if the register counts other_unit_times() the energy of power, power itself is in another unit.
--- Power beyond the limit of the register is never right. If no source has two series, this does not run. In day_candidate only preference and
--- substituted change. substituted is true if the day is read from another method.
+-- 2. The register had to be repaired (reset, rebase, glitch, spike), is far apart from power, and no other
+-- register agrees with it. Then power is right.
+-- 3. The register counts more than possible_times() the energy that its time at the highest measured power
+-- brings, for example after a change of its unit. Then power is right. But if the register counts
+-- other_unit_times() the energy of power, power itself is in another unit.
+-- Power beyond the limit of the register is never right. If no source has two series, this does not run. In
+-- day_candidate only preference and substituted change. substituted is true if the day is read from another
+-- method.
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH first AS (
   FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net
@@ -165,9 +173,10 @@ FROM day_candidate d
 LEFT JOIN substitute s USING (device, source, day);
 
 -- name: find_contradictions
--- Finds methods whose energy is too far from the chosen one. Nobody knows which of them is right, unless another witness agrees with the chosen one:
--- power for registers, a register for power. If a day begins or ends at an estimate, a larger difference is needed. Net registers are left out,
--- because they measure something else.
+-- Finds methods whose energy is too far from the chosen one. Nobody knows which of them is right, unless
+-- another witness agrees with the chosen one: power for registers, a register for power. If a day begins or
+-- ends at an estimate, a larger difference is needed. Net registers are left out, because they measure
+-- something else.
 -- day_contradiction:
 --   device, source, day, stream_id
 --   energy_wh   of the other method
@@ -189,9 +198,10 @@ FROM (
 WHERE contradicts AND NOT agreed;
 
 -- name: find_day_changes
--- Compares the touched days with the stored ones. A day that is the same has no row, so it gets no new version.
--- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: decide whether a day is final. $declares: devices have declared sources.
--- $several: a source has more than one series.
+-- Compares the touched days with the stored ones. A day that is the same has no row, so it gets no new
+-- version.
+-- $low_ms, $high_ms: as in find_candidates. $now_ms, $close_after_ms: decide whether a day is final.
+-- $declares: devices have declared sources. $several: a source has more than one series.
 -- day_change:
 --   day, device, source
 --   energy_wh         null: the day has no energy any more

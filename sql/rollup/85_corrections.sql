@@ -1,24 +1,27 @@
 -- 85 Corrections: what people corrected.
 --
--- Reads   correction (the corrections of people), correction_in_force, correction_value, excluded_range; touched_day, day_candidate, day_change,
---         stream_setting, series, series_rule, interval_day, series_day, reading, excluded_reading, daily_energy; corrected_interval,
---         reported_interval, interval_energy (the measured energy).
--- Writes  corrected_interval (energy of intervals that was set or estimated), touched_day, day_candidate (with the corrected energy),
---         day_contradiction; reading, excluded_reading (readings move between them), incoming_series, incoming, series, series_day (what follows from
---         the moved readings).
--- Why     A correction never changes measured data. Excluded readings leave table reading, so no other chapter sees them. Set or estimated energy is
---         stored next to the measured intervals of the series from which the day is read, and is computed again whenever these change. So the order of
+-- Reads   correction (the corrections of people), correction_in_force, correction_value, excluded_range;
+--         touched_day, day_candidate, day_change, stream_setting, series, series_rule, interval_day,
+--         series_day, reading, excluded_reading, daily_energy; corrected_interval, reported_interval,
+--         interval_energy (the measured energy).
+-- Writes  corrected_interval (energy of intervals that was set or estimated), touched_day, day_candidate
+--         (with the corrected energy), day_contradiction; reading, excluded_reading (readings move between
+--         them), incoming_series, incoming, series, series_day (what follows from the moved readings).
+-- Why     A correction never changes measured data. Excluded readings leave table reading, so no other
+--         chapter sees them. Set or estimated energy is stored next to the measured intervals of the series
+--         from which the day is read, and is computed again whenever these change. So the order of
 --         corrections and data does not matter, and an undone correction leaves nothing behind.
 
 -- name: count_corrections
--- Counts the corrections, undone ones too, that overlap a touched day ($all: all corrections). If there are none, nothing of this chapter runs.
+-- Counts the corrections, undone ones too, that overlap a touched day ($all: all corrections). If there are
+-- none, nothing of this chapter runs.
 SELECT count(*) AS count FROM correction c
 WHERE $all OR EXISTS (
   SELECT 1 FROM touched_day t WHERE t.device = c.device AND t.source = c.source AND t.start_ms < c.to_ms AND t.end_ms > c.from_ms);
 
 -- name: list_corrected_ranges
--- Returns the time ranges that were set or estimated and overlap a touched day ($all: all of them). All days of a range are computed together,
--- because set energy follows the measured shape of the whole range.
+-- Returns the time ranges that were set or estimated and overlap a touched day ($all: all of them). All days
+-- of a range are computed together, because set energy follows the measured shape of the whole range.
 SELECT DISTINCT c.device::VARCHAR AS device, c.source, c.from_ms, c.to_ms
 FROM correction_in_force c
 WHERE c.kind <> 'exclude' AND ($all OR EXISTS (
@@ -32,8 +35,8 @@ SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]), unnest($days::DATE
 EXCEPT SELECT * FROM touched_day;
 
 -- name: find_days_to_correct
--- Selects the touched days between $low_ms and $high_ms that have set or estimated energy, with the series from which each is read. If no series has
--- measured anything, it is the first one in the workgroup's order.
+-- Selects the touched days between $low_ms and $high_ms that have set or estimated energy, with the series
+-- from which each is read. If no series has measured anything, it is the first one in the workgroup's order.
 -- day_to_correct: device, source, day, start_ms, end_ms, series_id
 CREATE OR REPLACE TEMP TABLE day_to_correct AS
 SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, coalesce(c.series_id, f.series_id) AS series_id
@@ -60,16 +63,17 @@ JOIN (
 WHERE k.kind <> 'exclude' AND n.noted_ms = k.to_ms - k.from_ms;
 
 -- name: delete_corrected_intervals
--- Deletes the intervals that are computed again, those of undone corrections, and those of streams that are no longer configured. The days of such a
--- stream are deleted too, and come back with the stream.
+-- Deletes the intervals that are computed again, those of undone corrections, and those of streams that are
+-- no longer configured. The days of such a stream are deleted too, and come back with the stream.
 DELETE FROM corrected_interval
 WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correction_id NOT IN (SELECT correction_id FROM correction_in_force)
   OR series_id IN (SELECT series_id FROM series WHERE stream_id NOT IN (SELECT stream_id FROM stream_setting));
 
 -- name: store_corrected_intervals
--- Spreads the set energy over its intervals in the shape of the measured energy, scaled. Time without measurements gets its even share of the
--- measured energy as weight. If the weights have both signs (net registers) or their sum is zero, each interval gets an even share of the difference
--- instead. The running sum is rounded, so the parts add up to the set energy. Estimates are copied as they were computed.
+-- Spreads the set energy over its intervals in the shape of the measured energy, scaled. Time without
+-- measurements gets its even share of the measured energy as weight. If the weights have both signs (net
+-- registers) or their sum is zero, each interval gets an even share of the difference instead. The running
+-- sum is rounded, so the parts add up to the set energy. Estimates are copied as they were computed.
 INSERT INTO corrected_interval (correction_id, series_id, interval_start_ms, energy_wh, flags)
 WITH slot AS (
   SELECT k.correction_id, k.kind, k.energy_wh AS total_wh, t.series_id, d.interval_index * interval_ms() AS start_ms
@@ -126,7 +130,8 @@ FROM (
 WHERE corrected_interval.correction_id = m.correction_id AND corrected_interval.interval_start_ms = m.interval_start_ms;
 
 -- name: find_corrected_days
--- Sums the reported intervals of the days that have corrected intervals. Corrected intervals count as covered.
+-- Sums the reported intervals of the days that have corrected intervals. Corrected intervals count as
+-- covered.
 -- corrected_day:
 --   device, source, day, start_ms, end_ms, series_id, energy_wh, covered_ms, flags
 --   estimated
@@ -182,7 +187,8 @@ WHERE c.is_whole AND day_contradiction.device = c.device AND day_contradiction.s
 INSERT INTO incoming_series (device) SELECT device FROM correction WHERE correction_id = $correction_id::BIGINT;
 
 -- name: find_moved_readings
--- Finds the readings in the time of a correction ($correction_id) that have to move between reading and excluded_reading.
+-- Finds the readings in the time of a correction ($correction_id) that have to move between reading and
+-- excluded_reading.
 -- moved_reading:
 --   columns of reading
 --   is_excluded   now; false: the reading is used again
@@ -224,7 +230,8 @@ DELETE FROM excluded_reading USING moved_reading m
 WHERE NOT m.is_excluded AND excluded_reading.series_id = m.series_id AND excluded_reading.event_time_ms = m.event_time_ms;
 
 -- name: update_moved_bounds
--- Updates the first and last reading of the series whose readings have moved. They stay if a series has no reading left.
+-- Updates the first and last reading of the series whose readings have moved. They stay if a series has no
+-- reading left.
 UPDATE series SET first_ms = r.first_ms, last_ms = r.last_ms
 FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms FROM reading
@@ -233,8 +240,8 @@ FROM (
 WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);
 
 -- name: touch_moved_readings
--- Treats the moved readings as new readings. Adds the first and last reading of each day whose limits can change, so that they are learnt again.
--- $look_ahead: see find_limits.
+-- Treats the moved readings as new readings. Adds the first and last reading of each day whose limits can
+-- change, so that they are learnt again. $look_ahead: see find_limits.
 -- incoming:
 --   series_id, event_time_ms
 --   batch_id   -1, because nothing has landed
@@ -255,7 +262,8 @@ FROM (
 GROUP BY series_id, utc_day(event_time_ms);
 
 -- name: delete_moved_limits
--- Deletes the limits of the days around moved readings that can change, as in touch_moved_readings. $look_ahead: see find_limits.
+-- Deletes the limits of the days around moved readings that can change, as in touch_moved_readings.
+-- $look_ahead: see find_limits.
 DELETE FROM series_day USING (
   SELECT series_id, utc_day(min(event_time_ms)) AS low_day, utc_day(max(event_time_ms)) AS high_day FROM moved_reading GROUP BY series_id
 ) AS m

@@ -1,17 +1,18 @@
 -- 90 Versions: which days have changed, and why.
 --
 -- Reads   day_change, touched_day, interval_day, incoming, noted_limit_change, batch, series, daily_energy.
--- Writes  daily_energy (the current version of each day), daily_energy_history (every version of a day that is over, with its causes),
---         dirty_partition (the parts of the lake to publish again).
+-- Writes  daily_energy (the current version of each day), daily_energy_history (every version of a day that
+--         is over, with its causes), dirty_partition (the parts of the lake to publish again).
 -- Why     A number that people have seen never changes without a trace.
 
 -- name: store_versions
--- Stores a new version of each changed day that is over. If the history does not have the version before yet, stores that too. This runs before
--- store_days replaces the days.
--- The cause of a version: new readings of the day itself; else new readings of its source; else new readings of other sources of the device. If
--- limits of the day were learnt again and the day has no new readings, the cause learnt is added.
--- $now_ms, $batch_id: as in store_days. $cause: the changed settings (configuration, zone, rules) or another cause; null for none. $arrived_after:
--- readings of later batches are new.
+-- Stores a new version of each changed day that is over. If the history does not have the version before yet,
+-- stores that too. This runs before store_days replaces the days.
+-- The cause of a version: new readings of the day itself; else new readings of its source; else new readings
+-- of other sources of the device. If limits of the day were learnt again and the day has no new readings, the
+-- cause learnt is added.
+-- $now_ms, $batch_id: as in store_days. $cause: the changed settings (configuration, zone, rules) or another
+-- cause; null for none. $arrived_after: readings of later batches are new.
 INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
 WITH changed_day AS (
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
@@ -80,15 +81,16 @@ DELETE FROM daily_energy USING day_change c
 WHERE daily_energy.day = c.day AND daily_energy.device = c.device AND daily_energy.source = c.source;
 
 -- name: store_days
--- Stores the changed days. A day without energy has no row. $now_ms: the time of this roll-up. $batch_id: its last batch.
+-- Stores the changed days. A day without energy has no row. $now_ms: the time of this roll-up. $batch_id: its
+-- last batch.
 INSERT INTO daily_energy (day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, computed_at_ms, batch_id)
 SELECT day, device, source, energy_wh, method, stream_id, flags, coverage, status, version, $now_ms::BIGINT, $batch_id::BIGINT
 FROM day_change
 WHERE energy_wh IS NOT NULL;
 
 -- name: mark_dirty
--- Marks the parts of the lake to publish again: the months of changed days, the months of new versions ($now_ms), and the UTC days of the touched
--- days between $low_ms and $high_ms.
+-- Marks the parts of the lake to publish again: the months of changed days, the months of new versions
+-- ($now_ms), and the UTC days of the touched days between $low_ms and $high_ms.
 INSERT INTO dirty_partition (dataset, partition)
 SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM day_change
 UNION ALL
@@ -104,5 +106,6 @@ SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM daily_energy
 WHERE status = 'provisional' AND day < $before::DATE;
 
 -- name: close_days
--- Makes days final that ended longer ago than late data is waited for. $before: the first local day that is not final.
+-- Makes days final that ended longer ago than late data is waited for. $before: the first local day that is
+-- not final.
 UPDATE daily_energy SET status = 'final' WHERE status = 'provisional' AND day < $before::DATE;

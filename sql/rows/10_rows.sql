@@ -1,8 +1,10 @@
 -- 10 Rows: reports as rows, for the endpoints and for exports.
 --
--- Reads   chosen, slot, device_day, meter_day, member (tables of the statement that ends with one of these, see report/).
+-- Reads   chosen, slot, device_day, meter_day, member (tables of the statement that ends with one of these,
+--         see report/).
 -- Writes  one row for each day or interval, of a device, a source or a meter. Energy in Wh.
--- Why     A file and the endpoint of the same report come from the same tables, so they have the same numbers.
+-- Why     A file and the endpoint of the same report come from the same tables, so they have the same
+--         numbers.
 
 -- name: select_days_by_source
 -- Returns the chosen days as rows with all details.
@@ -23,7 +25,8 @@ SELECT day, device, source, energy_wh, method, list_sort(flags) AS flags, covera
 SELECT day, device, energy_wh, array_to_string(methods, ' ') AS method, flags, coverage, status, version, computed_at FROM device_day;
 
 -- name: sum_periods_by_device
--- Returns months or years by device as rows. $period_digits: number of characters of a day that name its period, 7 or 4.
+-- Returns months or years by device as rows. $period_digits: number of characters of a day that name its
+-- period, 7 or 4.
 -- Columns:
 --   period, device
 --   energy_wh   of the days of the range
@@ -40,7 +43,8 @@ FROM chosen
 GROUP BY period, device, source;
 
 -- name: select_intervals_by_source
--- Returns the intervals of the chosen days as rows ("slot": see report/select_intervals), with the local time in $zone.
+-- Returns the intervals of the chosen days as rows ("slot": see report/select_intervals), with the local time
+-- in $zone.
 -- Columns:
 --   day, interval_start, interval_start_local, device, source
 --   energy_wh   in 15 minutes; null: no measurement covers them
@@ -65,8 +69,8 @@ FROM slot
 GROUP BY day, device, at_ms;
 
 -- name: select_meter_days
--- Returns days of meters as rows ("meter_day": see report/select_uploaded_days), with the origin of their energy ("member": see
--- report/select_members).
+-- Returns days of meters as rows ("meter_day": see report/select_uploaded_days), with the origin of their
+-- energy ("member": see report/select_members).
 -- Columns:
 --   day, meter
 --   energy_wh        null: unknown

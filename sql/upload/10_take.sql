@@ -1,7 +1,8 @@
 -- 10 Take: the rows of an upload.
 --
 -- Reads   the received rows, as JSON; upload, meter_reading, meter_register.
--- Writes  incoming (temporary: one row for each row of the upload; days as days since 1970, instants in ms since 1970, energy in Wh).
+-- Writes  incoming (temporary: one row for each row of the upload; days as days since 1970, instants in ms
+--         since 1970, energy in Wh).
 -- Why     Intervals, registers and budgets have one form, so the same statements compare them.
 
 -- name: find_upload
@@ -14,7 +15,8 @@ FROM upload WHERE kind = $kind AND content_hash = $content_hash ORDER BY upload_
 SELECT (coalesce(max(upload_id), 0) + 1)::DOUBLE AS upload_id FROM upload;
 
 -- name: set_joins
--- Turns off the row-by-row join, which DuckDB would choose because it does not know the size of a table in the transaction that creates it.
+-- Turns off the row-by-row join, which DuckDB would choose because it does not know the size of a table in
+-- the transaction that creates it.
 SET SESSION asof_loop_join_threshold = 0;
 
 -- name: create_incoming

@@ -1,9 +1,10 @@
 -- 20 Compare: which rows of the upload are new, and which rows they replace.
 --
 -- Reads   incoming; meter_reading, meter_register, budget.
--- Writes  current_row (temporary: current rows), overlap (temporary: one row for each pair of overlapping rows), replaced_row (temporary), incoming
---         (revision and is_same).
--- Why     Sending the same rows again changes nothing. A row that covers a current row only in part is refused, because the rest would be lost.
+-- Writes  current_row (temporary: current rows), overlap (temporary: one row for each pair of overlapping
+--         rows), replaced_row (temporary), incoming (revision and is_same).
+-- Why     Sending the same rows again changes nothing. A row that covers a current row only in part is
+--         refused, because the rest would be lost.
 
 -- name: find_current_intervals
 -- Selects the current readings of the meters and times of the upload.
@@ -52,7 +53,8 @@ WITH known AS (
 SELECT * FROM known WHERE key IN (SELECT key FROM incoming);
 
 -- name: find_same_places
--- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither side overlaps itself.
+-- Finds rows of the upload with the same place as a current row. They overlap no other row, because neither
+-- side overlaps itself.
 -- overlap:
 --   row_id           of the current row
 --   new_id           of the row of the upload
@@ -70,7 +72,8 @@ SELECT
 FROM current_row c JOIN incoming n USING (key, start_at, end_at);
 
 -- name: find_overlaps
--- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within the other.
+-- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
+-- the other.
 INSERT INTO overlap
 WITH kept AS (FROM current_row ANTI JOIN overlap USING (row_id)),
 placed AS (SELECT i.rowid AS new_id, i.key, i.start_at, i.end_at FROM incoming i ANTI JOIN overlap o ON i.rowid = o.new_id),
@@ -97,7 +100,8 @@ ORDER BY n.line
 LIMIT 1000;
 
 -- name: set_revisions
--- Marks rows that equal the current ones, which are not stored again. The others get a revision one above the row that they replace.
+-- Marks rows that equal the current ones, which are not stored again. The others get a revision one above the
+-- row that they replace.
 UPDATE incoming SET is_same = o.is_same, revision = o.revision + CASE WHEN o.is_same THEN 0 ELSE 1 END
 FROM (SELECT new_id, max(revision) AS revision, bool_or(is_same) AS is_same FROM overlap GROUP BY new_id) o
 WHERE incoming.rowid = o.new_id;

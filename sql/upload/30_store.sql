@@ -1,8 +1,8 @@
 -- 30 Store: stores new rows, and marks the replaced ones.
 --
 -- Reads   incoming, replaced_row, meter_reading, meter_register.
--- Writes  meter_reading, meter_register, budget (one row for each revision; replaced_by if it is no longer current), upload, dirty_partition,
---         incoming.
+-- Writes  meter_reading, meter_register, budget (one row for each revision; replaced_by if it is no longer
+--         current), upload, dirty_partition, incoming.
 -- Why     An upload never overwrites, so earlier values stay visible.
 
 -- name: store_readings
@@ -45,8 +45,8 @@ UPDATE meter_register SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id
 UPDATE budget SET replaced_by = $upload_id WHERE rowid IN (SELECT row_id FROM replaced_row);
 
 -- name: derive_readings
--- Makes readings from the growth between neighbouring values of the touched registers. If a register fell, the energy of that interval is unknown
--- (null).
+-- Makes readings from the growth between neighbouring values of the touched registers. If a register fell,
+-- the energy of that interval is unknown (null).
 CREATE OR REPLACE TEMP TABLE incoming AS
 WITH step AS (
   SELECT

@@ -1,7 +1,8 @@
 -- 40 Lists: what has been uploaded so far.
 --
 -- Reads   meter_reading, meter_register, budget, upload.
--- Writes  nothing. Returns one row for each meter, or for each meter, scenario and kind of period. Energy in Wh.
+-- Writes  nothing. Returns one row for each meter, or for each meter, scenario and kind of period. Energy in
+--         Wh.
 -- Why     People see the current data before they send more.
 
 -- name: list_readings

@@ -10,6 +10,9 @@ export interface ColumnList {
   isPartial: boolean;
 }
 
+/** A note further right has too little room. Then names with the same note stand on several lines. */
+const NOTE_COLUMN_MAX = 60;
+
 const HEADING = /^-- (Columns|[a-z_]+):(?: (.+))?$/;
 const LINE = /^-- {3}(\S.*?)(?:( {3})\s*(\S.*))?$/;
 const NAMES = /^(?:(?:<role>)?[a-z_0-9]+(?:, (?:<role>)?[a-z_0-9]+)*|columns of [a-z_]+)$/;
@@ -39,7 +42,7 @@ export function columnListsOf(text: string): ColumnList[] {
 /**
  * What is wrong with the form of the comment of a statement: columns that are described in prose, parameters
  * that are listed without `$`, text after a list, and lines of a list that are no names with their note at
- * one column.
+ * one column, not too far right.
  */
 export function formErrorsOf(text: string): string[] {
   const lines = commentOf(text);
@@ -63,6 +66,7 @@ export function formErrorsOf(text: string): string[] {
       if (note === undefined) continue;
       noteAt ??= line.length - note.length;
       if (line.length - note.length !== noteAt) errors.push(`its note is at another column: ${line}`);
+      if (noteAt > NOTE_COLUMN_MAX) errors.push(`its note is too far right; use more lines: ${line}`);
     }
   }
   return errors;
