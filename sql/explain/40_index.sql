@@ -1,7 +1,7 @@
 -- 40 Index: the index of a register at the bounds of the day.
 --
 -- Reads   index_line, reading_pair, silence_shape, needs_full_index, midnight_anchor (temporary, of chapters
---         40 and 60 of the roll-up).
+--         40 to 64 of the roll-up).
 -- Writes  nothing. Index in Wh, instants in ms since 1970.
 -- Why     The energy of the day is the difference of two rounded values of the index. A person can check it
 --         by hand.
@@ -9,7 +9,7 @@
 -- name: read_lines
 -- Returns the lines of a traced register ($series_id) that reach into the day ($start_ms, $end_ms). The
 -- columns of the shape have the values where the day cuts the line, if power beside the register shapes it
--- (see find_silence_shape in chapter 60 of the roll-up).
+-- (see find_silence_shape in chapter 64 of the roll-up).
 -- Columns:
 --   begin_ms, begin_wh, end_ms, end_wh         the line
 --   covered, flags

@@ -1,0 +1,151 @@
+-- 62 Daily registers: the lines of registers that restart every day.
+--
+-- Reads   index_reading, skipped_reading, scope, series_rule, day_limit, interval_day, energy_event.
+-- Writes  index_line (with the lines of these registers).
+-- Why     What such a register shows is the energy since its restart, which should be at midnight. But some
+--         still show the value of the day before in the morning, and some restart late. So each reading is
+--         first compared with the reading before it and with the day. Then each step becomes a line.
+
+-- name: classify_daily_steps
+-- Decides what happened between a reading and the reading before it. $low_ms, $high_ms: bounds of the
+-- readings in scope.
+-- These are the kinds:
+--   first      the reading is the first one in scope
+--   grow       the register has grown since the reading before
+--   new_day    the register restarted at midnight; its value is the energy since then
+--   carry      the register still shows the value of the day before, which is no energy
+--   event      an event inside the day books its energy
+--   rebase     an impossible change; no energy
+-- From one day to the next: the same value is carry. A fall is new_day if the value is possible since
+-- midnight. So is a rise after a silence of more than restart_max_ms(). Another rise is grow if it is
+-- possible.
+-- The condition restarts_late: the register restarts later on this day, at most a day after the reading
+-- before. So it has not restarted yet, and continues the day before (grow). There are two exceptions: the
+-- value has fallen by more than the jitter or to almost zero; or the value of the evening is less than
+-- reset_share_max() of it, because then most of it came after midnight.
+-- daily_step:
+--   series_id, event_time_ms, value
+--   kind                              the event at this reading; null: none
+--   energy_wh                         the energy that the event books
+--   first_ms                          of the series
+--   day, start_ms                     the local day and its start
+--   jitter_wh, max_power_after_reset_w
+--   index_segment                     number of events up to this reading
+--   time_before_ms, value_before      of the reading before; null: this is the first one in scope
+--   day_of_before, end_of_before_ms   the day of the reading before, and the end of that day
+--   mark                              the highest value of the segment so far
+--   mark_before                       the mark at the reading before
+--   shows_day_before                  all readings of the day so far show the value of the evening before
+--   showed_day_before                 the same at the reading before
+--   day_moves                         a reading of the day shows another value
+--   day_segment                       the last segment of the day
+--   step_kind                         what happened
+CREATE OR REPLACE TEMP TABLE daily_step AS
+WITH restart AS (
+  -- From the stored events, because the first restart of a day can be after the last reading in scope.
+  SELECT e.series_id, d.day, min(e.to_ms) AS restart_ms
+  FROM energy_event e
+  JOIN interval_day d ON d.interval_index = interval_of(e.to_ms)
+  WHERE e.kind = 'reset' AND e.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + day_ms()
+    AND e.series_id IN (SELECT series_id FROM scope WHERE method = 'daily_energy')
+  GROUP BY e.series_id, d.day
+), limited AS (
+  -- The readings with their day and limits.
+  SELECT k.series_id, k.event_time_ms, k.value, k.kind, k.energy_wh, r.first_ms, d.day, d.start_ms, d.end_ms,
+    jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, power_limit(r.max_power_w, l.learnt_power_w) AS max_power_w,
+    power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w
+  FROM index_reading k
+  JOIN series_rule r USING (series_id)
+  JOIN interval_day d ON d.interval_index = interval_of(k.event_time_ms)
+  LEFT JOIN day_limit l ON l.series_id = k.series_id AND l.utc_day = utc_day(k.event_time_ms)
+  WHERE k.method = 'daily_energy'
+), paired AS (
+  -- With the reading before.
+  SELECT *,
+    lag(event_time_ms) OVER in_order AS time_before_ms, lag(value) OVER in_order AS value_before,
+    lag(day) OVER in_order AS day_of_before, lag(end_ms) OVER in_order AS end_of_before_ms,
+    count(kind) OVER in_order AS index_segment
+  FROM limited
+  LEFT JOIN restart USING (series_id, day)
+  WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms)
+), by_day AS (
+  -- With the values that the register has shown on the day.
+  SELECT *,
+    first_value(value_before) OVER in_day AS evening_value, max(value) OVER in_day AS highest, min(value) OVER in_day AS lowest,
+    max(value) OVER (PARTITION BY series_id, day, index_segment ORDER BY event_time_ms) AS mark
+  FROM paired
+  WINDOW in_day AS (PARTITION BY series_id, day ORDER BY event_time_ms)
+), carried AS (
+  SELECT * EXCLUDE (evening_value, highest, lowest),
+    coalesce(evening_value > 0 AND highest = evening_value AND lowest = evening_value, false) AS shows_day_before
+  FROM by_day
+), compared AS (
+  -- With all that decides about a step.
+  SELECT *,
+    lag(mark) OVER in_order AS mark_before, lag(shows_day_before) OVER in_order AS showed_day_before,
+    bool_or(NOT shows_day_before) OVER (PARTITION BY series_id, day) AS day_moves,
+    max(index_segment) OVER (PARTITION BY series_id, day) AS day_segment,
+    value <= wh_of(max_power_after_reset_w, event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh AS is_possible_since_midnight,
+    value - value_before <= wh_of(max_power_w, event_time_ms - time_before_ms) + jitter_wh AS continues,
+    coalesce(continues AND restart_ms > event_time_ms AND restart_ms - time_before_ms <= day_ms()
+      AND value_before >= reset_share_max() * value
+      AND value >= least(value_before, greatest(value_before - jitter_wh, jitter_wh)), false) AS restarts_late,
+    event_time_ms - time_before_ms > restart_max_ms() AS is_after_silence
+  FROM carried
+  WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms)
+)
+SELECT * EXCLUDE (continues, restarts_late, is_after_silence, is_possible_since_midnight, restart_ms, max_power_w, end_ms),
+  CASE
+    WHEN time_before_ms IS NULL THEN 'first'
+    WHEN day <> day_of_before AND value = value_before THEN 'carry'
+    WHEN day <> day_of_before AND restarts_late THEN 'grow'
+    WHEN day <> day_of_before AND (value < value_before OR is_after_silence) AND is_possible_since_midnight THEN 'new_day'
+    WHEN day <> day_of_before AND (value < value_before OR NOT continues) THEN 'rebase'
+    WHEN day <> day_of_before THEN 'grow'
+    WHEN kind = 'rebase' THEN 'rebase'
+    WHEN kind IS NOT NULL THEN 'event'
+    WHEN showed_day_before AND value > value_before AND is_after_silence AND is_possible_since_midnight AND NOT restarts_late THEN 'new_day'
+    WHEN shows_day_before THEN 'carry'
+    ELSE 'grow'
+  END AS step_kind
+FROM compared;
+
+-- name: find_daily_lines
+-- Makes the lines of registers that restart every day, from their steps.
+INSERT INTO index_line
+WITH daily_line AS (
+  SELECT series_id,
+    CASE
+      WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND day <> day_of_before) THEN greatest(time_before_ms, start_ms)
+      ELSE time_before_ms
+    END AS from_ms,
+    CASE step_kind
+      WHEN 'grow' THEN least(CASE WHEN day = day_of_before THEN mark_before ELSE value_before END, mark)
+      WHEN 'new_day' THEN 0
+      WHEN 'event' THEN mark - energy_wh
+      ELSE mark
+    END AS from_wh,
+    event_time_ms AS to_ms, mark AS to_wh,
+    step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_moves) AS covered,
+    -- The restart that ends a carry-over is normal, so it has no flag.
+    (CASE WHEN step_kind = 'rebase' THEN flag('rebase') WHEN step_kind <> 'event' OR (kind = 'reset' AND showed_day_before) THEN 0 ELSE event_flag(kind) END
+      | CASE WHEN shows_day_before THEN flag('carry_over') ELSE 0 END
+      | CASE WHEN step_kind = 'grow' AND value < CASE WHEN day = day_of_before THEN mark_before ELSE value_before END THEN flag('jitter') ELSE 0 END) AS flags,
+    value_before AS mark_before
+  FROM daily_step
+  WHERE step_kind <> 'first'
+  UNION ALL
+  -- If the register still shows the same value after midnight, its value at midnight is known.
+  SELECT series_id, time_before_ms, value_before, end_of_before_ms, value_before, true, 0, value_before
+  FROM daily_step
+  WHERE step_kind = 'carry' AND day <> day_of_before
+  UNION ALL
+  -- The first reading of a series is the energy since midnight, unless a restart later in the day shows that
+  -- it was the value of the day before.
+  SELECT series_id, start_ms, 0, event_time_ms, value, true, 0, 0
+  FROM daily_step
+  WHERE step_kind = 'first' AND event_time_ms = first_ms AND day_segment = 0 AND value > 0 AND event_time_ms > start_ms
+    AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh
+)
+SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
+FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.to_ms AND e.first_skipped_ms > l.from_ms;

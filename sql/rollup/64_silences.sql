@@ -1,0 +1,117 @@
+-- 64 Silences: how a lifetime register grew while it was not read.
+--
+-- Reads   index_line, needs_full_index, reading_pair, reading, scope, series_rule, day_limit, interval_day,
+--         energy_event, interval_energy (the energy of power beside a silence).
+-- Writes  midnight_anchor (the midnights inside a silence at which the index is known), index_line (cut at
+--         these midnights), silence_shape (which share of the growth of a silence each interval gets).
+-- Why     A register that was silent for hours shows how much it has grown, but not when. The other series of
+--         the same source often do: a daily register shows how much came after midnight, and power shows the
+--         shape. Without them the growth is spread evenly.
+
+-- name: find_midnight_anchors
+-- Finds local midnights inside silences of more than two hours for which the value of a lifetime register is
+-- known. A daily register that was read together with the first reading after the silence shows how much of
+-- the growth came after midnight. If that is all of the growth, both registers agree. Otherwise it is an
+-- estimate, because a daily register that lost energy in the night looks the same.
+-- $low_ms, $high_ms: bounds of the readings in scope.
+-- midnight_anchor:
+--   columns of index_line
+--   midnight_ms
+--   midnight_value   index at midnight, Wh
+--   estimated        the registers do not agree
+CREATE OR REPLACE TEMP TABLE midnight_anchor AS
+WITH silent AS MATERIALIZED (
+  SELECT l.*, daily.series_id AS daily_id,
+    jitter(own.jitter_wh, od.learnt_resolution) + jitter(daily.jitter_wh, dd.learnt_resolution) AS jitter_wh
+  FROM index_line l
+  JOIN series_rule own ON own.series_id = l.series_id AND own.method = 'total_energy' AND NOT own.within_day
+  JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
+  LEFT JOIN day_limit od ON od.series_id = own.series_id AND od.utc_day = utc_day(l.to_ms)
+  LEFT JOIN day_limit dd ON dd.series_id = daily.series_id AND dd.utc_day = utc_day(l.to_ms)
+  WHERE l.covered AND l.to_wh > l.from_wh AND l.to_ms - l.from_ms > silence_ms()
+), shown AS MATERIALIZED (
+  SELECT series_id, event_time_ms, value FROM reading
+  WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
+    AND NOT EXISTS (
+      SELECT 1 FROM energy_event e
+      WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms
+        AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT)
+)
+-- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner
+-- joins.
+SELECT s.series_id, s.from_ms, s.from_wh, s.to_ms, s.to_wh, s.covered, s.flags, s.mark_before,
+  day.start_ms AS midnight_ms, greatest(s.from_wh, s.to_wh - after.value) AS midnight_value,
+  abs(s.to_wh - after.value - s.from_wh) > s.jitter_wh + float_tolerance_wh() AS estimated
+FROM silent s
+JOIN interval_day day ON day.interval_index = interval_of(s.to_ms)
+LEFT JOIN shown AS after ON after.series_id = s.daily_id AND after.event_time_ms = s.to_ms
+LEFT JOIN shown AS before ON before.series_id = s.daily_id AND before.event_time_ms = s.from_ms
+WHERE s.from_ms < day.start_ms AND s.to_ms > day.start_ms AND after.value <> before.value;
+
+-- name: drop_lines_over_midnight
+-- Drops the lines that such a midnight cuts.
+DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.series_id AND index_line.to_ms = p.to_ms;
+
+-- name: add_lines_at_midnight
+-- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like
+-- any other bound inside a silence.
+INSERT INTO index_line
+SELECT series_id, from_ms, from_wh, midnight_ms, midnight_value, covered,
+  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_end') ELSE 0 END, mark_before
+FROM midnight_anchor
+UNION ALL
+SELECT series_id, midnight_ms, midnight_value, to_ms, to_wh, covered,
+  flags | CASE WHEN estimated THEN flag('estimated') | flag('silence_start') ELSE 0 END, midnight_value
+FROM midnight_anchor;
+
+-- name: find_silence_shape
+-- Spreads the growth of a lifetime register over a silence of more than two hours, if power of the same
+-- source is known there. The growth follows the power, scaled so that its sum stays the growth of the
+-- register. Time without power gets its even share of the growth. So do the intervals at both ends, because
+-- the silence fills only a part of them. Their share is at most what power leaves of the growth, because a
+-- sleeping device produces nothing.
+-- $low_ms, $high_ms: bounds of the scope.
+-- silence_shape:
+--   series_id, interval_index
+--   share                   0 to 1: part of the growth before the interval
+--   nwh                     energy of power before the interval, in billionths of a Wh
+--   known_ms                the time for which it is known
+--   nwh_all, known_ms_all   the same of the whole silence
+CREATE OR REPLACE TEMP TABLE silence_shape AS
+WITH silence AS (
+  SELECT p.series_id, p.from_ms, p.to_ms, p.to_value - p.from_value AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
+  WHERE s.method = 'total_energy' AND p.to_ms - p.from_ms > silence_ms() AND p.to_value > p.from_value
+    AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
+  UNION ALL
+  SELECT series_id, from_ms, to_ms, to_wh - from_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh AND covered
+), silence_beside_power AS MATERIALIZED (
+  SELECT s.series_id, s.from_ms, s.to_ms, s.grown_wh, arg_min(power.series_id, power.position) AS power_id
+  FROM silence s
+  JOIN series_rule own ON own.series_id = s.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
+  JOIN series_rule power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
+  GROUP BY ALL
+), known AS (
+  SELECT b.series_id, b.from_ms, b.to_ms, interval_of(p.interval_start_ms) AS interval_index, greatest(p.exact_nwh, 0) AS nwh, p.covered_ms
+  FROM (
+    SELECT * FROM interval_energy
+    WHERE series_id IN (SELECT power_id FROM silence_beside_power) AND interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  ) AS p
+  JOIN silence_beside_power b ON b.power_id = p.series_id AND p.interval_start_ms >= b.from_ms AND p.interval_start_ms + interval_ms() <= b.to_ms
+), summed_power AS (
+  SELECT b.series_id, b.from_ms, b.to_ms, b.grown_wh, b.interval_index,
+    sum(coalesce(k.nwh, 0)) OVER so_far AS nwh, sum(coalesce(k.covered_ms, 0)) OVER so_far AS known_ms,
+    sum(coalesce(k.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(k.covered_ms, 0)) OVER whole AS known_ms_all
+  FROM (SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power) AS b
+  LEFT JOIN known k ON k.series_id = b.series_id AND k.to_ms = b.to_ms AND k.interval_index = b.interval_index
+  WINDOW whole AS (PARTITION BY b.series_id, b.to_ms), so_far AS (PARTITION BY b.series_id, b.to_ms ORDER BY b.interval_index)
+)
+SELECT series_id, interval_index + 1 AS interval_index,
+  coalesce(unknown_ms / nullif(to_ms - from_ms - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,
+  nwh, known_ms, nwh_all, known_ms_all
+FROM (
+  SELECT *, ((interval_index + 1) * interval_ms() - from_ms - known_ms)::DOUBLE AS unknown_ms,
+    -- The share of time without power: its even share, but at most what power leaves of the growth.
+    least((to_ms - from_ms - known_ms_all) / (to_ms - from_ms), greatest(0, 1 - nwh_all / nwh_per_wh() / grown_wh)) AS rest_share
+  FROM summed_power
+  WHERE nwh_all > 0
+);
