@@ -6,11 +6,11 @@
 -- Why     An owner of a plant must learn of a problem without looking.
 
 -- name: list_last_seen
--- Returns the devices that have sent data, with the minute of their newest data. device_state follows with a
+-- Returns the devices that have sent data, with the minute ($minute_ms) of their newest data. device_state follows with a
 -- publication. So newer batches are read too, because after a pause of the service a device is not silent
 -- before its messages are published.
 WITH newer AS (
-  SELECT m.device, max(m.store_time_ms) // (60 * 1000) * (60 * 1000) AS last_seen_ms
+  SELECT m.device, max(m.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
   FROM message m
   JOIN batch b USING (batch_id)
   WHERE m.kind = 0 AND b.origin = 'stream'
@@ -32,9 +32,10 @@ ORDER BY gap_id DESC
 LIMIT $rows_max::BIGINT;
 
 -- name: count_facts
--- Counts what alerts compare. $now_ms: the current time. $since_ms: versions of days since then are counted.
+-- Counts what alerts compare. $landed_after_ms: messages that landed after it are counted. $since_ms: versions
+-- of days since then are counted.
 -- Columns:
---   messages, quarantined   messages of the stream in the hour before $now_ms
+--   messages, quarantined   messages of the stream
 --   computed_at_ms          when a day was last computed; null if no day has energy
 --   restated                versions that differ from a final version
 --   budgets                 budgets that no later upload has replaced
@@ -45,7 +46,7 @@ SELECT messages, quarantined,
 FROM (
   SELECT coalesce(sum(message_count), 0)::DOUBLE AS messages, coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined
   FROM batch
-  WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 60 * 60 * 1000
+  WHERE origin = 'stream' AND landed_at_ms > $landed_after_ms::BIGINT
 );
 
 -- name: list_sources

@@ -13,10 +13,10 @@ SELECT coalesce((SELECT min(batch_id) FROM message), (SELECT max(batch_id) + 1 F
 
 -- name: count_archive
 -- Counts telemetry messages of some tables ($tables) in the lake's files ($files) that the warehouse no
--- longer has (batches before $kept_batch_id), for each five minutes of event time from $from_ms up to $to_ms
+-- longer has (batches before $kept_batch_id), for each $bucket_ms of event time from $from_ms up to $to_ms
 -- (excluded).
 -- Columns: start_ms, messages
-SELECT (epoch_ms(event_time) // (5 * 60 * 1000) * (5 * 60 * 1000))::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
+SELECT (epoch_ms(event_time) // $bucket_ms::BIGINT * $bucket_ms::BIGINT)::DOUBLE AS start_ms, count(*)::DOUBLE AS messages
 FROM read_parquet($files, hive_partitioning = false)
 WHERE kind = 'telemetry'
   AND list_contains($tables::VARCHAR[], "table")

@@ -38,7 +38,8 @@ FROM device_status
 WHERE batch_id > $after_batch_id::BIGINT;
 
 -- name: update_states
--- Updates device_state with the batches after $after_batch_id up to $through_batch_id.
+-- Updates device_state with the batches after $after_batch_id up to $through_batch_id. The newest data of a
+-- device is stored by the minute ($minute_ms), so that its row does not change with every message.
 MERGE INTO device_state
 USING (
   WITH transition AS (
@@ -47,7 +48,7 @@ USING (
     WHERE batch_id > $after_batch_id::BIGINT
     QUALIFY row_number() OVER (PARTITION BY device ORDER BY batch_id DESC, stream_offset DESC) = 1
   ), seen AS (
-    SELECT m.device, max(m.store_time_ms) // (60 * 1000) * (60 * 1000) AS last_seen_ms
+    SELECT m.device, max(m.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
     FROM message m
     JOIN batch b USING (batch_id)
     WHERE m.kind = 0 AND b.origin = 'stream' AND m.device IS NOT NULL

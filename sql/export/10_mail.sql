@@ -25,8 +25,8 @@ GROUP BY device
 ORDER BY device;
 
 -- name: list_open_gaps
--- Returns the open gaps of the stream that touch the time from $start_ms to $end_ms, the first one first. A
--- gap without a time counts by when it was found.
+-- Returns the open gaps of the stream that touch the time from $start_ms to $end_ms, the first one first,
+-- at most $rows_max. A gap without a time counts by when it was found.
 SELECT
   epoch_ms(coalesce(from_time, detected_at))::DOUBLE AS from_ms,
   epoch_ms(coalesce(to_time, detected_at))::DOUBLE AS to_ms,
@@ -36,4 +36,4 @@ WHERE closed_at IS NULL
   AND epoch_ms(coalesce(from_time, detected_at)) < $end_ms::BIGINT
   AND epoch_ms(coalesce(to_time, detected_at)) >= $start_ms::BIGINT
 ORDER BY from_ms
-LIMIT 20;
+LIMIT $rows_max::BIGINT;

@@ -43,14 +43,14 @@ GROUP BY q.flag
 ORDER BY q.flag;
 
 -- name: count_recent
--- Counts the messages of the stream that landed, or were quarantined, in the hour before $now_ms, and returns
+-- Counts the messages of the stream that landed, or were quarantined, after $landed_after_ms, and returns
 -- the event time of the newest reading that is not in the future (null: none).
 SELECT
   coalesce(sum(message_count), 0)::DOUBLE AS messages,
   coalesce(sum(quarantined_count), 0)::DOUBLE AS quarantined,
   (SELECT max(last_ms) FROM series WHERE last_ms <= $now_ms::BIGINT)::DOUBLE AS newest_reading_ms
 FROM batch
-WHERE origin = 'stream' AND landed_at_ms > $now_ms::BIGINT - 60 * 60 * 1000;
+WHERE origin = 'stream' AND landed_at_ms > $landed_after_ms::BIGINT;
 
 -- name: find_open_imports
 -- Returns imports that do not count yet: those that are landing, and those that were given up and have not

@@ -7,14 +7,14 @@
 
 -- name: find_streams
 -- Returns the configured energy streams in order, with the number of devices and sources that have readings,
--- and the highest index of the newest 30 days (Wh; null if none).
+-- and the highest index of the newest $newest_ms (Wh; null if none).
 SELECT
   json_extract(e.settings, '$.position')::INTEGER AS position,
   count(DISTINCT s.series_id)::INTEGER AS series_count,
   max(i.last_value) AS highest_wh
 FROM energy_stream e
 LEFT JOIN series s USING (stream_id)
-LEFT JOIN interval_energy i ON i.series_id = s.series_id AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - 2592000000
+LEFT JOIN interval_energy i ON i.series_id = s.series_id AND i.interval_start_ms > (SELECT max(last_ms) FROM series) - $newest_ms::BIGINT
   AND json_extract(e.settings, '$.modulus') IS NOT NULL
 WHERE e.settings IS NOT NULL
 GROUP BY position
@@ -52,7 +52,7 @@ WHERE NOT EXISTS (
 )
 GROUP BY q.table_name, q.field, q.device, q.source
 ORDER BY readings DESC, q.field, q.device, q.source
-LIMIT 1000;
+LIMIT $rows_max::BIGINT;
 
 -- name: find_tables
 -- Returns the tables of the kept telemetry with their message counts, those with names similar to $table
@@ -69,7 +69,7 @@ WITH newest AS (
   SELECT field_ids, other FROM message
   WHERE kind = 0 AND table_id = (SELECT name_id FROM name WHERE name = $table)
   ORDER BY batch_id DESC, stream_offset DESC
-  LIMIT 20000
+  LIMIT $messages_max::BIGINT
 )
 SELECT field FROM (
   SELECT name AS field FROM name WHERE name_id IN (SELECT DISTINCT unnest(field_ids) FROM newest)
@@ -86,11 +86,11 @@ FROM (
   SELECT other FROM message
   WHERE kind = 0 AND other IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)
   ORDER BY batch_id DESC, stream_offset DESC
-  LIMIT 20000
+  LIMIT $messages_max::BIGINT
 )
 WHERE unit IS NOT NULL
 ORDER BY unit
-LIMIT 5;
+LIMIT $units_max::BIGINT;
 
 -- name: find_sources
 -- Returns the sources of devices that have energy.
@@ -120,7 +120,7 @@ WITH newest AS (
   SELECT device, source_id, field_ids, other FROM message
   WHERE kind = 0 AND device IS NOT NULL AND table_id = (SELECT name_id FROM name WHERE name = $table)
   ORDER BY batch_id DESC, stream_offset DESC
-  LIMIT 20000
+  LIMIT $messages_max::BIGINT
 )
 SELECT m.device::VARCHAR AS device, list_sort(list(DISTINCT coalesce(n.name, 'default'))) AS sources
 FROM newest m
@@ -129,4 +129,4 @@ WHERE list_contains(m.field_ids, (SELECT name_id FROM name WHERE name = $field))
 GROUP BY m.device
 HAVING count(DISTINCT coalesce(n.name, 'default')) > 1
 ORDER BY device
-LIMIT 10;
+LIMIT $devices_max::BIGINT;

@@ -7,12 +7,12 @@
 --         lacks a row is not published.
 
 -- name: count_messages
--- Returns the tables and hours (UTC, by store time) with messages of the batches after $after_batch_id up to
--- $through_batch_id. Large hours are divided into parts of whole batches, with at most $rows_max messages or
--- one batch, because a file is sorted in memory.
+-- Returns the tables and hours ($hour_ms; UTC, by store time) with messages of the batches after
+-- $after_batch_id up to $through_batch_id. Large hours are divided into parts of whole batches, with at most
+-- $rows_max messages or one batch, because a file is sorted in memory.
 WITH counted AS (
   -- A remainder, because functions of dates take twice as long, and this reads every new message.
-  SELECT table_id, store_time_ms - store_time_ms % (60 * 60 * 1000) AS hour_start_ms, batch_id, count(*) AS row_count
+  SELECT table_id, store_time_ms - store_time_ms % $hour_ms::BIGINT AS hour_start_ms, batch_id, count(*) AS row_count
   FROM message
   WHERE batch_id > $after_batch_id::BIGINT AND batch_id <= $through_batch_id::BIGINT
   GROUP BY ALL

@@ -5,8 +5,8 @@
 -- Writes  member, local_day, source_day, the days of uploaded and of derived meters (one row for each meter
 --         and day). Energy in Wh.
 -- Why     A meter that is derived from a device has the same days as the device, in any time zone. A day with
---         a coverage below 0.999 is partial, as in the roll-up (full_coverage_share in docs/rules.md): the
---         time between two samples at midnight is not missing data.
+--         a coverage below $full_coverage_share is partial, as in the roll-up: the time between two samples
+--         at midnight is not missing data.
 
 -- name: select_members
 -- Lists the requested members: uploaded meters by code, devices by id, as a whole or with a source. $members:
@@ -62,7 +62,7 @@ WITH reading AS (
 SELECT key, day,
   CASE WHEN energy_mwh IS NOT NULL THEN (sum_mwh + 500) // 1000 - (sum_mwh - energy_mwh + 500) // 1000 END::BIGINT AS energy_wh,
   round(coverage, 4) AS coverage,
-  list_filter([CASE WHEN is_estimated THEN 'estimated' END, CASE WHEN coverage < 0.999 THEN 'partial' END], lambda flag: flag IS NOT NULL) AS flags,
+  list_filter([CASE WHEN is_estimated THEN 'estimated' END, CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END], lambda flag: flag IS NOT NULL) AS flags,
   ['measured', 'estimated', 'substituted', 'fault'][worst] AS quality,
   revision
 FROM running
@@ -145,7 +145,7 @@ WITH part AS (
   FROM part GROUP BY key, day
 )
 SELECT key, day, energy_wh, coverage,
-  list_sort(list_distinct(list_concat(flags, CASE WHEN coverage < 0.999 AND energy_wh IS NOT NULL THEN ['partial'] ELSE [] END))) AS flags,
+  list_sort(list_distinct(list_concat(flags, CASE WHEN coverage < $full_coverage_share::DOUBLE AND energy_wh IS NOT NULL THEN ['partial'] ELSE [] END))) AS flags,
   CASE WHEN energy_wh IS NOT NULL THEN CASE WHEN list_contains(flags, 'estimated') THEN 'estimated' ELSE 'measured' END END AS quality,
   revision
 FROM summed;

@@ -106,7 +106,8 @@ WITH raw AS (
       WHEN number IN (-2147483648, -9223372036854775808) THEN 'sentinel'
       WHEN number IN (4294967295, 2147483647, 18446744073709551615, 9223372036854775807)
         AND (modulus_wh IS NULL OR method = 'power_curve') THEN 'sentinel'
-      WHEN number IN (65535, 32767, -32768) AND method = 'power_curve' AND unit_value < 1000 THEN 'sentinel'
+      -- Registers have ordinary values of 16 bits. So has power in a large unit.
+      WHEN number IN (65535, 32767, -32768) AND method = 'power_curve' AND unit_value < w_per_kw() THEN 'sentinel'
       WHEN number < 0 AND is_register(method) AND NOT net THEN 'negative'
       WHEN NOT isfinite(value) OR abs(value) > value_max(method) THEN 'out_of_range'
     END AS reason
@@ -169,7 +170,7 @@ CREATE OR REPLACE TEMP TABLE rejected_now AS
 SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device, source, field, reason, count(*) AS readings,
   min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms,
   coalesce(
-    min_by({'event_time_ms': event_time_ms, 'stream_offset': stream_offset, 'batch_id': batch_id, 'text': left("text", 200)},
+    min_by({'event_time_ms': event_time_ms, 'stream_offset': stream_offset, 'batch_id': batch_id, 'text': left("text", sample_text_max())},
       coalesce(stream_offset, 0), samples_max()) FILTER (reason <> 'null'), []) AS samples
 FROM (
   -- DISTINCT, because a reading that several streams read counts once.

@@ -115,7 +115,7 @@ WITH wanted_day AS (
   GROUP BY t.day, t.device, t.source
 ), combined AS (
   SELECT w.day, w.device, w.source, w.end_ms, o.day IS NOT NULL AS is_stored, coalesce(list_contains(w.streams, o.stream_id), false) AS keeps,
-    coalesce(p.position, 1e9) > w.position AS is_before, o AS old, c AS new
+    coalesce(p.position > w.position, true) AS is_before, o AS old, c AS new
   FROM wanted_day w
   LEFT JOIN daily_energy o ON o.day = w.day AND o.device = w.device AND o.source = w.source
   LEFT JOIN day_change c ON c.day = w.day AND c.device = w.device AND c.source = w.source

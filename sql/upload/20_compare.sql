@@ -89,7 +89,7 @@ pair AS (
 SELECT row_id, new_id, revision, c_end - c_start, least(c_end, n_end) - greatest(c_start, n_start), false FROM pair;
 
 -- name: find_conflicts
--- Returns the current rows that the upload covers only in part, so the rest would be lost.
+-- Returns the current rows that the upload covers only in part, so the rest would be lost. At most $rows_max.
 -- Columns:
 --   line                               of the row of the upload
 --   start_at, end_at, received_at_ms   of the current row
@@ -97,7 +97,7 @@ WITH cut AS (SELECT row_id, min(new_id) AS new_id FROM overlap GROUP BY row_id H
 SELECT n.line::DOUBLE AS line, c.start_at::DOUBLE AS start_at, c.end_at::DOUBLE AS end_at, c.received_at_ms::DOUBLE AS received_at_ms
 FROM cut JOIN incoming n ON n.rowid = cut.new_id JOIN current_row c USING (row_id)
 ORDER BY n.line
-LIMIT 1000;
+LIMIT $rows_max::BIGINT;
 
 -- name: set_revisions
 -- Marks rows that equal the current ones, which are not stored again. The others get a revision one above the

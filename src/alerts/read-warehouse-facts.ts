@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { addDays, DAY_MS, type LocalDate, localDateOf, type UtcMs } from '../lib/time.ts';
+import { addDays, DAY_MS, HOUR_MS, type LocalDate, localDateOf, MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { createRoleResolver, type RoleSettings, type SourceKey } from '../roles/resolve-roles.ts';
 import { includesDay } from '../roles/role-dates.ts';
 import { query } from '../warehouse/query.ts';
@@ -42,6 +42,7 @@ export async function readWarehouseFacts(
 ): Promise<WarehouseFacts> {
   const today = localDateOf(nowMs, workgroup.timezone);
   const seen = await query<{ device: string; last_seen_ms: number }>(connection, 'alerts/list_last_seen', {
+    minute_ms: BigInt(MINUTE_MS),
     rows_max: BigInt(ROWS_MAX),
   });
   const gaps = await query<{ gap_id: number; reason: string; from_ms: number | null; to_ms: number | null }>(
@@ -55,7 +56,10 @@ export async function readWarehouseFacts(
     computed_at_ms: number | null;
     restated: number;
     budgets: number;
-  }>(connection, 'alerts/count_facts', { now_ms: BigInt(nowMs), since_ms: BigInt(nowMs - RESTATED_MS) });
+  }>(connection, 'alerts/count_facts', {
+    landed_after_ms: BigInt(nowMs - HOUR_MS),
+    since_ms: BigInt(nowMs - RESTATED_MS),
+  });
   const { messages, quarantined, computed_at_ms, restated, budgets } = counts!;
   const daysToken = [today, computed_at_ms, restated].join(' ');
   return {

@@ -46,6 +46,7 @@ export async function planArchive(
             kept_batch_id: await keptBatch(connection),
             from_ms: request.fromMs,
             to_ms: request.toMs ?? END_MS,
+            bucket_ms: BUCKET_MS,
           }),
         );
   const chunks: BackfillPlan['chunks'] = [];

@@ -157,6 +157,9 @@ async function readBudgets(
   return budgets;
 }
 
+/** A mail has few lines. */
+const GAPS_MAX = 20n;
+
 async function readGaps(
   { timezone }: WorkgroupConfig,
   day: LocalDate,
@@ -172,6 +175,7 @@ async function readGaps(
         files: files.map(generation.path),
         start_ms: BigInt(startMs),
         end_ms: BigInt(endMs),
+        rows_max: GAPS_MAX,
       }),
     signal,
   );

@@ -7,6 +7,7 @@ import { query } from '../warehouse/query.ts';
 import { deviceProblems } from './device-problems.ts';
 import { listed, quotedNames } from './problem-words.ts';
 import { readingProblems } from './reading-problems.ts';
+import { searchLimits } from './search-limits.ts';
 import { setAsideProblems } from './set-aside-problems.ts';
 import { sourceProblems } from './source-problems.ts';
 
@@ -20,8 +21,12 @@ export async function findProblems(
   connection: DuckDBConnection,
   workgroup: WorkgroupConfig,
 ): Promise<Problem[]> {
-  const rejected = await query<Rejected>(connection, 'problems/find_rejected');
-  const known = await query<KnownStream>(connection, 'problems/find_streams');
+  const rejected = await query<Rejected>(connection, 'problems/find_rejected', {
+    rows_max: searchLimits.rowsMax,
+  });
+  const known = await query<KnownStream>(connection, 'problems/find_streams', {
+    newest_ms: searchLimits.monthMs,
+  });
   const problems: Problem[] = await setAsideProblems(connection);
   for (const { position, series_count, highest_wh } of known) {
     const stream = workgroup.energyStreams[position];
@@ -46,6 +51,8 @@ export async function findProblems(
 
 /** Limits the list if a thousand devices have the same fault. */
 const PROBLEMS_MAX = 100;
+/** Units that one problem names. */
+const UNITS_MAX = 5n;
 
 type KnownStream = { position: number; series_count: number; highest_wh: number | null };
 type Rejected = {
@@ -85,7 +92,11 @@ async function silentProblem(
       message: `all ${readings} readings of ${table}.${field} are rejected (${first.reason}): ${await advice(connection, stream, first)}`,
     };
   }
-  const fields = await query<{ field: string }>(connection, 'problems/find_fields', { table, field });
+  const fields = await query<{ field: string }>(connection, 'problems/find_fields', {
+    table,
+    field,
+    messages_max: searchLimits.messagesMax,
+  });
   const names = fields.map((one) => one.field);
   if (names.includes(field)) return undefined;
   return {
@@ -106,6 +117,8 @@ async function advice(
       const units = await query<{ unit: string }>(connection, 'problems/find_units', {
         table,
         unit_pointer: pointer,
+        messages_max: searchLimits.messagesMax,
+        units_max: UNITS_MAX,
       });
       const names = units.map((one) => `"${one.unit}"`);
       return `${unitField} contains ${listed(names)}, which ${method} cannot use; remove unitField and set unit, which is now ${unit}`;

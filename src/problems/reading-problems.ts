@@ -5,6 +5,14 @@ import { DAY_MS, formatInstant } from '../lib/time.ts';
 import { flagBits } from '../rollup/flag-bits.ts';
 import { ruleConstants } from '../rollup/rule-constants.ts';
 import { query } from '../warehouse/query.ts';
+import { searchLimits } from './search-limits.ts';
+
+/** What a week of readings must show before a problem is told. Fewer cases are chance. */
+const STILL = { covered_min_ms: DAY_MS, power_min_wh: 1_000, resolutions_min: 20 };
+const BEYOND = { intervals_min: 4, share_min: 0.05 };
+const CONTRADICTED = { newest_days: 7, days_min: 2 };
+/** A unit has changed if the value did by a factor of units, within this share. Small values are chance. */
+const UNIT_CHANGE = { tolerance_share: 0.01, value_min_wh: 100 };
 
 /** The readings of a device and source, by stream. */
 type Whose = { position: number; device: string; source: string };
@@ -14,7 +22,11 @@ export async function readingProblems(
   connection: DuckDBConnection,
   { energyStreams }: WorkgroupConfig,
 ): Promise<Problem[]> {
-  const still = await query<StillRow>(connection, 'problems/find_still_registers');
+  const still = await query<StillRow>(connection, 'problems/find_still_registers', {
+    newest_ms: searchLimits.weekMs,
+    ...STILL,
+    rows_max: searchLimits.rowsMax,
+  });
   const found = [
     ...still.map((row) => stillRegister(row, energyStreams)),
     ...(await beyondPower(connection)),
@@ -42,7 +54,12 @@ async function beyondPower(connection: DuckDBConnection): Promise<Found[]> {
   const rows = await query<Whose & { power_w: number; beyond: number; intervals: number }>(
     connection,
     'problems/find_beyond_power',
-    { beyond_flags: flagBits.spike | flagBits.rebase },
+    {
+      newest_ms: searchLimits.weekMs,
+      beyond_flags: flagBits.spike | flagBits.rebase,
+      ...BEYOND,
+      rows_max: searchLimits.rowsMax,
+    },
   );
   return rows.map(({ position, device, source, power_w, beyond, intervals }) => ({
     position,
@@ -55,7 +72,14 @@ async function unitChanges(connection: DuckDBConnection): Promise<Found[]> {
   const rows = await query<Whose & { at_ms: number; value_before: number; value_after: number }>(
     connection,
     'problems/find_unit_changes',
-    { newest_ms: 30 * DAY_MS, forever_ms: ruleConstants.forever_ms.value },
+    {
+      newest_ms: searchLimits.monthMs,
+      forever_ms: ruleConstants.forever_ms.value,
+      factor: ruleConstants.unit_factor.value,
+      factor_kilo: ruleConstants.unit_factor_kilo.value,
+      ...UNIT_CHANGE,
+      rows_max: searchLimits.rowsMax,
+    },
   );
   return rows.map(({ position, device, source, at_ms, value_before, value_after }) => ({
     position,
@@ -73,7 +97,7 @@ async function contradicted(
   const rows = await query<Whose & { days: number; last_day: string }>(
     connection,
     'problems/find_contradicted',
-    { contradicted_flag: flagBits.contradicted },
+    { contradicted_flag: flagBits.contradicted, ...CONTRADICTED, rows_max: searchLimits.rowsMax },
   );
   const unknown = rows.filter(
     (row) => !known.some(({ device, source }) => device === row.device && source === row.source),

@@ -3,6 +3,10 @@ import type { WorkgroupConfig } from '../config/config.ts';
 import type { Problem } from '../lib/errors.ts';
 import { query } from '../warehouse/query.ts';
 import { listed } from './problem-words.ts';
+import { searchLimits } from './search-limits.ts';
+
+/** Devices that are named for each stream. */
+const MERGED_DEVICES_MAX = 10n;
 
 /**
  * Streams whose `as` mixes several sources: messages of the table name the same source, or a device sends the
@@ -20,7 +24,12 @@ export async function sourceProblems(
   });
   for (const [position, { table, field, as }] of energyStreams.entries()) {
     if (as === undefined) continue;
-    const merged = await query<MergedRow>(connection, 'problems/find_merged_sources', { table, field });
+    const merged = await query<MergedRow>(connection, 'problems/find_merged_sources', {
+      table,
+      field,
+      messages_max: searchLimits.messagesMax,
+      devices_max: MERGED_DEVICES_MAX,
+    });
     for (const { device, sources } of merged) {
       const message = `device ${device} sends "${field}" for the sources ${listed(sources.items.map((name) => `"${name}"`))}, and all become the source "${as}": remove as, or choose a field that only one of them has`;
       problems.push({ path: `energyStreams.${position}.as`, message });

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TerminalError } from '../lib/errors.ts';
-import type { UtcMs } from '../lib/time.ts';
+import { HOUR_MS, type UtcMs } from '../lib/time.ts';
 import { query, queryNamedLiterally, queryText } from '../warehouse/query.ts';
 import { type DeclaredStreams, readStageProgress } from '../warehouse/stage-progress.ts';
 import type { Commit, LakeFile } from './commit-schema.ts';
@@ -102,6 +102,7 @@ async function findMessages(
   if (batchRange.after_batch_id === batchRange.through_batch_id) return [];
   const parts = await queryNamedLiterally<MessagePart>(connection, 'publish/count_messages', {
     ...batchRange,
+    hour_ms: HOUR_MS,
     rows_max: MESSAGES_A_FILE_MAX,
   });
   const pieceOf = (period: Period, part: MessagePart): Piece => {

@@ -4,6 +4,7 @@ import type { MeterConfig } from '../config/meters.ts';
 import { dayBounds, type LocalDate, localDateOf } from '../lib/time.ts';
 import type { LakeFile } from '../publish/commit-schema.ts';
 import { periodBounds } from '../publish/lake-period.ts';
+import { ruleConstants } from '../rollup/rule-constants.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
 import { assemble, filesOfIntervals, readDays } from './day-report.ts';
@@ -72,6 +73,7 @@ export function memberDays(generation: Generation | undefined, asked: MemberDays
   const parameters: SqlParameters = {
     members: JSON.stringify(asked.members),
     start_day: asked.startDay,
+    full_coverage_share: ruleConstants.full_coverage_share.value,
     ...(needsDays && boundsParameters(days, '')),
     ...Object.assign({}, ...parts.map((part) => part.parameters)),
   };

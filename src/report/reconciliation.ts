@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { LocalDate } from '../lib/time.ts';
+import { ruleConstants } from '../rollup/rule-constants.ts';
 import { answeredDaySchema, wh } from './meter-answers.ts';
 import { type DayValue, type DayValues, isMemberOn, percentOf, type SiteMember } from './site-days.ts';
 
 /** A day with less coverage than this is not complete, like the flag `partial`. */
-const COVERAGE_MIN = 0.999;
+const COVERAGE_MIN = ruleConstants.full_coverage_share.value;
 
 const sums = {
   metersWh: wh.meta({ description: 'Sum of the meters by their signs' }),

@@ -35,4 +35,6 @@ export const workBounds = {
   moved_mark_days: 2,
   /** Samples that are kept of rejected readings, for each device, source, field, reason and UTC day. */
   samples_max: 20,
+  /** Characters of the text of such a sample. */
+  sample_text_max: 200,
 } as const;

@@ -11,6 +11,8 @@ const FLOAT_TOLERANCE_WH = 1e-6;
 /** Billionths of a Wh (nWh) in a Wh. */
 const NWH_PER_WH = 1e9;
 
+const W_PER_KW = 1_000;
+
 /** W times ms in a billionth of a Wh. */
 const WATT_MS_PER_NWH = 0.0036;
 
@@ -33,8 +35,10 @@ function constantLiterals(): Array<[name: string, literal: string]> {
     ['day_flags', String(DAY_FLAGS)],
     ['moved_mark_days', String(workBounds.moved_mark_days)],
     ['samples_max', String(workBounds.samples_max)],
+    ['sample_text_max', String(workBounds.sample_text_max)],
     ['import_batches_max', `${IMPORT_BATCHES_MAX}::BIGINT`],
     ['float_tolerance_wh', `${FLOAT_TOLERANCE_WH}::DOUBLE`],
+    ['w_per_kw', String(W_PER_KW)],
     ['nwh_per_wh', `${NWH_PER_WH}::DOUBLE`],
     ['watt_ms_per_nwh', String(WATT_MS_PER_NWH)],
   ];

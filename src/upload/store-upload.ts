@@ -136,6 +136,9 @@ async function findOtherKind(connection: DuckDBConnection, kind: UploadKind): Pr
   }));
 }
 
+/** Conflicts that are read. Fewer are shown. */
+const CONFLICTS_MAX = 1_000n;
+
 /** Marks the incoming rows that are new or replace others. @returns the rows that would cut a current one */
 async function markChanges(connection: DuckDBConnection, kind: UploadKind): Promise<LineProblem[]> {
   await query(connection, statements[kind].current);
@@ -144,6 +147,7 @@ async function markChanges(connection: DuckDBConnection, kind: UploadKind): Prom
   const cut = await query<{ line: number; start_at: number; end_at: number; received_at_ms: number }>(
     connection,
     'upload/find_conflicts',
+    { rows_max: CONFLICTS_MAX },
   );
   await query(connection, 'upload/set_revisions');
   await query(connection, 'upload/find_replaced');

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { UtcMs } from '../lib/time.ts';
+import { MINUTE_MS, type UtcMs } from '../lib/time.ts';
 import { query, queryNamedLiterally } from './query.ts';
 
 /**
@@ -20,7 +20,11 @@ export async function noteDeviceStatus(connection: DuckDBConnection, nowMs: UtcM
     through_batch_id,
   });
   await queryNamedLiterally(connection, 'device-status/mark_days', { after_batch_id });
-  await queryNamedLiterally(connection, 'device-status/update_states', { after_batch_id, through_batch_id });
+  await queryNamedLiterally(connection, 'device-status/update_states', {
+    after_batch_id,
+    through_batch_id,
+    minute_ms: MINUTE_MS,
+  });
   await queryNamedLiterally(connection, 'device-status/store_progress', {
     batch_id: through_batch_id,
     now_ms: nowMs,

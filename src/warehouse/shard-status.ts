@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { DAY_MS, localDateOf, type UtcMs } from '../lib/time.ts';
+import { DAY_MS, HOUR_MS, localDateOf, type UtcMs } from '../lib/time.ts';
 import { type Checkpoint, readCheckpoints } from './checkpoint.ts';
 import { query, queryNamedLiterally } from './query.ts';
 
@@ -86,6 +86,7 @@ export async function readShardStatus(
   );
   const [recent] = await queryNamedLiterally<RecentRow>(connection, 'land/count_recent', {
     now_ms: BigInt(nowMs),
+    landed_after_ms: BigInt(nowMs - HOUR_MS),
   });
   const setAside = await query<SetAsideRow>(connection, 'rollup/list_set_aside');
   const states = await queryNamedLiterally<{ state: string; devices: number }>(

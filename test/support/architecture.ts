@@ -117,6 +117,7 @@ export const parts: readonly Part[] = [
       'storage',
       'warehouse',
       'balance',
+      'rollup',
       'explain',
       'publish',
       'backup',

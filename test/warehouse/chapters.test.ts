@@ -86,6 +86,24 @@ describe.each(folders)('sql/%s', (folder) => {
   });
 });
 
+test('lengths of time, limits and shares have a name: a parameter, a macro or a column', () => {
+  /** They give names to numbers, or list the integers that devices send. */
+  const naming = ['balance/find_rule', 'rollup/create_macros', 'rollup/extract_readings'];
+  // 1000 converts between units, and 0.5 is the median.
+  const unnamed =
+    /(?<![\w.])(?:\d+ \* \d+|(?!1000\b)\d{4,}|0\.(?!5\b)\d+|1e\d+)\b|\bLIMIT (?![01]\b|\d+ \*)\d+/g;
+  const found = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
+      naming.includes(`${folder}/${name}`)
+        ? []
+        : [...text.replaceAll(/--.*$|'[^']*'/gm, '').matchAll(unnamed)].map(
+            ([number]) => `${folder}/${name}: ${number}`,
+          ),
+    ),
+  );
+  expect(found).toEqual([]);
+});
+
 test('a statement of the roll-up that is named find_ fills a table, and those that return rows have other names', () => {
   const finding = [...readStatements(join(root, 'sql/rollup'))].filter(([name]) => name.startsWith('find_'));
   expect(finding.filter(([, text]) => !/^(CREATE|INSERT)/m.test(text)).map(([name]) => name)).toEqual([]);
