@@ -6,9 +6,9 @@
 -- Why     An owner of a plant must learn of a problem without looking.
 
 -- name: list_last_seen
--- Returns the devices that have sent data, with the minute ($minute_ms) of their newest data. device_state follows with a
--- publication. So newer batches are read too, because after a pause of the service a device is not silent
--- before its messages are published.
+-- Returns the devices that have sent data, with the minute ($minute_ms) of their newest data. device_state
+-- follows with a publication. So newer batches are read too, because after a pause of the service a device is
+-- not silent before its messages are published.
 WITH newer AS (
   SELECT m.device, max(m.store_time_ms) // $minute_ms::BIGINT * $minute_ms::BIGINT AS last_seen_ms
   FROM message m
@@ -32,8 +32,8 @@ ORDER BY gap_id DESC
 LIMIT $rows_max::BIGINT;
 
 -- name: count_facts
--- Counts what alerts compare. $landed_after_ms: messages that landed after it are counted. $since_ms: versions
--- of days since then are counted.
+-- Counts what alerts compare. $landed_after_ms: messages that landed after it are counted. $since_ms:
+-- versions of days since then are counted.
 -- Columns:
 --   messages, quarantined   messages of the stream
 --   computed_at_ms          when a day was last computed; null if no day has energy

@@ -30,8 +30,8 @@ LIMIT $rows_max::BIGINT;
 
 -- name: find_beyond_power
 -- Returns devices and sources with readings beyond the configured maxPower ($beyond_flags: bits of spike and
--- rebase) in at least the share $share_min (0 to 1) of the intervals of the newest $newest_ms, and in at least
--- $intervals_min of them.
+-- rebase) in at least the share $share_min (0 to 1) of the intervals of the newest $newest_ms, and in at
+-- least $intervals_min of them.
 SELECT json_extract(e.settings, '$.position')::INTEGER AS position, s.device::VARCHAR AS device, s.source,
   json_extract(e.settings, '$.maxPower')::DOUBLE AS power_w,
   count(*) FILTER (i.flags & $beyond_flags::INTEGER > 0)::INTEGER AS beyond, count(*)::INTEGER AS intervals

@@ -66,10 +66,12 @@ JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.s
 --   is_new           there are new readings
 CREATE OR REPLACE TEMP TABLE touched AS
 WITH changed_time AS (
+  -- New readings.
   SELECT series_id, min(event_time_ms) AS from_ms, max(event_time_ms) AS to_ms, true AS is_new
   FROM incoming
   GROUP BY series_id, utc_day(event_time_ms)
   UNION ALL
+  -- Series whose rules have changed.
   SELECT s.series_id, least(s.first_ms, i.low_ms), greatest(s.last_ms, i.high_ms),
     NOT EXISTS (SELECT 1 FROM series_day d WHERE d.series_id = s.series_id)
   FROM (SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)) AS s
@@ -81,6 +83,7 @@ WITH changed_time AS (
 )
 FROM changed_time
 UNION ALL
+-- Lifetime registers beside these series.
 SELECT DISTINCT own.series_id, c.from_ms, c.to_ms, false
 FROM changed_time c
 JOIN series_rule beside ON beside.series_id = c.series_id AND beside.method IN ('daily_energy', 'power_curve')
@@ -149,10 +152,14 @@ CREATE OR REPLACE TEMP TABLE scope (
 -- neighbours are found. Rows that an earlier call has found stay, unless $is_first. If $is_last, makes rows
 -- for all series that are left.
 -- $low_ms, $high_ms: the requested time and $near_ms on either side. $by_day: some series restart every day.
+-- The steps: with_neighbours widens the requested time to the readings around it, because the lines to them
+-- change; whole widens that to whole intervals or days, which are computed again; edge adds the readings
+-- outside of these that are needed to compute them; searched says whether all of these readings were found.
 CREATE OR REPLACE TEMP TABLE scope AS
 WITH found AS (
   FROM scope WHERE NOT $is_first
 ), wanted_series AS (
+  -- The series that are not found yet. begins_ms, ends_ms: the first and last reading of the series.
   SELECT a.series_id, a.from_ms, a.to_ms, a.is_new, r.method, r.reach_ms, r.first_ms AS begins_ms, r.last_ms AS ends_ms
   FROM requested_time a
   JOIN series_rule r USING (series_id)
@@ -171,29 +178,35 @@ WITH found AS (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
   ) AS e ON e.series_id = n.series_id AND n.event_time_ms >= e.from_ms AND n.event_time_ms <= e.to_ms
 ), with_neighbours AS (
-  -- The requested time, with the reading before it and the one or two after it.
-  SELECT w.*, n.prev_ms, n.next_ms,
-    least(n.prev_ms, w.from_ms - w.reach_ms) AS low_ms, greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS high_ms
+  -- previous_ms, next_ms: the reading before the requested time, and a list of the one or two after it.
+  -- changed_from_ms, changed_to_ms: the time whose energy can change.
+  SELECT w.*, n.previous_ms, n.next_ms,
+    least(n.previous_ms, w.from_ms - w.reach_ms) AS changed_from_ms,
+    greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS changed_to_ms
   FROM wanted_series w
   LEFT JOIN (
     -- Two readings after a register's change, because the statistics of a pair also use the reading before
     -- the pair.
-    SELECT w.series_id, max(n.event_time_ms) FILTER (n.event_time_ms < w.from_ms) AS prev_ms,
+    SELECT w.series_id, max(n.event_time_ms) FILTER (n.event_time_ms < w.from_ms) AS previous_ms,
       CASE WHEN is_register(any_value(w.method)) THEN min(n.event_time_ms, 2) FILTER (n.event_time_ms > w.to_ms)
         ELSE [min(n.event_time_ms) FILTER (n.event_time_ms > w.to_ms)] END AS next_ms
     FROM wanted_series w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 ), whole AS (
   -- Whole intervals, or whole days of registers that restart every day.
-  SELECT b.*,
-    CASE WHEN b.method = 'daily_energy' THEN first_day.start_ms ELSE interval_of(b.low_ms) * interval_ms() END AS compute_from_ms,
-    CASE WHEN b.method = 'daily_energy' THEN last_day.end_ms ELSE (interval_of(b.high_ms) + 1) * interval_ms() END AS compute_to_ms
-  FROM with_neighbours b
-  LEFT JOIN local_day first_day ON $by_day AND b.method = 'daily_energy' AND b.low_ms >= first_day.start_ms AND b.low_ms < first_day.end_ms
-  LEFT JOIN local_day last_day ON $by_day AND b.method = 'daily_energy' AND b.high_ms >= last_day.start_ms AND b.high_ms < last_day.end_ms
+  SELECT w.*,
+    CASE WHEN w.method = 'daily_energy' THEN first_day.start_ms
+      ELSE interval_of(w.changed_from_ms) * interval_ms() END AS compute_from_ms,
+    CASE WHEN w.method = 'daily_energy' THEN last_day.end_ms
+      ELSE (interval_of(w.changed_to_ms) + 1) * interval_ms() END AS compute_to_ms
+  FROM with_neighbours w
+  LEFT JOIN local_day first_day
+    ON $by_day AND w.method = 'daily_energy' AND w.changed_from_ms >= first_day.start_ms AND w.changed_from_ms < first_day.end_ms
+  LEFT JOIN local_day last_day
+    ON $by_day AND w.method = 'daily_energy' AND w.changed_to_ms >= last_day.start_ms AND w.changed_to_ms < last_day.end_ms
 ), edge AS (
-  -- The readings outside of these intervals that are needed to compute them.
-  SELECT w.*, n.before_ms[1] AS before_ms, n.before_ms[2] AS second_before_ms, n.after_ms
+  -- outer_before_ms, outer_after_ms: the nearest readings outside of these intervals.
+  SELECT w.*, n.before_ms[1] AS outer_before_ms, n.before_ms[2] AS second_before_ms, n.after_ms AS outer_after_ms
   FROM whole w
   LEFT JOIN (
     -- Two readings before, because the reading before a pair also decides whether the pair is a break.
@@ -202,12 +215,12 @@ WITH found AS (
     FROM whole w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
   ) AS n USING (series_id)
 ), searched AS (
-  -- A neighbour is found, or the series has no more readings on that side.
+  -- A reading is found, or the series has no more readings on that side.
   SELECT *,
-    prev_ms IS NOT NULL OR begins_ms >= from_ms AS has_previous,
+    previous_ms IS NOT NULL OR begins_ms >= from_ms AS has_previous,
     len(next_ms) = 2 OR (next_ms[1] IS NOT NULL AND NOT is_register(method)) OR ends_ms <= coalesce(next_ms[1], to_ms) AS has_next,
-    second_before_ms IS NOT NULL OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = before_ms AS has_before,
-    after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms AS has_after
+    second_before_ms IS NOT NULL OR begins_ms >= compute_from_ms - reach_ms OR begins_ms = outer_before_ms AS has_outer_before,
+    outer_after_ms IS NOT NULL OR ends_ms < compute_to_ms + reach_ms AS has_outer_after
   FROM edge
 )
 FROM found
@@ -216,12 +229,12 @@ SELECT series_id, method, from_ms, to_ms, reach_ms, compute_from_ms, compute_to_
   -- If no reading before is used, the first readings of the series may have been left out. Then they are
   -- judged again too.
   coalesce(second_before_ms, least(compute_from_ms - reach_ms, begins_ms)),
-  coalesce(before_ms, least(compute_from_ms - reach_ms, begins_ms)),
-  coalesce(after_ms, greatest(compute_to_ms + reach_ms, ends_ms)),
+  coalesce(outer_before_ms, least(compute_from_ms - reach_ms, begins_ms)),
+  coalesce(outer_after_ms, greatest(compute_to_ms + reach_ms, ends_ms)),
   is_new,
-  after_ms IS NOT NULL
+  outer_after_ms IS NOT NULL
 FROM searched
-WHERE $is_last OR (has_previous AND has_next AND has_before AND has_after);
+WHERE $is_last OR (has_previous AND has_next AND has_outer_before AND has_outer_after);
 
 -- name: find_reshaped_silences
 -- Finds lifetime registers beside power in scope, because a silence of the register has the shape of that

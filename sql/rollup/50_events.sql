@@ -28,19 +28,27 @@ WITH suspect AS MATERIALIZED (
   FROM (SELECT * FROM reading_pair WHERE is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE)) AS p
   JOIN scope s USING (series_id)
   WHERE p.to_ms BETWEEN s.compute_from_ms AND s.last_ms AND is_register(s.method)
-), of_register AS (
-  SELECT p.series_id, p.from_ms, p.from_value, p.to_ms, p.to_value
+), limited AS (
+  -- The suspect pairs, with the jitter and the limit of their day, and how much can be counted in their time.
+  SELECT p.*, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh,
+    wh_of(
+      least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w)),
+      p.to_ms - p.from_ms) AS possible_wh
   FROM suspect p
   JOIN series_rule r ON r.series_id = p.series_id
   LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.to_ms)
   LEFT JOIN interval_day i ON i.interval_index = interval_of(p.from_ms)
   WHERE NOT r.net AND p.from_ms IS NOT NULL AND (r.method = 'total_energy' OR p.to_ms < i.end_ms)
-    AND (p.to_value < p.from_value - jitter(r.jitter_wh, d.learnt_resolution)
-      OR p.to_value - p.from_value > jitter(r.jitter_wh, d.learnt_resolution) + wh_of(
-        least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w)), p.to_ms - p.from_ms)
-      OR ((p.from_value = 0 OR p.value_before = 0) AND p.to_value > p.from_value)
-      OR (p.from_value < p.value_before - jitter(r.jitter_wh, d.learnt_resolution) AND p.to_value >= p.value_before - jitter(r.jitter_wh, d.learnt_resolution)))
+), of_register AS (
+  SELECT series_id, from_ms, from_value, to_ms, to_value
+  FROM limited
+  -- A fall; a rise beyond the limit; away from zero; back to the value before a fall.
+  WHERE to_value < from_value - jitter_wh
+    OR to_value - from_value > jitter_wh + possible_wh
+    OR ((from_value = 0 OR value_before = 0) AND to_value > from_value)
+    OR (from_value < value_before - jitter_wh AND to_value >= value_before - jitter_wh)
   UNION
+  -- A declared change.
   SELECT p.series_id, p.from_ms, p.from_value, p.to_ms, p.to_value
   FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS p
   JOIN scope s ON s.series_id = p.series_id AND p.to_ms BETWEEN s.compute_from_ms AND s.last_ms
@@ -48,17 +56,21 @@ WITH suspect AS MATERIALIZED (
   LEFT JOIN interval_day i ON i.interval_index = interval_of(p.from_ms)
   WHERE s.method = 'total_energy' OR (s.method = 'daily_energy' AND p.to_ms < i.end_ms)
 ), of_power AS (
+  -- is_beyond, was_beyond: of the second and of the first reading. was_beyond is null if it is not in scope.
   SELECT series_id, coalesce(from_ms, to_ms), coalesce(from_value, to_value), to_ms, to_value
   FROM (
-    SELECT p.*, is_beyond(p.to_value, r.method, reading_interval(r.interval_ms, d.learnt_step_ms), coalesce(r.max_power_w, d.learnt_power_w)) AS is_beyond,
+    SELECT p.*,
+      is_beyond(p.to_value, r.method, reading_interval(r.interval_ms, to_day.learnt_step_ms),
+        coalesce(r.max_power_w, to_day.learnt_power_w)) AS is_beyond,
       CASE WHEN p.from_ms IS NULL AND p.to_ms > r.first_ms THEN NULL
-        ELSE is_beyond(p.from_value, r.method, reading_interval(r.interval_ms, d0.learnt_step_ms), coalesce(r.max_power_w, d0.learnt_power_w)) END AS was_beyond
+        ELSE is_beyond(p.from_value, r.method, reading_interval(r.interval_ms, from_day.learnt_step_ms),
+          coalesce(r.max_power_w, from_day.learnt_power_w)) END AS was_beyond
     -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
     FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS p
     JOIN scope s ON s.series_id = p.series_id AND p.to_ms BETWEEN s.compute_from_ms AND s.last_ms
     JOIN series_rule r ON r.series_id = p.series_id
-    LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.to_ms)
-    LEFT JOIN day_limit d0 ON d0.series_id = p.series_id AND d0.utc_day = utc_day(p.from_ms)
+    LEFT JOIN day_limit to_day ON to_day.series_id = p.series_id AND to_day.utc_day = utc_day(p.to_ms)
+    LEFT JOIN day_limit from_day ON from_day.series_id = p.series_id AND from_day.utc_day = utc_day(p.from_ms)
   )
   WHERE is_beyond <> was_beyond
 ), break_now (series_id, from_ms, from_value, to_ms, to_value) AS (
@@ -94,19 +106,22 @@ SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE 
 -- judging_range:
 --   series_id, method
 --   after_ms         the break to begin with; null: judging begins with the series
---   from_ms, to_ms   breaks after from_ms up to to_ms are judged
+--   from_ms, to_ms   breaks after from_ms up to to_ms are judged; -1 and forever_ms(): the range is open
 --   seen_ms          breaks up to here are read
 --   changed_ms       the last change
 CREATE OR REPLACE TEMP TABLE judging_range AS
 WITH changed_range AS (
+  -- What has changed, as one range for each series.
   SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
   FROM (
-    -- The range begins at the reading before the break, because the breaks before were decided with the
-    -- readings up to there.
+    -- Changed breaks. The range begins at the reading before the break, because the breaks before were
+    -- decided with the readings up to there.
     SELECT series_id, from_ms, to_ms FROM changed_break
     UNION ALL
+    -- Days with other limits.
     SELECT series_id, from_ms, to_ms FROM changed_limit WHERE series_id IN (SELECT series_id FROM scope)
     UNION ALL
+    -- Everything, if rules have changed.
     SELECT series_id, compute_from_ms, compute_to_ms FROM scope WHERE $is_restated
     UNION ALL
     -- The first break of a day also depends on the first reading of that day and on the last reading before
@@ -137,8 +152,8 @@ WITH changed_range AS (
   WHERE series_id IN (SELECT series_id FROM changed_range)
     AND to_ms BETWEEN (SELECT min(from_ms) FROM changed_range) - $near_ms::BIGINT AND (SELECT max(to_ms) FROM changed_range) + $near_ms::BIGINT
 ), nearest_break AS (
-  -- before_ms, next_ms: the neighbours of the change. after_ms, decided: the last decided break before it,
-  -- and the first ones after it.
+  -- before_ms, next_ms: the breaks next to the change. after_ms, decided: the last decided break before it,
+  -- and the first $ahead ones after it.
   SELECT c.series_id, r.method, c.from_ms, c.to_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms) AS before_ms, min(b.to_ms) FILTER (b.to_ms > c.to_ms) AS next_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms AND b.decided_ms < c.from_ms) AS after_ms,
@@ -208,21 +223,25 @@ WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(s
 --   before_ms, before_value                the last reading before that day
 --   first_ms, first_value                  the first reading of that day
 WITH judged_break AS MATERIALIZED (
+  -- The breaks of this part. The one at after_ms is not judged again, but judging begins with its value.
   SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
   FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_ms <= j.seen_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
   WHERE j.series_id % $parts::BIGINT = $part::BIGINT
     AND b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range)
 ), beginning AS (
+  -- The first readings of the registers that are judged from their beginning.
   SELECT r.series_id, r.value
   FROM reading r
   JOIN (
     SELECT s.series_id, s.first_ms FROM judging_range j JOIN series_rule s USING (series_id) WHERE j.after_ms IS NULL AND is_register(j.method)
   ) AS s ON r.series_id = s.series_id AND r.event_time_ms = s.first_ms
 ), rise AS MATERIALIZED (
+  -- The breaks that can be the end of a standstill.
   SELECT series_id, from_ms, from_value, to_ms FROM judged_break
   WHERE is_register(method) AND is_judged AND to_value > from_value AND from_value > 0
 ), still AS (
-  -- standstill_since_ms is null if the register has shown the value for longer than a standstill can last.
+  -- Since when the register has shown the value before the rise; null if longer than a standstill can last.
+  -- moved_ms: the last reading with another value. is_since_first: all readings of the series are looked at.
   SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
   FROM (
     SELECT b.series_id, b.to_ms, r.event_time_ms, b.from_ms - standstill_max_ms() <= s.first_ms AS is_since_first,
@@ -234,6 +253,7 @@ WITH judged_break AS MATERIALIZED (
   )
   GROUP BY series_id, to_ms
 ), morning AS (
+  -- The last reading of the day before and the first one of the day, of registers that restart every day.
   SELECT p.series_id, d.start_ms, p.from_ms AS before_ms, p.from_value AS before_value, p.to_ms AS first_ms, p.to_value AS first_value
   FROM (SELECT * FROM reading_pair WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')) AS p
   JOIN interval_day d ON d.interval_index = interval_of(p.to_ms)
