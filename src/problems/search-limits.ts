@@ -3,9 +3,9 @@ import { DAY_MS } from '../lib/time.ts';
 /** Bounds of the searches for problems. Each search reads summaries, and the newest messages. */
 export const searchLimits = {
   /** Rows of one search. */
-  rowsMax: 1_000n,
+  rowsMax: 1_000,
   /** Messages of a table in which names are searched, the newest ones. */
-  messagesMax: 20_000n,
+  messagesMax: 20_000,
   /** A misread unit or a wrong modulus is searched in this much time before the newest reading. */
   monthMs: 30 * DAY_MS,
   /** Readings of a wrong method or limit are searched in this much time before the newest reading. */
