@@ -54,20 +54,24 @@ describe('connections that have not authenticated', () => {
     expect(socket.counts()).toMatchObject({ sockets: 2, waiting: 20 });
   });
 
-  test('are counted on arrival, even if many requests arrive at once', async () => {
-    const { baseUrl, socket } = await setUp({ socketsWaitingPerAddressMax: 5 });
-    const { port, hostname } = new URL(baseUrl);
-    const raw = connectTcp(Number(port), hostname);
-    onTestFinished(() => void raw.destroy());
-    let answers = '';
-    raw.on('data', (bytes) => {
-      answers += bytes;
-    });
-    raw.write(`GET ${HANDSHAKE} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(40));
-    await until('all are answered', () => answers.split('HTTP/1.1 ').length === 41);
-    expect(answers.split('HTTP/1.1 200').length - 1).toBe(5);
-    expect(socket.counts().waiting).toBe(5);
-  });
+  test.each<StreamSocketOptions['limits'] & object>([{ socketsWaitingPerAddressMax: 5 }, { socketsMax: 5 }])(
+    'are counted on arrival, even if many requests arrive at once: %j',
+    async (limits) => {
+      const { baseUrl, socket } = await setUp(limits);
+      const { port, hostname } = new URL(baseUrl);
+      const raw = connectTcp(Number(port), hostname);
+      onTestFinished(() => void raw.destroy());
+      let answers = '';
+      raw.on('data', (bytes) => {
+        answers += bytes;
+      });
+      raw.write(`GET ${HANDSHAKE} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(40));
+      await until('all are answered', () => answers.split('HTTP/1.1 ').length === 41);
+      // Without a limit for the address, each one makes room for the next.
+      if (limits.socketsMax === undefined) expect(answers.split('HTTP/1.1 200').length - 1).toBe(5);
+      expect(socket.counts().waiting).toBe(5);
+    },
+  );
 
   test('make room for the next one if there is none, the oldest first', async () => {
     const { baseUrl, socket, connect } = await setUp({ socketsMax: 20 });
@@ -169,15 +173,29 @@ describe('connections that have not authenticated', () => {
   });
 });
 
-test('a token that connects many times at once gets no more connections than its limit', async () => {
-  const { baseUrl, socket, tokenText } = await setUp({ socketsPerTokenMax: 4 });
-  const raws = await Promise.all(Array.from({ length: 30 }, () => openRaw(baseUrl)));
-  const answers = raws.map(
-    (raw) => new Promise<string>((resolve) => raw.once('message', (data) => resolve(String(data)))),
-  );
-  for (const raw of raws) raw.send(`40${JSON.stringify({ token: tokenText })}`);
-  const kinds = (await Promise.all(answers)).map((text) => text.slice(0, 2));
-  expect(kinds.filter((kind) => kind === '40')).toHaveLength(4);
-  expect(kinds.filter((kind) => kind === '44')).toHaveLength(26);
-  expect(socket.counts().sockets).toBe(4);
-});
+test.each(['socketsPerTokenMax', 'socketsPerWorkgroupMax'] as const)(
+  'of many connections that are let in at once, no more than %s stay',
+  async (limit) => {
+    const { baseUrl, socket, stream, tokenText } = await setUp({ [limit]: 4 });
+    const { logOf } = stream;
+    const opened = Promise.withResolvers<void>();
+    let waiting = 0;
+    // All of them wait for the log of their workgroup, and go on in the same turn.
+    stream.logOf = async (workgroupId) => {
+      waiting++;
+      await opened.promise;
+      return logOf(workgroupId);
+    };
+    const raws = await Promise.all(Array.from({ length: 30 }, () => openRaw(baseUrl)));
+    const answers = raws.map(
+      (raw) => new Promise<string>((resolve) => raw.once('message', (data) => resolve(String(data)))),
+    );
+    for (const raw of raws) raw.send(`40${JSON.stringify({ token: tokenText })}`);
+    await until('all are admitted', () => waiting === 30);
+    opened.resolve();
+    const kinds = (await Promise.all(answers)).map((text) => text.slice(0, 2));
+    expect(kinds.filter((kind) => kind === '40')).toHaveLength(4);
+    expect(kinds.filter((kind) => kind === '44')).toHaveLength(26);
+    expect(socket.counts().sockets).toBe(4);
+  },
+);
