@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { encodeMessages } from '../../../src/contract/encode-messages.ts';
 import { offsetOf } from '../../../src/contract/offset.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { dayStart } from '../../../src/lib/time.ts';
+import { DAY_MS, dayStart, MINUTE_MS } from '../../../src/lib/time.ts';
 import { joinChunk } from '../../../src/stream/log/chunk.ts';
 import { createPresence } from '../../../src/stream/presence/presence.ts';
 import { createPresenceFile } from '../../../src/stream/presence/presence-file.ts';
 import { deviceId } from '../../support/messages.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-import { TIMEOUT_MS } from './start-presence.ts';
+import { one, service, TIMEOUT_MS, two } from './start-presence.ts';
 
 test('devices are forgotten after a long time offline, and the oldest ones first if there is no room', () => {
   const startMs = dayStart('2026-11-20', 'UTC');
@@ -48,6 +48,20 @@ test('devices are forgotten after a long time offline, and the oldest ones first
   full.take(chunk, 0n);
   expect(left(full)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 11]);
   expect(full.due(startMs, startMs)).toMatchObject([{ device: deviceId(11), state: 'online' }]);
+});
+
+test('a watch that runs forgets devices, in memory and in its file', async () => {
+  const path = join(tempDir(), 'presence.json');
+  const at = await service({ path });
+  const stored = async () =>
+    (await createPresenceFile(path, silentLogger).read())!.devices.map(({ device }) => device);
+  await at.data(1);
+  await at.pass(TIMEOUT_MS + MINUTE_MS);
+  expect(await stored()).toEqual([one]);
+  await at.clock.advance(8 * DAY_MS);
+  await at.data(2);
+  await at.pass(2 * MINUTE_MS);
+  expect(await stored()).toEqual([two]);
 });
 
 test('many devices are stored in parts, so that other work gets a turn', async () => {
