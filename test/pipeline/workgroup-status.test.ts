@@ -14,6 +14,15 @@ test('a status is written once a second, and less often if there are many workgr
   expect([1, 20, 50, 200, 400].map(statusIntervalMs)).toEqual([1_000, 1_000, 2_500, 10_000, 10_000]);
 });
 
+test('the statuses of many workgroups are written without waiting for the disk', async () => {
+  const dataDir = tempDir();
+  const book = createStatusBook({ dataDir, clock: { now: () => 1_800_000_000_000 } });
+  for (let number = 0; number < 100; number++) book.note(`home-${number}`, { gaps: number });
+  expect(readStatuses(dataDir)).toEqual([]);
+  await book.flush();
+  expect(readStatuses(dataDir)).toHaveLength(100);
+});
+
 test('a change during the writing of a status is in the file in the end', async () => {
   const dataDir = tempDir();
   const clock = { ms: 1_800_000_000_000, now: () => clock.ms };

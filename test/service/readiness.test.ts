@@ -14,6 +14,7 @@ import { loadConfig } from '../support/load-config.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
 import { runCli } from '../support/run-cli.ts';
 import { runCommand } from '../support/run-command.ts';
+import { syncFileCalls } from '../support/sync-file-calls.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { putEmptyWarehouse } from '../warehouse/empty-warehouse.ts';
@@ -91,6 +92,23 @@ test('a service is ready once it can serve all that it serves: before, uploads w
   });
   expect(seen.filter(({ ready, served }) => ready === 200 && served === 503)).toEqual([]);
   expect(await isReady()).toBe(true);
+});
+
+test('with many workgroups the health is answered without waiting for the file system', async () => {
+  const workgroups = Array.from({ length: 300 }, (_, number) => ({ id: `home-${number}` }));
+  const { start, ask, isReady } = await serve(['stream', 'worker', 'report'], { workgroups });
+  await start();
+  await until('it is ready', isReady);
+  const requests = 50;
+  const callsDuring = (path: string) =>
+    syncFileCalls(async () => {
+      for (let number = 0; number < requests; number++) expect((await ask(path)).status).toBe(200);
+    });
+  const calls = await callsDuring('/health');
+  // Once a second the service looks for audit entries of each workgroup.
+  expect(calls.filter((call) => call !== 'fs.sync.access')).toEqual([]);
+  for (const those of [calls, await callsDuring('/ready')])
+    expect(those.length).toBeLessThan((requests * workgroups.length) / 2);
 });
 
 test.runIf(isFull)(
