@@ -1,4 +1,5 @@
 import type { Offset } from '../../contract/offset.ts';
+import { unavailable } from '../../contract/stream-errors.ts';
 import { MEBIBYTE } from '../../lib/units.ts';
 import { readInPieces } from './read-in-pieces.ts';
 import { readTurns } from './read-turns.ts';
@@ -7,7 +8,8 @@ import type { LogBounds, LogHead, StreamLog } from './stream-log.ts';
 /**
  * A log that is opened at its first use. It can be closed while nobody uses it, and opens again at the next
  * use. `trim` also closes it if it has read much of its file: the system counts what was read as memory of
- * this process, until the file is closed.
+ * this process, until the file is closed. After `close` it refuses its callers as other logs do, and is not
+ * opened again: another log of the same file may be open then.
  */
 export interface IdleClosingLog extends StreamLog {
   readonly isOpen: boolean;
@@ -31,6 +33,7 @@ export interface IdleClosingLogOptions {
   fileBytesReadMax?: number;
 }
 
+const RETRY_AFTER_SECONDS = 1;
 const FILE_BYTES_READ_MAX = 4 * MEBIBYTE;
 
 export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosingLog {
@@ -48,6 +51,8 @@ export function createIdleClosingLog(options: IdleClosingLogOptions): IdleClosin
 
   async function acquire(): Promise<StreamLog> {
     while (closing !== undefined) await closing;
+    // A log that is open refuses its callers itself.
+    if (isClosed && opened === undefined) throw unavailable('the log is closed', RETRY_AFTER_SECONDS);
     // Concurrent callers share one opening: they get the same log or the same error.
     opened ??= (async () => open())().catch((error: unknown) => {
       opened = undefined;

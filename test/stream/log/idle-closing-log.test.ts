@@ -152,6 +152,29 @@ test('a closed log refuses its callers, and is not opened again', async () => {
   expect(counts.openings).toBe(1);
 });
 
+test('a log that is closed while it is not open is not opened any more', async () => {
+  const unused = setUp();
+  await unused.log.close();
+  const idle = setUp();
+  await idle.log.append(telemetryBatch(1));
+  await idle.log.closeIfIdle(0);
+  await idle.log.close();
+  const overtaken = setUp();
+  await overtaken.log.append(telemetryBatch(1));
+  const closing = overtaken.log.closeIfIdle(0);
+  // It waits until the idle log is closed, and would open it again.
+  const waiting = overtaken.log.countFrom(0n);
+  await Promise.all([closing, overtaken.log.close(), expect(waiting).rejects.toThrow('the log is closed')]);
+
+  for (const { log } of [unused, idle, overtaken]) {
+    await expect(log.append(telemetryBatch(1))).rejects.toThrow('the log is closed');
+    await expect(log.bounds()).rejects.toThrow('the log is closed');
+    await log.waitFor(0n, new AbortController().signal);
+    expect(log.isOpen).toBe(false);
+  }
+  expect([unused, idle, overtaken].map(({ counts }) => counts.openings)).toEqual([0, 1, 1]);
+});
+
 test.runIf(process.platform === 'linux')(
   'what a trim has read of the file is memory of the process only until the log is opened again',
   async () => {
