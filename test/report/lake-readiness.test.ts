@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Generation } from '../../src/report/lake-reader.ts';
 import { createLakeReadiness } from '../../src/report/lake-readiness.ts';
@@ -31,11 +32,10 @@ test.runIf(isFull)(
   async () => {
     const disk = slowDisk();
     const ready = createLakeReadiness(disk);
-    const beganMs = performance.now();
-    expect(await ready(ids, 7_000)).toMatchObject({ ok: false, detail: { published: 0, unchecked: 1_000 } });
-    expect(await ready(ids, 7_000)).toMatchObject({ ok: false });
-    // Health checks give up after 3 s each.
-    expect(performance.now() - beganMs).toBeLessThan(2 * 3_000);
+    // Health checks give up after 3 s. Timers of one process ring in order, however busy the machine is.
+    const patiently = () => Promise.race([ready(ids, 7_000), sleep(3_000, 'given up', { ref: false })]);
+    expect(await patiently()).toMatchObject({ ok: false, detail: { published: 0, unchecked: 1_000 } });
+    expect(await patiently()).toMatchObject({ ok: false });
     // Only some looks wait at the same time, however many checks there are.
     expect(disk.looks()).toBe(16);
     disk.free();

@@ -5,8 +5,8 @@ import { rounds } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { type CaseReading, energyByDay, landReadings, rollUpSite } from './rollup-fixture.ts';
 
-/** Other work of this machine can slow it down tenfold. What explodes takes hours. */
-const LONGEST_MS = 120_000;
+// Work that explodes takes hours, so the time limit of a test finds it.
+
 const START_MS = Date.UTC(2024, 0, 1);
 const total: EnergyStreamInput = {
   table: 't',
@@ -34,17 +34,15 @@ const glitching = Array.from({ length: MINUTES }, (_, minute) =>
   reading(START_MS + minute * MINUTE_MS, minute % 2 === 0 ? 1_000_000 + minute : 0),
 );
 
-test('a register that glitches every other minute for days keeps its energy, in time that does not explode', async () => {
+test('a register that glitches every other minute for days keeps its energy, with work that does not explode', async () => {
   const shard = await openTestShard();
   await landReadings(shard, glitching);
-  const startedMs = performance.now();
   await rollUpSite(shard, site);
   expect(sumOf(await energyByDay(shard))).toBe(MINUTES - 2);
-  // One more reading looks at all breaks of the series, and is no slower for it than the whole.
+  // One more reading looks at all breaks of the series.
   await landReadings(shard, [reading(START_MS + MINUTES * MINUTE_MS, 1_000_000 + MINUTES)]);
   await rollUpSite(shard, site);
   expect(sumOf(await energyByDay(shard))).toBe(MINUTES);
-  expect(performance.now() - startedMs).toBeLessThan(LONGEST_MS);
 });
 
 test('a register that restarts every hour for weeks is summed up restart by restart', async () => {
@@ -55,14 +53,12 @@ test('a register that restarts every hour for weeks is summed up restart by rest
     reading(START_MS + step * 10 * MINUTE_MS, 5 + (step % 6) * 10),
   );
   await landReadings(shard, restarting);
-  const startedMs = performance.now();
   await rollUpSite(shard, site);
   // Each hour grows by 50 and restarts to 5: 24 * 55 a day, but for the last ten minutes of the last day.
   const days = await energyByDay(shard);
   expect(Object.keys(days)).toHaveLength(DAYS);
   expect(days['2024-01-10']).toBe(24 * 55);
   expect(sumOf(days)).toBe(DAYS * 24 * 55 - 5);
-  expect(performance.now() - startedMs).toBeLessThan(LONGEST_MS);
 });
 
 test('one reading a month for years gives every day its share', async () => {
@@ -74,7 +70,6 @@ test('one reading a month for years gives every day its share', async () => {
     shard,
     months.map((ms) => reading(ms, (ms - months[0]!) / 3_600_000)),
   );
-  const startedMs = performance.now();
   await rollUpSite(shard, site);
   // 1 W all the time.
   const days = await energyByDay(shard);
@@ -92,5 +87,4 @@ test('one reading a month for years gives every day its share', async () => {
   );
   // The only day that is read at both ends and in between is none: every one is interpolated.
   expect(flags).toEqual({ days: 0 });
-  expect(performance.now() - startedMs).toBeLessThan(LONGEST_MS);
 });

@@ -163,13 +163,11 @@ describe('the end of a subscription', () => {
       const address = `${service.baseUrl}${SOCKET_PATH}/?EIO=4&transport=polling`;
       const opened = await (await fetch(address)).text();
       const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
-      const started = performance.now();
       stream.drain();
       const nextOffset = String((await log.bounds()).next);
       for (const reader of readers)
         expect(await reader.stopped).toMatchObject({ reason: 'server_draining', nextOffset });
       await Promise.all(closed);
-      expect(performance.now() - started).toBeLessThan(4_000);
       expect(await refusal(service, { auth: { token: tokenText } })).toMatchObject({
         error: 'Draining',
         retryable: true,
