@@ -116,18 +116,20 @@ describe.concurrent('workers that share Redis', () => {
     'take over all shards of one that stops at once, and not only in their next round',
     async () => {
       const { options, read } = await setUp('handover', ['a', 'b', 'c']);
-      const slow = { ...options, leaseMs: 100_000 };
+      // The next round comes after 200 s, long after a test has given up waiting.
+      const slow = { ...options, leaseMs: 1_000_000 };
       const first = await fleet.start(slow);
       const ids = ['a', 'b', 'c'];
       await until('the first has all', () => ids.every((id) => ownerships(read(id)).length === 1));
       const second = await fleet.start(slow);
-      await until('the second has looked', async () => (await second.health()).lastRoundAtMs > 0);
-      const { lastRoundAtMs } = await second.health();
+      await until('the second has looked', async () => {
+        const { startedAtMs, lastRoundAtMs } = await second.health();
+        return lastRoundAtMs > startedAtMs;
+      });
       expect((await first.stop()).code).toBe(0);
       await until('the second has all', () =>
         ids.every((id) => ownerships(read(id)).at(-1)!.pid === second.pid),
       );
-      expect(ownerships(read('a')).at(-1)!.fromMs - lastRoundAtMs).toBeLessThan(slow.leaseMs / 5);
       await second.stop();
     },
   );

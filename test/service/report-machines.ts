@@ -91,15 +91,13 @@ export async function startOwner({ s3, server }: Awaited<ReturnType<typeof start
   const scopes = { [WORKGROUP]: { permissions: ['search:read' as const] } };
   const { token } = await access.issue({ subject: 'test', scopes, lifetimeMs: 600 * SECOND_MS });
   return {
-    /** Commits a day to the bucket. @returns the commit and when it was created (monotonic, ms) */
+    /** Commits a day to the bucket. */
     async commitDay(energyWh: number) {
       await storeDays(shard, [{ day, device: 1, energyWh }]);
       await publishAndRenew(shard, { lakeDir: on.lakeDir, clock: systemClock, logger: silentLogger });
       const generation = await snapshot();
       const { sequence } = await owner.mirror(generation);
-      const atMs = performance.now();
       news.publish(WORKGROUP, sequence);
-      return { sequence, atMs };
     },
     async report(path: string) {
       const answer = await fetch(`${base}/api/v1/orgs/${WORKGROUP}/${path}`, {
