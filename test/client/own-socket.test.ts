@@ -51,8 +51,7 @@ async function read(source: SocketSource, count: number, options: ReadStreamOpti
   const values: unknown[] = [];
   const gaps: unknown[] = [];
   let position: Position | undefined;
-  const signal = AbortSignal.timeout(20_000);
-  for await (const batch of readStream(source, { waitSeconds: 0.2, signal, ...options })) {
+  for await (const batch of readStream(source, { waitSeconds: 0.2, ...options })) {
     for (const message of columnsToMessages(batch.columns, batch.names))
       values.push(message.kind === 'telemetry' ? message.data.value : message.kind);
     if (batch.gap) gaps.push(batch.gap.reason);

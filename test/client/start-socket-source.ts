@@ -71,13 +71,11 @@ export async function read(source: SocketSource, from: Position | Ask, count: nu
     transports: new Set(),
   };
   if (count === 0) return delivered;
-  const signal = AbortSignal.timeout(10_000);
   for await (const batch of readStream(source, {
     from: delivered.position,
     waitSeconds: 0.1,
     pollEveryMs: 0,
     waiting: hasty,
-    signal,
   })) {
     note(delivered, batch, source);
     if (delivered.values.length >= count) break;
