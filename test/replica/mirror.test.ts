@@ -26,8 +26,7 @@ describe.skipIf(s3Missing)('mirroring over a network', () => {
       puts.push(path);
       return network.fateOf(path);
     });
-    const timeouts = { silenceMs: 500, requestMs: 500 };
-    const store = createS3Store({ ...settings, endpoint, timeouts });
+    const store = createS3Store({ ...settings, endpoint });
     return { network, store, direct: createS3Store(settings) };
   }
 

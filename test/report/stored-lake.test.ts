@@ -82,7 +82,7 @@ async function openBucket(at: ReportFixture) {
   const direct = createS3Store(settings);
   const known = new Set<string>();
   return {
-    store: createS3Store({ ...settings, endpoint, timeouts: { silenceMs: 1_000, requestMs: 1_000 } }),
+    store: createS3Store({ ...settings, endpoint }),
     /** The requests since the last call. */
     requests: () => requests.splice(0),
     decide(decide: (what: string) => Fate) {
@@ -319,7 +319,7 @@ describe.skipIf(s3Missing)('a lake in a bucket', () => {
     // The next requests do not wait.
     for (let asked = 0; asked < 3; asked++) expect(await sequenceWithin(times.patienceMs - 100)).toBe(1);
     expect(await stored.energyWh()).toBe(1);
-    const cold = await openStored(bucket.store);
+    const cold = await openStored(bucket.store, { lookMsMax: 1_000 });
     await expect(cold.energyWh()).rejects.toMatchObject(unavailable);
   });
 

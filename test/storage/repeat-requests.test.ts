@@ -27,9 +27,8 @@ describe.skipIf(s3Missing)('a bucket behind a network', () => {
       counts.requests++;
       return decide();
     });
-    const timeouts = { silenceMs: 400, requestMs: 400 };
     return {
-      lossy: createS3Store({ ...settings, endpoint, timeouts }),
+      lossy: createS3Store({ ...settings, endpoint }),
       direct: createS3Store(settings),
       counts,
     };
