@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { LEASE_MS } from '../jobs/lease.ts';
+import { LEASE_MS } from '../jobs/leases.ts';
 import { ensureKeys } from '../src/access/keys.ts';
 import type { ConfigInput } from '../src/config/config.ts';
 import type { S3Settings } from '../src/storage/s3-store.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from '../src/lib/logger.ts';
-import type { Survey } from './lease.ts';
+import type { Survey } from './leases.ts';
 
 export interface BalanceOptions {
   survey: Survey;

@@ -4,7 +4,7 @@ import { MINUTE_MS, SECOND_MS } from '../src/lib/time.ts';
 import { startSystemTimer } from '../src/lib/timer.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import type { HandoverMessage } from './handover-message.ts';
-import type { Leases } from './lease.ts';
+import type { Leases } from './leases.ts';
 import type { GiveUpReason, OwnedShards } from './owned-shards.ts';
 import type { QueueBackend } from './queue-backend.ts';
 

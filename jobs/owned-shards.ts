@@ -3,7 +3,7 @@ import type { Logger } from '../src/lib/logger.ts';
 import { type Clock, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { withTimeout } from '../src/lib/with-timeout.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
-import type { Leases } from './lease.ts';
+import type { Leases } from './leases.ts';
 import { createPostponedShards } from './postponed-shards.ts';
 import type { LossReason, ShardLoop } from './start-shard.ts';
 

@@ -17,7 +17,7 @@ import {
   type Leases,
   releasedChannel,
   workerChannel,
-} from './lease.ts';
+} from './leases.ts';
 import { openEmbeddedQueue } from './open-embedded-queue.ts';
 
 /** The store of jobs and leases: embedded in this process, or in Redis and shared. */

@@ -1,4 +1,4 @@
-import type { Leases, Survey } from './lease.ts';
+import type { Leases, Survey } from './leases.ts';
 
 /**
  * What this worker knows of the shards of all workers: the newest survey of the leases, and what it has

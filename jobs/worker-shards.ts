@@ -1,6 +1,6 @@
 import type { Workgroups } from '../src/config/workgroups.ts';
 import type { Clock } from '../src/lib/time.ts';
-import type { Leases } from './lease.ts';
+import type { Leases } from './leases.ts';
 import { type OpenShardLoopOptions, openShardLoop } from './open-shard-loop.ts';
 import { createOwnedShards, type OwnedShards } from './owned-shards.ts';
 import { createShardDemand, type ShardDemand } from './shard-demand.ts';

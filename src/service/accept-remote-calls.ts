@@ -1,4 +1,4 @@
-import { LEASE_MS } from '../../jobs/lease.ts';
+import { LEASE_MS } from '../../jobs/leases.ts';
 import type { Config } from '../config/config.ts';
 import { calledAddress } from '../config/worker-settings.ts';
 import { machineName } from '../lib/machine-name.ts';

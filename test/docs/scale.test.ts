@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { LEASE_MS } from '../../jobs/lease.ts';
+import { LEASE_MS } from '../../jobs/leases.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { sharingProblems, sharingWarnings } from '../../src/service/require-shared-storage.ts';
 import { loadConfig } from '../support/load-config.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createLocalLeases, type Leases } from '../../jobs/lease.ts';
+import { createLocalLeases, type Leases } from '../../jobs/leases.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
 import type { LossReason, ShardLoop } from '../../jobs/start-shard.ts';
 import { TransientError } from '../../src/lib/errors.ts';

@@ -253,7 +253,7 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     bullmq: { homes: ['jobs/'] },
     '@electric-sql/pglite': { homes: ['jobs/'] },
     ioredis: {
-      homes: ['jobs/queue-backend.ts', 'jobs/lease.ts', 'src/redis/redis-connection.ts'],
+      homes: ['jobs/queue-backend.ts', 'jobs/leases.ts', 'src/redis/redis-connection.ts'],
       types: ['src/redis/redis-settings.ts', 'src/redis/redis-subscriptions.ts'],
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { exportJWK, generateKeyPair } from 'jose';
 import { onTestFinished } from 'vitest';
-import { createRedisLeases } from '../../jobs/lease.ts';
+import { createRedisLeases } from '../../jobs/leases.ts';
 import { openProcessTokens } from '../../src/access/process-token.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemClock } from '../../src/lib/time.ts';

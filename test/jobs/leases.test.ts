@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRedisLeases } from '../../jobs/lease.ts';
+import { createRedisLeases } from '../../jobs/leases.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { isFull } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
