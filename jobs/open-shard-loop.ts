@@ -4,7 +4,7 @@ import type { Logger } from '../src/lib/logger.ts';
 import type { Clock } from '../src/lib/time.ts';
 import type { ShardLease } from './owned-shards.ts';
 import { pacesOf } from './stage-table.ts';
-import { type ShardLoop, startShard } from './start-shard.ts';
+import { type ShardLoop, startShardLoop } from './start-shard-loop.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
 export interface OpenShardLoopOptions {
@@ -32,5 +32,5 @@ export async function openShardLoop(options: OpenShardLoopOptions): Promise<Shar
   const paces = pacesOf(pipeline, { hasExports, hasNews, commits });
   const { stages, onStageEnded } = dependencies;
   const listeners = { isLeaseValid: lease.isValid, onLost: lease.onLost, onStageEnded };
-  return startShard({ workgroupId, paces, stages, clock, logger, isBrief, ...listeners });
+  return startShardLoop({ workgroupId, paces, stages, clock, logger, isBrief, ...listeners });
 }

@@ -5,7 +5,7 @@ import { withTimeout } from '../src/lib/with-timeout.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
 import type { Leases } from './leases.ts';
 import { createPostponedShards } from './postponed-shards.ts';
-import type { LossReason, ShardLoop } from './start-shard.ts';
+import type { LossReason, ShardLoop } from './start-shard-loop.ts';
 
 /** Why a shard is given up. */
 export type GiveUpReason =

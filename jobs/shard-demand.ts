@@ -1,5 +1,5 @@
 import type { OwnedShards } from './owned-shards.ts';
-import type { ShardLoop } from './start-shard.ts';
+import type { ShardLoop } from './start-shard-loop.ts';
 
 /** The workgroups that need an open shard, and how many are open at the same time. */
 export interface ShardDemand {

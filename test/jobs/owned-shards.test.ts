@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createLocalLeases, type Leases } from '../../jobs/leases.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
-import type { LossReason, ShardLoop } from '../../jobs/start-shard.ts';
+import type { LossReason, ShardLoop } from '../../jobs/start-shard-loop.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 

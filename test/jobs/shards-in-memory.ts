@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { createLocalLeases, type Leases } from '../../jobs/leases.ts';
 import { createOwnedShards } from '../../jobs/owned-shards.ts';
-import type { ShardLoop } from '../../jobs/start-shard.ts';
+import type { ShardLoop } from '../../jobs/start-shard-loop.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 
 /**

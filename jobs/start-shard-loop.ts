@@ -61,7 +61,7 @@ const FIRST_POLL_MS_MAX = 3 * SECOND_MS;
  * because the least time between two roll-ups is `pipeline.rollupEvery`, but not less than
  * `pipeline.publishEvery`.
  */
-export function startShard(options: ShardLoopOptions): ShardLoop {
+export function startShardLoop(options: ShardLoopOptions): ShardLoop {
   const { workgroupId, paces, stages, clock, logger, onLost, startTimer = startSystemTimer } = options;
   const { isLeaseValid = () => true, onStageEnded: onEnded } = options;
   const progress = createProgress(paces, {

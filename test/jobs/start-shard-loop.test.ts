@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { StageName, StageWork } from '../../jobs/stages.ts';
-import { type LossReason, startShard } from '../../jobs/start-shard.ts';
+import { type LossReason, startShardLoop } from '../../jobs/start-shard-loop.ts';
 import { StaleOwnerError, TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { isFull } from '../support/rounds.ts';
@@ -24,7 +24,7 @@ function setUp(
   const { stageNames = ['poll', 'rollup', 'publish'], time } = options;
   const clock = { aheadMs: 0, now: () => performance.now() + clock.aheadMs };
   const idle = async () => undefined;
-  const shard = startShard({
+  const shard = startShardLoop({
     workgroupId: 'a',
     paces: stageNames.map((stage) => ({ stage, leastMs, everyMs })),
     stages: { poll: idle, rollup: idle, publish: idle, maintain: idle, commit: idle, export: idle, ...run },
