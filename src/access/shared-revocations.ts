@@ -5,7 +5,8 @@ import type { Logger } from '../lib/logger.ts';
 import { repeat } from '../lib/repeat.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
-import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
+import { redisScript } from '../redis/redis-script.ts';
 import { openTokenFiles } from './token-files.ts';
 
 export interface SharedRevocationsOptions {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, elapsedOf, SECOND_MS } from '../lib/time.ts';
-import { type RedisConnection, redisScript } from './redis-connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { redisScript } from './redis-script.ts';
 import type { TaskLease } from './task-lease.ts';
 
 /** A lease in Redis that one of several processes has. It ends by itself if its holder does not renew it. */

@@ -1,7 +1,8 @@
 import { workgroupIdSchema } from '../contract/messages.ts';
 import { errorMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
+import { redisScript } from '../redis/redis-script.ts';
 
 /**
  * News that the bucket has another commit of a workgroup. News can be lost; readers also look by themselves.

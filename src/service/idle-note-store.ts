@@ -12,7 +12,7 @@ import {
   writeIdleMarker,
 } from '../pipeline/idle-marker.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { redisScript } from '../redis/redis-connection.ts';
+import { redisScript } from '../redis/redis-script.ts';
 import { type IdleNote, idleNoteSchema } from '../replica/idle-note.ts';
 import { readReplicaHead } from '../replica/replica-commit.ts';
 import type { ObjectStore } from '../storage/object-store.ts';

@@ -4,8 +4,9 @@ import { tryParseJson } from '../lib/json-text.ts';
 import type { Logger } from '../lib/logger.ts';
 import { repeat } from '../lib/repeat.ts';
 import type { StartTimer } from '../lib/timer.ts';
-import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
+import type { RedisConnection } from '../redis/redis-connection.ts';
 import { KEY_PREFIX, leaseKey, workersKey } from '../redis/redis-keys.ts';
+import { redisScript } from '../redis/redis-script.ts';
 
 const addressSchema = z.object({
   workerId: z.string().min(1),

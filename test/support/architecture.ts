@@ -253,8 +253,8 @@ export const libraryHomes: Readonly<Record<string, { homes: readonly string[]; t
     bullmq: { homes: ['jobs/'] },
     '@electric-sql/pglite': { homes: ['jobs/'] },
     ioredis: {
-      homes: ['jobs/queue-backend.ts', 'jobs/leases.ts', 'src/redis/redis-connection.ts'],
-      types: ['src/redis/redis-settings.ts', 'src/redis/redis-subscriptions.ts'],
+      homes: ['jobs/queue-backend.ts', 'jobs/leases.ts', 'src/redis/redis-clients.ts'],
+      types: ['src/redis/'],
     },
     '@duckdb/node-bindings': { homes: ['src/warehouse/'] },
     '@duckdb/node-api': {

@@ -4,8 +4,9 @@ import { gunzip, gzip } from 'node:zlib';
 import { TransientError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/time.ts';
-import { type RedisConnection, redisScript } from '../../redis/redis-connection.ts';
+import type { RedisConnection } from '../../redis/redis-connection.ts';
 import type { RedisLease } from '../../redis/redis-lease.ts';
+import { redisScript } from '../../redis/redis-script.ts';
 import { type PresenceStore, parsePresence, presencePieces } from './stored-presence.ts';
 
 const compress = promisify(gzip);

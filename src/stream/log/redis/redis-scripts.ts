@@ -1,4 +1,4 @@
-import { redisScript } from '../../../redis/redis-connection.ts';
+import { redisScript } from '../../../redis/redis-script.ts';
 import { SEQUENCER_LEAD_MS } from '../append-queue.ts';
 
 /**

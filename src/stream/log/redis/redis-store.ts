@@ -4,12 +4,8 @@ import type { Offset } from '../../../contract/offset.ts';
 import type { Logger } from '../../../lib/logger.ts';
 import { type Clock, MINUTE_MS, type UtcMs } from '../../../lib/time.ts';
 import { MEBIBYTE } from '../../../lib/units.ts';
-import type {
-  RedisConnection,
-  RedisScript,
-  RedisValue,
-  StoredValue,
-} from '../../../redis/redis-connection.ts';
+import type { RedisConnection } from '../../../redis/redis-connection.ts';
+import type { RedisScript, RedisValue, StoredValue } from '../../../redis/redis-script.ts';
 import { type Chunk, type ChunkSpan, openChunk, packChunk, placeChunk } from '../chunk.ts';
 import {
   type Entry,

@@ -1,0 +1,73 @@
+import type { Redis, RedisOptions } from 'ioredis';
+import { SECOND_MS } from '../lib/time.ts';
+
+/** A command without an answer fails after this time, and the connection is opened again. */
+const COMMAND_TIMEOUT_MS = 4 * SECOND_MS;
+/** The first pause before a connection is opened again. Each further pause is this much longer. */
+const RECONNECT_AFTER_MS = 50;
+const RECONNECT_AFTER_MS_MAX = SECOND_MS;
+const SENTINEL_PORT = 26_379;
+
+/**
+ * Creates the two clients of a connection: one for commands, one for news. They are not connected yet.
+ * @param options.isWatched false during the start. Sentinels that lead nowhere then end it
+ */
+export async function createRedisClients(options: {
+  url: string;
+  sentinels?: readonly string[] | undefined;
+  isWatched: () => boolean;
+}): Promise<{ commands: Redis; news: Redis }> {
+  const { url, isWatched } = options;
+  const { hostname, protocol } = new URL(url);
+  // Loaded at first use, because it takes a tenth of the CPU of a start, and most services have no Redis.
+  const { Redis } = await import('ioredis');
+  const retryStrategy = (attempt: number) => Math.min(attempt * RECONNECT_AFTER_MS, RECONNECT_AFTER_MS_MAX);
+  const found = options.sentinels && {
+    name: hostname,
+    ...sentinelOptions(options.sentinels),
+    // Without it the library connects to the master without TLS.
+    enableTLSForSentinelMode: protocol === 'rediss:',
+    // Null makes the library give up, so that the first failure is reported at the start.
+    sentinelRetryStrategy: (attempt: number) => (isWatched() ? retryStrategy(attempt) : null),
+  };
+  // The library keeps and repeats no commands. The log decides what to repeat.
+  const commands = new Redis(url, {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    retryStrategy,
+    lazyConnect: true,
+    // After a fail-over the old master is a replica. Reconnecting finds the new master.
+    reconnectOnError: (error) => error.message.includes('READONLY'),
+    ...found,
+  });
+  const news = new Redis(url, {
+    maxRetriesPerRequest: null,
+    retryStrategy,
+    lazyConnect: true,
+    // `createRedisSubscriptions` does it.
+    autoResubscribe: false,
+    ...found,
+  });
+  for (const redis of [commands, news]) {
+    redis.on('error', () => {
+      // The library handles only the first error of a connection. TLS may emit a second one, which would end
+      // the process.
+      redis.stream?.on('error', () => undefined);
+    });
+  }
+  return { commands, news };
+}
+
+/** The settings to reach the sentinels. All use the settings of the first address. */
+function sentinelOptions(addresses: readonly string[]): Partial<RedisOptions> {
+  const urls = addresses.map((address) => new URL(address));
+  const [first] = urls;
+  return {
+    sentinels: urls.map(({ hostname, port }) => ({ host: hostname, port: Number(port || SENTINEL_PORT) })),
+    ...(first?.username && { sentinelUsername: decodeURIComponent(first.username) }),
+    ...(first?.password && { sentinelPassword: decodeURIComponent(first.password) }),
+    ...(first?.protocol === 'rediss:' && { sentinelTLS: {} }),
+  };
+}
