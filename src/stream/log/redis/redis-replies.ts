@@ -35,16 +35,26 @@ export function readLogHead(fields: readonly unknown[]): KnownTail {
   };
 }
 
+/** The places of values in an entry: names and values take turns, and the third value is the size. */
+const COUNT_AT = 1;
+const ORDINAL_AT = 3;
+const KEY_AT = 7;
+
 /** Reads an entry of the stream. Its id is the offset of the last message. */
 export function readSpan(entry: unknown): ChunkSpan | undefined {
   if (entry === null) return undefined;
   const [id, fields] = entry as Entry;
   const lastOffset = offsetFrom(String(id))!;
   return {
-    firstOffset: lastOffset - BigInt(String(fields[1])) + 1n,
+    firstOffset: lastOffset - BigInt(String(fields[COUNT_AT])) + 1n,
     lastOffset,
-    firstOrdinal: Number(String(fields[3])),
+    firstOrdinal: Number(String(fields[ORDINAL_AT])),
   };
+}
+
+/** The key of the messages of an entry. */
+export function messagesKeyOf([, fields]: Entry): string {
+  return String(fields[KEY_AT]);
 }
 
 export function offsetParts(offset: Offset | undefined): { ms: number; sequence: number } {

@@ -12,19 +12,21 @@ import {
   type Fields,
   idOf,
   type KnownTail,
+  messagesKeyOf,
   offsetFrom,
   offsetParts,
   readLogHead,
   readSpan,
 } from './redis-replies.ts';
 import { appendScript, lookScript, pageScript, trimScript } from './redis-scripts.ts';
+import { createRedisTail, type TailListeners } from './redis-tail.ts';
 import { repeatUntilAnswered } from './repeat-until-answered.ts';
 
 /** The chunks of one log in Redis, as one process sees them. Every call may throw TransientError. */
 export interface RedisStore {
   readonly known: KnownTail;
   /** Subscribes to the appends of other processes. */
-  listen(listeners: RedisStoreListeners): Promise<void>;
+  listen(listeners: TailListeners): Promise<void>;
   look(position: Offset, nowMs: UtcMs): Promise<Look>;
   /**
    * Stores a chunk once after all others, even if the connection breaks meanwhile.
@@ -43,15 +45,6 @@ export interface RedisStore {
   /** Removes the chunks whose messages all lie before `offset`. */
   trimBefore(offset: Offset): Promise<void>;
   close(): Promise<void>;
-}
-
-export interface RedisStoreListeners {
-  /** New messages are stored, up to `known.lastOffset`. */
-  onMoved(): void;
-  /** Redis has another log than before. */
-  onRecreated(): void;
-  /** There may be new messages. The listener must call `look`. */
-  onDoubt(): void;
 }
 
 /** The state of a log at one moment. */
@@ -78,8 +71,6 @@ export interface RedisStoreOptions {
 const PAGE_BYTES_MAX = 4 * MEBIBYTE;
 /** Redis keeps the answer to an append for this long, because the append may be repeated. */
 const ANSWER_KEPT_MS = 10 * MINUTE_MS;
-/** The news of an append: sender, epoch, end and count before it, end after it. */
-const NEWS = /^(\S+) (\S+) (-?\d+-\d+) (\d+) (\d+-\d+) (\d+)$/;
 
 /**
  * Opens the chunks of a workgroup, and creates them if needed.
@@ -95,28 +86,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
   // Redis deletes the log by itself if no process trims it any more.
   const keptMs = 2 * options.retentionMs + ANSWER_KEPT_MS;
   let chunksSent = 0;
-  let listeners: RedisStoreListeners | undefined;
   const stops: Array<() => unknown> = [];
-  let known: KnownTail = {
-    epoch: '',
-    generation: 0,
-    lastOffset: undefined,
-    nextOrdinal: 0,
-    trimmedThrough: undefined,
-  };
-
-  const learn = (head: KnownTail) => {
-    const isOther = head.epoch !== known.epoch;
-    const hasMoved = isAfter(head.lastOffset, known.lastOffset);
-    const previousEpoch = known.epoch;
-    if (isOther || hasMoved) known = head;
-    else if (isAfter(head.trimmedThrough, known.trimmedThrough))
-      known = { ...known, trimmedThrough: head.trimmedThrough };
-    if (isOther && previousEpoch !== '') {
-      logger.warn({ workgroup: workgroupId, epoch: head.epoch, previousEpoch }, 'stream.log-recreated');
-      listeners?.onRecreated();
-    } else if (hasMoved) listeners?.onMoved();
-  };
+  const tail = createRedisTail({ workgroupId, sender, logger });
 
   /** Runs a script that begins with `history`, and applies the head in its answer. */
   const runKnowing = async (
@@ -126,54 +97,28 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     values: readonly RedisValue[],
     stored?: StoredValue,
   ) => {
+    const { known } = tail;
     const { ms, sequence } = offsetParts(known.lastOffset);
     const newEpoch = randomUUID();
     const knowledge = [known.epoch, known.generation, ms, sequence, known.nextOrdinal, newEpoch, nowMs];
     const ran = await redis.run(script, keys, [...knowledge, ...values], stored);
     const answer = ran as [Fields, ...unknown[]];
     const head = readLogHead(answer[0]);
-    if (known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
+    if (tail.known.epoch === '' && head.epoch === newEpoch && head.generation > 1)
       logger.warn({ workgroup: workgroupId, epoch: newEpoch }, 'stream.log-recreated');
-    learn(head);
+    tail.learn(head);
     return { head, answer };
-  };
-
-  /**
-   * True if a head belongs to this log and is not older than the request, because news may arrive before the
-   * answer.
-   */
-  const continuesKnown = (fields: Fields | null, asked: KnownTail): boolean => {
-    const head = fields === null ? undefined : readLogHead(fields);
-    if (head?.epoch !== known.epoch || isAfter(asked.lastOffset, head.lastOffset)) return false;
-    learn(head);
-    return true;
-  };
-
-  const onNews = (news: string) => {
-    const told = NEWS.exec(news);
-    if (told === null) return listeners?.onDoubt();
-    const [, from, epoch, beforeId, beforeOrdinal, lastId, ordinal] = told;
-    if (from === sender) return;
-    const lastOffset = offsetFrom(lastId!);
-    if (epoch === known.epoch && !isAfter(lastOffset, known.lastOffset)) return;
-    const continues =
-      epoch === known.epoch &&
-      offsetFrom(beforeId!) === known.lastOffset &&
-      Number(beforeOrdinal) === known.nextOrdinal;
-    if (!continues) return listeners?.onDoubt();
-    known = { ...known, lastOffset, nextOrdinal: Number(ordinal) };
-    listeners?.onMoved();
   };
 
   const trimBefore = async (offset: Offset): Promise<void> => {
     const { ms, sequence } = offsetParts(offset);
     for (;;) {
-      const asked = known;
+      const asked = tail.known;
       const [head, removed] = (await redis.run(trimScript, logKeys, [ms, sequence])) as [
         Fields | null,
         number,
       ];
-      if (!continuesKnown(head, asked)) return listeners?.onDoubt();
+      if (!tail.continues(head, asked)) return tail.doubt();
       if (removed === 0) return;
     }
   };
@@ -182,11 +127,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 
   return {
     get known() {
-      return known;
+      return tail.known;
     },
     async listen(given) {
-      listeners = given;
-      stops.push(redis.onReady(given.onDoubt), await redis.subscribe(channel, onNews));
+      tail.listen(given);
+      stops.push(redis.onReady(given.onDoubt), await redis.subscribe(channel, tail.takeNews));
     },
     async look(position, nowMs) {
       const { ms, sequence } = offsetParts(position);
@@ -211,13 +156,13 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     },
     async page(from, to, messagesWanted) {
       const values = [idOf(from), to === undefined ? '+' : idOf(to), messagesWanted, PAGE_BYTES_MAX];
-      const asked = known;
+      const asked = tail.known;
       const answer = await redis.run(pageScript, logKeys, values);
       const [head, entries] = answer as [Fields | null, Entry[]];
-      if (!continuesKnown(head, asked)) return { kind: 'changed' };
-      const { epoch } = known;
-      const found = await redis.values(entries.map(([, fields]) => String(fields[7])));
-      if (known.epoch !== epoch) return { kind: 'changed' };
+      if (!tail.continues(head, asked)) return { kind: 'changed' };
+      const { epoch } = tail.known;
+      const found = await redis.values(entries.map(messagesKeyOf));
+      if (tail.known.epoch !== epoch) return { kind: 'changed' };
       const chunks: Chunk[] = [];
       for (const [index, entry] of entries.entries()) {
         const { firstOffset, lastOffset, firstOrdinal } = readSpan(entry)!;
@@ -237,10 +182,6 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
       for (const stop of stops) await stop();
     },
   };
-}
-
-function isAfter(a: Offset | undefined, b: Offset | undefined): boolean {
-  return a !== undefined && (b === undefined || a > b);
 }
 
 function copyOf(bytes: Uint8Array): Uint8Array {
