@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { Offset } from '../../src/contract/offset.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { type Clock, systemClock } from '../../src/lib/time.ts';
+import type { StartTimer } from '../../src/lib/timer.ts';
 import { openRedisConnection, type RedisConnection } from '../../src/redis/redis-connection.ts';
 import { openRedisLog } from '../../src/stream/log/redis/redis-log.ts';
 import type { LogBounds, StreamLog } from '../../src/stream/log/stream-log.ts';
@@ -21,6 +22,7 @@ export async function openTestRedisLog(
   options: {
     workgroupId?: string;
     clock?: Clock;
+    startTimer?: StartTimer;
     logger?: Logger;
     cacheBytesMax?: number;
     retentionMs?: number;
