@@ -15,7 +15,8 @@ const CHUNK_MESSAGES_MAX = 20_000;
 const CHUNK_BYTES_MAX = 8 * MEBIBYTE;
 /** More bytes than this may not wait. Further appends are refused, because the storage is too slow. */
 const WAITING_BYTES_MAX = 128 * MEBIBYTE;
-const RETRY_AFTER_SECONDS = 1;
+/** Callers of a log that cannot store or read now try again after this. */
+export const LOG_RETRY_SECONDS = 1;
 const WARN_EVERY_MS = MINUTE_MS;
 
 interface Entry extends PromiseWithResolvers<Appended | 'outdated'> {
@@ -89,7 +90,7 @@ export function createAppendQueue(options: AppendQueueOptions) {
         entry.reject(
           unavailable(
             `the messages could not be stored safely${reason}; send them again`,
-            RETRY_AFTER_SECONDS,
+            LOG_RETRY_SECONDS,
             cause,
           ),
         );
@@ -121,13 +122,13 @@ export function createAppendQueue(options: AppendQueueOptions) {
   };
 
   const push = (batch: EncodedBatch, readTo: Offset | undefined): Promise<Appended | 'outdated'> => {
-    if (closed) return Promise.reject(unavailable('the log is closed', RETRY_AFTER_SECONDS));
+    if (closed) return Promise.reject(unavailable('the log is closed', LOG_RETRY_SECONDS));
     if (batch.count < 1 || batch.count > messagesPerChunkMax)
       return Promise.reject(new RangeError(`an append takes 1 to ${messagesPerChunkMax} messages`));
     const bytes = batch.starts[batch.count]! - batch.starts[0]!;
     if (waitingBytes > 0 && waitingBytes + bytes > WAITING_BYTES_MAX)
       return Promise.reject(
-        unavailable('the storage is slower than the messages arrive; send them again', RETRY_AFTER_SECONDS),
+        unavailable('the storage is slower than the messages arrive; send them again', LOG_RETRY_SECONDS),
       );
     const entry = { batch, bytes, readTo, ...Promise.withResolvers<Appended | 'outdated'>() };
     waiting.push(entry);

@@ -164,6 +164,11 @@ export function indexFrom(chunk: Chunk, offset: Offset): number {
   return offset > chunk.lastOffset ? chunk.count : Number(offset - chunk.firstOffset);
 }
 
+/** How many messages the log had stored before `offset`, if the chunk is the first one that reaches it. */
+export function ordinalFrom({ firstOffset, firstOrdinal }: ChunkSpan, offset: Offset): number {
+  return firstOrdinal + (offset > firstOffset ? Number(offset - firstOffset) : 0);
+}
+
 /**
  * Writes offsets and store times, one millisecond at a time: a full sequence continues in the next
  * millisecond.

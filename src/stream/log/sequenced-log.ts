@@ -2,8 +2,8 @@ import { laterOffset, nextOffset, type Offset, offsetMs, offsetOf } from '../../
 import { StreamError, unavailable } from '../../contract/stream-errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
-import { createAppendQueue } from './append-queue.ts';
-import { type Chunk, type ChunkSpan, joinChunk } from './chunk.ts';
+import { createAppendQueue, LOG_RETRY_SECONDS } from './append-queue.ts';
+import { type Chunk, type ChunkSpan, joinChunk, ordinalFrom } from './chunk.ts';
 import { createChunkCache } from './chunk-cache.ts';
 import type { ChunkStore } from './chunk-store.ts';
 import { readChunks } from './read-chunks.ts';
@@ -123,7 +123,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   };
 
   const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
-    if (closed) throw unavailable('the log is closed', 1);
+    if (closed) throw unavailable('the log is closed', LOG_RETRY_SECONDS);
     const bounds = refresh();
     const from = request.from === 'oldest' ? bounds.earliest : request.from;
     if (from > bounds.next) return { kind: 'ahead', bounds };
@@ -143,9 +143,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     async countFrom(position) {
       const from = laterOffset(position, refresh().earliest);
       const span = await guard(async () => spanFrom(from));
-      if (span === undefined) return 0;
-      const skipped = from > span.firstOffset ? Number(from - span.firstOffset) : 0;
-      return store.tail().nextOrdinal - span.firstOrdinal - skipped;
+      return span === undefined ? 0 : store.tail().nextOrdinal - ordinalFrom(span, from);
     },
     async trim() {
       refresh();
@@ -176,6 +174,6 @@ async function guard<Result>(action: () => Promise<Result>): Promise<Result> {
     return await action();
   } catch (cause) {
     if (cause instanceof StreamError) throw cause;
-    throw unavailable('the log cannot be read now', 1, cause);
+    throw unavailable('the log cannot be read now', LOG_RETRY_SECONDS, cause);
   }
 }

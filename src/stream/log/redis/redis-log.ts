@@ -4,14 +4,15 @@ import { limits } from '../../../contract/wire-limits.ts';
 import { SECOND_MS } from '../../../lib/time.ts';
 import { type StartTimer, startSystemTimer } from '../../../lib/timer.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
-import { createAppendQueue } from '../append-queue.ts';
-import { readChunks } from '../read-chunks.ts';
+import { createAppendQueue, LOG_RETRY_SECONDS } from '../append-queue.ts';
+import { ordinalFrom } from '../chunk.ts';
 import { createRetentionClock } from '../retention-clock.ts';
 import type { LogOptions } from '../sequenced-log.ts';
-import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from '../stream-log.ts';
+import type { StreamLog } from '../stream-log.ts';
 import { createWaiters } from '../waiters.ts';
-import { createRedisBounds, untilSteady } from './redis-bounds.ts';
+import { createRedisBounds } from './redis-bounds.ts';
 import { createRedisChunks } from './redis-chunks.ts';
+import { createRedisReader } from './redis-reader.ts';
 import { openRedisStore } from './redis-store.ts';
 
 export interface RedisLogOptions extends LogOptions {
@@ -22,8 +23,6 @@ export interface RedisLogOptions extends LogOptions {
 
 /** Waiting readers check Redis this often, because news can be lost. */
 const LOOK_EVERY_MS = SECOND_MS;
-/** A filtered read needs more messages than it returns. */
-const MESSAGES_WANTED_FILTERED = 20_000;
 
 /**
  * Opens the log of a workgroup in Redis, and creates it if needed. Any number of processes append and read.
@@ -48,44 +47,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const retention = createRetentionClock({ ...options, newestMs });
   const bounds = createRedisBounds({ store, retention, redis, clock });
   const chunks = createRedisChunks({ ...options, store });
-
-  /** Returns undefined if the log was recreated or trimmed before anything was read. */
-  const readWithin = async (
-    request: LogReadRequest,
-    within: LogBounds,
-  ): Promise<LogReadOutcome | undefined> => {
-    const from = request.from === 'oldest' ? within.earliest : request.from;
-    if (from > within.next) return { kind: 'ahead', bounds: within };
-    const goneThrough = bounds.goneThrough();
-    if (goneThrough !== undefined && from <= goneThrough && request.from !== 'oldest')
-      return { kind: 'expired', bounds: within };
-    const messagesWanted = isFiltered(request) ? MESSAGES_WANTED_FILTERED : request.limit;
-    let atEnd = false;
-    let broken = false;
-    const outcome = await readChunks({ ...request, from }, within, async (position) => {
-      if (position >= within.next) return undefined;
-      const chunk = await chunks.from(position, messagesWanted);
-      const { epoch, trimmedThrough } = store.known;
-      broken =
-        chunk === 'changed' ||
-        epoch !== within.epoch ||
-        (trimmedThrough !== undefined && trimmedThrough >= position);
-      if (broken || chunk === 'changed') return undefined;
-      if (chunk !== undefined && chunk.firstOffset < within.next) return chunk;
-      atEnd = true;
-      return undefined;
-    });
-    if (broken) return outcome.count > 0 ? { ...outcome, upToDate: false } : undefined;
-    // The first offset of a new epoch may lie beyond the last message plus one.
-    return atEnd ? { ...outcome, nextOffset: within.next, upToDate: true } : outcome;
-  };
-
-  const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
-    const known = bounds.known();
-    const outcome = known && (await readWithin(request, known));
-    if (outcome?.kind === 'batch' && !outcome.upToDate) return outcome;
-    return untilSteady(async () => readWithin(request, await bounds.current()));
-  };
+  const read = createRedisReader(store, bounds, chunks);
 
   const queue = createAppendQueue({
     clock,
@@ -122,11 +84,11 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   lookNowAndThen();
 
   const whileOpen = async <Result>(action: () => Promise<Result>): Promise<Result> => {
-    if (closed) throw unavailable('the log is closed', 1);
+    if (closed) throw unavailable('the log is closed', LOG_RETRY_SECONDS);
     try {
       return await action();
     } catch (cause) {
-      throw unavailable('the log cannot be read now', 1, cause);
+      throw unavailable('the log cannot be read now', LOG_RETRY_SECONDS, cause);
     }
   };
 
@@ -150,9 +112,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
         const from = laterOffset(position, earliest);
         if (from >= end) return 0;
         const span = chunks.kept(from) ?? (await store.look(from, clock.now())).at;
-        if (span === undefined) return 0;
-        const skipped = from > span.firstOffset ? Number(from - span.firstOffset) : 0;
-        return store.known.nextOrdinal - span.firstOrdinal - skipped;
+        return span === undefined ? 0 : store.known.nextOrdinal - ordinalFrom(span, from);
       }),
     async trim() {
       await bounds.current();
@@ -172,8 +132,4 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
       return closing;
     },
   };
-}
-
-function isFiltered({ filter = {} }: LogReadRequest): boolean {
-  return Object.values(filter).some((one) => one !== undefined);
 }
