@@ -26,14 +26,19 @@ export function createScanBound(): (messages: number, bytes: number) => boolean 
 
 /**
  * Reads forward until the request is satisfied, nothing is left, or the read may not continue.
+ * @param readableFrom a read that begins before it would miss messages that are gone
  * @param chunkFrom returns the first chunk whose last message is at or after a position; if it never returns
  *   a promise, no append can happen during the read
  */
 export async function readChunks(
-  request: LogReadRequest & { from: Offset },
+  request: LogReadRequest,
   bounds: LogBounds,
+  readableFrom: Offset,
   chunkFrom: (position: Offset) => Chunk | undefined | Promise<Chunk | undefined>,
-): Promise<LogReadOutcome & { kind: 'batch' }> {
+): Promise<LogReadOutcome> {
+  const from = request.from === 'oldest' ? bounds.earliest : request.from;
+  if (from > bounds.next) return { kind: 'ahead', bounds };
+  if (from < readableFrom && request.from !== 'oldest') return { kind: 'expired', bounds };
   const { filter, mayContinue = createScanBound() } = request;
   const names = visibleNames(filter);
   const selection: MessageSelection = {
@@ -45,7 +50,7 @@ export async function readChunks(
     oneAtLeast: request.oneAtLeast,
     full: false,
   };
-  let position = request.from;
+  let position = from;
   while (!selection.full) {
     const start = laterOffset(position, bounds.earliest);
     const found = chunkFrom(start);

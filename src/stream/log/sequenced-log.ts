@@ -1,13 +1,14 @@
-import { laterOffset, nextOffset, type Offset, offsetMs, offsetOf } from '../../contract/offset.ts';
+import { laterOffset, nextOffset, type Offset, offsetMs } from '../../contract/offset.ts';
 import { StreamError, unavailable } from '../../contract/stream-errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Clock } from '../../lib/time.ts';
 import { createAppendQueue, LOG_RETRY_SECONDS } from './append-queue.ts';
-import { type Chunk, type ChunkSpan, joinChunk, ordinalFrom } from './chunk.ts';
-import { createChunkCache } from './chunk-cache.ts';
+import { type Chunk, joinChunk, ordinalFrom } from './chunk.ts';
 import type { ChunkStore } from './chunk-store.ts';
+import { createLogStart } from './log-start.ts';
 import { readChunks } from './read-chunks.ts';
 import { createRetentionClock } from './retention-clock.ts';
+import { createStoredChunks } from './stored-chunks.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, StreamLog } from './stream-log.ts';
 import { createWaiters } from './waiters.ts';
 
@@ -22,7 +23,6 @@ export interface LogOptions {
 /** Creates a log whose offsets this process assigns, on top of a store of chunks. */
 export function createSequencedLog(store: ChunkStore, options: LogOptions): StreamLog {
   const { clock } = options;
-  const cache = createChunkCache(options.cacheBytesMax);
   const waiters = createWaiters();
   const { epoch } = store;
   let closing: Promise<void> | undefined;
@@ -32,11 +32,13 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   let lastOffset = tail.lastOffset;
   const newestMs = lastOffset === undefined ? undefined : offsetMs(lastOffset);
   const retention = createRetentionClock({ ...options, newestMs });
-  /** The newest message that cannot be read any more, and the oldest chunk that can. */
-  let goneThrough = tail.trimmedThrough;
-  let oldest = store.spanFrom(goneThrough === undefined ? 0n : goneThrough + 1n);
+  const start = createLogStart(retention);
+  start.noteGone(tail.trimmedThrough);
+  /** The oldest chunk that can be read. */
+  let oldest = store.spanFrom(start.offset);
 
   const next = (): Offset => (lastOffset === undefined ? 0n : lastOffset + 1n);
+  const chunks = createStoredChunks(store, options.cacheBytesMax, next);
 
   /** An offset is used once. If a chunk could not be stored, its offsets stay unused. */
   let lastGiven = lastOffset;
@@ -54,7 +56,7 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
         chunk = joinChunk(batches, first, store.tail().nextOrdinal);
         lastGiven = chunk.lastOffset;
         await store.append(chunk);
-        cache.add(chunk);
+        chunks.add(chunk);
         oldest ??= chunk;
         becameStored(chunk.lastOffset);
       } catch (error) {
@@ -77,59 +79,27 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
   const lookForStored = () => {
     const stored = store.tail().lastOffset;
     if (stored === lastOffset || stored === undefined) return;
-    cache.clear();
+    chunks.clear();
     oldest ??= store.spanFrom(next());
     becameStored(stored);
   };
 
-  const inCache = (position: Offset) => cache.startsAt !== undefined && position >= cache.startsAt;
-  /** The store may already show a chunk whose sync is not complete. Readers must not see it. */
-  const served = <Span extends ChunkSpan>(span: Span | undefined) =>
-    span !== undefined && span.firstOffset < next() ? span : undefined;
-  /**
-   * The last chunk that came from the store, because a reader with a small limit asks for the same one many
-   * times.
-   */
-  let loaded: Chunk | undefined;
-  const chunkFrom = (position: Offset): Chunk | undefined => {
-    if (inCache(position)) return served(cache.following(position));
-    if (loaded === undefined || position < loaded.firstOffset || position > loaded.lastOffset)
-      loaded = store.chunkFrom(position);
-    return served(loaded);
-  };
-  const spanFrom = (position: Offset): ChunkSpan | undefined =>
-    served(inCache(position) ? cache.following(position) : store.spanFrom(position));
-
-  /**
-   * Updates which messages are too old or trimmed, and returns the bounds. A message that was too old once
-   * stays hidden, even if the clock steps back. Newer messages do not depend on earlier readings of the
-   * clock.
-   */
+  /** Moves the start past messages that are too old or trimmed by now. */
   const refresh = (): LogBounds => {
-    const trimmed = store.tail().trimmedThrough;
-    if (trimmed !== undefined)
-      goneThrough = goneThrough === undefined ? trimmed : laterOffset(goneThrough, trimmed);
-    let floor = offsetOf(Math.max(0, retention.floorMs()));
-    if (goneThrough !== undefined) floor = laterOffset(floor, goneThrough + 1n);
+    start.noteGone(store.tail().trimmedThrough);
+    const floor = start.floorNow();
     while (oldest !== undefined && oldest.lastOffset < floor) {
-      goneThrough =
-        goneThrough === undefined ? oldest.lastOffset : laterOffset(goneThrough, oldest.lastOffset);
-      oldest = spanFrom(goneThrough + 1n);
+      start.noteGone(oldest.lastOffset);
+      oldest = chunks.spanFrom(start.offset);
     }
     if (oldest === undefined) return { earliest: next(), next: next(), epoch };
-    if (floor <= oldest.firstOffset) return { earliest: oldest.firstOffset, next: next(), epoch };
-    goneThrough = floor - 1n;
-    return { earliest: floor, next: next(), epoch };
+    return start.boundsFrom(floor, oldest, next(), epoch);
   };
 
   const read = async (request: LogReadRequest): Promise<LogReadOutcome> => {
     if (closed) throw unavailable('the log is closed', LOG_RETRY_SECONDS);
     const bounds = refresh();
-    const from = request.from === 'oldest' ? bounds.earliest : request.from;
-    if (from > bounds.next) return { kind: 'ahead', bounds };
-    if (goneThrough !== undefined && from <= goneThrough && request.from !== 'oldest')
-      return { kind: 'expired', bounds };
-    return readChunks({ ...request, from }, bounds, chunkFrom);
+    return readChunks(request, bounds, start.offset, chunks.from);
   };
 
   return {
@@ -137,19 +107,19 @@ export function createSequencedLog(store: ChunkStore, options: LogOptions): Stre
     announce: queue.announce,
     read: (request) => guard(() => read(request)),
     bounds: async () => refresh(),
-    chunkFrom: (position) => guard(async () => (closed ? undefined : chunkFrom(position))),
+    chunkFrom: (position) => guard(async () => (closed ? undefined : chunks.from(position))),
     waitFor: (position, signal) =>
       closed || position < next() ? Promise.resolve() : waiters.wait(position, signal),
     async countFrom(position) {
       const from = laterOffset(position, refresh().earliest);
-      const span = await guard(async () => spanFrom(from));
+      const span = await guard(async () => chunks.spanFrom(from));
       return span === undefined ? 0 : store.tail().nextOrdinal - ordinalFrom(span, from);
     },
     async trim() {
       refresh();
-      if (goneThrough === undefined) return;
-      cache.dropBefore(goneThrough + 1n);
-      await store.trimBefore(goneThrough + 1n);
+      if (start.offset === 0n) return;
+      chunks.dropBefore(start.offset);
+      await store.trimBefore(start.offset);
     },
     get fileBytesRead() {
       return store.fileBytesRead ?? 0;

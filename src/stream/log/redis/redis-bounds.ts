@@ -1,8 +1,9 @@
-import { laterOffset, type Offset, offsetOf } from '../../../contract/offset.ts';
+import type { Offset } from '../../../contract/offset.ts';
 import { shareNextRun } from '../../../lib/share-next-run.ts';
 import type { Clock } from '../../../lib/time.ts';
 import type { RedisConnection } from '../../../redis/redis-connection.ts';
 import type { ChunkSpan } from '../chunk.ts';
+import { createLogStart } from '../log-start.ts';
 import type { RetentionClock } from '../retention-clock.ts';
 import type { LogBounds } from '../stream-log.ts';
 import type { RedisStore } from './redis-store.ts';
@@ -11,8 +12,8 @@ import type { RedisStore } from './redis-store.ts';
 export interface RedisBounds {
   /** One past the newest message. */
   next(): Offset;
-  /** The newest message that cannot be read any more. Undefined if none is known. */
-  goneThrough(): Offset | undefined;
+  /** No message before this offset can be read. 0 if none is known to be gone. */
+  readableFrom(): Offset;
   /** The bounds without a question to Redis. Undefined if it must be asked. */
   known(): LogBounds | undefined;
   /** The bounds as of now. */
@@ -50,25 +51,16 @@ export function createRedisBounds({
   redis: Pick<RedisConnection, 'isReady'>;
   clock: Clock;
 }): RedisBounds {
-  let goneThrough: Offset | undefined;
+  const start = createLogStart(retention);
   /** The oldest chunk that can be read: `none` if there is none, undefined if it is not known. */
   let oldest: ChunkSpan | 'none' | undefined;
 
   const next = (): Offset => (store.known.lastOffset === undefined ? 0n : store.known.lastOffset + 1n);
 
-  const floorNow = (): Offset => {
-    const floor = offsetOf(Math.max(0, retention.floorMs()));
-    return goneThrough === undefined ? floor : laterOffset(floor, goneThrough + 1n);
-  };
-  const noteGone = (through: Offset | undefined) => {
-    if (through !== undefined)
-      goneThrough = goneThrough === undefined ? through : laterOffset(goneThrough, through);
-  };
-
   const look = shareNextRun(async () => {
-    const { before, at, lastOffset } = await store.look(floorNow(), clock.now());
-    noteGone(before?.lastOffset);
-    noteGone(store.known.trimmedThrough);
+    const { before, at, lastOffset } = await store.look(start.floorNow(), clock.now());
+    start.noteGone(before?.lastOffset);
+    start.noteGone(store.known.trimmedThrough);
     // News may arrive before the answer.
     oldest = at ?? (lastOffset === store.known.lastOffset ? 'none' : undefined);
   });
@@ -77,17 +69,15 @@ export function createRedisBounds({
     const { epoch } = store.known;
     if (!redis.isReady || oldest === undefined) return undefined;
     if (oldest === 'none') return { earliest: next(), next: next(), epoch };
-    noteGone(store.known.trimmedThrough);
-    const floor = floorNow();
+    start.noteGone(store.known.trimmedThrough);
+    const floor = start.floorNow();
     if (oldest.lastOffset < floor) return undefined;
-    if (floor <= oldest.firstOffset) return { earliest: oldest.firstOffset, next: next(), epoch };
-    goneThrough = floor - 1n;
-    return { earliest: floor, next: next(), epoch };
+    return start.boundsFrom(floor, oldest, next(), epoch);
   };
 
   return {
     next,
-    goneThrough: () => goneThrough,
+    readableFrom: () => start.offset,
     known,
     current: () =>
       untilSteady(async () => {
@@ -99,7 +89,7 @@ export function createRedisBounds({
       if (oldest === 'none') oldest = undefined;
     },
     noteRecreated() {
-      goneThrough = undefined;
+      start.reset();
       oldest = undefined;
     },
   };

@@ -116,10 +116,10 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
       }),
     async trim() {
       await bounds.current();
-      const goneThrough = bounds.goneThrough();
-      if (goneThrough === undefined) return;
-      chunks.dropBefore(goneThrough + 1n);
-      await store.trimBefore(goneThrough + 1n);
+      const readableFrom = bounds.readableFrom();
+      if (readableFrom === 0n) return;
+      chunks.dropBefore(readableFrom);
+      await store.trimBefore(readableFrom);
     },
     close() {
       closing ??= (async () => {

@@ -21,15 +21,10 @@ export function createRedisReader(
     request: LogReadRequest,
     within: LogBounds,
   ): Promise<LogReadOutcome | undefined> => {
-    const from = request.from === 'oldest' ? within.earliest : request.from;
-    if (from > within.next) return { kind: 'ahead', bounds: within };
-    const goneThrough = bounds.goneThrough();
-    if (goneThrough !== undefined && from <= goneThrough && request.from !== 'oldest')
-      return { kind: 'expired', bounds: within };
     const messagesWanted = isFiltered(request) ? MESSAGES_WANTED_FILTERED : request.limit;
     let atEnd = false;
     let broken = false;
-    const outcome = await readChunks({ ...request, from }, within, async (position) => {
+    const outcome = await readChunks(request, within, bounds.readableFrom(), async (position) => {
       if (position >= within.next) return undefined;
       const chunk = await chunks.from(position, messagesWanted);
       const { epoch, trimmedThrough } = store.known;
@@ -42,6 +37,7 @@ export function createRedisReader(
       atEnd = true;
       return undefined;
     });
+    if (outcome.kind !== 'batch') return outcome;
     if (broken) return outcome.count > 0 ? { ...outcome, upToDate: false } : undefined;
     // The first offset of a new epoch may lie beyond the last message plus one.
     return atEnd ? { ...outcome, nextOffset: within.next, upToDate: true } : outcome;
