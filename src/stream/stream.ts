@@ -107,17 +107,15 @@ export function createStream(options: StreamOptions): Stream {
     }
   };
 
-  /** A closed log is opened to be trimmed once, when its newest message is too old. */
-  const isTrimmable = ({ isOpen, lastHead }: IdleClosingLog) =>
-    isOpen ||
-    (lastHead !== undefined && !lastHead.isEmpty && offsetMs(lastHead.next) + retentionMs < clock.now());
+  /** Messages that are older cannot be read. */
+  const readableMs = () => clock.now() - retentionMs;
 
   const trimAll = async () => {
     for (const [workgroup, log] of logs) {
       if (closing !== undefined) return;
       try {
         if (options.readHead) await log.closeIfIdle(closeIdleAfterMs);
-        if (isTrimmable(log)) await log.trim();
+        if (isTrimmable(log, readableMs())) await log.trim();
       } catch (error) {
         logger.warn({ workgroup, error: errorMessage(error) }, 'stream.trim-failed');
       }
@@ -127,13 +125,6 @@ export function createStream(options: StreamOptions): Stream {
     trimming = trimAll();
     return trimming;
   });
-
-  /** Old messages of a closed log are trimmed later, but nobody can read them. */
-  const oldestMsOf = ({ oldest, lastHead }: IdleClosingLog): UtcMs | undefined => {
-    const readableMs = clock.now() - retentionMs;
-    if (oldest === undefined || (lastHead && offsetMs(lastHead.next) < readableMs)) return undefined;
-    return Math.max(readableMs, offsetMs(oldest));
-  };
 
   return {
     async logOf(workgroupId) {
@@ -172,7 +163,7 @@ export function createStream(options: StreamOptions): Stream {
         workgroupId,
         messagesAppended: log.messagesAppended,
         heldReads: heldReads.countOf(log),
-        oldestMs: oldestMsOf(log),
+        oldestMs: oldestMsOf(log, readableMs()),
       })),
     draining: draining.signal,
     drain: () => draining.abort(),
@@ -188,4 +179,15 @@ export function createStream(options: StreamOptions): Stream {
       return closing;
     },
   };
+}
+
+/** A closed log is opened to be trimmed once, when its newest message is too old. */
+function isTrimmable({ isOpen, lastHead }: IdleClosingLog, readableMs: UtcMs): boolean {
+  return isOpen || (lastHead !== undefined && !lastHead.isEmpty && offsetMs(lastHead.next) < readableMs);
+}
+
+/** Old messages of a closed log are trimmed later, but nobody can read them. */
+function oldestMsOf({ oldest, lastHead }: IdleClosingLog, readableMs: UtcMs): UtcMs | undefined {
+  if (oldest === undefined || (lastHead && offsetMs(lastHead.next) < readableMs)) return undefined;
+  return Math.max(readableMs, offsetMs(oldest));
 }

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { openLmdbLog, readLmdbHead } from '../../src/stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../../src/stream/log/memory-log.ts';
 import type { StreamLog } from '../../src/stream/log/stream-log.ts';
 import { createStream } from '../../src/stream/stream.ts';
 import { telemetryBatch } from '../support/messages.ts';
-import { createTestClock, settle } from '../support/test-clock.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { createTestClock, settle, TEST_START_MS } from '../support/test-clock.ts';
+import { until } from '../support/until.ts';
 
 function setUp(openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>) {
   const clock = createTestClock();
@@ -65,6 +68,34 @@ test('old messages are trimmed regularly, also after a trim that failed', async 
   expect(trims).toBe(5);
   await stream.close();
   expect(clock.timersPending).toBe(0);
+});
+
+test('an idle log is closed, and its messages count until they are too old', async () => {
+  const clock = createTestClock();
+  const settings = { clock, retentionMs: 60_000, logger: silentLogger };
+  const path = tempDir();
+  let opened = 0;
+  const stream = createStream({
+    ...settings,
+    openLog: () => {
+      opened++;
+      return openLmdbLog({ ...settings, path, cacheBytesMax: 1e6 });
+    },
+    readHead: () => readLmdbHead(path),
+    closeIdleAfterMs: 0,
+    startTimer: clock.startTimer,
+  });
+  const log = stream.lazyLogOf('acme');
+  await log.append(telemetryBatch(3));
+  await log.trim();
+  await clock.advance(15_000);
+  await until('the idle log is closed', () => !log.isOpen);
+  await clock.advance(44_000);
+  expect(stream.counts()).toMatchObject([{ messagesAppended: 3, oldestMs: TEST_START_MS }]);
+  expect(opened).toBe(1);
+  await clock.advance(2_000);
+  expect(stream.counts()).toMatchObject([{ messagesAppended: 3, oldestMs: undefined }]);
+  await stream.close();
 });
 
 test('closing ends held reads, finishes appends and refuses later requests', async () => {
