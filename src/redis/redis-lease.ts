@@ -26,6 +26,9 @@ export interface RedisLeaseOptions {
 }
 
 const TASK_LEASE_MS = 15 * SECOND_MS;
+/** How often its holder renews a lease, and others ask for it, in the time of a lease. */
+const RENEWALS_PER_LEASE = 5;
+const ASKS_PER_LEASE = 3;
 
 /**
  * ARGV 1: holder. 2: milliseconds. 3: 1 if a free lease may be taken. Returns 1 if it is held, 0 if another
@@ -62,7 +65,7 @@ export function createRedisLease({
     key,
     holder,
     async acquireOrRenew() {
-      const waitMs = state === 'held' ? leaseMs / 5 : leaseMs / 3;
+      const waitMs = leaseMs / (state === 'held' ? RENEWALS_PER_LEASE : ASKS_PER_LEASE);
       if (elapsedOf(clock) - askedAtMs < waitMs) return state === 'held';
       const mayTake = state === 'taken' ? 0 : 1;
       const answer = await redis.run(HOLD, [key], [holder, leaseMs, mayTake]);

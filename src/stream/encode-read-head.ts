@@ -14,6 +14,10 @@ import { limits } from '../contract/wire-limits.ts';
 
 /** The largest size of an answer without its messages. */
 const READ_HEAD_BYTES_MAX = 512;
+/** Most heads fit into this, so the writer need not grow. */
+const READ_HEAD_BYTES = 256;
+/** The members that every answer has. */
+const MEMBERS_ALWAYS = 6;
 
 /**
  * The largest size of the messages in one REST answer, so that the body stays within the contract's limit.
@@ -32,9 +36,9 @@ export type ReadBodyHead = Omit<ReadBody, 'messages'> & {
  * follow. Serving a batch therefore neither decodes nor encodes a message.
  */
 export function encodeReadHead(head: ReadBodyHead): Uint8Array {
-  const writer = createWriter(256);
+  const writer = createWriter(READ_HEAD_BYTES);
   const members =
-    6 +
+    MEMBERS_ALWAYS +
     (head.requestId === undefined ? 0 : 1) +
     (head.fromOffset === undefined ? 0 : 1) +
     (head.clamped === undefined ? 0 : 1);

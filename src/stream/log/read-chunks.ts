@@ -1,4 +1,5 @@
 import { laterOffset, type Offset } from '../../contract/offset.ts';
+import { MEBIBYTE } from '../../lib/units.ts';
 import { type Chunk, indexFrom } from './chunk.ts';
 import { type MessageSelection, selectFrom, type VisibleNames } from './select-messages.ts';
 import type { LogBounds, LogReadOutcome, LogReadRequest, ReadFilter } from './stream-log.ts';
@@ -8,7 +9,7 @@ import type { LogBounds, LogReadOutcome, LogReadRequest, ReadFilter } from './st
  * filter gets a position to continue from.
  */
 const MESSAGES_SCANNED_MAX = 200_000;
-const BYTES_SCANNED_MAX = 16 * 1024 * 1024;
+const BYTES_SCANNED_MAX = 16 * MEBIBYTE;
 
 /**
  * Counts what a read looks through. The function adds to the counts, and returns false when the read has to

@@ -14,17 +14,17 @@ export interface KnownTail {
   trimmedThrough: Offset | undefined;
 }
 
-const FORMAT = 1;
+export const REDIS_FORMAT = 1;
 
 export type Fields = Buffer[];
 export type Entry = [Buffer, Fields];
 
 export function readLogHead(fields: readonly unknown[]): KnownTail {
   const [epoch, generation, last, trimmed, ordinal, format] = fields.map(String);
-  if (Number(format) !== FORMAT)
+  if (Number(format) !== REDIS_FORMAT)
     throw new TerminalError(
       'UnknownFormat',
-      `the log in Redis has format ${format}, this version reads ${FORMAT}: use a later version`,
+      `the log in Redis has format ${format}, this version reads ${REDIS_FORMAT}: use a later version`,
     );
   return {
     epoch: epoch!,

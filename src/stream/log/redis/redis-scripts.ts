@@ -1,5 +1,13 @@
+import { offsetOf } from '../../../contract/offset.ts';
 import { redisScript } from '../../../redis/redis-script.ts';
 import { SEQUENCER_LEAD_MS } from '../append-queue.ts';
+import { REDIS_FORMAT } from './redis-replies.ts';
+
+/** Chunks of one page, and chunks that one call trims. Other scripts wait meanwhile. */
+const PAGE_CHUNKS_MAX = 512;
+const TRIM_CHUNKS_MAX = 500;
+/** The offsets of one millisecond. */
+const OFFSETS_PER_MS = offsetOf(1);
 
 /**
  * Each script is one atomic step. KEYS 1 is the head, a hash. KEYS 2 is a stream with one entry for each
@@ -113,7 +121,7 @@ local function currentHead()
     redis.call('XTRIM', chunksKey, 'MAXLEN', 0)
     head = {
       epoch = ARGV[6], generation = known.generation + 1, ms = known.ms, sequence = known.sequence, ordinal = known.ordinal,
-      trimmedMs = known.ms, trimmedSequence = known.sequence, format = 1,
+      trimmedMs = known.ms, trimmedSequence = known.sequence, format = ${REDIS_FORMAT},
       server = here and here.id, history = here and here.history,
     }
     writeHead(head)
@@ -178,7 +186,7 @@ if ms <= head.ms then
 end
 local first, ordinal = idOf(ms, sequence), string.format('%.0f', head.ordinal)
 local last = sequence + count - 1
-head.ms, head.sequence = ms + math.floor(last / 1048576), last % 1048576
+head.ms, head.sequence = ms + math.floor(last / ${OFFSETS_PER_MS}), last % ${OFFSETS_PER_MS}
 head.ordinal = head.ordinal + count
 
 local id = idOf(head.ms, head.sequence)
@@ -201,7 +209,7 @@ local head = readLogHead()
 if not head then return { false, {} } end
 local messagesWanted, bytesMax = tonumber(ARGV[3]), tonumber(ARGV[4])
 local page, messages, bytes = {}, 0, 0
-for _, entry in ipairs(redis.call('XRANGE', chunksKey, ARGV[1], ARGV[2], 'COUNT', 512)) do
+for _, entry in ipairs(redis.call('XRANGE', chunksKey, ARGV[1], ARGV[2], 'COUNT', ${PAGE_CHUNKS_MAX})) do
   local span = spanOf(entry)
   bytes = bytes + span.bytes
   if #page > 0 and (bytes > bytesMax or messages >= messagesWanted) then break end
@@ -212,7 +220,7 @@ return { answer(head), page }
 `);
 
 /**
- * Removes up to 500 chunks before the position in ARGV 1 and 2. It deletes messages first, because a Redis
+ * Removes chunks before the position in ARGV 1 and 2. It deletes messages first, because a Redis
  * with full memory accepts other writes of a script only after a delete.
  * Returns the head, or nothing if the log does not exist, and the number of removed chunks.
  */
@@ -220,7 +228,7 @@ export const trimScript = redisScript(`${positions}
 local head = readLogHead()
 if not head then return { false, 0 } end
 local from = idOf(tonumber(ARGV[1]), tonumber(ARGV[2]))
-local old = redis.call('XRANGE', chunksKey, '-', '(' .. from, 'COUNT', 500)
+local old = redis.call('XRANGE', chunksKey, '-', '(' .. from, 'COUNT', ${TRIM_CHUNKS_MAX})
 if #old == 0 then return { answer(head), 0 } end
 for _, entry in ipairs(old) do redis.call('UNLINK', spanOf(entry).key) end
 redis.call('XTRIM', chunksKey, 'MAXLEN', redis.call('XLEN', chunksKey) - #old)
