@@ -44,7 +44,7 @@ export interface RedisConnection extends RedisSubscriptions {
   close(): void;
 }
 
-export interface RedisConnectionOptions {
+interface RedisConnectionOptions {
   url: string;
   /**
    * The `redis://` or `rediss://` addresses of the sentinels. They know where the master for the host of

@@ -17,7 +17,7 @@ export interface RedisLease extends TaskLease {
   acquireOrRenew(): Promise<boolean>;
 }
 
-export interface RedisLeaseOptions {
+interface RedisLeaseOptions {
   redis: Pick<RedisConnection, 'run'>;
   key: string;
   /** The lease of a killed process ends after this time. Default: 15 s. */

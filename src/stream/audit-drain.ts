@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../lib/time.ts';
 import { chunksFrom, storedMessage } from './log/stored-messages.ts';
 import type { StreamLog } from './log/stream-log.ts';
 
-export interface AuditDrainOptions {
+interface AuditDrainOptions {
   streamLog: StreamLog;
   spool: AuditSpool;
   logger: Logger;

@@ -25,7 +25,7 @@ const MEMBERS_ALWAYS = 6;
 export const readMessagesBytesMax = limits.readBytesMax - READ_HEAD_BYTES_MAX;
 
 /** An answer without its messages. A socket frame also has its subscription and its start. */
-export type ReadBodyHead = Omit<ReadBody, 'messages'> & {
+type ReadBodyHead = Omit<ReadBody, 'messages'> & {
   requestId?: string;
   /** The `nextOffset` of the previous frame, or of the answer to the subscription. */
   fromOffset?: Offset;

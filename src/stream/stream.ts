@@ -10,7 +10,7 @@ import { createIdleClosingLog, type IdleClosingLog } from './log/idle-closing-lo
 import type { LogHead, StreamLog } from './log/stream-log.ts';
 import { createHeldReads, type HeldReads } from './rest/held-reads.ts';
 
-export interface StreamOptions {
+interface StreamOptions {
   /** Opens the log of a workgroup. It is called at the first use, and again after an idle log was closed. */
   openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
   /**
@@ -52,7 +52,7 @@ export interface Stream {
   close(): Promise<void>;
 }
 
-export interface LogCounts {
+interface LogCounts {
   workgroupId: string;
   /** Messages that this process has appended. */
   messagesAppended: number;

@@ -26,7 +26,7 @@ interface Entry extends PromiseWithResolvers<Appended | 'outdated'> {
   readTo: Offset | undefined;
 }
 
-export interface AppendQueueOptions {
+interface AppendQueueOptions {
   /**
    * Gives messages their offsets and stores them as one chunk. Calls never overlap.
    * @param readTo set for an announcement: nothing is stored if the log has an announcement at or after it

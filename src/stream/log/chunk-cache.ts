@@ -2,7 +2,7 @@ import type { Offset } from '../../contract/offset.ts';
 import type { Chunk } from './chunk.ts';
 
 /** The newest chunks of a log in memory. If other processes append too, chunks may be missing in between. */
-export interface ChunkCache {
+interface ChunkCache {
   /** Adds a chunk. Returns the newest offset that was dropped to make room. */
   add(chunk: Chunk): Offset | undefined;
   /**

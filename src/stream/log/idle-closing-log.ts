@@ -25,7 +25,7 @@ export interface IdleClosingLog extends StreamLog {
   closeIfIdle(idleMs: number): Promise<void>;
 }
 
-export interface IdleClosingLogOptions {
+interface IdleClosingLogOptions {
   open(): StreamLog | Promise<StreamLog>;
   /** Called after each append of this process. */
   onAppended(): void;

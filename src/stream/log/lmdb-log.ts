@@ -11,7 +11,7 @@ import { requireOpenable } from './require-openable.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { LogHead, StreamLog } from './stream-log.ts';
 
-export interface LmdbLogOptions extends LogOptions {
+interface LmdbLogOptions extends LogOptions {
   /** The folder of this log alone. */
   path: string;
   /** Free bytes on the disk of a path. */

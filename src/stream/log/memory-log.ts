@@ -5,7 +5,7 @@ import type { ChunkStore } from './chunk-store.ts';
 import { createSequencedLog, type LogOptions } from './sequenced-log.ts';
 import type { StreamLog } from './stream-log.ts';
 
-export interface MemoryLogOptions extends Omit<LogOptions, 'cacheBytesMax'> {
+interface MemoryLogOptions extends Omit<LogOptions, 'cacheBytesMax'> {
   /**
    * If the messages need more bytes, the oldest are dropped at any age. Readers that still need them get an
    * error.

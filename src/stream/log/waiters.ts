@@ -1,7 +1,7 @@
 import type { Offset } from '../../contract/offset.ts';
 
 /** Readers that wait for new messages. */
-export interface Waiters {
+interface Waiters {
   /** Resolves if a message at or after `position` is stored, `wakeAll` is called or the signal aborts. */
   wait(position: Offset, signal: AbortSignal): Promise<void>;
   /** Wakes the readers that wait for this offset or an earlier one. */

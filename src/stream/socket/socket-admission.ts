@@ -21,7 +21,7 @@ export interface SocketAdmissionOptions extends Gate {
 }
 
 /** The data that a client sends when it connects. None of it is trusted. */
-export interface Handshake {
+interface Handshake {
   auth: unknown;
   query: unknown;
   authorization: string | undefined;
@@ -33,7 +33,7 @@ const authSchema = z.object({ token: textSchema, workgroupId: z.unknown().option
 const querySchema = z.object({ token: textSchema, orgName: z.unknown().optional() }).catch({});
 
 /** @throws StreamError with the same code as a REST read */
-export type AdmitSocket = (handshake: Handshake) => Promise<ConnectionContext>;
+type AdmitSocket = (handshake: Handshake) => Promise<ConnectionContext>;
 
 /**
  * Decides which clients may connect. The token is in the `auth` of the handshake, in the query, or in an

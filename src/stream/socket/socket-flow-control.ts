@@ -4,7 +4,7 @@ import type { StartTimer } from '../../lib/timer.ts';
 import type { SocketConnection } from './socket-connection.ts';
 
 /** Holds a subscription back while its reader is slow. The log is the buffer, so no frames pile up. */
-export interface FlowControl {
+interface FlowControl {
   /** True if a frame may be sent now. */
   readonly isOpen: boolean;
   /**
@@ -21,7 +21,7 @@ export interface FlowControl {
   close(): void;
 }
 
-export interface FlowControlOptions {
+interface FlowControlOptions {
   connection: Pick<SocketConnection, 'acknowledges' | 'isClear' | 'onClear'>;
   startTimer: StartTimer;
   isFarBehind(): Promise<boolean>;

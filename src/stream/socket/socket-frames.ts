@@ -13,7 +13,7 @@ export type FrameOutcome =
   | (Omit<LogReadOutcome & { kind: 'batch' }, 'parts'> & { messages: Uint8Array })
   | Exclude<LogReadOutcome, { kind: 'batch' }>;
 
-export interface FrameRequest {
+interface FrameRequest {
   from: Offset;
   limit: number;
   filter: ReadFilter;

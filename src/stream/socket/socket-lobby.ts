@@ -9,7 +9,7 @@ export interface LobbyConnection {
   close(discard: boolean): unknown;
 }
 
-export interface LobbyOptions {
+interface LobbyOptions {
   /** The maximum number of connections, including those that were let in. */
   connectionsMax: number;
   /** Connections of one address that may wait. A /64 network of IPv6 counts as one address. */

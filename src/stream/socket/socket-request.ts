@@ -6,7 +6,7 @@ import { limits } from '../../contract/wire-limits.ts';
 import { isMap } from '../../decode/parse-values.ts';
 import { parseReadQuery, parseTable, type ReadDefaults } from '../rest/read-request.ts';
 
-export interface SubscribeRequest {
+interface SubscribeRequest {
   requestId: string;
   start: ReadStart;
   /** The largest number of messages in a frame. */

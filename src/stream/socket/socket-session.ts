@@ -12,7 +12,7 @@ import { errorPayload, socketError } from './socket-errors.ts';
 import { parseSubscribe, requestIdOf } from './socket-request.ts';
 import { createSubscription, type Subscription } from './socket-subscription.ts';
 
-export interface SessionOptions {
+interface SessionOptions {
   /** @throws StreamError InvalidToken if the connection's token is not valid any more */
   recheck(): void;
   rateLimit: RateLimit;

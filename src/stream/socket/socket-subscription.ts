@@ -16,7 +16,7 @@ import { createFlowControl } from './socket-flow-control.ts';
 import type { FrameOutcome } from './socket-frames.ts';
 import { createSubscriptionReader } from './subscription-reader.ts';
 
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   requestId: string;
   connection: SocketConnection;
   /** The log that is read, its frames, and the token that reads. */

@@ -6,7 +6,7 @@ import type { SocketConnection } from './socket-connection.ts';
 import { type EnginePacket, joinInPacket } from './socket-packet.ts';
 
 /** The part of a socket.io socket that is used here. */
-export interface LibrarySocket {
+interface LibrarySocket {
   emit(event: string, ...args: unknown[]): unknown;
   disconnect(close: boolean): unknown;
   conn: EventEmitter & { transport: EventEmitter & { writable: boolean }; request: IncomingMessage };

@@ -34,7 +34,7 @@ export interface StreamSocketOptions extends Omit<SocketAdmissionOptions, 'rateL
   limits?: Partial<SocketLimits>;
 }
 
-export interface SocketLimits {
+interface SocketLimits {
   subscriptionsPerSocketMax: number;
   socketsPerTokenMax: number;
   socketsPerWorkgroupMax: number;

@@ -9,14 +9,14 @@ import type { FrameOutcome } from './socket-frames.ts';
  * Reads the log for one subscription. It pins a cursor to an offset, because the client gets its start before
  * the first frame.
  */
-export interface SubscriptionReader {
+interface SubscriptionReader {
   /** Finds out if the log has the position of the cursor, and reads no message. */
   look(cursor: ReadCursor): Promise<LogReadOutcome>;
   /** Reads the frame at the position of the cursor. A read that fails is repeated for 10 s. */
   readFrame(cursor: ReadCursor): Promise<FrameOutcome>;
 }
 
-export interface SubscriptionReaderOptions {
+interface SubscriptionReaderOptions {
   source: Pick<ConnectionContext, 'log' | 'frames' | 'grant'>;
   filterNow: () => ReadFilter;
   /** The most messages of a frame. */

@@ -19,7 +19,7 @@ export interface RedisChunks {
 }
 
 /** `changed`: Redis has another log than the one this process knows. */
-export type Found = Chunk | undefined | 'changed';
+type Found = Chunk | undefined | 'changed';
 
 /** Pages that are kept for readers far behind. */
 const PAGES_KEPT = 4;

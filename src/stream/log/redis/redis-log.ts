@@ -15,7 +15,7 @@ import { createRedisChunks } from './redis-chunks.ts';
 import { createRedisReader } from './redis-reader.ts';
 import { openRedisStore } from './redis-store.ts';
 
-export interface RedisLogOptions extends LogOptions {
+interface RedisLogOptions extends LogOptions {
   redis: RedisConnection;
   workgroupId: string;
   startTimer?: StartTimer;

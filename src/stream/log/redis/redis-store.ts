@@ -48,7 +48,7 @@ export interface RedisStore {
 }
 
 /** The state of a log at one moment. */
-export interface Look {
+interface Look {
   /** The last chunk whose messages all lie before the position. */
   before: ChunkSpan | undefined;
   /** The first chunk after it. */
@@ -59,7 +59,7 @@ export interface Look {
 /** `changed`: Redis has another log than the one this process knows. A look updates it. */
 export type Page = { kind: 'chunks'; chunks: Chunk[] } | { kind: 'changed' };
 
-export interface RedisStoreOptions {
+interface RedisStoreOptions {
   redis: RedisConnection;
   workgroupId: string;
   retentionMs: number;
