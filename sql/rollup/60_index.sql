@@ -17,22 +17,27 @@
 -- $beside_daily: there are lifetime registers beside daily ones.
 -- needs_full_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
+-- They fell.
 SELECT DISTINCT s.series_id
 FROM (SELECT series_id FROM reading_pair WHERE to_value < from_value) AS p
 JOIN scope s USING (series_id)
 JOIN series_rule r USING (series_id)
 WHERE s.method = 'total_energy' AND NOT r.net
 UNION
+-- The day matters.
 SELECT s.series_id FROM scope s JOIN series_rule r USING (series_id)
 WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.within_day))
 UNION
+-- The day matters, because a daily register is beside them.
 SELECT s.series_id
 FROM scope s JOIN series_rule r USING (series_id) JOIN series_rule daily ON daily.device = r.device AND daily.source = r.source
 WHERE $beside_daily AND s.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
+-- They have events, so readings are left out or a segment begins.
 SELECT DISTINCT e.series_id FROM energy_event e JOIN scope s USING (series_id)
 WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 UNION
+-- Their high-water mark was above the reading where the scope begins.
 SELECT p.series_id
 FROM scope s
 JOIN (SELECT * FROM reading_pair WHERE is_needed) AS p ON p.series_id = s.series_id AND p.to_ms = s.anchor_ms
@@ -132,6 +137,7 @@ GROUP BY k.series_id, k.to_ms;
 --   mark_before        the high-water mark at from_ms, in the segment before
 CREATE OR REPLACE TEMP TABLE index_line AS
 WITH marked AS (
+  -- high_mark: the highest mark of the segment so far; of net registers the reading itself.
   SELECT k.*, r.net, r.within_day,
     CASE WHEN r.net THEN k.mark ELSE max(k.mark) OVER (PARTITION BY k.series_id, k.index_segment ORDER BY k.event_time_ms) END AS high_mark,
     lag(k.event_time_ms) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS time_before_ms

@@ -42,7 +42,8 @@
 --   step_kind                         what happened
 CREATE OR REPLACE TEMP TABLE daily_step AS
 WITH restart AS (
-  -- From the stored events, because the first restart of a day can be after the last reading in scope.
+  -- The first restart of each day. It is read from the stored events, because it can be after the last
+  -- reading in scope.
   SELECT e.series_id, d.day, min(e.to_ms) AS restart_ms
   FROM energy_event e
   JOIN interval_day d ON d.interval_index = interval_of(e.to_ms)
@@ -76,6 +77,7 @@ WITH restart AS (
   FROM paired
   WINDOW in_day AS (PARTITION BY series_id, day ORDER BY event_time_ms)
 ), carried AS (
+  -- With whether all of these values are that of the evening before.
   SELECT * EXCLUDE (evening_value, highest, lowest),
     coalesce(evening_value > 0 AND highest = evening_value AND lowest = evening_value, false) AS shows_day_before
   FROM by_day
@@ -113,32 +115,36 @@ FROM compared;
 -- name: find_daily_lines
 -- Makes the lines of registers that restart every day, from their steps.
 INSERT INTO index_line
-WITH daily_line AS (
-  SELECT series_id,
-    CASE
-      WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND day <> day_of_before) THEN greatest(time_before_ms, start_ms)
-      ELSE time_before_ms
-    END AS from_ms,
-    CASE step_kind
-      WHEN 'grow' THEN least(CASE WHEN day = day_of_before THEN mark_before ELSE value_before END, mark)
-      WHEN 'new_day' THEN 0
-      WHEN 'event' THEN mark - energy_wh
-      ELSE mark
-    END AS from_wh,
-    event_time_ms AS to_ms, mark AS to_wh,
-    step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_moves) AS covered,
-    -- The restart that ends a carry-over is normal, so it has no flag.
-    (CASE WHEN step_kind = 'rebase' THEN flag('rebase') WHEN step_kind <> 'event' OR (kind = 'reset' AND showed_day_before) THEN 0 ELSE event_flag(kind) END
-      | CASE WHEN shows_day_before THEN flag('carry_over') ELSE 0 END
-      | CASE WHEN step_kind = 'grow' AND value < CASE WHEN day = day_of_before THEN mark_before ELSE value_before END THEN flag('jitter') ELSE 0 END) AS flags,
-    value_before AS mark_before
+WITH compared_step AS (
+  -- grown_from: what the register showed before it grew: the mark of the day, or the last value of the day
+  -- before.
+  SELECT *, day <> day_of_before AS is_over_midnight, CASE WHEN day = day_of_before THEN mark_before ELSE value_before END AS grown_from
   FROM daily_step
   WHERE step_kind <> 'first'
+), daily_line AS (
+  SELECT series_id,
+    CASE
+      WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND is_over_midnight) THEN greatest(time_before_ms, start_ms)
+      ELSE time_before_ms
+    END AS from_ms,
+    CASE step_kind WHEN 'grow' THEN least(grown_from, mark) WHEN 'new_day' THEN 0 WHEN 'event' THEN mark - energy_wh ELSE mark END AS from_wh,
+    event_time_ms AS to_ms, mark AS to_wh,
+    step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_moves) AS covered,
+    CASE
+      WHEN step_kind = 'rebase' THEN flag('rebase')
+      -- The restart that ends a carry-over is normal, so it has no flag.
+      WHEN step_kind = 'event' AND NOT (kind = 'reset' AND showed_day_before) THEN event_flag(kind)
+      ELSE 0
+    END
+      | CASE WHEN shows_day_before THEN flag('carry_over') ELSE 0 END
+      | CASE WHEN step_kind = 'grow' AND value < grown_from THEN flag('jitter') ELSE 0 END AS flags,
+    value_before AS mark_before
+  FROM compared_step
   UNION ALL
   -- If the register still shows the same value after midnight, its value at midnight is known.
   SELECT series_id, time_before_ms, value_before, end_of_before_ms, value_before, true, 0, value_before
-  FROM daily_step
-  WHERE step_kind = 'carry' AND day <> day_of_before
+  FROM compared_step
+  WHERE step_kind = 'carry' AND is_over_midnight
   UNION ALL
   -- The first reading of a series is the energy since midnight, unless a restart later in the day shows that
   -- it was the value of the day before.
@@ -147,5 +153,6 @@ WITH daily_line AS (
   WHERE step_kind = 'first' AND event_time_ms = first_ms AND day_segment = 0 AND value > 0 AND event_time_ms > start_ms
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh
 )
+-- Lines that pass over readings that are left out get the flags of these.
 SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
 FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.to_ms AND e.first_skipped_ms > l.from_ms;

@@ -21,6 +21,7 @@
 --   estimated        the registers do not agree
 CREATE OR REPLACE TEMP TABLE midnight_anchor AS
 WITH silent AS MATERIALIZED (
+  -- The lines over silences, with the daily register beside. jitter_wh: of both registers together.
   SELECT l.*, daily.series_id AS daily_id,
     jitter(own.jitter_wh, od.learnt_resolution) + jitter(daily.jitter_wh, dd.learnt_resolution) AS jitter_wh
   FROM index_line l
@@ -30,6 +31,7 @@ WITH silent AS MATERIALIZED (
   LEFT JOIN day_limit dd ON dd.series_id = daily.series_id AND dd.utc_day = utc_day(l.to_ms)
   WHERE l.covered AND l.to_wh > l.from_wh AND l.to_ms - l.from_ms > silence_ms()
 ), shown AS MATERIALIZED (
+  -- The readings of these daily registers that are not left out.
   SELECT series_id, event_time_ms, value FROM reading
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
     AND NOT EXISTS (
@@ -79,18 +81,21 @@ FROM midnight_anchor;
 --   nwh_all, known_ms_all   the same of the whole silence
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
+  -- Pairs of registers that only grow, and lines of the others.
   SELECT p.series_id, p.from_ms, p.to_ms, p.to_value - p.from_value AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
   WHERE s.method = 'total_energy' AND p.to_ms - p.from_ms > silence_ms() AND p.to_value > p.from_value
     AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL
   SELECT series_id, from_ms, to_ms, to_wh - from_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh AND covered
 ), silence_beside_power AS MATERIALIZED (
+  -- With the first power of the same source, in the order of the configuration.
   SELECT s.series_id, s.from_ms, s.to_ms, s.grown_wh, arg_min(power.series_id, power.position) AS power_id
   FROM silence s
   JOIN series_rule own ON own.series_id = s.series_id AND own.method = 'total_energy' AND NOT own.net AND NOT own.within_day
   JOIN series_rule power ON power.device = own.device AND power.source = own.source AND power.method = 'power_curve'
   GROUP BY ALL
 ), known AS (
+  -- The energy of power in the intervals that lie wholly in the silence.
   SELECT b.series_id, b.from_ms, b.to_ms, interval_of(p.interval_start_ms) AS interval_index, greatest(p.exact_nwh, 0) AS nwh, p.covered_ms
   FROM (
     SELECT * FROM interval_energy
@@ -98,6 +103,7 @@ WITH silence AS (
   ) AS p
   JOIN silence_beside_power b ON b.power_id = p.series_id AND p.interval_start_ms >= b.from_ms AND p.interval_start_ms + interval_ms() <= b.to_ms
 ), summed_power AS (
+  -- The running sums of energy and of known time, and the sums over the whole silence.
   SELECT b.series_id, b.from_ms, b.to_ms, b.grown_wh, b.interval_index,
     sum(coalesce(k.nwh, 0)) OVER so_far AS nwh, sum(coalesce(k.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(k.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(k.covered_ms, 0)) OVER whole AS known_ms_all

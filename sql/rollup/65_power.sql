@@ -9,6 +9,8 @@
 --         interval, by its label, at most up to the neighbouring reading. Spikes are left out.
 
 -- name: create_power_line
+-- Creates the view of the lines of power. The steps: sampled_line makes lines of samples, by the sampling of
+-- the stream; directed leaves the declared direction; cut divides lines at the bounds of intervals.
 -- power_line:
 --   series_id, interval_index
 --   from_ms, from_w, to_ms, to_w   a straight line of power in W
@@ -16,10 +18,11 @@
 --   exact_nwh                      energy in whole billionths of a Wh, so that sums are exact in any order
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
+  -- The samples that are not left out, with their neighbours and the rules of their day.
   SELECT p.series_id, lag(p.to_ms) OVER w AS before_ms, lag(p.to_value) OVER w AS value_before,
     p.to_ms AS at_ms, p.to_value AS value, lead(p.to_ms) OVER w AS next_ms,
     max_gap(r.max_gap_ms, d.learnt_step_ms) AS max_gap_ms, reading_interval(r.interval_ms, d.learnt_step_ms) AS interval_ms,
-    r.label_end, r.direction, r.method,
+    r.label_end, r.direction,
     CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling
   FROM reading_pair p
   JOIN series_rule r USING (series_id)
@@ -28,24 +31,26 @@ WITH sample AS (
     AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = p.series_id AND p.to_ms BETWEEN e.from_ms AND e.to_ms)
   WINDOW w AS (PARTITION BY p.series_id ORDER BY p.to_ms)
 ), sampled_line AS (
+  -- A line between two samples.
   SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,
     at_ms - before_ms <= max_gap_ms OR (value_before = 0 AND value = 0) AS covered
   FROM sample WHERE sampling = 'instantaneous' AND before_ms IS NOT NULL
   UNION ALL
+  -- The value of a sample, until the next one.
   SELECT series_id, direction, before_ms, value_before, at_ms, value_before, true
   FROM sample WHERE sampling = 'on_change' AND before_ms IS NOT NULL
   UNION ALL
-  SELECT series_id, direction,
-    CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms)) ELSE at_ms END, value,
-    CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END, value, true
-  FROM sample WHERE sampling = 'interval_average'
-  UNION ALL
-  SELECT series_id, direction, from_ms, power_of(value, to_ms - from_ms), to_ms, power_of(value, to_ms - from_ms), true
+  -- An average, over its own interval.
+  SELECT series_id, direction, from_ms, average_w, to_ms, average_w, true
   FROM (
-    SELECT series_id, direction, value,
-      CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms)) ELSE at_ms END AS from_ms,
-      CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END AS to_ms
-    FROM sample WHERE sampling = 'interval_energy'
+    SELECT series_id, direction, from_ms, to_ms,
+      CASE sampling WHEN 'interval_energy' THEN power_of(value, to_ms - from_ms) ELSE value END AS average_w
+    FROM (
+      SELECT series_id, direction, sampling, value,
+        CASE WHEN label_end THEN greatest(at_ms - interval_ms, coalesce(before_ms, at_ms - interval_ms)) ELSE at_ms END AS from_ms,
+        CASE WHEN label_end THEN at_ms ELSE least(at_ms + interval_ms, coalesce(next_ms, at_ms + interval_ms)) END AS to_ms
+      FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
+    )
   )
   UNION ALL
   -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
@@ -53,6 +58,7 @@ WITH sample AS (
     value_before = 0 AND value = 0
   FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND at_ms - before_ms > interval_ms
 ), directed AS (
+  -- Without a direction both count.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM sampled_line WHERE direction IS NULL
   UNION ALL
   -- Only power in the declared direction counts, as a positive amount. A line that crosses zero is cut there,
@@ -68,18 +74,19 @@ WITH sample AS (
       CASE direction WHEN 'negative' THEN -to_w ELSE to_w END AS to_w FROM sampled_line WHERE direction IS NOT NULL)
   )
 ), cut AS (
+  -- Most lines lie in one interval.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered, floor(from_ms / interval_ms())::BIGINT AS interval_index
   FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) >= ceil(to_ms / interval_ms()) - 1
   UNION ALL
-  SELECT series_id,
-    greatest(from_ms, interval_index * interval_ms()),
-    from_w + (to_w - from_w) * ((greatest(from_ms, interval_index * interval_ms()) - from_ms) / (to_ms - from_ms)),
-    least(to_ms, (interval_index + 1) * interval_ms()),
-    from_w + (to_w - from_w) * ((least(to_ms, (interval_index + 1) * interval_ms()) - from_ms) / (to_ms - from_ms)),
-    covered, interval_index
+  -- The others are cut at each bound that they cross. The power at a bound lies on the line.
+  SELECT series_id, cut_from_ms, from_w + (to_w - from_w) * ((cut_from_ms - from_ms) / (to_ms - from_ms)),
+    cut_to_ms, from_w + (to_w - from_w) * ((cut_to_ms - from_ms) / (to_ms - from_ms)), covered, interval_index
   FROM (
-    SELECT *, unnest(range(floor(from_ms / interval_ms())::BIGINT, ceil(to_ms / interval_ms())::BIGINT)) AS interval_index
-    FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) < ceil(to_ms / interval_ms()) - 1
+    SELECT *, greatest(from_ms, interval_index * interval_ms()) AS cut_from_ms, least(to_ms, (interval_index + 1) * interval_ms()) AS cut_to_ms
+    FROM (
+      SELECT *, unnest(range(floor(from_ms / interval_ms())::BIGINT, ceil(to_ms / interval_ms())::BIGINT)) AS interval_index
+      FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) < ceil(to_ms / interval_ms()) - 1
+    )
   )
 )
 SELECT series_id, interval_index, from_ms, from_w, to_ms, to_w, covered,

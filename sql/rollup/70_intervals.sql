@@ -53,6 +53,7 @@ ORDER BY p.interval_index, p.series_id;
 UPDATE interval_energy SET energy_wh = rounded.energy_wh
 FROM (
   WITH rounded_day AS (
+    -- The local days in scope.
     SELECT DISTINCT s.series_id, d.day, d.start_ms, d.end_ms
     FROM scope s
     JOIN local_day d ON d.start_ms < s.compute_to_ms AND d.end_ms > s.compute_from_ms
@@ -117,10 +118,12 @@ WITH booked_line AS MATERIALIZED (
   SELECT * REPLACE (unnest(range(interval_of(from_ms) + 1, interval_index + 1)) AS interval_index) FROM register_line
   WHERE from_ms IS NOT NULL AND to_ms - from_ms > interval_ms() AND from_ms < (interval_index - 1) * interval_ms()
 ), first_point AS (
+  -- The first reading of each series in scope. Energy begins there.
   SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE from_ms IS NULL
   UNION ALL
   SELECT series_id, from_ms, booked FROM booked_line WHERE $lines AND previous_ms IS NULL
 ), last_point AS (
+  -- The last reading of each series in scope.
   SELECT series_id, to_ms AS at_ms, round(to_value)::BIGINT AS wh, to_value AS value
   FROM reading_pair ANTI JOIN not_plain_series USING (series_id) WHERE is_last
   UNION ALL
@@ -143,11 +146,13 @@ WITH booked_line AS MATERIALIZED (
   UNION ALL
   SELECT series_id, interval_of(at_ms) + 1, at_ms, wh, false, at_ms, value FROM last_point
 ), energy AS (
+  -- The difference of two neighbouring bounds, as the energy of the interval that ends at the second one.
   SELECT series_id, interval_index - 1 AS interval_index, index_wh - lag(index_wh) OVER w AS energy_wh, at_ms - lag(at_ms) OVER w AS known_ms,
     lag(in_silence) OVER w AS starts_in_silence, in_silence AS ends_in_silence, last_ms, last_value
   FROM bound
   WINDOW w AS (PARTITION BY series_id ORDER BY interval_index)
 ), line_flag AS (
+  -- The flags of the lines in each interval, and the time that no line covers.
   SELECT series_id, interval_index, bit_or(flags)::USMALLINT AS flags,
     sum(CASE WHEN covered THEN 0
       ELSE least(to_ms, (interval_index + 1) * interval_ms()) - greatest(from_ms, interval_index * interval_ms()) END)::BIGINT AS uncovered_ms
@@ -159,6 +164,7 @@ WITH booked_line AS MATERIALIZED (
   )
   GROUP BY series_id, interval_index
 ), interval_part AS (
+  -- Joined. last_ms, last_value: the last reading, if it is in the interval.
   SELECT e.series_id, e.interval_index, e.energy_wh,
     (e.known_ms - coalesce(m.uncovered_ms, 0))::INTEGER AS covered_ms,
     (coalesce(m.flags, 0) | CASE WHEN e.starts_in_silence THEN flag('estimated') | flag('silence_start') ELSE 0 END
