@@ -60,6 +60,7 @@ FROM next, stream;
 --   message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE extracted AS
 WITH raw AS (
+  -- The field of each stream in each new message: a plain number, or any other JSON.
   SELECT
     s.stream_id, s.method, s.net, s.modulus_wh, s.factor, s.multiplier, s.dimension,
     m.device,
@@ -75,6 +76,7 @@ WITH raw AS (
   LEFT JOIN name AS field_name ON field_name.name = s.field
   WHERE m.batch_id > $after::BIGINT AND m.batch_id <= $upto::BIGINT AND m.kind = 0
 ), typed AS (
+  -- The number that it is, or that its text is.
   SELECT *,
     CASE
       WHEN plain IS NOT NULL THEN plain
@@ -84,6 +86,7 @@ WITH raw AS (
   FROM raw
   WHERE plain IS NOT NULL OR json IS NOT NULL
 ), converted AS (
+  -- In Wh or W.
   SELECT t.*,
     t.unit IS NOT NULL AND u.factor IS NULL AS is_unit_unknown,
     CASE WHEN t.unit IS NULL THEN t.factor ELSE u.factor * t.multiplier END AS unit_value,
@@ -91,6 +94,7 @@ WITH raw AS (
   FROM typed t
   LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit
 ), checked AS (
+  -- With the first reason to reject it.
   SELECT *,
     CASE
       WHEN device IS NULL THEN 'no_device'

@@ -108,26 +108,30 @@ EXCEPT SELECT * FROM touched_day;
 -- unavailable_day: columns of day_change
 CREATE OR REPLACE TEMP TABLE unavailable_day AS
 WITH wanted_day AS (
+  -- The days with an omitted series. position: of the first omitted one.
   SELECT t.day, t.device, t.source, any_value(t.end_ms) AS end_ms, list(l.stream_id) AS streams, min(l.position) AS position
   FROM touched_day t
   JOIN omitted_series l USING (device, source)
   WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
   GROUP BY t.day, t.device, t.source
 ), combined AS (
-  SELECT w.day, w.device, w.source, w.end_ms, o.day IS NOT NULL AS is_stored, coalesce(list_contains(w.streams, o.stream_id), false) AS keeps,
-    coalesce(p.position > w.position, true) AS is_before, o AS old, c AS new
+  -- With the stored day (old), and the day as the other fields say it (new). is_kept: the day was read from
+  -- an omitted series. is_before: an omitted series comes before the chosen one.
+  SELECT w.day, w.device, w.source, w.end_ms, o.day IS NOT NULL AS is_stored, coalesce(list_contains(w.streams, o.stream_id), false) AS is_kept,
+    coalesce(p.position > w.position, true) AS is_before, is_kept OR c.day IS NULL AS stays, o AS old, c AS new
   FROM wanted_day w
   LEFT JOIN daily_energy o ON o.day = w.day AND o.device = w.device AND o.source = w.source
   LEFT JOIN day_change c ON c.day = w.day AND c.device = w.device AND c.source = w.source
   LEFT JOIN stream_setting p ON p.stream_id = CASE WHEN c.day IS NULL THEN o.stream_id ELSE c.stream_id END
 ), decided AS (
+  -- The stored energy stays if the day is kept, or if the other fields change nothing.
   SELECT day, device, source, end_ms, old, new, is_stored,
-    CASE WHEN keeps OR new.day IS NULL THEN old.energy_wh ELSE new.energy_wh END AS energy_wh,
-    CASE WHEN keeps OR new.day IS NULL THEN old.method ELSE new.method END AS method,
-    CASE WHEN keeps OR new.day IS NULL THEN old.stream_id ELSE new.stream_id END AS stream_id,
-    ((CASE WHEN keeps OR new.day IS NULL THEN old.flags ELSE new.flags END & ~flag('unavailable'))
-      | CASE WHEN keeps OR is_before THEN flag('unavailable') ELSE 0 END)::UINTEGER AS flags,
-    CASE WHEN keeps OR new.day IS NULL THEN old.coverage ELSE new.coverage END AS coverage
+    CASE WHEN stays THEN old.energy_wh ELSE new.energy_wh END AS energy_wh,
+    CASE WHEN stays THEN old.method ELSE new.method END AS method,
+    CASE WHEN stays THEN old.stream_id ELSE new.stream_id END AS stream_id,
+    ((CASE WHEN stays THEN old.flags ELSE new.flags END & ~flag('unavailable'))
+      | CASE WHEN is_kept OR is_before THEN flag('unavailable') ELSE 0 END)::UINTEGER AS flags,
+    CASE WHEN stays THEN old.coverage ELSE new.coverage END AS coverage
   FROM combined
 ), history AS (
   SELECT day, device, source, max(version) AS version FROM daily_energy_history

@@ -74,6 +74,7 @@ ORDER BY interval_of(p.to_ms)::INTEGER;
 --   step_count, change_count   at most informative_steps() and informative_changes()
 CREATE OR REPLACE TEMP TABLE learnt_day AS
 WITH summary AS (
+  -- What the quarters of the day say.
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
     CASE WHEN is_register(any_value(s.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
@@ -86,6 +87,7 @@ WITH summary AS (
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
 ), day_growth AS (
+  -- The usual power that the growth of the whole day allows, if it is needed.
   SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * day_growth_times() / limit_times() AS power_w
   FROM (
     SELECT r.series_id, s.utc_day,
@@ -141,13 +143,16 @@ FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
 --   from_ms, to_ms      of the day
 CREATE OR REPLACE TEMP TABLE changed_limit AS
 WITH around AS (
+  -- The days whose limits can change because a day near them has changed.
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
 ), near_day AS (
+  -- These days (is_asked), and the days from which their limits follow.
   SELECT d.*, d.utc_day BETWEEN a.low_day AND a.high_day AS is_asked
   FROM series_day d JOIN around a USING (series_id)
   WHERE d.utc_day BETWEEN a.low_day - limit_days() + 1 AND a.high_day + $look_ahead::INTEGER
     AND d.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
 ), usual_of_day AS (
+  -- What is usual on the days near each day.
   SELECT *,
     coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near,
       quantile_disc(power_w, 0.5) OVER near) AS usual_w,
@@ -157,6 +162,7 @@ WITH around AS (
   FROM near_day
   WINDOW near AS (PARTITION BY series_id ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
 ), wanted_limit AS (
+  -- The limits that the series learns, beside the stored ones.
   SELECT l.series_id, l.utc_day,
     CASE WHEN r.max_power_w IS NULL AND (r.method <> 'power_curve' OR r.sampling <> 'on_change')
       THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * l.usual_w)) END AS new_power_w,

@@ -89,6 +89,7 @@ WITH wanted_day AS (
   GROUP BY i.series_id, d.day
   HAVING sum(i.covered_ms) > 0 OR sum(i.energy_wh) <> 0
 ), by_series AS (
+  -- With the rules of the series, and the limits at the end of the day.
   SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated, s.peak_wh,
     r.method, r.stream_id, r.position,
     r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands_still,
@@ -104,6 +105,7 @@ WITH wanted_day AS (
     SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
   ) AS l ON l.series_id = s.series_id AND l.utc_day = utc_day(t.end_ms - 1)
 ), best AS (
+  -- With the longest covered time and the highest energy of all methods of the day.
   SELECT *, max(covered_ms) OVER w AS best_ms, max(energy_wh) OVER w AS best_wh FROM by_series
   WINDOW w AS (PARTITION BY device, source, day)
 )
@@ -133,8 +135,11 @@ FROM best;
 -- method.
 CREATE OR REPLACE TEMP TABLE day_candidate AS
 WITH first AS (
+  -- The chosen registers.
   FROM day_candidate WHERE preference = 1 AND is_register(method) AND NOT net
 ), witness AS (
+  -- The other methods of these days, compared with the chosen register: the two are apart; they are far apart
+  -- and the register was repaired; the register counts more than is possible; the other method is possible.
   SELECT c.device, c.source, c.day, o.series_id, o.preference, o.method, o.energy_wh, o.covered_ms, o.tolerance_wh,
     are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(),
       contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_apart,
@@ -148,27 +153,27 @@ WITH first AS (
   JOIN day_candidate o USING (device, source, day)
   WHERE o.preference > 1 AND o.covered_ms >= witness_share() * c.covered_ms
 ), power AS (
+  -- One power for each day: the first in the workgroup's order.
   FROM witness WHERE NOT is_register(method)
   QUALIFY row_number() OVER (PARTITION BY device, source, day ORDER BY preference) = 1
 ), substitute AS (
-  SELECT * FROM (
+  -- The register that agrees with power (rule 1), else power (rules 2 and 3).
   SELECT p.device, p.source, p.day,
     coalesce(
       arg_min(r.series_id, r.preference) FILTER (r.is_apart
         AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(),
           contradiction_min_wh() + r.tolerance_wh + p.tolerance_wh)),
       CASE WHEN p.is_possible AND (p.is_too_much OR (p.is_repaired AND coalesce(bool_and(r.is_apart), true))) THEN p.series_id END
-    ) AS series_id
+    ) AS substitute_id
   FROM power p
   LEFT JOIN (FROM witness WHERE is_register(method)) AS r USING (device, source, day)
   WHERE p.is_apart
   GROUP BY p.device, p.source, p.day, p.series_id, p.is_repaired, p.is_too_much, p.is_possible
-  )
-  WHERE series_id IS NOT NULL
+  HAVING substitute_id IS NOT NULL
 )
 SELECT d.* EXCLUDE (preference, substituted),
-  row_number() OVER (PARTITION BY d.device, d.source, d.day ORDER BY d.series_id IS DISTINCT FROM s.series_id, d.preference) AS preference,
-  coalesce(d.series_id = s.series_id, false) AS substituted
+  row_number() OVER (PARTITION BY d.device, d.source, d.day ORDER BY d.series_id IS DISTINCT FROM s.substitute_id, d.preference) AS preference,
+  coalesce(d.series_id = s.substitute_id, false) AS substituted
 FROM day_candidate d
 LEFT JOIN substitute s USING (device, source, day);
 
@@ -181,21 +186,22 @@ LEFT JOIN substitute s USING (device, source, day);
 --   device, source, day, stream_id
 --   energy_wh   of the other method
 CREATE OR REPLACE TEMP TABLE day_contradiction AS
-SELECT device, source, day, stream_id, energy_wh
-FROM (
-  SELECT *, bool_or(NOT contradicts AND speaks AND of_register <> chosen_of_register) OVER (PARTITION BY device, source, day) AS agreed
-  FROM (
-    SELECT device, source, day, other.stream_id, other.energy_wh,
-      is_register(other.method) AS of_register, is_register(chosen.method) AS chosen_of_register,
-      other.covered_ms >= witness_share() * chosen.covered_ms AS speaks,
-      are_apart(chosen.energy_wh, chosen.covered_ms, other.energy_wh, other.covered_ms,
-        CASE WHEN chosen.estimated OR other.estimated THEN contradiction_share_estimated() ELSE contradiction_share() END,
-        contradiction_min_wh() + chosen.tolerance_wh + other.tolerance_wh) AS contradicts
-    FROM (SELECT * FROM day_candidate WHERE preference > 1 AND NOT net) AS other
-    JOIN (SELECT * FROM day_candidate WHERE preference = 1 AND NOT net) AS chosen USING (device, source, day)
-  )
+WITH compared AS (
+  -- Each other method against the chosen one. speaks: it covers about the same time.
+  SELECT device, source, day, other.stream_id, other.energy_wh,
+    is_register(other.method) AS is_register, is_register(chosen.method) AS is_chosen_register,
+    other.covered_ms >= witness_share() * chosen.covered_ms AS speaks,
+    are_apart(chosen.energy_wh, chosen.covered_ms, other.energy_wh, other.covered_ms,
+      CASE WHEN chosen.estimated OR other.estimated THEN contradiction_share_estimated() ELSE contradiction_share() END,
+      contradiction_min_wh() + chosen.tolerance_wh + other.tolerance_wh) AS contradicts
+  FROM (SELECT * FROM day_candidate WHERE preference > 1 AND NOT net) AS other
+  JOIN (SELECT * FROM day_candidate WHERE preference = 1 AND NOT net) AS chosen USING (device, source, day)
+), witnessed AS (
+  -- agreed: another witness agrees with the chosen method.
+  SELECT *, bool_or(NOT contradicts AND speaks AND is_register <> is_chosen_register) OVER (PARTITION BY device, source, day) AS agreed
+  FROM compared
 )
-WHERE contradicts AND NOT agreed;
+SELECT device, source, day, stream_id, energy_wh FROM witnessed WHERE contradicts AND NOT agreed;
 
 -- name: find_day_changes
 -- Compares the touched days with the stored ones. A day that is the same has no row, so it gets no new
@@ -211,10 +217,12 @@ WHERE contradicts AND NOT agreed;
 --   history_version   the newest version in the history
 CREATE OR REPLACE TEMP TABLE day_change AS
 WITH incomplete AS (
+  -- Days of devices on which a declared source has no energy.
   SELECT DISTINCT t.device, t.day
   FROM touched_day t JOIN declared_source s USING (device, source)
   WHERE $declares AND NOT EXISTS (SELECT 1 FROM day_candidate c WHERE c.device = t.device AND c.source = t.source AND c.day = t.day)
 ), day_now AS (
+  -- The chosen method of each touched day, with all flags of the day.
   SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
     (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
       | CASE WHEN incomplete.device IS NOT NULL AND declared.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
@@ -230,6 +238,7 @@ WITH incomplete AS (
   LEFT JOIN (FROM declared_source WHERE $declares) AS declared ON declared.device = t.device AND declared.source = t.source
   WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
 ), history AS (
+  -- The newest stored version, which a day can have although it has no energy now.
   SELECT day, device, source, max(version) AS version, arg_max(status, version) AS status
   FROM daily_energy_history
   WHERE day IN (SELECT day FROM day_now) AND device IN (SELECT device FROM day_now)

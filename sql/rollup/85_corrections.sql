@@ -76,12 +76,14 @@ WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correctio
 -- sum is rounded, so the parts add up to the set energy. Estimates are copied as they were computed.
 INSERT INTO corrected_interval (correction_id, series_id, interval_start_ms, energy_wh, flags)
 WITH slot AS (
+  -- The intervals of the corrections.
   SELECT k.correction_id, k.kind, k.energy_wh AS total_wh, t.series_id, d.interval_index * interval_ms() AS start_ms
   FROM ready_correction k
   JOIN day_to_correct t ON t.device = k.device AND t.source = k.source
   JOIN interval_day d ON d.day = t.day
   WHERE d.interval_index * interval_ms() >= k.from_ms AND d.interval_index * interval_ms() < k.to_ms
 ), measured AS (
+  -- Those of set energy, with what was measured.
   SELECT s.*, coalesce(i.energy_wh, 0) AS wh, coalesce(i.covered_ms, 0) AS covered_ms
   FROM slot s
   LEFT JOIN (
@@ -91,17 +93,20 @@ WITH slot AS (
   ) AS i ON i.series_id = s.series_id AND i.interval_start_ms = s.start_ms
   WHERE s.kind <> 'fill'
 ), weighed AS (
+  -- weight_wh: the measured energy, and an even share for time without measurements.
   SELECT *,
     wh + coalesce(sum(wh) OVER whole / nullif(sum(covered_ms) OVER whole, 0), 0) * (interval_ms() - covered_ms) AS weight_wh
   FROM measured
   WINDOW whole AS (PARTITION BY correction_id)
 ), running_sum AS (
+  -- The sums of the weights up to each interval, and what decides how the energy is spread.
   SELECT *,
     sum(weight_wh) OVER so_far AS sum_wh, row_number() OVER so_far AS slot_number,
     sum(weight_wh) OVER whole AS whole_wh, min(weight_wh) OVER whole AS least_wh, max(weight_wh) OVER whole AS most_wh, count(*) OVER whole AS slots
   FROM weighed
   WINDOW whole AS (PARTITION BY correction_id), so_far AS (PARTITION BY correction_id ORDER BY start_ms)
 ), indexed AS (
+  -- index_wh: the set energy up to the end of the interval. In the last interval it is all of it.
   SELECT *,
     round(CASE
       WHEN slot_number = slots THEN total_wh

@@ -15,9 +15,11 @@
 -- cause; null for none. $arrived_after: readings of later batches are new.
 INSERT INTO daily_energy_history (day, device, source, energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, status, causes)
 WITH changed_day AS (
+  -- The changed days that are over.
   SELECT day, device, source, version FROM day_change WHERE end_ms <= $now_ms::BIGINT
 ), arrived AS (
-  -- Grouped by numbers first, because grouping millions of readings by device and source is slow.
+  -- The batches that brought new readings of a series and day. Grouped by numbers first, because grouping
+  -- millions of readings by device and source is slow.
   SELECT a.series_id, a.batch_id, d.day
   FROM (
     SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
@@ -28,6 +30,7 @@ WITH changed_day AS (
   LEFT JOIN interval_day d USING (interval_index)
   GROUP BY ALL
 ), brought AS MATERIALIZED (
+  -- How new readings came, by device, source and day.
   SELECT DISTINCT s.device, s.source, a.day,
     CASE WHEN b.origin LIKE 'import:%' THEN 'import' WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill' ELSE 'stream' END AS cause
   FROM arrived a
@@ -35,6 +38,7 @@ WITH changed_day AS (
   JOIN batch b USING (batch_id)
   WHERE s.device IN (SELECT device FROM changed_day)
 ), possible_cause AS (
+  -- distance: 1 for new readings of the day itself, 2 for those of its source, 3 for those of its device.
   SELECT c.day, c.device, c.source, b.cause, 1 AS distance
   FROM changed_day c
   JOIN brought b ON b.device = c.device AND b.source = c.source AND b.day = c.day
@@ -43,17 +47,20 @@ WITH changed_day AS (
   FROM changed_day c
   JOIN (SELECT DISTINCT device, source, cause FROM brought) AS b ON b.device = c.device
 ), nearest_cause AS (
+  -- The causes with the least distance.
   SELECT day, device, source, distance, list_sort(list_distinct(list(cause))) AS causes
   FROM (SELECT *, min(distance) OVER (PARTITION BY day, device, source) AS least FROM possible_cause)
   WHERE distance = least
   GROUP BY ALL
 ), relearnt_day AS (
+  -- Days whose limits were learnt again.
   SELECT DISTINCT c.day, c.device, c.source
   FROM changed_day c
   JOIN touched_day t USING (day, device, source)
   JOIN series s USING (device, source)
   JOIN noted_limit_change l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
 ), version_cause AS (
+  -- The causes of the new version: the nearest ones, behind changed settings or changed limits.
   SELECT c.day, c.device, c.source,
     CASE
       WHEN $cause::VARCHAR IS NULL AND c.version > 1 AND n.distance > 1 AND l.device IS NOT NULL THEN list_prepend('learnt', n.causes)
@@ -66,11 +73,13 @@ WITH changed_day AS (
   LEFT JOIN nearest_cause n USING (day, device, source)
   LEFT JOIN relearnt_day l USING (day, device, source)
 )
+-- The versions before.
 SELECT o.day, o.device, o.source, o.energy_wh, o.method, o.flags, o.coverage, o.version, o.computed_at_ms, o.batch_id, o.status, []
 FROM day_change c
 JOIN daily_energy o ON o.day = c.day AND o.device = c.device AND o.source = c.source
 WHERE c.end_ms <= $now_ms::BIGINT AND o.version > coalesce(c.history_version, 0)
 UNION ALL
+-- The new versions.
 SELECT c.day, c.device, c.source, c.energy_wh, c.method, c.flags, c.coverage, c.version, $now_ms::BIGINT, $batch_id::BIGINT, c.status, v.causes
 FROM day_change c
 JOIN version_cause v USING (day, device, source);
