@@ -29,14 +29,18 @@
 --   lacks_with_energy      the source has a role on other days only: it lacks one on days on which it has
 --                          energy
 WITH own_source AS (
+  -- Sources with energy or with a declaration.
   SELECT device, source FROM known_source UNION SELECT device, source FROM role_span
 ), edge AS (
+  -- The days on which a declaration begins or no longer holds. null: the beginning of time.
   SELECT device, NULL::DATE AS day FROM own_source
   UNION SELECT device, valid_from FROM role_span WHERE valid_from IS NOT NULL
   UNION SELECT device, (valid_to + 1)::DATE FROM role_span WHERE valid_to IS NOT NULL
 ), stretch AS (
+  -- The ranges of days between them.
   SELECT device, day AS valid_from, (lead(day) OVER (PARTITION BY device ORDER BY day NULLS FIRST) - 1)::DATE AS valid_to FROM edge
 ), declared AS (
+  -- What is declared of each source in each range, and of its device. has_span: on some day it has a role.
   SELECT o.device, o.source, s.valid_from, s.valid_to, r.role, r.negative_role,
     CASE WHEN r.within_device = o.device THEN r.within_source END AS within_source,
     EXISTS (SELECT 1 FROM role_span e WHERE e.device = o.device AND e.source = o.source) AS has_span,
@@ -50,23 +54,28 @@ WITH own_source AS (
   LEFT JOIN declared_device own ON own.device = o.device
   CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
 ), candidate AS (
+  -- is_candidate: the source can count, because no other source that counts contains it. has_total: the
+  -- device has its total source.
   SELECT d.*,
-    d.is_wanted AND NOT coalesce(p.is_wanted AND p.role IS NOT NULL, false) AS is_candidate,
+    d.is_wanted AND NOT coalesce(container.is_wanted AND container.role IS NOT NULL, false) AS is_candidate,
     coalesce(bool_or(d.source = d.total_source) OVER devices, false) AS has_total
   FROM declared d
-  LEFT JOIN declared p ON p.device = d.device AND p.source = d.within_source AND p.valid_from IS NOT DISTINCT FROM d.valid_from
+  LEFT JOIN declared container
+    ON container.device = d.device AND container.source = d.within_source AND container.valid_from IS NOT DISTINCT FROM d.valid_from
   WINDOW devices AS (PARTITION BY d.device, d.valid_from)
 ), weighed AS (
+  -- The roles of the candidates: first_place and last_place are the same if there is only one role.
   SELECT c.*,
-    min(least(a.place, coalesce(b.place, a.place))) FILTER (is_candidate) OVER devices AS first_place,
-    max(greatest(a.place, coalesce(b.place, a.place))) FILTER (is_candidate) OVER devices AS last_place,
+    min(least(own.place, coalesce(negative.place, own.place))) FILTER (is_candidate) OVER devices AS first_place,
+    max(greatest(own.place, coalesce(negative.place, own.place))) FILTER (is_candidate) OVER devices AS last_place,
     coalesce(bool_or(c.role = 'other') FILTER (is_candidate) OVER devices, false) AS has_other,
     coalesce(count(*) FILTER (is_candidate AND c.role IS NULL AND NOT c.has_span) OVER devices, 0) AS lacking_sources
   FROM candidate c
-  LEFT JOIN role a ON a.role = c.role
-  LEFT JOIN role b ON b.role = c.negative_role
+  LEFT JOIN role own ON own.role = c.role
+  LEFT JOIN role negative ON negative.role = c.negative_role
   WINDOW devices AS (PARTITION BY c.device, c.valid_from)
 ), chosen AS (
+  -- The one role of the device, and the sources that count for it.
   SELECT w.*,
     coalesce(w.energy_role, r.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
     CASE
@@ -106,12 +115,14 @@ ORDER BY device, source, valid_from NULLS FIRST;
 --   coverage        the least of these sources, 0 to 1
 --   status, version, computed_at
 WITH chosen AS (
+  -- The days of sources, with the part that counts.
   SELECT d.*, coalesce(s.counts, true) AS counts, s.role, s.is_mixed, s.counting_sources, s.lacking_sources, s.lacking_max, s.lacks_with_energy,
     CASE s.part WHEN 'rise' THEN d.rise_wh WHEN 'fall' THEN d.fall_wh ELSE d.energy_wh END AS part_wh
   FROM source_day d
   LEFT JOIN device_source s ON s.device = d.device AND s.source = d.source
     AND d.day >= coalesce(s.valid_from, DATE '-infinity') AND d.day <= coalesce(s.valid_to, DATE 'infinity')
 ), summed AS (
+  -- The energy and coverage of the sources that count, and what is missing.
   SELECT day, reported_day, device,
     CASE WHEN bool_and(part_wh IS NOT NULL) FILTER (counts) THEN sum(part_wh) FILTER (counts) END::BIGINT AS device_wh,
     count(*) FILTER (counts AND role IS NOT NULL) < max(counting_sources) AS lacks_source,

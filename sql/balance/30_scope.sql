@@ -20,6 +20,7 @@
 --   container   the series of the source that contains it, or `site`; null: none
 --   counts      true if it is added up
 WITH there AS (
+  -- The members that have a role on the day. parent: the source that contains it, as declared.
   SELECT s.scope_id, s.is_site, d.day AS own_day, r.device, r.source, r.role, r.negative_role, m.sign,
     concat(r.device, '.', r.source) AS series,
     CASE WHEN r.within_device IS NOT NULL THEN concat(r.within_device, '.', r.within_source) END AS parent,
@@ -38,6 +39,7 @@ SELECT t.scope_id, t.own_day, t.device, t.source, t.role, t.negative_role, t.sig
   END AS container,
   container IS NULL AS counts
 FROM there t
+-- Only a source that is in the scope too, with the same sign, contains it.
 LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.series = t.parent AND p.sign = t.sign;
 
 -- name: find_scope_day
@@ -53,6 +55,7 @@ LEFT JOIN there p ON p.scope_id = t.scope_id AND p.own_day = t.own_day AND p.ser
 --                  or undetermined (too many are unknown)
 --   computed       roles that are computed, sorted
 WITH declared AS (
+  -- Which roles are measured, and which ones some source of the scope has.
   SELECT scope_id, own_day,
     bool_or('production' IN (role, negative_role)) FILTER (counts) AS production_measured,
     bool_or('consumption' IN (role, negative_role)) FILTER (counts) AS consumption_measured,
@@ -69,6 +72,8 @@ WITH declared AS (
 ), absent AS (
   SELECT scope_id, list(role) AS roles FROM scope_absent GROUP BY scope_id
 ), state AS (
+  -- A role without a source is absent if that is declared, or if nothing in the scope hints at it. Without
+  -- production and battery there is no export, for example.
   SELECT s.scope_id, s.nets, o.day AS own_day,
     CASE WHEN production_measured THEN 'measured' WHEN list_contains(a.roles, 'production') THEN 'absent'
       WHEN has_production OR has_export THEN 'unknown' ELSE 'absent' END AS production_state,
@@ -87,6 +92,7 @@ WITH declared AS (
   LEFT JOIN declared d ON d.scope_id = s.scope_id AND d.own_day = o.day
   LEFT JOIN absent a ON a.scope_id = s.scope_id
 ), open AS (
+  -- The unknown roles, sorted.
   SELECT *,
     list_filter([
       CASE battery_charge_state WHEN 'unknown' THEN 'battery_charge' END,

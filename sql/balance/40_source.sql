@@ -53,28 +53,30 @@ WHERE i.covered_ms > 0 OR i.energy_wh <> 0;
 --   is_estimated   a bound of the interval was interpolated
 --   step_wh        resolution of the register, Wh; 0 if it is no register or the resolution is unknown
 WITH reach AS (
+  -- The first and the last day of each source that was read from a register.
   SELECT device, source, min(day) AS first_day, max(day) AS last_day
   FROM daily_energy
   WHERE method IN ('total_energy', 'daily_energy')
   GROUP BY device, source
 ), day_reach AS (
+  -- The first and the last interval of each day, and its energy without a shape.
   SELECT device, source, own_day, min(at_ms) AS first_ms, max(at_ms) AS last_ms,
     coalesce(sum(abs(energy_wh)) FILTER (is_spread), 0) AS spread_wh
   FROM measured GROUP BY device, source, own_day
 )
 SELECT w.device, w.source, w.own_day, s.at_ms,
   r.device IS NOT NULL AND (
-    coalesce(m.covered_ms >= c.known_share * c.interval_ms, false)
+    coalesce(m.covered_ms >= rule.known_share * rule.interval_ms, false)
     -- A register that shows the same for hours has no rows for them: they lie between two readings all the
     -- same.
     OR coalesce(r.is_register AND (s.at_ms > d.first_ms OR w.own_day > e.first_day) AND (s.at_ms < d.last_ms OR w.own_day < e.last_day), false)
   ) AS is_known,
   CASE WHEN is_known THEN coalesce(m.energy_wh, 0) END AS energy_wh,
-  NOT (coalesce(m.is_spread, false) AND coalesce(d.spread_wh, 0) > c.span_wh) AS has_shape,
+  NOT (coalesce(m.is_spread, false) AND coalesce(d.spread_wh, 0) > rule.span_wh) AS has_shape,
   coalesce(m.is_estimated, false) AS is_estimated,
   CASE WHEN r.is_register THEN r.step_wh ELSE 0 END AS step_wh
 FROM wanted w
-CROSS JOIN rule c
+CROSS JOIN rule
 JOIN (SELECT own_day, at_ms FROM slot) AS s ON s.own_day = w.own_day
 LEFT JOIN read_from r ON r.device = w.device AND r.source = w.source AND r.own_day = w.own_day
 LEFT JOIN reach e ON e.device = w.device AND e.source = w.source

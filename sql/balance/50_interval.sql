@@ -22,33 +22,41 @@
 --   is_estimated   a bound of the interval was interpolated for one of them
 --   step_wh        steps of the registers, added
 WITH part AS (
+  -- One row for each source and interval. rise_wh is its energy for role, fall_wh for negative_role.
+  -- is_signed: it is a net register. is_open: these two are not known. is_whole: both of its roles
+  -- are part of the balance, so their difference is enough for into_wh.
   SELECT c.scope_id, c.own_day, s.day, s.at_ms, c.role, c.negative_role, c.sign, i.energy_wh, i.is_known, i.has_shape, i.is_estimated, i.step_wh,
     c.negative_role IS NOT NULL AS is_signed,
     c.sign * CASE WHEN is_signed THEN greatest(i.energy_wh, 0) ELSE i.energy_wh END AS rise_wh,
     c.sign * greatest(-i.energy_wh, 0) AS fall_wh,
     NOT i.is_known OR (is_signed AND NOT i.has_shape) AS is_open,
-    -- as one amount, where both roles are part of the balance
     coalesce(c.negative_role <> 'other', true) AS is_whole
   FROM scope_source c
   JOIN source_interval i ON i.device = c.device AND i.source = c.source AND i.own_day = c.own_day
   JOIN slot s ON s.at_ms = i.at_ms
   WHERE c.counts
 ), sided AS (
+  -- The part of each source in into_wh and in grid_net_wh, positive into the scope, and whether it is
+  -- unknown.
+  -- is_grid: one of its roles is import or export. is_both: both are, so their difference is enough.
   SELECT p.*,
-    r.side * CASE WHEN is_whole THEN p.sign * p.energy_wh ELSE p.rise_wh END AS into_part_wh,
+    own.side * CASE WHEN is_whole THEN p.sign * p.energy_wh ELSE p.rise_wh END AS into_part_wh,
     CASE WHEN is_whole THEN NOT p.is_known ELSE p.is_open END AS is_into_open,
-    coalesce(p.role IN ('grid_import', 'grid_export') AND p.negative_role IN ('grid_import', 'grid_export'), false) AS is_both,
-    p.role IN ('grid_import', 'grid_export') OR coalesce(p.negative_role IN ('grid_import', 'grid_export'), false) AS is_grid,
+    p.role IN ('grid_import', 'grid_export') AS is_role_grid,
+    coalesce(p.negative_role IN ('grid_import', 'grid_export'), false) AS is_negative_grid,
+    is_role_grid AND is_negative_grid AS is_both,
+    is_role_grid OR is_negative_grid AS is_grid,
     CASE
-      WHEN is_both THEN r.side * p.sign * p.energy_wh
-      WHEN p.role IN ('grid_import', 'grid_export') THEN r.side * p.rise_wh
-      WHEN is_grid THEN n.side * p.fall_wh
+      WHEN is_both THEN own.side * p.sign * p.energy_wh
+      WHEN is_role_grid THEN own.side * p.rise_wh
+      WHEN is_negative_grid THEN negative.side * p.fall_wh
     END AS grid_part_wh,
     CASE WHEN is_both THEN NOT p.is_known ELSE p.is_open END AS is_grid_open
   FROM part p
-  JOIN role r ON r.role = p.role
-  LEFT JOIN role n ON n.role = p.negative_role
+  JOIN role own ON own.role = p.role
+  LEFT JOIN role negative ON negative.role = p.negative_role
 )
+-- A sum is null if a part of it is unknown, and never a smaller sum.
 SELECT scope_id, own_day, day, at_ms,
   CASE WHEN NOT bool_or(is_open) FILTER ('production' IN (role, negative_role))
     THEN sum(CASE 'production' WHEN role THEN rise_wh WHEN negative_role THEN fall_wh END) END AS production_wh,
@@ -100,6 +108,7 @@ GROUP BY scope_id, own_day, day, at_ms;
 --   kwp                                      peak power of producing devices; null if one is unknown
 --   has_peak                                 one of them has a peak power
 WITH known AS (
+  -- The measured and absent roles of each interval; null: unknown, or not measured in this interval.
   SELECT s.scope_id, d.own_day, t.day, t.at_ms, d.way, d.computed,
     CASE d.production_state WHEN 'measured' THEN f.production_wh WHEN 'absent' THEN 0 END AS production,
     CASE d.consumption_state WHEN 'measured' THEN f.consumption_wh WHEN 'absent' THEN 0 END AS consumption,
@@ -107,9 +116,10 @@ WITH known AS (
     CASE d.grid_export_state WHEN 'measured' THEN f.grid_export_wh WHEN 'absent' THEN 0 END AS grid_export,
     CASE d.battery_charge_state WHEN 'measured' THEN f.battery_charge_wh WHEN 'absent' THEN 0 END AS battery_charge,
     CASE d.battery_discharge_state WHEN 'measured' THEN f.battery_discharge_wh WHEN 'absent' THEN 0 END AS battery_discharge,
-    -- of sources that are there; a scope without any is balanced with nothing
+    -- A scope without sources is balanced with nothing.
     CASE WHEN f.scope_id IS NULL THEN 0 ELSE f.into_wh END AS into_wh,
     CASE WHEN f.scope_id IS NULL THEN 0 ELSE f.grid_net_wh END AS grid_net,
+    -- <role>_gap. '\0' keeps the names of the columns.
     coalesce(COLUMNS('^(production|consumption|grid|battery).*_gap$'), false) AS '\0',
     NOT coalesce(f.has_gap, false) AS is_complete,
     NOT coalesce(f.has_shape, true) AS is_shapeless,
@@ -126,6 +136,8 @@ WITH known AS (
   LEFT JOIN scope_peak p ON p.scope_id = s.scope_id AND p.own_day = d.own_day
   WHERE is_complete OR t.at_ms + (SELECT interval_ms + grace_ms FROM rule) <= (SELECT now_ms FROM rule)
 ), told AS (
+  -- With the computed roles: into_wh is what is left of the energy in, so it went out by the unknown role. If
+  -- that role brings energy in, the sign is the opposite.
   SELECT *,
     -- A negative rest is energy that came into the scope and was not measured.
     CASE WHEN way = 'computed' AND computed = ['production'] THEN -into_wh ELSE production END::BIGINT AS production_wh,
@@ -172,6 +184,7 @@ FROM told;
 --               a site
 --   rest_wh     Wh; null if the container or a part of it is unknown
 WITH part AS (
+  -- The contained sources of each container, added. signed_part_wh: by the signs of the members.
   SELECT c.scope_id, s.day, s.at_ms, c.container, any_value(c.role) AS role, any_value(c.own_day) AS own_day,
     CASE WHEN bool_and(i.is_known) THEN sum(i.energy_wh) END AS part_wh,
     CASE WHEN bool_and(i.is_known) THEN sum(c.sign * i.energy_wh) END AS signed_part_wh
@@ -181,11 +194,13 @@ WITH part AS (
   WHERE c.container IS NOT NULL
   GROUP BY c.scope_id, s.day, s.at_ms, c.container
 )
+-- Containers that are sources.
 SELECT p.scope_id, p.day, p.at_ms, p.container, (w.energy_wh - p.part_wh)::BIGINT AS rest_wh
 FROM part p
 JOIN scope_source c ON c.scope_id = p.scope_id AND c.own_day = p.own_day AND c.series = p.container
 JOIN source_interval w ON w.device = c.device AND w.source = c.source AND w.own_day = c.own_day AND w.at_ms = p.at_ms
 UNION ALL
+-- Computed roles of a site.
 SELECT p.scope_id, p.day, p.at_ms, p.container,
   (CASE p.role
     WHEN 'production' THEN i.production_wh

@@ -3,6 +3,9 @@
 -- Reads   "interval_sum", "rest"; "day_level", "period_digits" (for months and years).
 -- Writes  "level": one row for each scope and period.
 -- Why     Days of every time zone are sums of intervals. Months are sums of complete days.
+--
+-- COLUMNS('...') AS '\0' repeats an expression for all columns whose names match, and keeps these names. A
+-- sum is null if one of its parts is null: count(x) = count(*) is true if no x is null.
 
 -- name: sum_days
 -- Sums the intervals of each day of a time zone. A field is null if it is null in one interval. One row for
@@ -19,7 +22,7 @@
 --   is_peak_unknown           a device has a peak power, but the peak of some production is unknown
 --   rest                      map from each container to its rest_wh (see find_rest)
 WITH part AS (
-  -- by local day of the workgroup first, because a peak power holds for such days
+  -- By local day of the workgroup first, because a peak power holds for such days.
   SELECT scope_id, day, own_day, count(*) AS intervals, count(*) FILTER (is_complete) AS known_intervals,
     CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
       THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
@@ -30,6 +33,7 @@ WITH part AS (
   FROM interval_sum
   GROUP BY scope_id, day, own_day
 ), summed AS (
+  -- The days of the time zone.
   SELECT scope_id, day, sum(intervals)::BIGINT AS intervals, sum(known_intervals)::BIGINT AS known_intervals,
     CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
       THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
@@ -37,7 +41,7 @@ WITH part AS (
     list_sort(list_distinct(flatten(list(computed)))) AS computed,
     bool_or(COLUMNS('^is_(netted|undetermined|estimated|shapeless)$')) AS '\0',
     max(tolerance_wh) AS tolerance_wh,
-    -- kWh/kWp; without a producing device the production is 0
+    -- Without a producing device the production is 0.
     CASE WHEN count(part_yield) = count(*) THEN sum(part_yield) END AS yield,
     bool_or(has_peak) AS has_peak,
     coalesce(bool_or(has_peak) AND bool_or(kwp IS NULL AND (has_peak OR production_wh <> 0)), false) AS is_peak_unknown
@@ -67,8 +71,10 @@ LEFT JOIN rest_of_day r ON r.scope_id = s.scope_id AND r.day = s.day;
 --   days                   days that have intervals
 --   complete_days          those of them on which every measured role is known
 WITH dated AS (
+  -- The days, with their month or year.
   SELECT *, left(period, (SELECT period_digits FROM period_digits)) AS whole_period FROM day_level
 ), complete AS (
+  -- The sums over complete days.
   SELECT scope_id, whole_period, count(*) AS complete_days,
     CASE WHEN count(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) = count(*)
       THEN sum(COLUMNS('^(production|consumption|grid|battery|residual|self).*_wh$')) END AS '\0',
@@ -82,6 +88,7 @@ WITH dated AS (
   WHERE NOT is_incomplete
   GROUP BY scope_id, whole_period
 ), whole AS (
+  -- The counts over all days.
   SELECT scope_id, whole_period, count(*) AS days, bool_or(is_incomplete) AS is_incomplete,
     sum(intervals)::BIGINT AS intervals, sum(known_intervals)::BIGINT AS known_intervals,
     bool_or(COLUMNS('.*_gap$')) AS '\0'
