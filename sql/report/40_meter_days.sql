@@ -33,36 +33,43 @@ WHERE start_ms < end_ms;
 --   quality     the worst of its readings
 --   revision    the highest of its readings
 WITH reading AS (
+  -- The current readings that reach into the days.
   SELECT m.key, r.energy_wh, r.quality, r.revision, epoch_ms(r.interval_start) AS start_ms, epoch_ms(r.interval_end) AS end_ms
   FROM read_parquet($reading_files, hive_partitioning = false) r
   JOIN member m ON m.code = r.meter_code
   WHERE r.is_current
     AND r.interval_start < make_timestamptz(list_max($ends_ms::BIGINT[]) * 1000)
     AND r.interval_end > make_timestamptz(list_min($starts_ms::BIGINT[]) * 1000)
-), part AS (
+), cut AS (
+  -- The part of each reading on each day: its energy up to the end of the day minus that up to its start.
   SELECT r.key, l.day, r.quality, r.revision,
     l.end_ms - l.start_ms AS day_ms,
     r.start_ms < l.start_ms OR r.end_ms > l.end_ms AS is_cut,
     CASE WHEN r.energy_wh IS NULL THEN 0 ELSE least(r.end_ms, l.end_ms) - greatest(r.start_ms, l.start_ms) END AS covered_ms,
-    (round(1000 * CASE WHEN r.end_ms <= l.end_ms THEN r.energy_wh ELSE round(r.energy_wh * ((l.end_ms - r.start_ms) / (r.end_ms - r.start_ms))) END)
-      - round(1000 * CASE WHEN r.start_ms >= l.start_ms THEN 0 ELSE round(r.energy_wh * ((l.start_ms - r.start_ms) / (r.end_ms - r.start_ms))) END)
-    )::BIGINT AS energy_mwh
+    CASE WHEN r.start_ms >= l.start_ms THEN 0
+      ELSE round(r.energy_wh * ((l.start_ms - r.start_ms) / (r.end_ms - r.start_ms))) END AS from_wh,
+    CASE WHEN r.end_ms <= l.end_ms THEN r.energy_wh
+      ELSE round(r.energy_wh * ((l.end_ms - r.start_ms) / (r.end_ms - r.start_ms))) END AS to_wh
   FROM reading r JOIN local_day l ON r.start_ms < l.end_ms AND r.end_ms > l.start_ms
 ), summed AS (
+  -- In whole thousandths of a Wh, so that sums are exact in any order.
   SELECT key, day,
-    sum(energy_mwh) AS energy_mwh,
+    sum((round(1000 * to_wh) - round(1000 * from_wh))::BIGINT) AS energy_mwh,
     sum(covered_ms) / any_value(day_ms) AS coverage,
     bool_or(is_cut OR quality IN ('estimated', 'substituted')) AS is_estimated,
     max(CASE quality WHEN 'measured' THEN 1 WHEN 'estimated' THEN 2 WHEN 'substituted' THEN 3 ELSE 4 END) AS worst,
     max(revision) AS revision
-  FROM part GROUP BY key, day
+  FROM cut GROUP BY key, day
 ), running AS (
+  -- The running sum of the month, at the end of each day.
   SELECT *, sum(energy_mwh) OVER (PARTITION BY key, date_trunc('month', day) ORDER BY day) AS sum_mwh FROM summed
 )
 SELECT key, day,
+  -- + 500 rounds to whole Wh.
   CASE WHEN energy_mwh IS NOT NULL THEN (sum_mwh + 500) // 1000 - (sum_mwh - energy_mwh + 500) // 1000 END::BIGINT AS energy_wh,
   round(coverage, 4) AS coverage,
-  list_filter([CASE WHEN is_estimated THEN 'estimated' END, CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END], lambda flag: flag IS NOT NULL) AS flags,
+  list_filter([CASE WHEN is_estimated THEN 'estimated' END, CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END],
+    lambda flag: flag IS NOT NULL) AS flags,
   ['measured', 'estimated', 'substituted', 'fault'][worst] AS quality,
   revision
 FROM running
@@ -85,14 +92,17 @@ WHERE day >= $start_day::DATE AND day <= $end_day::DATE AND device IN (SELECT de
 WITH own_day AS (
   SELECT unnest($own_days::VARCHAR[])::DATE AS own_day, unnest($own_starts_ms::BIGINT[]) AS start_ms, unnest($own_ends_ms::BIGINT[]) AS end_ms
 ), slot AS (
+  -- The intervals of the days of the other zone, with the workgroup's day of each.
   SELECT day, start_ms, end_ms, own_day, at_ms
   FROM (SELECT *, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM local_day WHERE day >= $start_day::DATE)
   JOIN (SELECT own_day, unnest(range(start_ms, end_ms, (SELECT interval_ms FROM rule))) AS at_ms FROM own_day) USING (at_ms)
 ), read_from AS (
+  -- The stream from which each of the workgroup's days was read.
   SELECT day AS own_day, device, source, stream_id, version, list_contains(flags, 'incomplete') AS is_incomplete
   FROM read_parquet($day_files, hive_partitioning = false)
   WHERE day IN (SELECT own_day FROM own_day) AND device IN (SELECT device FROM member)
 )
+-- Rise and fall are unknown if too much energy has no shape, as in balance/sum_rise_fall.
 SELECT * REPLACE (
     CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN rise_wh END AS rise_wh,
     CASE WHEN spread_wh <= (SELECT span_wh FROM rule) THEN fall_wh END AS fall_wh
@@ -106,7 +116,9 @@ FROM (
     sum(i.covered_ms) / any_value(s.end_ms - s.start_ms) AS coverage,
     list_concat(
       list_filter(list_distinct(flatten(list(i.flags))), lambda flag: flag NOT IN ('estimated', 'partial')),
-      CASE WHEN bool_or(list_contains(i.flags, 'estimated') AND (i.at_ms = s.start_ms OR i.at_ms + (SELECT interval_ms FROM rule) = s.end_ms)) THEN ['estimated'] ELSE [] END,
+      -- The day is estimated if a bound of it is.
+      CASE WHEN bool_or(list_contains(i.flags, 'estimated') AND (i.at_ms = s.start_ms OR i.at_ms + (SELECT interval_ms FROM rule) = s.end_ms))
+        THEN ['estimated'] ELSE [] END,
       CASE WHEN bool_or(r.is_incomplete) THEN ['incomplete'] ELSE [] END
     ) AS flags,
     max(r.version) AS version,

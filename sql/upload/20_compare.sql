@@ -75,9 +75,13 @@ FROM current_row c JOIN incoming n USING (key, start_at, end_at);
 -- Adds the rows of the upload that overlap current rows otherwise. Of two overlapping rows, one begins within
 -- the other.
 INSERT INTO overlap
-WITH kept AS (FROM current_row ANTI JOIN overlap USING (row_id)),
-placed AS (SELECT i.rowid AS new_id, i.key, i.start_at, i.end_at FROM incoming i ANTI JOIN overlap o ON i.rowid = o.new_id),
-pair AS (
+WITH kept AS (
+  -- The rows on either side that have no counterpart with the same place.
+  FROM current_row ANTI JOIN overlap USING (row_id)
+), placed AS (
+  SELECT i.rowid AS new_id, i.key, i.start_at, i.end_at FROM incoming i ANTI JOIN overlap o ON i.rowid = o.new_id
+), pair AS (
+  -- The row of the upload begins in the current one, or the current one begins in it.
   SELECT c.row_id, n.new_id, c.revision, c.start_at AS c_start, c.end_at AS c_end, n.start_at AS n_start, n.end_at AS n_end
   FROM placed n ASOF JOIN kept c ON n.key = c.key AND n.start_at >= c.start_at
   WHERE c.end_at > n.start_at
