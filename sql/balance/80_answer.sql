@@ -26,7 +26,8 @@ SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_kno
 FROM told WHERE negative_role IS NOT NULL
 GROUP BY ALL
 UNION ALL
-SELECT scope_id, day, device, source, negative_role, container, CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(-energy_wh, 0)) END::BIGINT
+SELECT scope_id, day, device, source, negative_role, container,
+  CASE WHEN bool_and(is_known AND has_shape) THEN sum(sign * greatest(-energy_wh, 0)) END::BIGINT
 FROM told WHERE negative_role IN (SELECT role FROM role)
 GROUP BY ALL;
 

@@ -43,7 +43,8 @@ FROM correction c WHERE c.correction_id = $correction_id::BIGINT;
 
 -- name: store_correction
 -- Stores a correction. Members that it does not have are null.
-INSERT INTO correction (correction_id, kind, device, source, table_name, field, day, timezone, from_ms, to_ms, energy_wh, basis, undoes, reason, author,
+INSERT INTO correction (correction_id, kind, device, source, table_name, field, day, timezone, from_ms, to_ms,
+  energy_wh, basis, undoes, reason, author,
   request_key, request, created_at_ms)
 VALUES ($correction_id::BIGINT, $kind, $device::UUID, $source, $table_name, $field, $day::DATE, $timezone, $from_ms::BIGINT, $to_ms::BIGINT,
   $energy_wh::BIGINT, $basis, $undoes::BIGINT, $reason, $author, $request_key, $request, $created_at_ms::BIGINT);
@@ -59,7 +60,9 @@ SELECT $correction_id::BIGINT, unnest($starts_ms::BIGINT[]), unnest($energies_wh
 INSERT INTO correction_effect (correction_id, day, device, source, before_wh, after_wh)
 SELECT $correction_id::BIGINT, e.day, e.device, e.source, e."beforeWh", e."afterWh"
 FROM (
-  SELECT unnest(from_json($effects::JSON, '[{"day":"DATE","device":"UUID","source":"VARCHAR","beforeWh":"BIGINT","afterWh":"BIGINT"}]'), recursive := true)
+  SELECT unnest(from_json($effects::JSON,
+    '[{"day":"DATE","device":"UUID","source":"VARCHAR","beforeWh":"BIGINT","afterWh":"BIGINT"}]'),
+    recursive := true)
 ) AS e;
 
 -- name: list_corrections
@@ -67,7 +70,8 @@ FROM (
 -- for all: $devices (only these, as a JSON array), $source, $day_start_ms and $day_end_ms (only corrections
 -- that overlap the day with these bounds), $before (only smaller ids), $correction_id. $in_force: only those
 -- in force.
-SELECT c.correction_id::DOUBLE AS correction_id, c.kind, c.device::VARCHAR AS device, c.source, c.table_name, c.field, c.day::VARCHAR AS day, c.timezone,
+SELECT c.correction_id::DOUBLE AS correction_id, c.kind, c.device::VARCHAR AS device, c.source, c.table_name, c.field,
+  c.day::VARCHAR AS day, c.timezone,
   c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.energy_wh::DOUBLE AS energy_wh, c.basis, c.undoes::DOUBLE AS undoes, c.reason, c.author,
   c.created_at_ms::DOUBLE AS created_at_ms, u.correction_id::DOUBLE AS undone_by, e.days AS days_json, coalesce(e.day_count, 0)::DOUBLE AS day_count
 FROM correction c

@@ -14,7 +14,9 @@
 --   name, total_source, sources, energy_role   null: not declared
 CREATE OR REPLACE TEMP TABLE declared_device AS
 SELECT id AS device, name, totalSource AS total_source, sources, energyRole AS energy_role
-FROM (SELECT unnest(from_json($devices, '[{"id": "UUID", "name": "VARCHAR", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"}]'), recursive := true))
+FROM (SELECT unnest(from_json($devices,
+  '[{"id": "UUID", "name": "VARCHAR", "totalSource": "VARCHAR", "sources": ["VARCHAR"], "energyRole": "VARCHAR"}]'),
+  recursive := true))
 UNION ALL
 SELECT NULL, NULL, $total_source, NULL, NULL;
 

@@ -54,7 +54,8 @@ FROM (
   SELECT q.kept.event_time_ms, NULL, 'rejected', q.reason, q.kept."text", q.kept.batch_id, q.kept.stream_offset
   FROM (
     SELECT reason, unnest(samples) AS kept FROM rejected_reading
-    WHERE device = $device::UUID AND ($source IS NULL OR source = $source) AND field = $field AND first_ms <= $high_ms::BIGINT AND last_ms >= $low_ms::BIGINT
+    WHERE device = $device::UUID AND ($source IS NULL OR source = $source) AND field = $field
+      AND first_ms <= $high_ms::BIGINT AND last_ms >= $low_ms::BIGINT
   ) AS q
   WHERE q.kept.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS f

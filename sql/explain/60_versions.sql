@@ -11,7 +11,8 @@
 -- Columns:
 --   energy_wh, method, flags, coverage, version, computed_at_ms, batch_id
 --   causes   null for a day that was not over
-SELECT energy_wh::DOUBLE AS energy_wh, method, flags, coverage, version, computed_at_ms::DOUBLE AS computed_at_ms, batch_id, any_value(causes) AS causes
+SELECT energy_wh::DOUBLE AS energy_wh, method, flags, coverage, version, computed_at_ms::DOUBLE AS computed_at_ms,
+  batch_id, any_value(causes) AS causes
 FROM (
   SELECT energy_wh, method, flags, coverage, version, computed_at_ms, batch_id, causes
   FROM daily_energy_history WHERE day = $day::DATE AND device = $device::UUID AND source = $source
@@ -51,7 +52,8 @@ ORDER BY r.batch_id;
 -- to $end_ms), including undone ones and undos, and the effect of each on the day when it was made.
 SELECT c.correction_id::INTEGER AS correction_id, c.kind, c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.table_name, c.field,
   c.day::VARCHAR AS day, c.energy_wh::DOUBLE AS energy_wh, c.undoes::INTEGER AS undoes, u.correction_id::INTEGER AS undone_by, c.reason, c.author,
-  c.created_at_ms::DOUBLE AS created_at_ms, e.correction_id IS NOT NULL AS has_changed, e.before_wh::DOUBLE AS before_wh, e.after_wh::DOUBLE AS after_wh
+  c.created_at_ms::DOUBLE AS created_at_ms, e.correction_id IS NOT NULL AS has_changed,
+  e.before_wh::DOUBLE AS before_wh, e.after_wh::DOUBLE AS after_wh
 FROM correction c
 LEFT JOIN correction u ON u.undoes = c.correction_id
 LEFT JOIN correction_effect e ON e.correction_id = c.correction_id AND e.day = $day::DATE AND e.device = c.device AND e.source = c.source

@@ -12,7 +12,8 @@
 --   reason
 --   items, devices      how many
 --   first_ms, last_ms   times of the quarantine for messages, event times for readings
-SELECT kind, reason, sum(items)::DOUBLE AS items, count(DISTINCT device)::DOUBLE AS devices, min(first_ms)::DOUBLE AS first_ms, max(last_ms)::DOUBLE AS last_ms
+SELECT kind, reason, sum(items)::DOUBLE AS items, count(DISTINCT device)::DOUBLE AS devices,
+  min(first_ms)::DOUBLE AS first_ms, max(last_ms)::DOUBLE AS last_ms
 FROM (
   SELECT 'message' AS kind, reason, 1 AS items, device, quarantined_at_ms AS first_ms, quarantined_at_ms AS last_ms FROM quarantine
   UNION ALL
@@ -41,7 +42,8 @@ WITH sampled AS (
   FROM rejected_reading
   WHERE $devices::VARCHAR IS NULL OR device IN (SELECT unnest(from_json($devices::JSON, '["UUID"]')))
 )
-SELECT reason, device::VARCHAR AS device, source, field, sample.event_time_ms::DOUBLE AS event_time_ms, left(sample."text", $bytes_max::BIGINT) AS value
+SELECT reason, device::VARCHAR AS device, source, field, sample.event_time_ms::DOUBLE AS event_time_ms,
+  left(sample."text", $bytes_max::BIGINT) AS value
 FROM sampled
 QUALIFY row_number() OVER (PARTITION BY reason ORDER BY day_start_ms DESC, sample.event_time_ms DESC) <= $samples_max::BIGINT
 ORDER BY reason, day_start_ms DESC, event_time_ms DESC;

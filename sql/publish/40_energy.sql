@@ -123,7 +123,9 @@ SELECT
   e.identity->>'method' AS method,
   e.settings IS NOT NULL AS active,
   CASE WHEN e.identity->>'method' NOT IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'interval')::BIGINT, s.step_ms) END AS step_ms,
-  CASE WHEN e.identity->>'method' IN ('total_energy', 'daily_energy') THEN coalesce((e.settings->>'jitter')::DOUBLE / jitter_resolutions(), s.resolution) END AS resolution_wh
+  CASE WHEN e.identity->>'method' IN ('total_energy', 'daily_energy')
+    THEN coalesce((e.settings->>'jitter')::DOUBLE / jitter_resolutions(), s.resolution)
+    END AS resolution_wh
 FROM series s LEFT JOIN energy_stream e USING (stream_id)
 ORDER BY s.device, s.source, e.stream_id;
 

@@ -21,7 +21,8 @@ WHERE batch_id <= $batch_id::BIGINT
 -- name: mark_expired
 -- Marks the UTC days of readings that were rejected before $before_ms, so that the lake deletes them too.
 INSERT INTO dirty_partition (dataset, partition)
-SELECT DISTINCT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d') FROM rejected_reading WHERE day_start_ms < $before_ms::BIGINT;
+SELECT DISTINCT 'rejected_reading', strftime(make_timestamp(day_start_ms * 1000), '%Y-%m-%d')
+FROM rejected_reading WHERE day_start_ms < $before_ms::BIGINT;
 
 -- name: expire_rejected
 -- Deletes readings that were rejected before $before_ms.

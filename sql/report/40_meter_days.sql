@@ -157,7 +157,8 @@ WITH part AS (
   FROM part GROUP BY key, day
 )
 SELECT key, day, energy_wh, coverage,
-  list_sort(list_distinct(list_concat(flags, CASE WHEN coverage < $full_coverage_share::DOUBLE AND energy_wh IS NOT NULL THEN ['partial'] ELSE [] END))) AS flags,
+  list_sort(list_distinct(list_concat(flags,
+    CASE WHEN coverage < $full_coverage_share::DOUBLE AND energy_wh IS NOT NULL THEN ['partial'] ELSE [] END))) AS flags,
   CASE WHEN energy_wh IS NOT NULL THEN CASE WHEN list_contains(flags, 'estimated') THEN 'estimated' ELSE 'measured' END END AS quality,
   revision
 FROM summed;

@@ -11,7 +11,9 @@
 -- these, as text; null for all. $rows_max: the most rows.
 WITH version AS (
   SELECT day, device, source, version, energy_wh, method, flags, coverage, status, computed_at, causes, batch_id,
-    lag(CASE WHEN energy_wh IS NOT NULL THEN {version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage} END) OVER versions AS before
+    lag(CASE WHEN energy_wh IS NOT NULL
+      THEN {version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage}
+      END) OVER versions AS before
   FROM read_parquet($files, hive_partitioning = false)
   WHERE $devices::VARCHAR[] IS NULL OR device IN (SELECT unnest($devices::UUID[]))
   WINDOW versions AS (PARTITION BY day, device, source ORDER BY version, computed_at)
@@ -23,7 +25,8 @@ WITH version AS (
   SELECT day, device, source,
     bool_or(was_final) AS was_final,
     first(before ORDER BY version, computed_at) AS before,
-    last({version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage, status: status} ORDER BY version, computed_at) AS after,
+    last({version: version, energyWh: energy_wh, method: method, flags: flags, coverage: coverage, status: status}
+      ORDER BY version, computed_at) AS after,
     count(*) AS versions,
     strftime(make_timestamp(epoch_us(max(computed_at))), '%Y-%m-%dT%H:%M:%S.%gZ') AS changed_at,
     list_sort(list_distinct(flatten(list(causes)))) AS causes,

@@ -65,7 +65,8 @@ CREATE OR REPLACE TEMP MACRO jitter(configured_wh, resolution_wh) AS coalesce(co
 CREATE OR REPLACE TEMP MACRO reading_interval(configured_ms, step_ms) AS coalesce(configured_ms, step_ms, interval_ms());
 -- The time (ms) that one reading covers by itself: an interval, or 0 for readings of an instant.
 CREATE OR REPLACE TEMP MACRO reach(method, sampling, configured_ms, step_ms) AS CASE
-  WHEN method = 'interval_energy' OR (method = 'power_curve' AND sampling = 'interval_average') THEN coalesce(configured_ms, greatest(step_ms, interval_ms()))
+  WHEN method = 'interval_energy' OR (method = 'power_curve' AND sampling = 'interval_average')
+    THEN coalesce(configured_ms, greatest(step_ms, interval_ms()))
   ELSE 0 END;
 CREATE OR REPLACE TEMP MACRO max_gap(configured_ms, step_ms) AS
   coalesce(configured_ms, greatest(gap_steps_min() * step_ms, least(gap_steps() * step_ms, gap_max_ms())), gap_max_ms());
@@ -74,7 +75,8 @@ CREATE OR REPLACE TEMP MACRO is_beyond(value, method, reading_ms, limit_w) AS
 -- True if a pair of readings can be a break. It does not use the rules of the series, because joining them to
 -- every pair is expensive.
 CREATE OR REPLACE TEMP MACRO is_suspect(value_before, from_ms, from_value, to_ms, to_value, least_power_w) AS
-  to_value < from_value OR from_value < value_before OR from_value = 0 OR value_before = 0 OR to_value - from_value > wh_of(least_power_w, to_ms - from_ms);
+  to_value < from_value OR from_value < value_before OR from_value = 0 OR value_before = 0
+    OR to_value - from_value > wh_of(least_power_w, to_ms - from_ms);
 
 -- The index.
 -- The index at an instant between two readings, in whole Wh. The growth is spread evenly over the time, or by
@@ -84,7 +86,8 @@ CREATE OR REPLACE TEMP MACRO index_wh(at_ms, from_ms, from_wh, to_ms, to_wh, sha
     ELSE from_wh + coalesce((to_wh - from_wh) * share, (to_wh - from_wh) * (at_ms - from_ms) / (to_ms - from_ms)) END)::BIGINT;
 -- True if an instant lies inside a silence over which the index grows, so that the index there is
 -- interpolated.
-CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, from_ms, from_wh, to_ms, to_wh) AS to_ms - from_ms > silence_ms() AND from_wh <> to_wh AND at_ms < to_ms;
+CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, from_ms, from_wh, to_ms, to_wh) AS
+  to_ms - from_ms > silence_ms() AND from_wh <> to_wh AND at_ms < to_ms;
 
 -- Days.
 -- True if two energies of a day differ by more than a share of the larger one plus least_wh. If the smaller
@@ -92,7 +95,8 @@ CREATE OR REPLACE TEMP MACRO is_in_silence(at_ms, from_ms, from_wh, to_ms, to_wh
 -- added to the share.
 CREATE OR REPLACE TEMP MACRO are_apart(wh_a, covered_a_ms, wh_b, covered_b_ms, share, least_wh) AS
   abs(wh_a - wh_b) > least_wh + greatest(abs(wh_a), abs(wh_b))
-    * (share + missed_share_times() * greatest(0, 1 - CASE WHEN abs(wh_a) < abs(wh_b) THEN covered_a_ms / covered_b_ms ELSE covered_b_ms / covered_a_ms END));
+    * (share + missed_share_times() * greatest(0, 1 -
+      CASE WHEN abs(wh_a) < abs(wh_b) THEN covered_a_ms / covered_b_ms ELSE covered_b_ms / covered_a_ms END));
 -- The status of a day that changes. A final day becomes restated, even if the configured closing time is
 -- longer now, because people have seen it.
 CREATE OR REPLACE TEMP MACRO day_status(status_before, end_ms, now_ms, close_after_ms) AS CASE
@@ -135,9 +139,12 @@ CREATE OR REPLACE TEMP TABLE stream_setting (
 CREATE OR REPLACE TEMP TABLE unit_factor (dimension VARCHAR, unit VARCHAR, factor DOUBLE);
 CREATE OR REPLACE TEMP TABLE restated_stream (stream_id INTEGER);
 CREATE OR REPLACE TEMP TABLE incoming_series (
-  stream_id INTEGER, device UUID, source_id INTEGER, readings BIGINT, first_ms BIGINT, last_ms BIGINT, source VARCHAR, series_id INTEGER, widens BOOLEAN
+  stream_id INTEGER, device UUID, source_id INTEGER, readings BIGINT, first_ms BIGINT, last_ms BIGINT,
+  source VARCHAR, series_id INTEGER, widens BOOLEAN
 );
-CREATE OR REPLACE TEMP TABLE stream_register_change (stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE);
+CREATE OR REPLACE TEMP TABLE stream_register_change (
+  stream_id INTEGER, device UUID, source VARCHAR, at_ms BIGINT, final_value DOUBLE, initial_value DOUBLE
+);
 
 -- name: create_working_tables
 -- Creates the empty tables that later chapters read even if no earlier chapter has filled them. The other
@@ -147,7 +154,8 @@ CREATE OR REPLACE TEMP TABLE stream_register_change (stream_id INTEGER, device U
 --   from_ms, to_ms   a UTC day whose limits have changed in this roll-up
 CREATE OR REPLACE TEMP TABLE noted_limit_change (series_id INTEGER, from_ms BIGINT, to_ms BIGINT);
 CREATE OR REPLACE TEMP TABLE changed_limit (
-  series_id INTEGER, utc_day INTEGER, learnt_power_w DOUBLE, usual_power_w DOUBLE, learnt_resolution DOUBLE, learnt_step_ms BIGINT, from_ms BIGINT, to_ms BIGINT
+  series_id INTEGER, utc_day INTEGER, learnt_power_w DOUBLE, usual_power_w DOUBLE, learnt_resolution DOUBLE,
+  learnt_step_ms BIGINT, from_ms BIGINT, to_ms BIGINT
 );
 CREATE OR REPLACE TEMP TABLE day_limit AS FROM series_day LIMIT 0;
 CREATE OR REPLACE TEMP TABLE reading_pair (
@@ -162,7 +170,8 @@ CREATE OR REPLACE TEMP TABLE touched_day (device UUID, source VARCHAR, day DATE,
 -- name: add_stream_setting
 -- Adds one configured stream to stream_setting.
 INSERT INTO stream_setting VALUES (
-  $stream_id, $position, $after_batch::BIGINT, $table_name, $field, $field_pointer, $unit_pointer, $as_source, $method, $dimension, $factor, $multiplier,
+  $stream_id, $position, $after_batch::BIGINT, $table_name, $field, $field_pointer, $unit_pointer, $as_source,
+  $method, $dimension, $factor, $multiplier,
   $max_power_w, $jitter_wh, $modulus_wh, $net, $within_day, $sampling, $label_end, $interval_ms, $max_gap_ms, $direction
 );
 

@@ -172,7 +172,8 @@ WITH found AS (
     FROM (SELECT * FROM wanted_series WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
     JOIN reading r ON r.series_id = w.series_id
     WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-      AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1 OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
+      AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1
+        OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
   ) AS n
   ANTI JOIN (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
@@ -322,7 +323,8 @@ FROM local_day;
 --   columns of scope
 --   part   number of the part
 CREATE OR REPLACE TEMP TABLE divided_scope AS
-SELECT s.*, (sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()) OVER (ORDER BY r.device, r.source) // $intervals_max::BIGINT)::INTEGER AS part
+SELECT s.*,
+  (sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()) OVER (ORDER BY r.device, r.source) // $intervals_max::BIGINT)::INTEGER AS part
 FROM scope s JOIN series_rule r USING (series_id);
 
 -- name: list_scope_parts

@@ -50,7 +50,9 @@ DELETE FROM energy_event WHERE series_id IN (SELECT series_id FROM retried_serie
 -- name: touch_retried_series
 -- Touches the whole time of the series that are tried again.
 INSERT INTO touched
-SELECT s.series_id, s.first_ms, s.last_ms, true FROM series s JOIN series_rule USING (series_id) WHERE s.series_id IN (SELECT series_id FROM retried_series);
+SELECT s.series_id, s.first_ms, s.last_ms, true
+FROM series s JOIN series_rule USING (series_id)
+WHERE s.series_id IN (SELECT series_id FROM retried_series);
 
 -- name: find_omitted_series
 -- Lists the series that are set aside, because this roll-up omits them.

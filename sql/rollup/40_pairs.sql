@@ -27,7 +27,9 @@ FROM (
   FROM (
     SELECT r.series_id, r.event_time_ms, r.value, s.needs_all OR r.event_time_ms = s.anchor_ms AS is_needed
     FROM reading r
-    JOIN (SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope) AS s ON s.series_id = r.series_id
+    JOIN (
+      SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope
+    ) AS s ON s.series_id = r.series_id
     WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
       -- Differences instead of comparisons, because DuckDB would use comparisons as join conditions, which
       -- takes three times as long.

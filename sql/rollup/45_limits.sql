@@ -13,7 +13,8 @@
 -- Deletes the statistics of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
 DELETE FROM series_quarter USING scope s
 WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.is_new
-  AND series_quarter.series_id = s.series_id AND series_quarter.interval_start_ms >= s.compute_from_ms AND series_quarter.interval_start_ms < s.compute_to_ms;
+  AND series_quarter.series_id = s.series_id
+  AND series_quarter.interval_start_ms >= s.compute_from_ms AND series_quarter.interval_start_ms < s.compute_to_ms;
 
 -- name: store_quarters
 -- Makes one row for each quarter of an hour in scope from the pairs that end in it, of series with new
@@ -44,7 +45,9 @@ SELECT
   sum(p.to_ms - p.from_ms)::BIGINT,
   count(*)::INTEGER,
   count(nullif(p.to_value, p.from_value))::INTEGER
-FROM (SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from FROM reading_pair) AS p
+FROM (
+  SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from FROM reading_pair
+) AS p
 JOIN (
   SELECT series_id, s.method, is_register(s.method) AS is_register, compute_from_ms, compute_to_ms
   FROM scope s JOIN series_rule r USING (series_id)
@@ -157,7 +160,8 @@ WITH around AS (
     coalesce(quantile_disc(power_w, busy_days_share()) FILTER (change_count >= informative_changes()) OVER near,
       quantile_disc(power_w, 0.5) OVER near) AS usual_w,
     -- Too few values do not show the resolution of a register.
-    CASE WHEN sum(change_count) OVER near >= informative_changes() THEN quantile_disc(resolution, resolution_days_share()) OVER near END AS usual_resolution,
+    CASE WHEN sum(change_count) OVER near >= informative_changes()
+      THEN quantile_disc(resolution, resolution_days_share()) OVER near END AS usual_resolution,
     CASE WHEN step_count >= informative_steps() THEN step_ms ELSE quantile_disc(step_ms, 0.5) OVER near END AS usual_step_ms
   FROM near_day
   WINDOW near AS (PARTITION BY series_id ORDER BY utc_day RANGE BETWEEN limit_days() - 1 PRECEDING AND $look_ahead::INTEGER FOLLOWING)
@@ -173,7 +177,8 @@ WITH around AS (
   FROM usual_of_day l JOIN series_rule r USING (series_id)
   WHERE l.is_asked
 )
-SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_power_w, new_resolution AS learnt_resolution, new_step_ms AS learnt_step_ms,
+SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_power_w,
+  new_resolution AS learnt_resolution, new_step_ms AS learnt_step_ms,
   utc_day * day_ms() AS from_ms, (utc_day + 1) * day_ms() - 1 AS to_ms
 FROM wanted_limit
 WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (learnt_power_w, usual_power_w, learnt_resolution, learnt_step_ms);
@@ -246,7 +251,9 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND
 
 -- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
-SELECT min(least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w))) AS least_power_w
+SELECT min(
+  least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w))
+) AS least_power_w
 FROM scope s
 JOIN series_rule r USING (series_id)
 LEFT JOIN (

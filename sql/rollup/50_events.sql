@@ -134,8 +134,10 @@ WITH changed_range AS (
     -- between. A register that restarts every day stands still within a day.
     SELECT series_id, to_ms, to_ms
     FROM (
-      SELECT b.*, min(CASE WHEN b.from_ms >= s.compute_to_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
-      FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.compute_from_ms AND b.to_ms <= s.compute_to_ms + standstill_max_ms()
+      SELECT b.*,
+        min(CASE WHEN b.from_ms >= s.compute_to_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
+      FROM series_break b
+      JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.compute_from_ms AND b.to_ms <= s.compute_to_ms + standstill_max_ms()
       WHERE s.is_new AND s.method = 'total_energy' AND b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
     )
     WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
@@ -255,7 +257,9 @@ WITH judged_break AS MATERIALIZED (
 ), morning AS (
   -- The last reading of the day before and the first one of the day, of registers that restart every day.
   SELECT p.series_id, d.start_ms, p.from_ms AS before_ms, p.from_value AS before_value, p.to_ms AS first_ms, p.to_value AS first_value
-  FROM (SELECT * FROM reading_pair WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')) AS p
+  FROM (
+    SELECT * FROM reading_pair WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')
+  ) AS p
   JOIN interval_day d ON d.interval_index = interval_of(p.to_ms)
   WHERE p.from_ms < d.start_ms
 )
@@ -302,7 +306,10 @@ ORDER BY g.series_id, g.at_ms;
 --   is_new   false: the event no longer exists
 CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH event_now AS MATERIALIZED (
-  SELECT unnest(from_json($events::JSON, '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT","value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'), recursive := true)
+  SELECT unnest(from_json($events::JSON,
+    '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT",
+    "value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'),
+    recursive := true)
 ), ended AS (
   SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
 ), stored_event AS MATERIALIZED (

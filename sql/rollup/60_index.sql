@@ -59,8 +59,8 @@ CREATE OR REPLACE TEMP TABLE index_reading AS
 WITH event AS (
   SELECT * FROM energy_event WHERE to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
 )
-SELECT k.series_id, k.method, k.event_time_ms, k.value, greatest(k.value, i.last_value) AS mark, j.kind, j.energy_wh,
-  count(j.kind) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS index_segment
+SELECT kept.series_id, kept.method, kept.event_time_ms, kept.value, greatest(kept.value, stored.last_value) AS mark, here.kind, here.energy_wh,
+  count(here.kind) OVER (PARTITION BY kept.series_id ORDER BY kept.event_time_ms) AS index_segment
 FROM (
   SELECT s.series_id, s.method, s.anchor_ms, r.event_time_ms, r.value
   FROM reading r
@@ -71,17 +71,17 @@ FROM (
     AND NOT EXISTS (
       SELECT 1 FROM event e
       WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
-) AS k
-LEFT JOIN event j ON j.series_id = k.series_id AND j.to_ms = k.event_time_ms AND NOT is_left_out(j.kind)
+) AS kept
+LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms AND NOT is_left_out(here.kind)
 LEFT JOIN (
-  -- Only the interval of the anchor of each register, because an outer join with all intervals would take
-  -- minutes.
+  -- The stored mark. Only the interval of the anchor of each register, because an outer join with all
+  -- intervals would take minutes.
   SELECT i.series_id, i.last_ms, i.last_value
   FROM interval_energy i
   JOIN scope s ON s.series_id = i.series_id AND s.anchor_ms = i.last_ms
   WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND s.method = 'total_energy'
     AND s.series_id IN (SELECT series_id FROM needs_full_index)
-) AS i ON i.series_id = k.series_id AND i.last_ms = k.event_time_ms;
+) AS stored ON stored.series_id = kept.series_id AND stored.last_ms = kept.event_time_ms;
 
 -- name: list_drift
 -- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter.
@@ -100,7 +100,8 @@ ORDER BY k.series_id, k.event_time_ms;
 -- Applies the rebases of drifting registers: the mark becomes the jitter above the reading, and a new index
 -- segment begins. $drifted: JSON array of {series_id, event_time_ms, mark}.
 CREATE OR REPLACE TEMP TABLE index_reading AS
-SELECT k.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, k.mark) AS mark, CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END AS kind,
+SELECT k.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, k.mark) AS mark,
+  CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END AS kind,
   count(CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS index_segment
 FROM index_reading k
 LEFT JOIN (

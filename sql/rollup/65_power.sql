@@ -54,7 +54,9 @@ WITH sample AS (
   )
   UNION ALL
   -- The time between two averages that they do not cover has no energy. Between two zeros it is covered.
-  SELECT series_id, direction, before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END, 0, at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END, 0,
+  SELECT series_id, direction,
+    before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END, 0,
+    at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END, 0,
     value_before = 0 AND value = 0
   FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND at_ms - before_ms > interval_ms
 ), directed AS (

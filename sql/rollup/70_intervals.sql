@@ -15,7 +15,8 @@
 -- stored_mark: series_id, last_ms, last_value
 CREATE OR REPLACE TEMP TABLE stored_mark AS
 SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
-FROM interval_energy i JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
+FROM interval_energy i
+JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
 WHERE s.has_later AND s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND i.last_ms IS NOT NULL
 GROUP BY i.series_id;
 
@@ -36,13 +37,15 @@ WITH power_part AS (
   FROM power_line
   UNION ALL
   -- Intervals with readings that are left out get the flag spike.
-  SELECT e.series_id, unnest(range(interval_of(greatest(e.from_ms, s.compute_from_ms)), interval_of(least(e.to_ms, s.last_ms)) + 1)), 0, 0, flag('spike')
+  SELECT e.series_id,
+    unnest(range(interval_of(greatest(e.from_ms, s.compute_from_ms)), interval_of(least(e.to_ms, s.last_ms)) + 1)), 0, 0, flag('spike')
   FROM energy_event e JOIN scope s USING (series_id)
   WHERE NOT is_register(s.method) AND e.from_ms <= s.last_ms AND e.to_ms >= s.compute_from_ms
 )
 SELECT p.series_id, p.interval_index * interval_ms(), 0, sum(p.exact_nwh)::BIGINT, round(sum(p.covered_ms))::INTEGER, bit_or(p.flags)::USMALLINT
 FROM power_part p
-JOIN scope s ON s.series_id = p.series_id AND p.interval_index * interval_ms() >= s.compute_from_ms AND p.interval_index * interval_ms() < s.compute_to_ms
+JOIN scope s ON s.series_id = p.series_id
+  AND p.interval_index * interval_ms() >= s.compute_from_ms AND p.interval_index * interval_ms() < s.compute_to_ms
 GROUP BY p.series_id, p.interval_index
 ORDER BY p.interval_index, p.series_id;
 
@@ -191,7 +194,8 @@ SELECT b.series_id
 FROM stored_mark b
 LEFT JOIN (
   SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
-  FROM interval_energy i JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
+  FROM interval_energy i
+  JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
   WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND i.last_ms IS NOT NULL
     AND i.series_id IN (SELECT series_id FROM stored_mark)
   GROUP BY i.series_id

@@ -245,7 +245,9 @@ WITH incomplete AS (
   GROUP BY ALL
 )
 SELECT new.*,
-  CASE WHEN stored.day IS NULL THEN coalesce(h.version, 0) + 1 WHEN new.end_ms <= $now_ms::BIGINT THEN stored.version + 1 ELSE stored.version END AS version,
+  CASE WHEN stored.day IS NULL THEN coalesce(h.version, 0) + 1
+    WHEN new.end_ms <= $now_ms::BIGINT THEN stored.version + 1
+    ELSE stored.version END AS version,
   day_status(coalesce(stored.status, h.status), new.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
   h.version AS history_version
 FROM day_now new

@@ -42,7 +42,8 @@ CREATE OR REPLACE TEMP TABLE day_to_correct AS
 SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, coalesce(c.series_id, f.series_id) AS series_id
 FROM touched_day t
 LEFT JOIN (SELECT * FROM day_candidate WHERE preference = 1) AS c ON c.device = t.device AND c.source = t.source AND c.day = t.day
-LEFT JOIN (SELECT device, source, arg_min(series_id, position) AS series_id FROM series_rule GROUP BY ALL) AS f ON f.device = t.device AND f.source = t.source
+LEFT JOIN (SELECT device, source, arg_min(series_id, position) AS series_id FROM series_rule GROUP BY ALL) AS f
+  ON f.device = t.device AND f.source = t.source
 WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT AND coalesce(c.series_id, f.series_id) IS NOT NULL
   AND EXISTS (
     SELECT 1 FROM correction_in_force k

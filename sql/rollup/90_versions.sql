@@ -32,7 +32,9 @@ WITH changed_day AS (
 ), brought AS MATERIALIZED (
   -- How new readings came, by device, source and day.
   SELECT DISTINCT s.device, s.source, a.day,
-    CASE WHEN b.origin LIKE 'import:%' THEN 'import' WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill' ELSE 'stream' END AS cause
+    CASE WHEN b.origin LIKE 'import:%' THEN 'import'
+      WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill'
+      ELSE 'stream' END AS cause
   FROM arrived a
   JOIN series s USING (series_id)
   JOIN batch b USING (batch_id)

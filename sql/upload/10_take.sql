@@ -37,13 +37,20 @@ CREATE OR REPLACE TEMP TABLE incoming (
 -- Adds rows of intervals or registers. $rows: JSON array.
 INSERT INTO incoming
 SELECT line, meter, meter, start, "end", energyWh, direction, quality, 1, false
-FROM (SELECT unnest(from_json($rows, '[{"line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE", "direction": "VARCHAR", "quality": "VARCHAR"}]'), recursive := true));
+FROM (SELECT unnest(from_json($rows,
+  '[{"line": "BIGINT", "meter": "VARCHAR", "start": "BIGINT", "end": "BIGINT", "energyWh": "DOUBLE",
+  "direction": "VARCHAR", "quality": "VARCHAR"}]'),
+  recursive := true));
 
 -- name: take_budget_rows
 -- Adds rows of budgets. $rows: JSON array, with the granularity within which they must not overlap.
 INSERT INTO incoming
-SELECT line, concat_ws(chr(10), meter, scenario, granularity), meter, start - DATE '1970-01-01', "end" - DATE '1970-01-01' + 1, energyWh, NULL, scenario, 1, false
-FROM (SELECT unnest(from_json($rows, '[{"line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE", "scenario": "VARCHAR", "granularity": "VARCHAR"}]'), recursive := true));
+SELECT line, concat_ws(chr(10), meter, scenario, granularity), meter, start - DATE '1970-01-01', "end" - DATE '1970-01-01' + 1,
+  energyWh, NULL, scenario, 1, false
+FROM (SELECT unnest(from_json($rows,
+  '[{"line": "BIGINT", "meter": "VARCHAR", "start": "DATE", "end": "DATE", "energyWh": "DOUBLE",
+  "scenario": "VARCHAR", "granularity": "VARCHAR"}]'),
+  recursive := true));
 
 -- name: find_other_kind
 -- Returns meters of the upload that already have readings of the other kind (registers or intervals).

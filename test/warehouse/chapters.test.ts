@@ -86,6 +86,15 @@ describe.each(folders)('sql/%s', (folder) => {
   });
 });
 
+test('no line of a statement is longer than 150 characters', () => {
+  const long = folders.flatMap((folder) =>
+    [...readStatements(join(root, 'sql', folder))].flatMap(([name, text]) =>
+      text.split('\n').flatMap((line) => (line.length > 150 ? [`${folder}/${name}: ${line.trim()}`] : [])),
+    ),
+  );
+  expect(long).toEqual([]);
+});
+
 test('lengths of time, limits and shares have a name: a parameter, a macro or a column', () => {
   /** They give names to numbers, or list the integers that devices send. */
   const naming = ['balance/find_rule', 'rollup/create_macros', 'rollup/extract_readings'];
