@@ -23,8 +23,8 @@
 --   step_wh        steps of the registers, added
 WITH part AS (
   -- One row for each source and interval. rise_wh is its energy for role, fall_wh for negative_role.
-  -- is_signed: it is a net register. is_open: these two are not known. is_whole: both of its roles
-  -- are part of the balance, so their difference is enough for into_wh.
+  -- is_signed: it is a net register. is_open: these two are not known. is_whole: all of its roles are
+  -- part of the balance, so its energy as one amount is enough for into_wh.
   SELECT c.scope_id, c.own_day, s.day, s.at_ms, c.role, c.negative_role, c.sign, i.energy_wh, i.is_known, i.has_shape, i.is_estimated, i.step_wh,
     c.negative_role IS NOT NULL AS is_signed,
     c.sign * CASE WHEN is_signed THEN greatest(i.energy_wh, 0) ELSE i.energy_wh END AS rise_wh,
@@ -37,8 +37,7 @@ WITH part AS (
   WHERE c.counts
 ), sided AS (
   -- The part of each source in into_wh and in grid_net_wh, positive into the scope, and whether it is
-  -- unknown.
-  -- is_grid: one of its roles is import or export. is_both: both are, so their difference is enough.
+  -- unknown. is_grid: one of its roles is import or export. is_both: both are, so one amount is enough.
   SELECT p.*,
     own.side * CASE WHEN is_whole THEN p.sign * p.energy_wh ELSE p.rise_wh END AS into_part_wh,
     CASE WHEN is_whole THEN NOT p.is_known ELSE p.is_open END AS is_into_open,
