@@ -1,4 +1,4 @@
-import { isRetryable } from '../src/lib/errors.ts';
+import { isRetryable, retryAfterMsOf } from '../src/lib/errors.ts';
 import { growingWaitMs } from '../src/lib/growing-wait.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../src/lib/time.ts';
 import { failureWords } from '../src/pipeline/failure-words.ts';
@@ -39,7 +39,10 @@ export interface StageHealth {
 /** Records the runs of the stages of one shard. A worker counts as alive by progress, not by presence. */
 export interface Progress {
   tick(stage: StageName): void;
-  /** The time for which a failed stage still has to wait before its retry. */
+  /**
+   * The time (ms) for which a failed stage still has to wait before its retry. It doubles with each failure,
+   * and is at least what a server has asked for.
+   */
   backOffMs(stage: StageName): number;
   started(stage: StageName): void;
   succeeded(stage: StageName): void;
@@ -49,6 +52,9 @@ export interface Progress {
   health(): StageHealth[];
 }
 
+/** The wait after the first failure. Each further failure doubles it. */
+const RETRY_MS_MIN = SECOND_MS;
+/** The longest wait of a failed stage. A longer `Retry-After` of a server is cut to this time. */
 const RETRY_MS_MAX = MINUTE_MS;
 const STUCK_GRACE_MS = 30 * SECOND_MS;
 
@@ -93,7 +99,8 @@ export function createProgress(
       end(record);
       record.failures += 1;
       record.failingSinceMs ??= atMs;
-      record.retryAtMs = atMs + growingWaitMs(record.failures, SECOND_MS, RETRY_MS_MAX);
+      const waitMs = Math.max(growingWaitMs(record.failures, RETRY_MS_MIN), retryAfterMsOf(error) ?? 0);
+      record.retryAtMs = atMs + Math.min(waitMs, RETRY_MS_MAX);
       record.lastError = { atMs, ...failureWords(error), retryable: isRetryable(error) };
     },
     interrupted: (stage) => end(at(stage)),

@@ -180,6 +180,7 @@ function afterError(position: Position, error: ErrorOutcome, bounds: AttemptBoun
       code: error.code,
       message: `${failures} reads in a row failed: ${error.message}`,
       retryable: true,
+      retryAfterMs: error.retryAfterMs,
     };
   }
   return {

@@ -1,5 +1,6 @@
 import type { Offset } from '../contract/offset.ts';
 import type { ReadStart } from '../contract/read-start.ts';
+import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { UtcMs } from '../lib/time.ts';
 import type { Gap } from './read-outcome.ts';
 
@@ -87,6 +88,15 @@ export interface FailStep {
   message: string;
   /** True if a later start may succeed; false if the configuration must change. */
   retryable: boolean;
+  /** The wait that the server asks for. */
+  retryAfterMs?: number | undefined;
+}
+
+/** The error of a reader that gives up: a TransientError if a later start may succeed. */
+export function giveUpError({ code, message, retryable, retryAfterMs }: FailStep): Error {
+  return retryable
+    ? new TransientError(code, message, { details: { retryAfterMs } })
+    : new TerminalError(code, message);
 }
 
 /** The position of a consumer at a start, or at its checkpoint. */

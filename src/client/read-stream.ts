@@ -1,6 +1,5 @@
 import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
-import { TerminalError, TransientError } from '../lib/errors.ts';
 import { elapsedOf } from '../lib/time.ts';
 import { advancePosition } from './advance.ts';
 import { createInterpreter, failureOutcome, type Interpreter } from './interpret.ts';
@@ -10,7 +9,7 @@ import {
   type Ask,
   type AttemptBounds,
   defaultBounds,
-  type FailStep,
+  giveUpError,
   type Position,
   type RestartStep,
   startPosition,
@@ -77,7 +76,7 @@ export async function* readStream(
         continue;
       }
       const step = advancePosition(position, outcome, bounds);
-      if (step.kind === 'fail') throw failure(step);
+      if (step.kind === 'fail') throw giveUpError(step);
       const from = position;
       position = step.position;
       if (step.kind !== 'deliver') {
@@ -135,8 +134,4 @@ function positionFrom(from: Position | Ask = { kind: 'oldest' }): Position {
 
 function hasMoved(from: Position, to: Position): boolean {
   return to.ask.kind === 'offset' && (from.ask.kind !== 'offset' || from.ask.offset !== to.ask.offset);
-}
-
-function failure({ code, message, retryable }: FailStep): Error {
-  return retryable ? new TransientError(code, message) : new TerminalError(code, message);
 }

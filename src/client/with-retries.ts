@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorMessage, isRetryable, TransientError } from '../lib/errors.ts';
+import { errorMessage, isRetryable, retryAfterMsOf, TransientError } from '../lib/errors.ts';
 import { growingWaitMs } from '../lib/growing-wait.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock, type UtcMs } from '../lib/time.ts';
 
@@ -108,16 +108,7 @@ export async function withRetries<T>(
         );
       }
       onRetry?.(error);
-      const retryAfterMs = error instanceof TransientError ? error.details.retryAfterMs : undefined;
-      await waiting.sleep(
-        backoffMs(
-          attempt,
-          waiting.random,
-          backoff,
-          typeof retryAfterMs === 'number' ? retryAfterMs : undefined,
-        ),
-        signal,
-      );
+      await waiting.sleep(backoffMs(attempt, waiting.random, backoff, retryAfterMsOf(error)), signal);
     }
   }
 }

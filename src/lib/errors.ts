@@ -76,6 +76,12 @@ export function isRetryable(error: unknown): boolean {
   return !(error instanceof TerminalError);
 }
 
+/** The time (ms) that a server asks to wait before the next attempt; undefined if the error names none. */
+export function retryAfterMsOf(error: unknown): number | undefined {
+  const retryAfterMs = error instanceof TransientError ? error.details.retryAfterMs : undefined;
+  return typeof retryAfterMs === 'number' ? retryAfterMs : undefined;
+}
+
 /** The message of anything that was thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

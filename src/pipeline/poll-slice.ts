@@ -1,8 +1,8 @@
-import type { Ask } from '../client/position.ts';
+import { type Ask, giveUpError } from '../client/position.ts';
 import type { RawAnswer } from '../client/rest-source.ts';
 import type { StreamSource } from '../client/stream-source.ts';
 import { limits } from '../contract/wire-limits.ts';
-import { TerminalError, TransientError } from '../lib/errors.ts';
+import { TransientError } from '../lib/errors.ts';
 import { toPlainError } from '../lib/plain-error.ts';
 import { SECOND_MS, type UtcMs } from '../lib/time.ts';
 import { isBatchFailure } from './failing-batch.ts';
@@ -169,9 +169,7 @@ function nextAsk(reply: LandReply): Ask {
         details: { retryAfterMs: reply.retryAfterMs },
       });
     case 'fail':
-      throw reply.retryable
-        ? new TransientError(reply.code, reply.message)
-        : new TerminalError(reply.code, reply.message);
+      throw giveUpError(reply);
     default:
       return reply satisfies never;
   }

@@ -51,6 +51,18 @@ test('a stage that fails is tried again later and later, at most a minute later,
   expect(health()).toMatchObject({ state: 'ok', failures: 0, retryAtMs: null });
 });
 
+test('a stage whose server asks for a wait is tried again after that time, at most a minute later', () => {
+  const { clock, progress } = setUp();
+  const waitAfter = (retryAfterMs: number) => {
+    progress.started('poll');
+    progress.failed('poll', new TransientError('Busy', 'later', { details: { retryAfterMs } }));
+    const waitMs = progress.backOffMs('poll');
+    clock.ms += waitMs;
+    return waitMs;
+  };
+  expect([7_000, 0, 3_600_000, 1_000].map(waitAfter)).toEqual([7_000, 2_000, 60_000, 8_000]);
+});
+
 test('the last error stays to be seen, with whether a retry is worth it', () => {
   const { clock, progress, health } = setUp();
   progress.started('poll');

@@ -1,4 +1,8 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { createProgress } from '../../jobs/stage-health.ts';
+import { createRestSource } from '../../src/client/rest-source.ts';
 import { TransientError } from '../../src/lib/errors.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
@@ -28,4 +32,33 @@ test('what has landed is reported, even if the next read fails', async () => {
   await expect(slice).rejects.toThrow('the connection was reset');
   expect(reported).toEqual([5]);
   expect(await pipeline.run('acme', 'status', undefined)).toMatchObject({ messages: 5 });
+});
+
+test('a server that asks for a wait is not read earlier, however often it has failed', async () => {
+  const server = createServer((_, response) => response.writeHead(503, { 'Retry-After': '50' }).end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const pipeline = createPipeline({ logLevel: 'silent', logger: silentLogger });
+  onTestFinished(pipeline.close);
+  await pipeline.open(assignmentOf(tempDir()));
+  const source = createRestSource({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    workgroup: 'acme',
+    token: 'any',
+  });
+  onTestFinished(source.close);
+  const paces = [{ stage: 'poll' as const, everyMs: 1_000 }];
+  const waits: number[] = [];
+  // From the seventh failure on the reader gives up at once.
+  for (let run = 0; run < 8; run++) {
+    const progress = createProgress(paces, { clock: { now: () => 0 }, timeLimitMs: () => 30_000 });
+    progress.started('poll');
+    const { signal } = new AbortController();
+    const error = await pollSlice({ pipeline, source, workgroupId: 'acme', signal }).catch(
+      (thrown) => thrown,
+    );
+    progress.failed('poll', error);
+    waits.push(progress.backOffMs('poll'));
+  }
+  expect(waits).toEqual(Array(8).fill(50_000));
 });
