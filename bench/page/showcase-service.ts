@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccess } from '../../src/access/access.ts';
-import { systemWaiting } from '../../src/client/with-retries.ts';
+import { systemWaiting } from '../../src/client/backoff.ts';
 import type { ConfigInput } from '../../src/config/config.ts';
 import {
   addDays,

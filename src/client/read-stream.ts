@@ -2,6 +2,7 @@ import type { MessageColumns, NameTable } from '../decode/message-columns.ts';
 import { createNameTable } from '../decode/name-table.ts';
 import { elapsedOf } from '../lib/time.ts';
 import { advancePosition } from './advance.ts';
+import { type Backoff, backoffMs, defaultBackoff, systemWaiting, type Waiting } from './backoff.ts';
 import { createInterpreter, failureOutcome, type Interpreter } from './interpret.ts';
 import { keepNew } from './keep-new.ts';
 import {
@@ -16,7 +17,6 @@ import {
 } from './position.ts';
 import type { Gap, ReadOutcome } from './read-outcome.ts';
 import type { StreamSource } from './stream-source.ts';
-import { type Backoff, backoffMs, defaultBackoff, systemWaiting, type Waiting } from './with-retries.ts';
 
 /** New messages, and the position after them. */
 export interface StreamBatch {

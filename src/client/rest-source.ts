@@ -4,9 +4,9 @@ import { TerminalError } from '../lib/errors.ts';
 import { openOnce } from '../lib/open-once.ts';
 import { type Clock, SECOND_MS, systemClock } from '../lib/time.ts';
 import { MEBIBYTE } from '../lib/units.ts';
+import { parseRetryAfter } from './backoff.ts';
 import { type Exchange, type ExchangeTimeouts, exchange } from './exchange.ts';
 import type { Ask } from './position.ts';
-import { parseRetryAfter } from './with-retries.ts';
 
 /** The answer of a server before it is decoded. Plain values, so that another thread can decode it. */
 export interface RawAnswer {

@@ -2,6 +2,7 @@ import { limits } from '../contract/wire-limits.ts';
 import { createNameTable } from '../decode/name-table.ts';
 import type { Logger } from '../lib/logger.ts';
 import { elapsedOf, MINUTE_MS, SECOND_MS, systemClock } from '../lib/time.ts';
+import { type Backoff, backoffMs, type Waiting } from './backoff.ts';
 import { createInterpreter } from './interpret.ts';
 import { createRestSource, type RawAnswer, type ReadRequest, type RestSourceOptions } from './rest-source.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type SocketReader,
 } from './socket-reader.ts';
 import type { StreamSource, Transport } from './stream-source.ts';
-import { type Backoff, backoffMs, type Waiting } from './with-retries.ts';
 
 export interface SocketSourceOptions extends RestSourceOptions {
   /** Default: the path of the contract. */

@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '../client/with-retries.ts';
+import { parseRetryAfter } from '../client/backoff.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { tryParseJson } from '../lib/json-text.ts';
 

@@ -1,11 +1,5 @@
+import { type Backoff, defaultBackoff, systemWaiting, type Waiting, withRetries } from '../client/backoff.ts';
 import type { TokenSource } from '../client/rest-source.ts';
-import {
-  type Backoff,
-  defaultBackoff,
-  systemWaiting,
-  type Waiting,
-  withRetries,
-} from '../client/with-retries.ts';
 import { errorCode, errorMessage, TerminalError, TransientError } from '../lib/errors.ts';
 import { MINUTE_MS } from '../lib/time.ts';
 import { answerError } from './answer-error.ts';

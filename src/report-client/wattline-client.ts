@@ -1,8 +1,9 @@
 /** What `wattline/client` exports. */
+
+export type { Backoff, Waiting } from '../client/backoff.ts';
 export type { Ask, Position } from '../client/position.ts';
 export type { Gap } from '../client/read-outcome.ts';
 export type { TokenSource } from '../client/rest-source.ts';
-export type { Backoff, Waiting } from '../client/with-retries.ts';
 export type { FieldValue, StreamMessage } from '../contract/messages.ts';
 export { isRetryable, TerminalError, TransientError } from '../lib/errors.ts';
 export type * from './client-answers.ts';

@@ -1,13 +1,13 @@
 import { Pool } from 'undici';
 import { decodeCbor } from '../cbor/cbor-codec.ts';
-import { type ExchangeTimeouts, exchange } from '../client/exchange.ts';
 import {
   type Backoff,
   parseRetryAfter,
   systemWaiting,
   type Waiting,
   withRetries,
-} from '../client/with-retries.ts';
+} from '../client/backoff.ts';
+import { type ExchangeTimeouts, exchange } from '../client/exchange.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
+import type { Waiting } from '../../src/client/backoff.ts';
 import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
 import { readStream } from '../../src/client/read-stream.ts';
 import { createRestSource } from '../../src/client/rest-source.ts';
-import type { Waiting } from '../../src/client/with-retries.ts';
 import { rounds } from '../support/rounds.ts';
 import { type Dialect, plainDialect } from '../support/vendor-dialect.ts';
 import { type Fault, startVendor } from '../support/vendor-server.ts';

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { systemWaiting } from '../../src/client/backoff.ts';
 import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import type { Position } from '../../src/client/position.ts';
 import { type ReadStreamOptions, readStream } from '../../src/client/read-stream.ts';
 import { createRestSource, type RestSource, type RestSourceOptions } from '../../src/client/rest-source.ts';
-import { systemWaiting } from '../../src/client/with-retries.ts';
 import type { StreamMessage } from '../../src/contract/messages.ts';
 import { DAY_MS, dayStart, HOUR_MS, localDateOf, MINUTE_MS } from '../../src/lib/time.ts';
 import { createSite } from '../../src/simulate/create-site.ts';

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import { systemWaiting, type Waiting } from '../../src/client/backoff.ts';
 import { columnsToMessages } from '../../src/client/columns-to-messages.ts';
 import { type Ask, type Position, startPosition } from '../../src/client/position.ts';
 import { readStream, type StreamBatch } from '../../src/client/read-stream.ts';
@@ -7,7 +8,6 @@ import {
   type SocketSource,
   type SocketSourceOptions,
 } from '../../src/client/socket-source.ts';
-import { systemWaiting, type Waiting } from '../../src/client/with-retries.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import type { Dialect } from '../support/vendor-dialect.ts';
 import { startVendor, type VendorServer } from '../support/vendor-server.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemWaiting } from '../../src/client/with-retries.ts';
+import { systemWaiting } from '../../src/client/backoff.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 import { createReportClient } from '../../src/report-client/report-client.ts';
 import type { ReportRequestOptions } from '../../src/report-client/report-request.ts';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { encodeCbor } from '../../src/cbor/cbor-codec.ts';
-import type { Waiting } from '../../src/client/with-retries.ts';
+import type { Waiting } from '../../src/client/backoff.ts';
 import { DAY_MS, dayStart, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/lib/time.ts';
 import { createSite, type Site } from '../../src/simulate/create-site.ts';
 import { runSimulation } from '../../src/simulate/run-simulation.ts';

@@ -7,7 +7,7 @@ import {
   systemWaiting,
   type Waiting,
   withRetries,
-} from '../../src/client/with-retries.ts';
+} from '../../src/client/backoff.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
 
 function fakeWaiting(random = 0.5): Waiting & { sleptMs: number[] } {
