@@ -1,6 +1,6 @@
 import { TerminalError, TransientError } from '../lib/errors.ts';
 import type { AnsweredRow } from './client-answers.ts';
-import { readLines } from './read-ndjson-lines.ts';
+import { readNdjsonLines } from './read-ndjson-lines.ts';
 import type { Parameters, ReportRequest } from './report-request.ts';
 
 /** The reports that are also answered as rows. */
@@ -49,7 +49,7 @@ export async function* readReportRows(
         read: async (given) => given,
         limit: idle.begin,
       });
-      for await (const line of readLines(idle.watch(response.body ?? new ReadableStream())))
+      for await (const line of readNdjsonLines(idle.watch(response.body ?? new ReadableStream())))
         yield rowOf(line, report);
       page = nextPage(report, asked, response.headers.get('wattline-next'));
     } catch (error) {
