@@ -1,9 +1,9 @@
 import { DEVICE_STATUS_TABLE, type FieldValue } from '../contract/messages.ts';
+import { parseTable } from '../contract/parse-table.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { limits } from '../contract/wire-limits.ts';
 import { checkItems } from '../stream/ingest/check-items.ts';
 import { requireWritable } from '../stream/ingest/ingest.ts';
-import { parseTable } from '../stream/rest/read-request.ts';
 import type { Outcome } from './input-outcome.ts';
 
 /** The parts of a reading as their templates give them. Undefined: a placeholder has no value. */

@@ -1,4 +1,4 @@
-import { AUDIT_TABLE, tableNameSchema, WILDCARD_TABLE } from '../../contract/messages.ts';
+import { AUDIT_TABLE, WILDCARD_TABLE } from '../../contract/messages.ts';
 import { parseOffset } from '../../contract/offset.ts';
 import type { ReadStart } from '../../contract/read-start.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
@@ -57,17 +57,6 @@ function parseLimit(limit: string | string[] | undefined, limitMax: number): num
       parameter: 'limit',
     });
   return Math.min(value, limitMax);
-}
-
-/**
- * Reads a table name from the path or another parameter.
- * @throws StreamError InvalidRequest
- */
-export function parseTable(tableName: unknown, parameter = 'tableName'): string {
-  const parsed = tableNameSchema.safeParse(tableName);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new StreamError('InvalidRequest', `the table name ${issue?.message ?? ''}`, { parameter });
 }
 
 /** True if a read of this table returns audit messages. */

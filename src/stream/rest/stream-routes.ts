@@ -6,6 +6,7 @@ import type { Grant, Permission } from '../../access/grant.ts';
 import { encodeCbor } from '../../cbor/cbor-codec.ts';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
 import type { Offset } from '../../contract/offset.ts';
+import { parseTable } from '../../contract/parse-table.ts';
 import { serviceLimits } from '../../contract/service-limits.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
@@ -20,7 +21,7 @@ import { type IngestType, ingestTypes } from '../ingest/ingest-body.ts';
 import type { StreamLog } from '../log/stream-log.ts';
 import type { Stream } from '../stream.ts';
 import type { PollAnswer } from './long-poll.ts';
-import { parseReadQuery, parseTable, parseWaitPreference, type Query, showsAudit } from './read-request.ts';
+import { parseReadQuery, parseWaitPreference, type Query, showsAudit } from './read-request.ts';
 import { CBOR, readSchema, sendSchema } from './route-schemas.ts';
 
 export interface StreamRoutesOptions extends Gate {

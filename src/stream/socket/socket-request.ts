@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { WILDCARD_TABLE } from '../../contract/messages.ts';
+import { parseTable } from '../../contract/parse-table.ts';
 import type { ReadStart } from '../../contract/read-start.ts';
 import { StreamError } from '../../contract/stream-errors.ts';
 import { limits } from '../../contract/wire-limits.ts';
 import { isMap } from '../../decode/parse-values.ts';
-import { parseReadQuery, parseTable, type ReadDefaults } from '../rest/read-request.ts';
+import { parseReadQuery, type ReadDefaults } from '../rest/read-request.ts';
 
 interface SubscribeRequest {
   requestId: string;
