@@ -3,6 +3,9 @@ import { MINUTE_MS, type UtcMs } from '../src/lib/time.ts';
 import type { JobQueue, StoredSchedule } from './job-queue.ts';
 import type { JobSchedule } from './stages.ts';
 
+/** A next job is repaired if it is overdue by more than this, or later than the pattern says by more. */
+const TOLERANCE_MS = MINUTE_MS;
+
 /** The changes, by the key of the schedule. */
 export interface ScheduleChanges {
   added: string[];
@@ -46,10 +49,10 @@ export async function reconcileSchedules(
   return changes;
 }
 
-/** A job that is due may still wait for a worker. The next job must not be later than the pattern says. */
+/** True if the next job is at the next instant of the pattern, or is due and may still wait for a worker. */
 function isOnTime({ nextAtMs }: StoredSchedule, { pattern, timeZone }: JobSchedule, nowMs: UtcMs): boolean {
-  if (nextAtMs === undefined || nextAtMs < nowMs - MINUTE_MS) return false;
+  if (nextAtMs === undefined || nextAtMs < nowMs - TOLERANCE_MS) return false;
   const cron = parseCron(pattern);
   const nextMs = typeof cron === 'string' ? undefined : nextCronInstant(cron, timeZone, nowMs);
-  return nextMs === undefined || nextAtMs <= nextMs + MINUTE_MS;
+  return nextMs === undefined || nextAtMs <= nextMs + TOLERANCE_MS;
 }

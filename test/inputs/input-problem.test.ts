@@ -42,6 +42,15 @@ test('an input that is not connected is a problem after 30 s, however often it t
   expect(ready(true)).toEqual({ ok: true, detail: { inputs: 1, troubles: 0 } });
 });
 
+test('an input that is not connected is also a problem after the clock was set back', () => {
+  const { clock, counter, problem } = setUp();
+  counter.connection('disconnected', 'connect ECONNREFUSED');
+  clock.set(clock.now() - 29 * SECOND_MS);
+  expect(problem()).toBeUndefined();
+  clock.set(clock.now() - SECOND_MS);
+  expect(problem()).toMatch(/is not connected since 2026-11-20T12:00:00.000Z: connect ECONNREFUSED/);
+});
+
 test('a connection that ends again and again is a problem, also while it is connected', async () => {
   const { clock, counter, problem } = setUp();
   const loseIt = async () => {

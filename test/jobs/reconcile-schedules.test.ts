@@ -12,7 +12,7 @@ import type { Job, JobSchedule } from '../../jobs/stages.ts';
 import { configSchema } from '../../src/config/config.ts';
 import { type CronPattern, nextCronInstant, parseCron } from '../../src/lib/cron.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
-import { DAY_MS, HOUR_MS } from '../../src/lib/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { seedQueueImage } from '../support/queue-image.ts';
 import { startRedis, type TestRedis } from '../support/redis.ts';
 import { isFull, isSoak } from '../support/rounds.ts';
@@ -150,6 +150,23 @@ describe.each(['pglite', 'redis'] as const)('on %s', (kind) => {
     expect(await reconcileSchedules(queue, wanted, Date.now() + DAY_MS)).toMatchObject({
       repaired: ['export:a:x'],
     });
+  });
+
+  test('a schedule is set again if its job is a minute overdue, or later than the instant before', async () => {
+    const minute = new Date().getUTCMinutes();
+    // The next instant is in 20 minutes, and the one before it was 10 minutes ago.
+    const wanted = [row('a', `${(minute + 20) % 60},${(minute + 50) % 60} * * * *`)];
+    await reconcileSchedules(queue, wanted, Date.now());
+    const nextAtMs = (await queue.schedules())[0]!.nextAtMs!;
+    const repaired = { ...unchanged, repaired: ['export:a:x'] };
+    for (const [nowMs, changes] of [
+      [nextAtMs - 1, unchanged],
+      [nextAtMs + MINUTE_MS, unchanged],
+      [nextAtMs + MINUTE_MS + 1, repaired],
+      [nextAtMs - 30 * MINUTE_MS, unchanged],
+      [nextAtMs - 30 * MINUTE_MS - 1, repaired],
+    ] as const)
+      expect(await reconcileSchedules(queue, wanted, nowMs), String(nowMs - nextAtMs)).toEqual(changes);
   });
 
   test.runIf(isFull)('jobs come with their ids, also after one has failed', async () => {
