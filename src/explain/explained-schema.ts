@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { energyMethods } from '../config/energy-stream.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
+import { dayStatuses } from '../rollup/day-statuses.ts';
 
 /**
  * The JSON of an explanation. Instants are ISO 8601 in UTC, energy is Wh, power is W. It has everything from
@@ -232,7 +233,7 @@ const resultSchema = z.object({
   method,
   table: z.string(),
   field: z.string(),
-  status: z.enum(['provisional', 'final', 'restated']),
+  status: z.enum(dayStatuses),
   version: z.number().int(),
   computedAt: time,
   coverage: z.number(),

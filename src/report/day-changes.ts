@@ -3,6 +3,7 @@ import { energyMethods } from '../config/energy-stream.ts';
 import { StreamError } from '../contract/stream-errors.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
 import { addDays, dayStart, isLocalDate, localDateOf, parseInstant, type UtcMs } from '../lib/time.ts';
+import { dayStatuses } from '../rollup/day-statuses.ts';
 import { query } from '../warehouse/query.ts';
 import type { Generation, LakeReader } from './lake-reader.ts';
 
@@ -36,7 +37,7 @@ const dayChangeSchema = z.object({
       'restated: had been final; added: had no energy until its period was closed; withdrawn: has no energy any more; provisional: was not final yet',
   }),
   before: versionSchema.nullable().meta({ description: 'The last version before; null if there was none' }),
-  after: versionSchema.extend({ status: z.enum(['provisional', 'final', 'restated']).nullable() }),
+  after: versionSchema.extend({ status: z.enum(dayStatuses).nullable() }),
   differenceWh: wholeWh.meta({ description: 'After minus before; a day without energy counts as 0' }),
   versions: z.number().int().meta({ description: 'Number of new versions in the requested time' }),
   changedAt: z.iso.datetime().meta({ description: 'When the last of them was computed' }),

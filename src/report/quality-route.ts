@@ -5,6 +5,7 @@ import { etagOf } from '../http/etag.ts';
 import { rejectOtherMethods } from '../http/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Clock } from '../lib/time.ts';
+import { dayStatuses } from '../rollup/day-statuses.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import { queryText } from '../warehouse/query.ts';
 import { dailyEnergy } from './daily-energy.ts';
@@ -43,7 +44,7 @@ export const qualitySchema = z
           coverage: z
             .number()
             .meta({ description: 'Share of the day (0 to 1) that measurements cover, rounded down to 0.01' }),
-          status: z.enum(['provisional', 'final', 'restated']),
+          status: z.enum(dayStatuses),
           methods: z.array(z.enum(energyMethods)),
           flags: z.array(z.string()),
         }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { energyMethods } from '../config/energy-stream.ts';
 import { wholeWh } from '../contract/whole-wh.ts';
+import { dayStatuses } from '../rollup/day-statuses.ts';
 import { deviceStates } from './device-states.ts';
 
 /** The schemas of the answers of the report. */
@@ -29,7 +30,7 @@ const dayDetailsSchema = z.object({
   coverage: z.number().meta({
     description: 'Share of the day (0 to 1) that measurements cover; for a device, the lowest of its sources',
   }),
-  status: z.enum(['provisional', 'final', 'restated']).meta({
+  status: z.enum(dayStatuses).meta({
     description: 'provisional: can still change; final; restated: has changed since it was final',
   }),
   version: z.number().int().meta({

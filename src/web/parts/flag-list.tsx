@@ -1,3 +1,4 @@
+import type { DayOfSeries } from '../facts/answers.ts';
 import { flagName, flagText, flagWords, sortFlags } from '../words/flag-words.ts';
 
 /** Quality flags, worst first, each with its meaning on hover. */
@@ -14,7 +15,7 @@ export function FlagList({ flags }: { flags: readonly string[] }) {
   );
 }
 
-export function StatusWord({ status }: { status: 'provisional' | 'final' | 'restated' }) {
+export function StatusWord({ status }: { status: DayOfSeries['status'] }) {
   const titles = {
     provisional: 'it can still change',
     final: 'its period is closed',
