@@ -22,7 +22,7 @@ VALUES (
   $backfill_id::BIGINT, $source, $request, $from_ms::BIGINT, $to_ms::BIGINT, $table_name, 'running', $note, $now_ms::BIGINT, $now_ms::BIGINT
 );
 
--- name: add_chunk
+-- name: add_piece
 -- Stores a piece of a backfill, in the transaction that stores the backfill.
 INSERT INTO backfill_chunk (
   backfill_id, chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole, updated_at_ms
@@ -37,7 +37,7 @@ VALUES (
 -- Columns: state, note
 SELECT state, note FROM backfill WHERE backfill_id = $backfill_id::BIGINT;
 
--- name: find_chunks
+-- name: find_pieces
 -- Returns the pieces of a backfill, in order.
 -- Columns: chunk_no, gap_id, from_ms, to_ms, messages_expected, messages_landed, state, is_whole
 SELECT
@@ -68,7 +68,7 @@ RETURNING backfill_id;
 -- Returns every backfill, the newest first.
 -- Columns:
 --   backfill_id, source, from_ms, to_ms, table_name, state, note, started_at_ms
---   updated_at_ms, chunks, chunks_done
+--   updated_at_ms, pieces, pieces_done
 --   messages_expected   null if unknown
 --   messages_landed
 --   gaps                how many
@@ -82,8 +82,8 @@ SELECT
   b.note,
   b.started_at_ms::DOUBLE AS started_at_ms,
   b.updated_at_ms::DOUBLE AS updated_at_ms,
-  count(c.chunk_no)::INTEGER AS chunks,
-  count(c.chunk_no) FILTER (c.state = 'done')::INTEGER AS chunks_done,
+  count(c.chunk_no)::INTEGER AS pieces,
+  count(c.chunk_no) FILTER (c.state = 'done')::INTEGER AS pieces_done,
   sum(c.messages_expected)::DOUBLE AS messages_expected,
   (coalesce(sum(CASE WHEN c.state = 'done' THEN c.messages_landed ELSE l.messages END), 0)
     + coalesce(any_value(q.messages), 0))::DOUBLE AS messages_landed,

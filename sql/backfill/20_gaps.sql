@@ -1,4 +1,4 @@
--- 20 Gaps: stretches of the stream that could not be read.
+-- 20 Gaps: ranges of the stream that could not be read.
 --
 -- Reads   gap.
 -- Writes  gap (closed_at_ms and closed_by if a backfill has filled it, note if it could not).

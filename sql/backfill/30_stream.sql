@@ -52,7 +52,7 @@ SELECT count(*) > 0 AS is_known FROM quarantine WHERE stage = 'land' AND stream_
 -- Stores that the upstream no longer has all messages of a piece.
 UPDATE backfill_chunk SET is_whole = false WHERE backfill_id = $backfill_id::BIGINT AND chunk_no = $chunk_no::INTEGER;
 
--- name: finish_chunk
+-- name: finish_piece
 -- Ends a piece. Its number of landed messages comes from the ledger of batches.
 UPDATE backfill_chunk
 SET

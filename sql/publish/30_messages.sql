@@ -47,7 +47,7 @@ LEFT JOIN name n ON n.name_id = m.source_id
 ORDER BY m.device, m.event_time_ms, m.stream_offset;
 
 -- name: select_gap
--- Selects the stretches of the stream that could not be read.
+-- Selects the ranges of the stream that could not be read.
 SELECT
   gap_id,
   origin,

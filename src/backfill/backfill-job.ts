@@ -176,8 +176,8 @@ function targetOf(request: BackfillRequest): string {
 function nothingYet(): BackfillProgress {
   return {
     backfillId: undefined,
-    chunks: 0,
-    chunksDone: 0,
+    pieces: 0,
+    piecesDone: 0,
     messagesRead: 0,
     messagesLanded: 0,
     part: 0,

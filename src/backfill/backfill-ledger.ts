@@ -2,12 +2,12 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Clock, UtcMs } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import type { BackfillChunk, BackfillPlan, BackfillRequest } from './backfill-request.ts';
+import type { BackfillPiece, BackfillPlan, BackfillRequest } from './backfill-request.ts';
 
 /** A running backfill. */
 export interface BackfillEntry {
   backfillId: number;
-  chunks: BackfillChunk[];
+  pieces: BackfillPiece[];
   notes: string[];
   isResumed: boolean;
 }
@@ -25,8 +25,8 @@ export interface ListedBackfill {
   note: string | undefined;
   startedAtMs: UtcMs;
   updatedAtMs: UtcMs;
-  chunks: number;
-  chunksDone: number;
+  pieces: number;
+  piecesDone: number;
   messagesExpected: number | undefined;
   messagesLanded: number;
   gaps: number;
@@ -46,7 +46,7 @@ export async function findUnfinished(
     if (!row) return undefined;
     const backfillId = Number(row.backfill_id);
     const notes = row.note?.split('\n') ?? [];
-    return { backfillId, chunks: await readChunks(connection, backfillId), notes, isResumed: true };
+    return { backfillId, pieces: await readPieces(connection, backfillId), notes, isResumed: true };
   });
 }
 
@@ -71,20 +71,20 @@ export async function beginBackfill(
       note: plan.notes.length > 0 ? plan.notes.join('\n') : null,
       now_ms: nowMs,
     });
-    for (const [chunkNo, chunk] of plan.chunks.entries()) {
-      await query(connection, 'backfill/add_chunk', {
+    for (const [pieceNo, piece] of plan.pieces.entries()) {
+      await query(connection, 'backfill/add_piece', {
         backfill_id: backfillId,
-        chunk_no: chunkNo,
-        gap_id: chunk.gapId ?? null,
-        from_ms: chunk.fromMs,
-        to_ms: chunk.toMs,
-        messages_expected: chunk.messagesExpected ?? null,
+        chunk_no: pieceNo,
+        gap_id: piece.gapId ?? null,
+        from_ms: piece.fromMs,
+        to_ms: piece.toMs,
+        messages_expected: piece.messagesExpected ?? null,
         now_ms: nowMs,
       });
     }
     for (const { gapId, note } of plan.unfillable) await noteGap(connection, gapId, note);
-    const chunks = await readChunks(connection, backfillId);
-    return { backfillId, chunks, notes: plan.notes, isResumed: false };
+    const pieces = await readPieces(connection, backfillId);
+    return { backfillId, pieces, notes: plan.notes, isResumed: false };
   });
 }
 
@@ -93,7 +93,7 @@ function requestKey({ messagesPerSecond: _, ...words }: BackfillRequest): string
   return JSON.stringify(words, Object.keys(words).sort());
 }
 
-async function readChunks(connection: DuckDBConnection, backfillId: number): Promise<BackfillChunk[]> {
+async function readPieces(connection: DuckDBConnection, backfillId: number): Promise<BackfillPiece[]> {
   const rows = await query<{
     chunk_no: number;
     gap_id: number | null;
@@ -103,9 +103,9 @@ async function readChunks(connection: DuckDBConnection, backfillId: number): Pro
     messages_landed: number;
     state: string;
     is_whole: boolean;
-  }>(connection, 'backfill/find_chunks', { backfill_id: backfillId });
+  }>(connection, 'backfill/find_pieces', { backfill_id: backfillId });
   return rows.map((row) => ({
-    chunkNo: row.chunk_no,
+    pieceNo: row.chunk_no,
     gapId: row.gap_id ?? undefined,
     fromMs: row.from_ms,
     toMs: row.to_ms,
@@ -127,22 +127,22 @@ export async function stateOf(shard: Shard, backfillId: number): Promise<Backfil
 }
 
 /** The origin of the messages of a piece of the stream. It has its own checkpoint while the piece is read. */
-export function originOf(backfillId: number, { chunkNo }: Pick<BackfillChunk, 'chunkNo'>): string {
-  return `backfill:${backfillId}:${chunkNo}`;
+export function originOf(backfillId: number, { pieceNo }: Pick<BackfillPiece, 'pieceNo'>): string {
+  return `backfill:${backfillId}:${pieceNo}`;
 }
 
 /** Records that the upstream no longer has all of a piece, and why its gap stays open. */
 export async function markNotWhole(
   shard: Shard,
   backfillId: number,
-  chunk: BackfillChunk,
+  piece: BackfillPiece,
   note: string,
 ): Promise<void> {
   await shard.transaction(async (connection) => {
-    await query(connection, 'backfill/mark_not_whole', { backfill_id: backfillId, chunk_no: chunk.chunkNo });
-    if (chunk.gapId !== undefined) await noteGap(connection, chunk.gapId, note);
+    await query(connection, 'backfill/mark_not_whole', { backfill_id: backfillId, chunk_no: piece.pieceNo });
+    if (piece.gapId !== undefined) await noteGap(connection, piece.gapId, note);
   });
-  chunk.isWhole = false;
+  piece.isWhole = false;
 }
 
 async function noteGap(connection: DuckDBConnection, gapId: number, note: string): Promise<void> {
@@ -150,29 +150,29 @@ async function noteGap(connection: DuckDBConnection, gapId: number, note: string
 }
 
 /** Finishes a piece of the stream, and closes its gap if it is filled. */
-export async function finishChunk(
+export async function finishPiece(
   shard: Shard,
   backfillId: number,
-  chunk: BackfillChunk,
+  piece: BackfillPiece,
   clock: Clock,
 ): Promise<void> {
-  const origin = originOf(backfillId, chunk);
+  const origin = originOf(backfillId, piece);
   const now_ms = clock.now();
   await shard.transaction(async (connection) => {
-    await query(connection, 'backfill/finish_chunk', {
+    await query(connection, 'backfill/finish_piece', {
       backfill_id: backfillId,
-      chunk_no: chunk.chunkNo,
+      chunk_no: piece.pieceNo,
       origin,
       now_ms,
     });
     await query(connection, 'backfill/forget_position', { origin });
     await query(connection, 'backfill/touch_backfill', { backfill_id: backfillId, now_ms });
-    if (chunk.gapId !== undefined && chunk.isWhole) {
-      const gap_ids = [BigInt(chunk.gapId)];
+    if (piece.gapId !== undefined && piece.isWhole) {
+      const gap_ids = [BigInt(piece.gapId)];
       await query(connection, 'backfill/close_gaps', { backfill_id: backfillId, gap_ids, now_ms });
     }
   });
-  chunk.isDone = true;
+  piece.isDone = true;
 }
 
 /** Ends a backfill. @returns false if it had already ended */
@@ -203,9 +203,9 @@ export async function forgetPositions(shard: Shard, backfillId: number): Promise
 export async function readBackfill(
   shard: Shard,
   backfillId: number,
-): Promise<{ chunks: BackfillChunk[]; listed: ListedBackfill }> {
+): Promise<{ pieces: BackfillPiece[]; listed: ListedBackfill }> {
   return shard.read(async (connection) => ({
-    chunks: await readChunks(connection, backfillId),
+    pieces: await readPieces(connection, backfillId),
     listed: (await readList(connection)).find((one) => one.backfillId === backfillId)!,
   }));
 }
@@ -226,8 +226,8 @@ async function readList(connection: DuckDBConnection): Promise<ListedBackfill[]>
     note: string | null;
     started_at_ms: number;
     updated_at_ms: number;
-    chunks: number;
-    chunks_done: number;
+    pieces: number;
+    pieces_done: number;
     messages_expected: number | null;
     messages_landed: number;
     gaps: number;
@@ -242,8 +242,8 @@ async function readList(connection: DuckDBConnection): Promise<ListedBackfill[]>
     note: row.note ?? undefined,
     startedAtMs: row.started_at_ms,
     updatedAtMs: row.updated_at_ms,
-    chunks: row.chunks,
-    chunksDone: row.chunks_done,
+    pieces: row.pieces,
+    piecesDone: row.pieces_done,
     messagesExpected: row.messages_expected ?? undefined,
     messagesLanded: row.messages_landed,
     gaps: row.gaps,

@@ -42,8 +42,8 @@ export interface UpstreamAddress {
 }
 
 /** A piece of a backfill in the ledger. */
-export interface BackfillChunk {
-  chunkNo: number;
+export interface BackfillPiece {
+  pieceNo: number;
   gapId: number | undefined;
   /** Half-open. Store times for the stream, event times for the archive. */
   fromMs: UtcMs;
@@ -57,7 +57,7 @@ export interface BackfillChunk {
 /** The plan of a backfill. */
 export interface BackfillPlan {
   source: BackfillRequest['source'];
-  chunks: Array<Pick<BackfillChunk, 'fromMs' | 'toMs' | 'gapId' | 'messagesExpected'>>;
+  pieces: Array<Pick<BackfillPiece, 'fromMs' | 'toMs' | 'gapId' | 'messagesExpected'>>;
   /** The minimum number of requests to the upstream. 0 for the archive. */
   requests: number;
   /** The days (UTC) that it reads. */

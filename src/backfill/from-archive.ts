@@ -6,9 +6,9 @@ import { InputError } from '../lib/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/time.ts';
 import { query } from '../warehouse/query.ts';
 import type { Shard } from '../warehouse/shard.ts';
-import type { ArchiveRequest, BackfillChunk, BackfillPlan } from './backfill-request.ts';
+import type { ArchiveRequest, BackfillPiece, BackfillPlan } from './backfill-request.ts';
 import { countQuarantined, type QuarantineOptions } from './from-quarantine.ts';
-import { daysOfChunks } from './plan-gaps.ts';
+import { daysOfPieces } from './plan-gaps.ts';
 import { lakeFiles } from './skip-landed.ts';
 
 export interface ArchiveOptions extends QuarantineOptions {
@@ -16,7 +16,7 @@ export interface ArchiveOptions extends QuarantineOptions {
 }
 
 /** Messages of one transaction. The live reader waits for it. */
-const CHUNK_MESSAGES = 25_000;
+const PIECE_MESSAGES = 25_000;
 const BUCKET_MS = 5 * MINUTE_MS;
 /** Messages that may wait for the roll-up. One call of the roll-up reads as many. */
 const WAITING_MAX = 250_000;
@@ -49,17 +49,17 @@ export async function planArchive(
             bucket_ms: BUCKET_MS,
           }),
         );
-  const chunks: BackfillPlan['chunks'] = [];
+  const pieces: BackfillPlan['pieces'] = [];
   for (const { start_ms, messages } of buckets) {
-    const last = chunks.at(-1);
+    const last = pieces.at(-1);
     const fromMs = Math.max(start_ms, request.fromMs);
     const toMs = Math.min(start_ms + BUCKET_MS, request.toMs ?? END_MS);
-    if (last && last.messagesExpected! + messages <= CHUNK_MESSAGES) {
+    if (last && last.messagesExpected! + messages <= PIECE_MESSAGES) {
       last.toMs = toMs;
       last.messagesExpected! += messages;
-    } else chunks.push({ fromMs, toMs, gapId: undefined, messagesExpected: messages });
+    } else pieces.push({ fromMs, toMs, gapId: undefined, messagesExpected: messages });
   }
-  const all = chunks.reduce((sum, { messagesExpected }) => sum + messagesExpected!, 0);
+  const all = pieces.reduce((sum, { messagesExpected }) => sum + messagesExpected!, 0);
   const quarantined = await countQuarantined(shard, request, options);
   const notes =
     all === 0 && quarantined.readable === 0
@@ -67,7 +67,7 @@ export async function planArchive(
           'the lake has no messages of that time that the warehouse does not have; the worker reads the messages of the warehouse by itself',
         ]
       : [];
-  const days = daysOfChunks(
+  const days = daysOfPieces(
     buckets.map(({ start_ms }) => ({
       fromMs: start_ms,
       toMs: start_ms + 1,
@@ -77,7 +77,7 @@ export async function planArchive(
   );
   return {
     source: 'archive',
-    chunks,
+    pieces,
     requests: 0,
     days,
     messages: all + quarantined.readable,
@@ -95,13 +95,13 @@ export async function planArchive(
 export async function fillFromArchive(
   shard: Shard,
   backfillId: number,
-  chunk: BackfillChunk,
+  piece: BackfillPiece,
   request: ArchiveRequest,
   { lakeDir, energyStreams, clock, signal }: ArchiveOptions & { signal: AbortSignal },
 ): Promise<number> {
   await waitForRollUp(shard, signal);
   const tables = tablesOf(request, energyStreams);
-  const files = await filesFrom(shard, lakeDir, chunk.fromMs);
+  const files = await filesFrom(shard, lakeDir, piece.fromMs);
   const now_ms = clock.now();
   let messages = 0;
   await shard.listBatches(async (connection) => {
@@ -113,8 +113,8 @@ export async function fillFromArchive(
         tables,
         kept_batch_id: await keptBatch(connection),
         batch_id,
-        from_ms: chunk.fromMs,
-        to_ms: chunk.toMs,
+        from_ms: piece.fromMs,
+        to_ms: piece.toMs,
       });
     }
     const [entered] = await query<{ messages: number }>(connection, 'backfill/enter_archived', {
@@ -125,14 +125,14 @@ export async function fillFromArchive(
     messages = entered!.messages;
     await query(connection, 'backfill/finish_archived', {
       backfill_id: backfillId,
-      chunk_no: chunk.chunkNo,
+      chunk_no: piece.pieceNo,
       messages,
       now_ms,
     });
     await query(connection, 'backfill/touch_backfill', { backfill_id: backfillId, now_ms });
     return Number(batch_id);
   });
-  chunk.isDone = true;
+  piece.isDone = true;
   return messages;
 }
 

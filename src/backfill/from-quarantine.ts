@@ -32,7 +32,7 @@ export async function planQuarantine(shard: Shard, options: QuarantineOptions): 
   const { readable } = quarantined;
   return {
     source: 'quarantine',
-    chunks: [],
+    pieces: [],
     requests: 0,
     days: [],
     messages: readable,

@@ -12,7 +12,7 @@ import { LIVE_ORIGIN } from '../warehouse/checkpoint.ts';
 import type { Shard } from '../warehouse/shard.ts';
 import { type Availability, askAvailability } from './availability.ts';
 import { markNotWhole, originOf } from './backfill-ledger.ts';
-import type { BackfillChunk } from './backfill-request.ts';
+import type { BackfillPiece } from './backfill-request.ts';
 import { withoutLanded, withoutQuarantined } from './skip-landed.ts';
 
 export interface FromStreamOptions {
@@ -45,19 +45,19 @@ const MESSAGES_A_BATCH_MAX = 2_500;
 export async function fillFromStream(
   shard: Shard,
   backfillId: number,
-  chunk: BackfillChunk,
+  piece: BackfillPiece,
   options: FromStreamOptions,
 ): Promise<'done' | 'cancelled'> {
   const { source, signal } = options;
-  const origin = originOf(backfillId, chunk);
+  const origin = originOf(backfillId, piece);
   const begun = await shard.checkpoint(origin);
   if (!begun) {
-    const available = await askAvailability(source, options.interpret, chunk.fromMs, signal);
-    if (available.kind !== 'all') await markNotWhole(shard, backfillId, chunk, missingText(available));
+    const available = await askAvailability(source, options.interpret, piece.fromMs, signal);
+    if (available.kind !== 'all') await markNotWhole(shard, backfillId, piece, missingText(available));
   }
   let reached = begun?.nextOffset;
   const batches = readStream(source, {
-    from: startOf(begun, chunk),
+    from: startOf(begun, piece),
     signal,
     untilUpToDate: true,
     names: shard.names,
@@ -71,13 +71,13 @@ export async function fillFromStream(
       await markNotWhole(
         shard,
         backfillId,
-        chunk,
+        piece,
         'the upstream deleted a part of the period while it was being read',
       );
     const { position, columns } = batch;
     if (position.ask.kind !== 'offset') continue;
     const fetched = columns.count;
-    const { isOver, upToMs, read } = await chooseRows(shard, chunk, batch, options);
+    const { isOver, upToMs, read } = await chooseRows(shard, piece, batch, options);
     const result = await shard.land(() => ({
       origin,
       columns,
@@ -101,7 +101,7 @@ export async function fillFromStream(
   return 'done';
 }
 
-function startOf(begun: Checkpoint | undefined, { fromMs }: BackfillChunk): Position | Ask {
+function startOf(begun: Checkpoint | undefined, { fromMs }: BackfillPiece): Position | Ask {
   if (!begun) return { kind: 'timestamp', timestampMs: fromMs };
   return startPosition(
     { kind: 'offset', offset: begun.nextOffset },
@@ -116,7 +116,7 @@ function startOf(begun: Checkpoint | undefined, { fromMs }: BackfillChunk): Posi
 /** Keeps messages of the period that are before the position of the live reader and have not landed. */
 async function chooseRows(
   shard: Shard,
-  chunk: BackfillChunk,
+  piece: BackfillPiece,
   { columns, position }: StreamBatch,
   { table, lakeDir }: FromStreamOptions,
 ): Promise<{ isOver: boolean; upToMs: UtcMs | undefined; read: number }> {
@@ -127,13 +127,13 @@ async function chooseRows(
   const rows: number[] = [];
   for (let row = 0; row < columns.count; row++) {
     const storeMs = instantAt(columns.storeTime, row);
-    if (storeMs < chunk.fromMs || storeMs >= chunk.toMs || isLive(offsetAt(columns, row))) continue;
+    if (storeMs < piece.fromMs || storeMs >= piece.toMs || isLive(offsetAt(columns, row))) continue;
     if (tableId !== undefined && columns.table[row] !== tableId) continue;
     rows.push(row);
   }
   const end = columns.count - 1;
   const upToMs = end < 0 ? undefined : instantAt(columns.storeTime, end);
-  const isOver = end >= 0 && (upToMs! >= chunk.toMs || isLive(offsetAt(columns, end)));
+  const isOver = end >= 0 && (upToMs! >= piece.toMs || isLive(offsetAt(columns, end)));
   const fresh = await withoutLanded(shard, lakeDir, { columns, rows, logEpoch: position.epoch });
   const rejected = await withoutQuarantined(
     shard,

@@ -27,9 +27,9 @@ export interface OpenGap {
   available: Availability['kind'];
 }
 
-const CHUNK_MS = 10 * MINUTE_MS;
-const CHUNKS_MAX = 500;
-const CHUNKS_COUNTED_MAX = 50;
+const PIECE_MS = 10 * MINUTE_MS;
+const PIECES_MAX = 500;
+const PIECES_COUNTED_MAX = 50;
 const REQUEST_MESSAGES = 2_500;
 const DAYS_LISTED_MAX = 10_000;
 
@@ -51,35 +51,35 @@ export async function planStream(
   if (request.fromMs >= endMs) {
     notes.push('the period is in the future: the live reader will read it');
   }
-  const chunks: BackfillPlan['chunks'] = [];
-  const widthMs = Math.max(CHUNK_MS, Math.ceil((endMs - startMs) / CHUNKS_MAX));
+  const pieces: BackfillPlan['pieces'] = [];
+  const widthMs = Math.max(PIECE_MS, Math.ceil((endMs - startMs) / PIECES_MAX));
   for (let fromMs = startMs; fromMs < endMs; fromMs += widthMs) {
     const toMs = Math.min(endMs, fromMs + widthMs);
-    chunks.push({ fromMs, toMs, gapId: undefined, messagesExpected: undefined });
+    pieces.push({ fromMs, toMs, gapId: undefined, messagesExpected: undefined });
   }
-  let messages: number | undefined = chunks.length === 0 ? 0 : undefined;
-  if (from.messages !== undefined && chunks.length > 0) {
+  let messages: number | undefined = pieces.length === 0 ? 0 : undefined;
+  if (from.messages !== undefined && pieces.length > 0) {
     const messagesFrom = async (ms: UtcMs) =>
       (await askAvailability(source, interpret, ms, signal)).messages ?? 0;
     const afterAll = await messagesFrom(endMs);
     messages = Math.max(0, from.messages - afterAll);
-    await countChunks(chunks, { first: from.messages, afterAll, messagesFrom });
+    await countPieces(pieces, { first: from.messages, afterAll, messagesFrom });
   }
   const requests =
-    chunks.length === 0 ? 0 : Math.max(chunks.length, Math.ceil((messages ?? 0) / REQUEST_MESSAGES));
-  return { source: 'stream', chunks, requests, days: daysOfChunks(chunks), messages, notes, unfillable: [] };
+    pieces.length === 0 ? 0 : Math.max(pieces.length, Math.ceil((messages ?? 0) / REQUEST_MESSAGES));
+  return { source: 'stream', pieces, requests, days: daysOfPieces(pieces), messages, notes, unfillable: [] };
 }
 
 /** Asks the server for the number of messages of each piece. With many pieces only the whole is known. */
-async function countChunks(
-  chunks: BackfillPlan['chunks'],
+async function countPieces(
+  pieces: BackfillPlan['pieces'],
   counts: { first: number; afterAll: number; messagesFrom(ms: UtcMs): Promise<number> },
 ): Promise<void> {
-  if (chunks.length > CHUNKS_COUNTED_MAX) return;
+  if (pieces.length > PIECES_COUNTED_MAX) return;
   let before = counts.first;
-  for (const [index, chunk] of chunks.entries()) {
-    const after = index === chunks.length - 1 ? counts.afterAll : await counts.messagesFrom(chunk.toMs);
-    chunk.messagesExpected = Math.max(0, before - after);
+  for (const [index, piece] of pieces.entries()) {
+    const after = index === pieces.length - 1 ? counts.afterAll : await counts.messagesFrom(piece.toMs);
+    piece.messagesExpected = Math.max(0, before - after);
     before = after;
   }
 }
@@ -91,7 +91,7 @@ export async function planGaps(shard: Shard, options: PlanOptions): Promise<Back
   const gaps = await openGaps(shard, (fromMs) => askAvailability(source, interpret, fromMs, signal));
   const plan: BackfillPlan = {
     source: 'gaps',
-    chunks: [],
+    pieces: [],
     requests: 0,
     days: [],
     messages: undefined,
@@ -104,12 +104,12 @@ export async function planGaps(shard: Shard, options: PlanOptions): Promise<Back
       plan.notes.push(`gap ${gap.gapId}: ${gap.note}`);
     } else {
       const { fromMs, toMs } = boundsOf(gap);
-      plan.chunks.push({ fromMs, toMs, gapId: gap.gapId, messagesExpected: undefined });
+      plan.pieces.push({ fromMs, toMs, gapId: gap.gapId, messagesExpected: undefined });
       if (gap.note !== undefined) plan.notes.push(`gap ${gap.gapId}: ${gap.note}`);
     }
   }
-  plan.requests = plan.chunks.length;
-  plan.days = daysOfChunks(plan.chunks);
+  plan.requests = plan.pieces.length;
+  plan.days = daysOfPieces(plan.pieces);
   return plan;
 }
 
@@ -169,9 +169,9 @@ async function requireLiveReader(shard: Shard): Promise<void> {
 }
 
 /** The days in UTC of the pieces. */
-export function daysOfChunks(chunks: BackfillPlan['chunks']): string[] {
+export function daysOfPieces(pieces: BackfillPlan['pieces']): string[] {
   const days = new Set<string>();
-  for (const { fromMs, toMs } of chunks) {
+  for (const { fromMs, toMs } of pieces) {
     for (
       let ms = Math.floor(fromMs / DAY_MS) * DAY_MS;
       ms < toMs && days.size < DAYS_LISTED_MAX;

@@ -10,12 +10,12 @@ import {
   beginBackfill,
   endBackfill,
   findUnfinished,
-  finishChunk,
+  finishPiece,
   forgetPositions,
   readBackfill,
   stateOf,
 } from './backfill-ledger.ts';
-import type { BackfillChunk, BackfillPlan, BackfillRequest } from './backfill-request.ts';
+import type { BackfillPiece, BackfillPlan, BackfillRequest } from './backfill-request.ts';
 import { fillFromArchive, planArchive } from './from-archive.ts';
 import { everyMessage, landQuarantined, planQuarantine } from './from-quarantine.ts';
 import { fillFromStream } from './from-stream.ts';
@@ -25,8 +25,8 @@ import { planGaps, planStream } from './plan-gaps.ts';
 export interface BackfillProgress {
   /** Undefined while it is planned. */
   backfillId: number | undefined;
-  chunks: number;
-  chunksDone: number;
+  pieces: number;
+  piecesDone: number;
   messagesRead: number;
   messagesLanded: number;
   /** From 0 to 1. */
@@ -103,7 +103,7 @@ export async function runBackfill(
 
 async function fillAll(
   shard: Shard,
-  { backfillId, chunks }: BackfillEntry,
+  { backfillId, pieces }: BackfillEntry,
   request: BackfillRequest,
   run: BackfillRun,
   progress: BackfillProgress,
@@ -111,9 +111,9 @@ async function fillAll(
   const { clock, signal } = run;
   const isCancelled = async () => (await stateOf(shard, backfillId)) !== 'running';
   const pace = createPace(request.messagesPerSecond);
-  const all = chunks.reduce((sum, chunk) => sum + sizeOf(chunk), 0);
+  const all = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
   let done = 0;
-  Object.assign(progress, { backfillId, chunks: chunks.length });
+  Object.assign(progress, { backfillId, pieces: pieces.length });
   const note = (read: number, landed: number) => {
     progress.messagesRead += read;
     progress.messagesLanded += landed;
@@ -123,21 +123,21 @@ async function fillAll(
     const wanted = request.source === 'archive' ? request : everyMessage;
     await landQuarantined(shard, backfillId, wanted, { ...archiveOf(run), signal, onLanded: note });
   }
-  for (const chunk of chunks) {
-    if (!chunk.isDone) {
+  for (const piece of pieces) {
+    if (!piece.isDone) {
       signal.throwIfAborted();
       if (await isCancelled()) return 'cancelled';
       if (request.source === 'archive') {
-        const messages = await fillFromArchive(shard, backfillId, chunk, request, {
+        const messages = await fillFromArchive(shard, backfillId, piece, request, {
           ...archiveOf(run),
           signal,
         });
         note(messages, messages);
         await pace(messages, signal);
       } else {
-        let readOfChunk = 0;
-        const partOf = (upToMs: UtcMs) => (done + doneOf(chunk, readOfChunk, upToMs)) / Math.max(1, all);
-        const filled = await fillFromStream(shard, backfillId, chunk, {
+        let readOfPiece = 0;
+        const partOf = (upToMs: UtcMs) => (done + doneOf(piece, readOfPiece, upToMs)) / Math.max(1, all);
+        const filled = await fillFromStream(shard, backfillId, piece, {
           source: run.source,
           interpret: interpreterOf(shard, run),
           defaultTable: defaultTable(run.workgroup),
@@ -149,16 +149,16 @@ async function fillAll(
           isCancelled,
           onBatch({ read, landed, upToMs }) {
             note(read, landed);
-            readOfChunk += read;
+            readOfPiece += read;
             if (upToMs !== undefined) progress.part = Math.max(progress.part, partOf(upToMs));
           },
         });
         if (filled === 'cancelled') return 'cancelled';
-        await finishChunk(shard, backfillId, chunk, clock);
+        await finishPiece(shard, backfillId, piece, clock);
       }
     }
-    done += sizeOf(chunk);
-    progress.chunksDone += 1;
+    done += sizeOf(piece);
+    progress.piecesDone += 1;
     progress.part = done / Math.max(1, all);
   }
   return (await endBackfill(shard, backfillId, 'done', clock)) ? 'done' : 'cancelled';
@@ -171,8 +171,8 @@ async function outcomeOf(
   { messagesRead }: BackfillProgress,
   logger: Logger,
 ): Promise<BackfillOutcome> {
-  const { chunks, listed } = await readBackfill(shard, backfillId);
-  const gapsFilled = chunks.flatMap(({ gapId, isDone, isWhole }) =>
+  const { pieces, listed } = await readBackfill(shard, backfillId);
+  const gapsFilled = pieces.flatMap(({ gapId, isDone, isWhole }) =>
     gapId !== undefined && isDone && isWhole ? [gapId] : [],
   );
   const [last] = await shard.read((connection) =>
@@ -206,9 +206,9 @@ function archiveOf({ workgroup, lakeDir, clock }: BackfillOptions) {
   return { lakeDir, energyStreams, clock, defaultTable: defaultTable(workgroup) };
 }
 
-/** How much of a chunk is finished. */
+/** How much of a piece is finished. */
 function doneOf(
-  { fromMs, toMs, messagesExpected }: BackfillChunk,
+  { fromMs, toMs, messagesExpected }: BackfillPiece,
   messagesRead: number,
   upToMs: UtcMs,
 ): number {
@@ -217,7 +217,7 @@ function doneOf(
     : Math.min(messagesExpected, messagesRead);
 }
 
-/** The size of a chunk: its messages if they were counted, else its duration. */
-function sizeOf({ fromMs, toMs, messagesExpected }: BackfillChunk): number {
+/** The size of a piece: its messages if they were counted, else its duration. */
+function sizeOf({ fromMs, toMs, messagesExpected }: BackfillPiece): number {
   return messagesExpected ?? toMs - fromMs;
 }

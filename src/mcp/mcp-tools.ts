@@ -140,7 +140,7 @@ export function registerMcpTools(server: McpServer, openReports: OpenReports): v
   );
   tool(
     'stream_gaps',
-    'Stretches of the stream that could not be read. Not for tokens of device groups.',
+    'Ranges of the stream that could not be read. Not for tokens of device groups.',
     { workgroup },
     async (reports) => {
       const { gaps, total } = await reports.gaps();

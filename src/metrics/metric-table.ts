@@ -231,7 +231,7 @@ export const metricTable = {
     part: 'worker',
     type: 'gauge',
     labels: ofWorkgroup,
-    help: 'Stretches of the stream that could not be read and are not filled.',
+    help: 'Ranges of the stream that could not be read and are not filled.',
   },
   wattline_gap_open_seconds: {
     part: 'worker',

@@ -59,8 +59,8 @@ export function backfillAnswer(
     note: one.note ?? null,
     startedAt: formatInstant(one.startedAtMs),
     updatedAt: formatInstant(one.updatedAtMs),
-    pieces: one.chunks,
-    piecesDone: one.chunksDone,
+    pieces: one.pieces,
+    piecesDone: one.piecesDone,
     gaps: one.gaps,
     messagesExpected: one.messagesExpected ?? null,
     messagesLanded: one.messagesLanded,
@@ -112,7 +112,7 @@ export function planAnswer(plan: BackfillPlan): z.output<typeof backfillPlanSche
     requests: plan.requests,
     days: plan.days.slice(0, PLAN_DAYS_MAX),
     dayCount: plan.days.length,
-    pieces: plan.chunks.map(({ fromMs, toMs, gapId, messagesExpected }) => ({
+    pieces: plan.pieces.map(({ fromMs, toMs, gapId, messagesExpected }) => ({
       from: formatInstant(fromMs),
       to: formatInstant(toMs),
       gap: gapId ?? null,

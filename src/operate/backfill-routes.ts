@@ -79,7 +79,7 @@ export function registerBackfillRoutes(
         ...about,
         summary: 'Gaps of the stream',
         description:
-          'Stretches of the stream that could not be read, newest first, and what the upstream still has of them. Asks the upstream for each gap.',
+          'Ranges of the stream that could not be read, newest first, and what the upstream still has of them. Asks the upstream for each gap.',
         querystring: z.object(formatShape),
         response: tagged(gapsSchema, operatorErrors),
       },

@@ -14,7 +14,7 @@ export interface KnownImport extends AsJson<UnfinishedImport> {
 }
 
 /** The places where the facts of a workgroup are found. */
-export interface ShardSource {
+export interface FactSource {
   config: Pick<Config, 'dataDir' | 'pipeline' | 'limits'>;
   control: Pick<Control, 'ask'>;
   clock: Clock;
@@ -30,7 +30,7 @@ const ASKED = { withinMs: 5 * SECOND_MS, wake: false };
  * @throws TerminalError, TransientError if the warehouse cannot be opened
  */
 export async function readKnownImports(
-  { config, control, clock }: ShardSource,
+  { config, control, clock }: FactSource,
   workgroup: WorkgroupConfig,
   written: readonly UnfinishedImport[],
 ): Promise<{ imports: KnownImport[]; lastHour?: ShardStatus['lastHour'] }> {
@@ -69,7 +69,7 @@ export async function readKnownImports(
  * @returns empty if neither can be asked
  */
 export async function readNewestImports(
-  { config, control, clock }: ShardSource,
+  { config, control, clock }: FactSource,
   workgroup: WorkgroupConfig,
 ): Promise<LandedImport[]> {
   const asked = await control.ask(workgroup.id, 'importsNewest', undefined, ASKED);

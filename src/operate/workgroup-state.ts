@@ -23,11 +23,11 @@ import type { RemoteControl } from '../worker-rpc/remote-control.ts';
 import { countBacklogs, type FindStream } from './count-backlogs.ts';
 import { inputTroubles } from './input-troubles.ts';
 import {
+  type FactSource,
   heldBySomebody,
   type KnownImport,
   readKnownImports,
   readNewestImports,
-  type ShardSource,
 } from './known-imports.ts';
 import type { workgroupStates } from './status-schema.ts';
 import { storageTroubles, workerTroubles } from './storage-troubles.ts';
@@ -50,13 +50,13 @@ export interface WorkgroupState extends Omit<WorkgroupStatus, 'imports' | 'troub
   machine?: string | undefined;
 }
 
-export interface StateSource extends ShardSource {
+export interface StateSource extends FactSource {
   config: Pick<Config, 'dataDir' | 'pipeline' | 'limits' | 'stream' | 'storage'>;
   /** All workgroups, in the order of the configuration. */
   workgroups: readonly WorkgroupConfig[];
   exportsOf(workgroupId: string): ReadonlyArray<Pick<ExportConfig, 'id' | 'workgroup'>>;
   findStream: FindStream;
-  control: ShardSource['control'] & Pick<RemoteControl, 'locate'>;
+  control: FactSource['control'] & Pick<RemoteControl, 'locate'>;
 }
 
 export const stages: readonly StatusStage[] = ['poll', 'rollup', 'publish', 'maintain'];

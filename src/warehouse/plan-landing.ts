@@ -39,7 +39,7 @@ export interface UnlistedBatch {
   note(connection: DuckDBConnection): Promise<void>;
 }
 
-/** A stretch of the stream that could not be read. */
+/** A range of the stream that could not be read. */
 export interface GapInput {
   /**
    * expired: retention deleted the messages. rejected: the server no longer knows the position. recreated:

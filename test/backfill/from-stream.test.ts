@@ -26,7 +26,7 @@ test.runIf(isFull)(
     const { clock, upstream, worker } = await passedOver();
     // Half an hour in pieces of ten minutes, each of which the upstream has counted.
     const plan = await worker.jobs.plan(request, await upstream.address());
-    const counts = plan.chunks.map(({ messagesExpected }) => messagesExpected!);
+    const counts = plan.pieces.map(({ messagesExpected }) => messagesExpected!);
     expect(counts.length).toBeGreaterThan(2);
     expect([plan.messages, counts.reduce((sum, count) => sum + count, 0)]).toEqual([SPOKEN, SPOKEN]);
     expect(Math.max(...counts)).toBeLessThan(SPOKEN);
@@ -70,7 +70,7 @@ test.runIf(isSoak)('messages that only the lake still has do not land again', as
   expect(await worker.messages()).toEqual({ all: 0, distinct: 0 });
 });
 
-test('a cancelled backfill ends before its next chunk and keeps what has landed; a stopped one is continued by the same request', async () => {
+test('a cancelled backfill ends before its next piece and keeps what has landed; a stopped one is continued by the same request', async () => {
   const { upstream, worker } = await passedOver();
   const address = await upstream.address();
   const slow = { ...request, messagesPerSecond: 200 };

@@ -128,7 +128,7 @@ test('quarantined messages are read again by themselves, without reading the arc
   const now = await openWorker(clock, { dataDir: worker.dataDir, table: 'solar' });
   const request = { source: 'quarantine' as const, messagesPerSecond: 1_000_000 };
   expect(await now.jobs.plan(request, upstreamOfNobody)).toMatchObject({
-    chunks: [],
+    pieces: [],
     messages: 39,
     quarantined: { kept: 40, readable: 39 },
     notes: [],

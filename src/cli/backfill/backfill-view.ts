@@ -60,7 +60,7 @@ export function describeBackfillOutcome(outcome: AsJson<BackfillOutcome>): strin
 }
 
 export function describePlan(plan: AsJson<BackfillPlan>): string {
-  const { chunks, requests, days, messages, quarantined, notes } = plan;
+  const { pieces, requests, days, messages, quarantined, notes } = plan;
   const table = formatTable(
     [
       { title: 'From', value: ({ fromMs }) => formatInstant(fromMs) },
@@ -73,7 +73,7 @@ export function describePlan(plan: AsJson<BackfillPlan>): string {
         align: 'right',
       },
     ],
-    chunks,
+    pieces,
   );
   const of = messages === undefined ? 'an unknown number of messages' : `${formatCount(messages)} messages`;
   const asked =
@@ -84,8 +84,8 @@ export function describePlan(plan: AsJson<BackfillPlan>): string {
       ? `  ${formatCount(quarantined.readable)} of ${formatCount(quarantined.kept)} quarantined messages can be decoded now\n`
       : '';
   const said = `${again}${notes.map((note) => `  ${note}\n`).join('')}`;
-  if (chunks.length === 0) return `nothing to read\n${said}`;
-  return `${table}${formatCount(chunks.length)} ${chunks.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
+  if (pieces.length === 0) return `nothing to read\n${said}`;
+  return `${table}${formatCount(pieces.length)} ${pieces.length === 1 ? 'piece' : 'pieces'}, ${of}, ${asked}${range}\n${said}`;
 }
 
 export function describeBackfills(listed: ReadonlyArray<AsJson<ListedBackfill>>, columnsMax: number): string {
@@ -98,7 +98,7 @@ export function describeBackfills(listed: ReadonlyArray<AsJson<ListedBackfill>>,
       { title: 'To', value: (one) => instant(one.toMs) },
       { title: 'Table', value: (one) => one.table ?? 'all' },
       { title: 'State', value: (one) => one.state },
-      { title: 'Pieces', value: (one) => `${one.chunksDone}/${one.chunks}`, align: 'right' },
+      { title: 'Pieces', value: (one) => `${one.piecesDone}/${one.pieces}`, align: 'right' },
       { title: 'New messages', value: (one) => formatCount(one.messagesLanded), align: 'right' },
       { title: 'Started', value: (one) => formatInstant(one.startedAtMs) },
       { title: 'Moved', value: (one) => formatInstant(one.updatedAtMs) },

@@ -14,6 +14,7 @@ import { QualityPage } from '../pages/quality-page.tsx';
 import { WhyPage } from '../pages/why-page.tsx';
 import { Failed, Loading } from '../parts/states.tsx';
 import { today } from '../words/local-days.ts';
+import { MINUTE_MS } from '../words/time-units.ts';
 import { type Address, linkTo, type PageName } from './address.ts';
 import { Logo } from './logo.tsx';
 import type { TokenSession } from './session.ts';
@@ -155,8 +156,6 @@ function PageList(props: { workgroup: string; chosen: PageName; query: Address['
     </nav>
   );
 }
-
-const MINUTE_MS = 60_000;
 
 /** The current day. It changes at midnight also on a page that stays open. */
 function useToday(zone: string | undefined): string | undefined {

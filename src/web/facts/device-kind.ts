@@ -1,3 +1,4 @@
+import { DAY_MS } from '../words/time-units.ts';
 import type { DeviceStatuses } from './answers.ts';
 
 /**
@@ -6,12 +7,12 @@ import type { DeviceStatuses } from './answers.ts';
  * - `silent`: nobody said that it is offline, but it has sent nothing for a day
  * - `unknown`: it has never sent anything
  * - `heard`: it sends data, and nobody says whether it is online
- * - `asleep`: it said that it goes to sleep, which is no fault
+ * - `asleep`: it said that it goes to sleep, which is not a fault
  */
 export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep' | 'online';
 
-/** Solar devices sleep at night. Nothing that works is silent for longer. */
-const SILENT_MS = 24 * 60 * 60_000;
+/** Solar devices sleep at night. A working device is never silent for longer. */
+const SILENT_MS = DAY_MS;
 const calmReasons = new Set(['asleep']);
 
 /**

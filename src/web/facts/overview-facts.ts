@@ -1,13 +1,10 @@
 import { type LocalDay, shiftDay } from '../words/local-days.ts';
 import type { BalanceRole } from '../words/role-words.ts';
+import { DAY_MS, HOUR_MS, INTERVAL_MS, MINUTE_MS } from '../words/time-units.ts';
 import type { Balance, Balances, DayDetails, DeviceStatuses, Profiles } from './answers.ts';
 import { presentRoles, valueOfRole } from './energy-columns.ts';
 import { splitSeries } from './series.ts';
 
-const INTERVAL_MS = 15 * 60_000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const LATE_MS = 2 * HOUR_MS;
 /** Fewer days than this are no usual day. */
 const USUAL_DAYS_MIN = 5;

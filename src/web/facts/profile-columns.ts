@@ -1,6 +1,7 @@
 import { type BarColumn, type BarSeries, comparableOf, totalOf } from '../pictures/bar-data.ts';
 import { exactEnergy, formatEnergy } from '../words/number-words.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
+import { HOUR_MS, INTERVAL_MS } from '../words/time-units.ts';
 import { clockTime } from '../words/time-words.ts';
 import type { Balances, Profiles } from './answers.ts';
 import { presentRoles, valueOfRole } from './energy-columns.ts';
@@ -19,9 +20,6 @@ export interface ProfileColumns {
   /** Intervals without any energy that lie before the last one with energy. */
   missing: number;
 }
-
-const INTERVAL_MS = 15 * 60_000;
-const HOUR_MS = 60 * 60_000;
 
 /**
  * The balance of each interval in the form of a profile: its series are the roles, also computed ones.

@@ -7,7 +7,7 @@ import { PageWorkContext } from './page-work.ts';
 import { type ProfileColumns, profileColumns, profileOfBalance, rolesThemselves } from './profile-columns.ts';
 import { namerOf, rolesOf } from './series.ts';
 import { OTHERS } from './top-series.ts';
-import { type Answered, SLOW_MS, useAnswer } from './use-answer.ts';
+import { type Answered, RARE_MS, SLOW_MS, useAnswer } from './use-answer.ts';
 import { useDayBalance, useDayProfile } from './use-day-profile.ts';
 
 type Profile = Profiles[string];
@@ -60,7 +60,7 @@ export function useDayFacts({ day, zone, current, other, device }: ChosenDay): D
   const statuses = useAnswer<DeviceStatuses>('device-status', SLOW_MS);
   // A balance also has the roles that are computed, such as the consumption. It needs roles, and a token
   // without device groups.
-  const balances = useDayBalance(workgroup.maySeeAll && day, zone, 'day', 60_000);
+  const balances = useDayBalance(workgroup.maySeeAll && day, zone, 'day', RARE_MS);
   const roles = rolesOf(balances.answer);
   const measured = new Set(roles.values());
   // The others of a large answer have no role of their own.

@@ -1,11 +1,11 @@
 import { useContext } from 'preact/hooks';
 import { type LocalDay, today } from '../words/local-days.ts';
+import { INTERVAL_MS } from '../words/time-units.ts';
 import { boundsOfDay } from '../words/zone-days.ts';
 import type { Balances, Profiles } from './answers.ts';
 import { PageWorkContext } from './page-work.ts';
 import { type Answered, useAnswer } from './use-answer.ts';
 
-const INTERVAL_MS = 15 * 60_000;
 /** The service adds up all other sources, so that an answer stays below a megabyte. */
 const SOURCES_MAX = 100;
 

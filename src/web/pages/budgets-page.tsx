@@ -3,7 +3,7 @@ import { linkTo } from '../app/address.ts';
 import type { Variance } from '../facts/answers.ts';
 import { variancePath } from '../facts/budget-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
-import { useAnswer } from '../facts/use-answer.ts';
+import { RARE_MS, useAnswer } from '../facts/use-answer.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactPercent } from '../parts/exact-number.tsx';
 import { PageLinks, pageOf } from '../parts/page-links.tsx';
@@ -16,7 +16,6 @@ import { periodName } from '../words/time-words.ts';
 import { SiteSection } from './site-section.tsx';
 
 const SITES_OF_PAGE = 15;
-const SITES_MS = 60_000;
 const DAYS_MAX = 1_100;
 
 /** Budget against actual energy of the sites, month to date, and meters against devices. */
@@ -120,7 +119,7 @@ function SiteTable(props: {
 
 function SiteRow(props: { name: string; isChosen: boolean; period: DaySpan; href: string }) {
   const { name, isChosen, period, href } = props;
-  const { answer, failure } = useAnswer<Variance>(variancePath(name, period), SITES_MS);
+  const { answer, failure } = useAnswer<Variance>(variancePath(name, period), RARE_MS);
   const total = answer?.total;
   const isCompared = total && total.comparedDays > 0;
   return (

@@ -3,7 +3,7 @@ import { linkTo } from '../app/address.ts';
 import type { DayChange, DayChanges, DeviceStatuses } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { seriesName } from '../facts/series.ts';
-import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { RARE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Choice } from '../parts/choice.tsx';
 import { DataTable } from '../parts/data-table.tsx';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
@@ -25,7 +25,7 @@ export function ChangedDays({ query }: { query: Readonly<Record<string, string>>
   const { workgroup, today } = useContext(PageWorkContext);
   const span = spans.find(({ key }) => key === query.since) ?? spans[0]!;
   const changes = useAnswer<DayChanges>(`daily-energy/changes?since=${shiftDay(today, -span.days)}`, SLOW_MS);
-  const statuses = useAnswer<DeviceStatuses>('device-status', 60_000);
+  const statuses = useAnswer<DeviceStatuses>('device-status', RARE_MS);
   const nameOf = ({ device, source }: DayChange) => seriesName(`${device}.${source}`, statuses.answer);
   return (
     <section class="card" aria-labelledby="changes">

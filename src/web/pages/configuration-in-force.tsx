@@ -2,20 +2,18 @@ import { useContext } from 'preact/hooks';
 import { linkTo } from '../app/address.ts';
 import type { DeviceList, MeterList, SiteList } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
-import { useAnswer } from '../facts/use-answer.ts';
+import { RARE_MS, useAnswer } from '../facts/use-answer.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { Shown } from '../parts/states.tsx';
 import { plural } from '../words/number-words.ts';
 import { longDay } from '../words/time-words.ts';
 
-const LIST_MS = 60_000;
-
 /** The settings in force: the zone, devices with their roles, meters and sites. */
 export function ConfigurationInForce() {
   const { zone, workgroup } = useContext(PageWorkContext);
-  const devices = useAnswer<DeviceList>('devices', LIST_MS);
-  const meters = useAnswer<MeterList>('meters', LIST_MS);
-  const sites = useAnswer<SiteList>('sites', LIST_MS);
+  const devices = useAnswer<DeviceList>('devices', RARE_MS);
+  const meters = useAnswer<MeterList>('meters', RARE_MS);
+  const sites = useAnswer<SiteList>('sites', RARE_MS);
   return (
     <section class="card" aria-labelledby="in-force">
       <h2 id="in-force">What is in force</h2>

@@ -1,7 +1,7 @@
 import { useContext, useState } from 'preact/hooks';
 import type { AuditEntries, PipelineStatus, Tokens } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
-import { useAnswer } from '../facts/use-answer.ts';
+import { RARE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { StateWord } from '../parts/state-word.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
@@ -59,7 +59,7 @@ function Problems() {
 }
 
 function TokenList() {
-  const answered = useAnswer<Tokens>('tokens', 60_000);
+  const answered = useAnswer<Tokens>('tokens', RARE_MS);
   return (
     <section class="card" aria-labelledby="tokens">
       <h2 id="tokens">Tokens</h2>
@@ -112,7 +112,7 @@ function AuditTrail() {
   const [before, setBefore] = useState<string | undefined>();
   const answered = useAnswer<AuditEntries>(
     `audit${before === undefined ? '' : `?before=${encodeURIComponent(before)}`}`,
-    before === undefined ? 15_000 : 'once',
+    before === undefined ? SLOW_MS : 'once',
   );
   return (
     <section class="card" aria-labelledby="audit">

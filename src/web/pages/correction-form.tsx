@@ -4,6 +4,7 @@ import type { CorrectionAnswer, Explained, ExplainedSource } from '../facts/answ
 import { askService, RequestError } from '../facts/ask-service.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { countText, exactEnergy } from '../words/number-words.ts';
+import { INTERVAL_MS } from '../words/time-units.ts';
 import { clockTime, clockTimeToSecond, longDay } from '../words/time-words.ts';
 
 type Kind = 'exclude' | 'set_day' | 'fill' | 'undo';
@@ -140,11 +141,10 @@ function DraftFields(props: { draft: Draft; explained: Explained; source: Explai
 /** A time of the day in steps of a quarter of an hour, as the clock of the workgroup shows it. */
 function TimeFields({ explained, help }: { explained: Explained; help: string }) {
   const { zone } = useContext(PageWorkContext);
-  const QUARTER_MS = 900_000;
   const [start, end] = [Date.parse(explained.start), Date.parse(explained.end)];
   const times = Array.from(
-    { length: (end - start) / QUARTER_MS + 1 },
-    (_, index) => start + index * QUARTER_MS,
+    { length: (end - start) / INTERVAL_MS + 1 },
+    (_, index) => start + index * INTERVAL_MS,
   );
   const options = (from: number, to: number) =>
     times.slice(from, to).map((ms) => (

@@ -6,7 +6,7 @@ import type { DeviceRow } from '../facts/device-rows.ts';
 import { seriesColumns } from '../facts/energy-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { splitSeries } from '../facts/series.ts';
-import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { RARE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { DeviceStateText, LastData } from '../parts/device-state-text.tsx';
 import { LimitTable } from '../parts/limit-table.tsx';
 import { Loading } from '../parts/states.tsx';
@@ -29,7 +29,7 @@ export function DeviceCard({ row, closeHref }: { row: DeviceRow; closeHref: stri
     `daily-energy/details?startDate=${period.from}&endDate=${period.to}&groupBy=source&devices=${id}`,
     SLOW_MS,
   );
-  const list = useAnswer<DeviceList>('devices', 60_000);
+  const list = useAnswer<DeviceList>('devices', RARE_MS);
   const listed = list.answer?.devices.find((one) => one.id === id);
   const lastDay = Object.keys(details.answer ?? {})
     .sort()

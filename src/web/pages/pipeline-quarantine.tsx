@@ -4,7 +4,7 @@ import type { DeviceStatuses, QuarantineAnswer, RetryAnswer } from '../facts/ans
 import { operatePaths } from '../facts/operate-paths.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { deviceName } from '../facts/series.ts';
-import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { RARE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { useSend } from '../facts/use-send.ts';
 import { DataTable } from '../parts/data-table.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
@@ -17,7 +17,7 @@ type Group = QuarantineAnswer['groups'][number];
 export function PipelineQuarantine() {
   const { workgroup } = useContext(PageWorkContext);
   const answered = useAnswer<QuarantineAnswer>('quarantine', SLOW_MS);
-  const statuses = useAnswer<DeviceStatuses>('device-status', 60_000);
+  const statuses = useAnswer<DeviceStatuses>('device-status', RARE_MS);
   const { isBusy, problem, send } = useSend();
   const [retried, setRetried] = useState<RetryAnswer | undefined>();
   const retry = async () => {

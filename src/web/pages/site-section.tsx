@@ -11,7 +11,7 @@ import {
 } from '../facts/budget-columns.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { deviceName } from '../facts/series.ts';
-import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { RARE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { EnergyAmount } from '../parts/energy-amount.tsx';
 import { ExactPercent, ExactPercentBeside } from '../parts/exact-number.tsx';
 import { Empty, Shown } from '../parts/states.tsx';
@@ -129,7 +129,7 @@ function ReconciliationSection({ site, period }: { site: string; period: DaySpan
       `sites/${encodeURIComponent(site)}/reconciliation?startDate=${period.from}&endDate=${last}`,
     SLOW_MS,
   );
-  const statuses = useAnswer<DeviceStatuses>('device-status', 60_000);
+  const statuses = useAnswer<DeviceStatuses>('device-status', RARE_MS);
   if (period.from > last) return null;
   return (
     <section class="card" aria-labelledby="reconciliation">

@@ -4,7 +4,7 @@ import type { DailyEnergy, DayDetails, DayOfSeries, DeviceStatuses, Explained } 
 import type { Failure } from '../facts/ask-service.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { deviceName, seriesOf, splitSeries } from '../facts/series.ts';
-import { SLOW_MS, useAnswer } from '../facts/use-answer.ts';
+import { RARE_MS, SLOW_MS, useAnswer } from '../facts/use-answer.ts';
 import { Choice, Select } from '../parts/choice.tsx';
 import { DayStepper } from '../parts/day-stepper.tsx';
 import { Empty, Failed, Loading, Shown } from '../parts/states.tsx';
@@ -21,7 +21,7 @@ export function WhyPage({ query }: { query: Readonly<Record<string, string>> }) 
   // Devices of imports have no status, so the devices with energy are listed too.
   const energy = useAnswer<DailyEnergy>(
     `daily-energy?startDate=${shiftDay(today, -6)}&endDate=${today}`,
-    60_000,
+    RARE_MS,
   );
   const known = [...Object.keys(statuses.answer ?? {}), ...seriesOf(energy.answer ?? {})];
   const ids = [...new Set([...known, ...(query.device ? [query.device] : [])])].sort((a, b) =>

@@ -1,8 +1,8 @@
 import { formatIn, type Unit } from '../words/number-words.ts';
+import { HOUR_MS } from '../words/time-units.ts';
 import { clockTime } from '../words/time-words.ts';
 import { BARS_HEIGHT, BARS_TOP, GUTTER, READINGS_TOP, WHY_HEIGHT, type WhyPlace } from './why-place.ts';
 
-const HOUR_MS = 3_600_000;
 /** In a picture that is narrower than this, fewer hours are named. */
 const WIDTH_OF_MANY_HOURS = 560;
 

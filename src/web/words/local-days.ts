@@ -1,7 +1,7 @@
+import { DAY_MS } from './time-units.ts';
+
 /** Arithmetic of local days, which are texts such as 2026-11-20. It needs no time zone. */
 export type LocalDay = string;
-
-const DAY_MS = 86_400_000;
 
 export function isDay(text: string | undefined): text is LocalDay {
   if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return false;
