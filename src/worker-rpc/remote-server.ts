@@ -98,8 +98,6 @@ export async function startRemoteServer(options: RemoteServerOptions): Promise<R
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     request.socket.setTimeout(0);
     response.setHeader(CONTROL_HEADER, '1');
-    // The rest of a refused body is not read.
-    response.setHeader('Connection', 'close');
     response.once('prefinish', () =>
       request.socket.setTimeout(SLOW_READER_MS, () => request.socket.destroy()),
     );

@@ -78,6 +78,7 @@ export function sendRpc(response: ServerResponse, status: number, body: object):
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(text),
+    // The rest of a refused body is not read.
     Connection: 'close',
   });
   response.end(text);

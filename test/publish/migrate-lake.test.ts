@@ -135,7 +135,7 @@ test.runIf(isSoak).each(['half of the links', 'all links and a plan', 'the commi
 );
 
 test.runIf(isSoak)('killed at any moment, a migration loses and doubles nothing', async () => {
-  const hours = isSoak ? 30 : 12;
+  const hours = 30;
   const dataDir = await oldLake(hours);
   for (let kill = 0; kill < rounds(0, 9); kill++) {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'migrate-forever.ts'), dataDir], {
