@@ -1,4 +1,7 @@
-/** Places for work of several owners. No owner can make the others wait with a burst of work. */
+/**
+ * Places for work of several owners. No owner can make the others wait with a burst of work. A queue of
+ * p-queue has one order for all work, and does not know owners.
+ */
 export interface FairSlots {
   /**
    * Takes a place, or waits for one.

@@ -1,5 +1,6 @@
 /**
- * Works on items, a few at a time. After the first failure it begins no other item.
+ * Works on items, a few at a time. After the first failure it begins no other item. A queue of p-queue would
+ * go on with all of them.
  * @throws the first failure, after all begun work has ended
  */
 export async function runAtATime<Item>(

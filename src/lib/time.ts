@@ -164,7 +164,7 @@ export function formatLocal(ms: UtcMs, zone: string): string {
 /**
  * Reads an instant: ISO 8601 with a zone, or whole milliseconds since 1970.
  * @returns undefined for other text, and for instants that are not in the years 0000 to 9999 of UTC. A local
- *   time without a zone is no instant
+ *   time without a zone is not an instant
  */
 export function parseInstant(text: string): UtcMs | undefined {
   const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseZoned(text);

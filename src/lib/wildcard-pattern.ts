@@ -5,8 +5,8 @@ export interface WildcardPattern {
 }
 
 /**
- * This is no regular expression, because one with several `*` takes a time that grows with the square of the
- * text, and texts come from strangers.
+ * This is not a regular expression, because one with several `*` takes a time that grows with the square of
+ * the text, and texts come from strangers.
  */
 export function wildcardPattern(pattern: string): WildcardPattern {
   return {
