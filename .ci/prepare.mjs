@@ -71,7 +71,7 @@ function ensureRedis() {
   }
 }
 
-/** Without them their tests are skipped, and say so: unlike Redis they are no part of what is tested. */
+/** Without them their tests are skipped, and say so: unlike Redis they are not part of what is tested. */
 function ensureClients() {
   const candidates = [process.env.WATTLINE_TEST_PYTHON, '/usr/bin/python3', 'python3'].filter(Boolean);
   const isThere = () =>

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 /** Memory of a process and its children, MB. */
 export interface ProcessMemory {
   resident: number;
-  /** The part that is no file: what the process itself has allocated. */
+  /** The part that is not a file: what the process itself has allocated. */
   anonymous: number;
   /** The part that is files: programs, libraries and the log of the stream. */
   files: number;

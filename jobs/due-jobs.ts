@@ -22,7 +22,7 @@ export interface DueJobsOptions {
   openQueue(): Promise<JobQueue>;
   /**
    * True if the queue is open only around the time of a job. The embedded queue needs a process with 270 MB
-   * of memory and 1.5 s of CPU time to open, and keeps nothing that is not set up again.
+   * of memory and 1.5 s of CPU time to open, and everything that it keeps is set up again.
    */
   isOpenedLate: boolean;
   schedules: () => readonly JobSchedule[];

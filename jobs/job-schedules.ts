@@ -5,7 +5,7 @@ import type { JobSchedule } from './stages.ts';
 /**
  * The jobs that are due at a time of day: each export by its own pattern. They wake workgroups that
  * hibernate. The ledger of the exports decides which files are made, so a missed or repeated job changes
- * nothing. The change of the day is no job: a worker sees it when it assesses hibernating workgroups.
+ * nothing. No job runs at midnight: a worker sees the new day when it assesses hibernating workgroups.
  */
 export function jobSchedules({
   workgroups,

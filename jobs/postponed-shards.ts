@@ -7,7 +7,7 @@ interface PostponedShard {
   failures: number;
   retryAtMs: UtcMs;
   sinceMs: UtcMs;
-  /** False if another worker has taken the shard, which is no problem. */
+  /** False if another worker has taken the shard, which is not a problem. */
   isFailure: boolean;
   error: string;
 }

@@ -29,7 +29,7 @@ export const nearWh = (truthWh: number): number => Math.max(200, 0.05 * truthWh)
 
 /**
  * The local days of a recording, with the truth.
- * @param clean the same recording without its faults: what its samples alone leave open is no fault
+ * @param clean the same recording without its faults: what its samples alone leave open is not a fault
  */
 export function trueDays(draft: Draft, clean: Draft): TrueDay[] {
   const { curve, days, fields } = draft.plan;

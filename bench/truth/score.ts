@@ -37,7 +37,7 @@ export function scoreRecording(
   };
   const answers: Map<LocalDate, Answer> = rolledUp.kind === 'done' ? rolledUp.result : new Map();
   const known = new Set(recording.days.map(({ day }) => day));
-  // Little energy at the edges is no matter: it is exact, and not counted.
+  // Little energy at the edges does not matter: it is exact, and not counted.
   const strays = [...answers]
     .filter(([day]) => !known.has(day))
     .map(([day, answer]) => score(strayDay(day), answer))

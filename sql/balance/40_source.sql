@@ -15,7 +15,7 @@
 --   device, source, own_day, stream_id
 --   is_register   the method is a register
 --   is_sparse     its values are usually too far apart to show when the energy flowed
---   step_wh       resolution of the register, Wh; 0 if it is no register or the resolution is unknown
+--   step_wh       resolution of the register, Wh; 0 if it is not a register or the resolution is unknown
 SELECT e.device, e.source, e.day AS own_day, e.stream_id,
   e.method IN ('total_energy', 'daily_energy') AS is_register,
   coalesce(f.step_ms, 0) > (SELECT span_ms FROM rule) AS is_sparse,
@@ -51,7 +51,7 @@ WHERE i.covered_ms > 0 OR i.energy_wh <> 0;
 --   is_known       measurements cover the interval, or it lies between two readings of a register
 --   has_shape      it is known when the energy flowed; a little spread energy is tolerated
 --   is_estimated   a bound of the interval was interpolated
---   step_wh        resolution of the register, Wh; 0 if it is no register or the resolution is unknown
+--   step_wh        resolution of the register, Wh; 0 if it is not a register or the resolution is unknown
 WITH reach AS (
   -- The first and the last day of each source that was read from a register.
   SELECT device, source, min(day) AS first_day, max(day) AS last_day

@@ -61,10 +61,10 @@ ORDER BY interval_of(p.to_ms)::INTEGER;
 -- name: summarize_days
 -- Summarizes the quarters of each UTC day, and keeps the days whose summary has changed. $low_ms, $high_ms:
 -- bounds of the UTC days.
--- The part day_growth: a lifetime register that hardly grows rises only in faulty quarters, and their median
--- would teach a fault. So its limit is at most day_growth_times() the power that would bring the growth of
--- the whole day in one interval. A day without growth teaches nothing. This is only needed if the median
--- would raise the limit above the lowest one.
+-- The part day_growth: a lifetime register that hardly grows rises only when it is faulty. The median of such
+-- quarters would give too high a limit. So the limit is capped: it is at most day_growth_times() times the
+-- power that produces the growth of the whole day in one interval. A day without growth teaches nothing. This
+-- is only needed if the median would raise the limit above the lowest one.
 -- learnt_day:
 --   series_id, utc_day
 --   power_w                    the usual power. Registers: the median of the quarters. Power and interval

@@ -13,7 +13,7 @@
 --   first      the reading is the first one in scope
 --   grow       the register has grown since the reading before
 --   new_day    the register restarted at midnight; its value is the energy since then
---   carry      the register still shows the value of the day before, which is no energy
+--   carry      the register still shows the value of the day before, which is not energy
 --   event      an event inside the day books its energy
 --   rebase     an impossible change; no energy
 -- From one day to the next: the same value is carry. A fall is new_day if the value is possible since

@@ -6,7 +6,7 @@ import type { AlertMessage, AlertState, ChannelState } from './alert-state.ts';
 import { afterMessage, composeMessage } from './compose-message.ts';
 import type { SendAlert } from './send-alert.ts';
 
-/** A message that could not be sent for this long is composed anew from the facts at that time. */
+/** A message that could not be sent for this long is composed again from the facts at that time. */
 const MESSAGE_MS_MAX = DAY_MS;
 const noChannelState: ChannelState = { digestAtMs: {} };
 

@@ -1,4 +1,4 @@
-/** Wakes whoever waits for a change. */
+/** Wakes everything that waits for a change. */
 export interface ChangeSignal {
   wake(): void;
   /**

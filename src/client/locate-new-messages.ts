@@ -22,7 +22,7 @@ export interface LocatedMessages {
   firstOffset: Offset | undefined;
   /** The newest delivered offset, this batch included. */
   lastOffset: Offset | undefined;
-  /** The last offset to deliver; undefined if the server's positions are no offsets. */
+  /** The last offset to deliver; undefined if the server's positions are not offsets. */
   throughOffset: Offset | undefined;
   firstStoreTimeMs: UtcMs | undefined;
   lastStoreTimeMs: UtcMs | undefined;

@@ -50,7 +50,7 @@ export const webhookSchema = z.strictObject({
     .record(
       z
         .string()
-        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'is no name of a header')
+        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'is not a name of a header')
         .refine((name) => !OWN_HEADERS.test(name), { error: 'is a header that Wattline sets itself' }),
       z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be one line of text'),
     )

@@ -12,7 +12,7 @@ export interface TextTemplate {
 
 const PLACEHOLDER = /\{([^{}]+)\}/g;
 
-/** Reads a template. @returns undefined for a text with a brace that is no part of a placeholder */
+/** Reads a template. @returns undefined for a text with a brace that is not part of a placeholder */
 export function parseTextTemplate(text: string): TextTemplate | undefined {
   if (/[{}]/.test(text.replace(PLACEHOLDER, ''))) return undefined;
   const parts = text.split(PLACEHOLDER);

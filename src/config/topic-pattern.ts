@@ -13,7 +13,7 @@ const NAME = /\{([A-Za-z][A-Za-z0-9_]*)\}/g;
 /**
  * Reads a pattern such as `shellies/{device}/emeter/+/power`. `{name}` is a level or a part of one, `+` is
  * any level, and `#` at the end is any number of levels.
- * @returns the problem of a text that is no pattern
+ * @returns the problem of a text that is not a pattern
  */
 export function parseTopicPattern(text: string): TopicPattern | { problem: string } {
   const problem = problemOf(text);

@@ -52,13 +52,13 @@ export function plain(item: Item): unknown {
   }
 }
 
-/** A member of a map by its name; undefined if the map lacks it, or if the item is no map. */
+/** A member of a map by its name; undefined if the map lacks it, or if the item is not a map. */
 export function itemMember(item: Item | undefined, name: string): Item | undefined {
   if (item?.type !== 'map') return undefined;
   return item.members.find(([key]) => key.type === 'text' && key.value === name)?.[1];
 }
 
-/** The items of an array; none if the item is no array. */
+/** The items of an array; none if the item is not an array. */
 export function itemsOf(item: Item | undefined): Item[] {
   return item?.type === 'array' ? item.items : [];
 }

@@ -34,7 +34,7 @@ export const answerRules: readonly Rule[] = [
       });
       const upToDate = itemMember(item, 'upToDate');
       if (upToDate?.type === 'simple' && typeof upToDate.value !== 'boolean')
-        wrong.push('upToDate is no boolean');
+        wrong.push('upToDate is not a boolean');
       must(wrong.length === 0, () => wrong.join(', '), sent);
     },
   },

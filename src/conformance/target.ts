@@ -15,7 +15,7 @@ export interface Target {
 }
 
 /**
- * The text that is shown instead of a token. Tokens that the suite makes up are shown, because they are no
+ * The text that is shown instead of a token. Tokens that the suite makes up are shown, because they are not
  * secret.
  */
 export function tokenShownAs({ token, restrictedToken }: Target, given: string): string {

@@ -9,7 +9,7 @@ const HYPHEN = 0x2d;
 
 /**
  * Reads the text of a UUID, in upper or lower case, into the words of the device column.
- * @returns false if the text is no UUID; the words are then undefined
+ * @returns false if the text is not a UUID; the words are then undefined
  */
 export function readDevice(bytes: Uint8Array, at: number, words: Uint32Array, wordsAt: number): boolean {
   if (
@@ -37,7 +37,7 @@ export function readDevice(bytes: Uint8Array, at: number, words: Uint32Array, wo
   return true;
 }
 
-/** Reads four hexadecimal digits. Returns more than 0xffff if one of them is no digit. */
+/** Reads four hexadecimal digits. Returns more than 0xffff if one of them is not a digit. */
 function hex4(bytes: Uint8Array, at: number): number {
   const a = digitValues[bytes[at]!]!;
   const b = digitValues[bytes[at + 1]!]!;

@@ -109,7 +109,7 @@ export function scanFields(
 }
 
 /**
- * The members of the map at `at`, or -1 if it is no map, is of indefinite length or has more than 65,535
+ * The members of the map at `at`, or -1 if it is not a map, is of indefinite length or has more than 65,535
  * members.
  */
 export function mapCountAt({ bytes, view }: Scan, at: number): number {

@@ -35,7 +35,9 @@ export interface PlainMessage {
   members: Record<string, unknown>;
 }
 
-/** A value that is no message of the contract. `detail` names the wrong members, but never their values. */
+/**
+ * A value that is not a message of the contract. `detail` names the wrong members, but never their values.
+ */
 export interface NotAMessage {
   kind: 'rejected';
   offset: bigint | undefined;

@@ -10,7 +10,7 @@ export interface Receiver {
 
 /**
  * Asks a receiver with HEAD, which changes nothing there. Many receivers know only POST, so their refusal of
- * HEAD is no fault.
+ * HEAD is not a fault.
  * @param about what it receives, such as `channel "ops"`
  * @param tryIt the command that sends something
  */

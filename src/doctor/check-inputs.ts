@@ -65,7 +65,7 @@ function certificateFacts({ workgroup, settings }: Broker, nowMs: number): Fact[
     try {
       return endFacts(what, Date.parse(new X509Certificate(pem).validTo), nowMs, { next });
     } catch {
-      return [problem(`${what} is no certificate`, 'it must be the text of a PEM file')];
+      return [problem(`${what} is not a certificate`, 'it must be the text of a PEM file')];
     }
   });
 }

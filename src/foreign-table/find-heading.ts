@@ -21,14 +21,14 @@ export interface HeadingOptions {
 const LINES_MAX = 80;
 /** The heading and its titles lie within this number of characters. */
 const CHARACTERS_MAX = 1024 * 1024;
-/** Rows with more cells are no headings. Looking at their cells would take seconds. */
+/** Rows with more cells are not headings. Looking at their cells would take seconds. */
 const HEADING_CELLS_MAX = 5_000;
 /**
  * A heading names more than this share of the columns. Title lines that are padded with empty cells name
  * fewer.
  */
 const NAMED_MIN = 0.5;
-/** A longer cell is no number. The pattern takes time in proportion to the square of the length. */
+/** A longer cell is not a number. The pattern takes time in proportion to the square of the length. */
 const NUMBER_CHARACTERS_MAX = 100;
 const numberPattern = /^[+-]?[\d.,' ]*\d[\d.,]*([eE][+-]?\d+)?$/;
 
@@ -88,7 +88,7 @@ function findWidest(candidates: readonly Candidate[]): Heading | undefined {
 }
 
 /**
- * The row with the most names. Of several the last one, because it stands next to the data. Units are no
+ * The row with the most names. Of several the last one, because it stands next to the data. Units are not
  * names.
  */
 function bestOf(lines: readonly CsvRow[], width: number): CsvRow | undefined {

@@ -54,7 +54,7 @@ const formats: ReadonlyArray<{ format: NumberFormat; fits: (text: string) => boo
 ];
 
 /**
- * Guesses how numbers are written: the format that fits the most texts. Texts that are no numbers do not
+ * Guesses how numbers are written: the format that fits the most texts. Texts that are not numbers do not
  * matter.
  */
 export function guessNumberFormat(texts: readonly string[]): NumberFormatGuess {
@@ -112,7 +112,7 @@ function readerOf(point: string, groups: string) {
 /**
  * Reads a number. Groups of three digits may be separated by blanks, apostrophes, or by the point if the
  * decimal is a comma and vice versa.
- * @returns undefined if the text is no number with this decimal
+ * @returns undefined if the text is not a number with this decimal
  */
 export function parseNumber(text: string, { decimal }: Pick<NumberFormat, 'decimal'>): number | undefined {
   const { plain, grouped, group } = readers[decimal];

@@ -167,7 +167,7 @@ function cellText(tag: string, inner: string, { texts, dates, is1904 }: CellCont
       return (texts[Number(value)] ?? '').trim();
     case 'b':
       return value === '1' ? 'true' : 'false';
-    // An error such as #N/A is no value.
+    // An error such as #N/A is not a value.
     case 'e':
       return '';
     case 'n':

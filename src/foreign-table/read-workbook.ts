@@ -37,7 +37,7 @@ export interface ReadWorkbook {
 /**
  * Opens a sheet of an XLSX file.
  * @param sheet its name; undefined: the first visible one with rows
- * @throws ZipError if it is no workbook, is too large, or has no such sheet
+ * @throws ZipError if it is not a workbook, is too large, or has no such sheet
  */
 export async function readWorkbook(path: string, sheet: string | undefined): Promise<ReadWorkbook> {
   const sheets = openWorkbook(openZip(await readBytes(path), WORKBOOK_UNPACKED_BYTES_MAX), {

@@ -26,7 +26,7 @@ const LARGE_32 = 0xff_ff_ff_ff;
  * Opens a ZIP archive by the directory at its end.
  * @param bytesMax the most unpacked bytes of all files that are read, because a small archive can unpack to a
  *   very large one
- * @throws ZipError if it is no ZIP archive
+ * @throws ZipError if it is not a ZIP archive
  */
 export function openZip(archive: Buffer, bytesMax: number): ZipArchive {
   const entries = readDirectory(archive);

@@ -3,7 +3,7 @@ export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
 export type DecodedText =
   | { kind: 'text'; text: string; encoding: TextEncoding }
-  /** The file is no text. */
+  /** The file is not text. */
   | { kind: 'binary' }
   /** Some lines are UTF-8 and these are not, so no encoding fits the whole file. */
   | { kind: 'mixed'; lines: Array<{ line: number; byte: number }> };
@@ -16,7 +16,7 @@ const OTHER_ZEROS_MAX = 0.1;
 
 /**
  * Detects the encoding of a text from its first bytes.
- * @returns undefined if the bytes are no text
+ * @returns undefined if the bytes are not text
  */
 export function detectEncoding(bytes: Uint8Array): TextEncoding | undefined {
   const wide = wideEncoding(bytes);
@@ -73,8 +73,8 @@ function isBinary(bytes: Uint8Array): boolean {
 }
 
 /**
- * Lines that are no UTF-8. `isMixed`: another line has characters of several bytes in UTF-8, or a byte has no
- * character.
+ * Lines that are not UTF-8. `isMixed`: another line has characters of several bytes in UTF-8, or a byte has
+ * no character.
  */
 function findForeignLines(bytes: Uint8Array): {
   isMixed: boolean;

@@ -33,7 +33,7 @@ export function readStatisticsMap(
     const statistic = known.find((one) => one.id === id);
     const device = findDevice(workgroup, target.device);
     if (!statistic)
-      problems.push({ path: id, message: 'is no statistic with energy or power; --list shows them' });
+      problems.push({ path: id, message: 'is not a statistic with energy or power; --list shows them' });
     if (device === undefined)
       problems.push({ path: id, message: `"${target.device}" is neither a configured device nor a UUID` });
     if (!statistic || device === undefined) return [];

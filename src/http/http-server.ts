@@ -230,7 +230,7 @@ export function rejectOtherMethods(app: FastifyInstance, url: string, methods: r
   });
 }
 
-/** Answers a connection whose data is no HTTP request or came too slowly. */
+/** Answers a connection whose data is not an HTTP request or came too slowly. */
 function answerBrokenRequest(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -85,14 +85,14 @@ function deviceReasons({ device, source }: Mapping, { workgroup }: Facts): Reaso
     if (names > 0) {
       reasons.push({
         path: ['device', 'names'],
-        why: 'No configured device has these names. Each name gets an id that follows from it. Replace them by the ids of your devices.',
+        why: 'No configured device has these names. Each name gets an id that follows from it. Replace them with the ids of your devices.',
       });
     }
   } else if (device.id === LONE_DEVICE) {
     const known = own === 0 ? 'has no configured devices' : `has ${own} devices, so the device is unknown`;
     reasons.push({
       path: ['device', 'id'],
-      why: `No column names a device, and workgroup ${workgroup.id} ${known}. All rows get this id. Replace it by the id or the name of your device.`,
+      why: `No column names a device, and workgroup ${workgroup.id} ${known}. All rows get this id. Replace it with the id or the name of your device.`,
     });
   } else {
     reasons.push({

@@ -201,7 +201,7 @@ function valueColumns(
   return [number, `CASE WHEN ${isText.join(' AND ')} THEN json_of(trim(${sql}))::VARCHAR END`];
 }
 
-/** As for text: NaN is no value, and infinity is not a number. */
+/** As for text: NaN is not a value, and infinity is not a number. */
 function floatColumns(sql: string, type: string): string[] {
   if (type.startsWith('DECIMAL')) return [`${sql}::DOUBLE`, NONE];
   return [

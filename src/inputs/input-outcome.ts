@@ -9,6 +9,6 @@ export type Outcome =
       /** False if the time of the reading is its arrival. */
       hasOwnTime: boolean;
     }
-  /** It has no reading, which is no fault. */
+  /** It has no reading, which is not a fault. */
   | { kind: 'ignored'; reason: string }
   | { kind: 'refused'; reason: string };

@@ -11,7 +11,7 @@ export interface MessagePayload {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads a payload as JSON, or else as text. @returns undefined if it is no text in UTF-8 */
+/** Reads a payload as JSON, or else as text. @returns undefined if it is not text in UTF-8 */
 export function readMessagePayload(bytes: Uint8Array): MessagePayload | undefined {
   let text: string;
   try {

@@ -35,8 +35,8 @@ const devices = z
   .describe('Ids or names of devices. Default: all that the token can see');
 
 /**
- * Registers the tools. All of them only read. Each asks the reports, so a caller learns nothing that a report
- * would not tell it.
+ * Registers the tools. All of them only read. Each asks the reports, so a caller learns only what a report
+ * would tell it.
  */
 export function registerMcpTools(server: McpServer, openReports: OpenReports): void {
   function tool<Shape extends z.ZodRawShape>(

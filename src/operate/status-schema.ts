@@ -88,7 +88,7 @@ export const statusSchema = z
         asleep: z
           .number()
           .int()
-          .meta({ description: 'Went to sleep less than a day ago, which is no fault' }),
+          .meta({ description: 'Went to sleep less than a day ago, which is not a fault' }),
         unknown: z.number().int().meta({ description: 'Nobody has told their state' }),
       })
       .nullable(),

@@ -9,7 +9,7 @@ export interface Preparations {
   /** Fetches the warehouse of the newest commit. @throws as `prepareTakeOver` does */
   prepare(assignment: Assignment): Promise<void>;
   /**
-   * Waits for a preparation that is under way, because it is faster than to begin anew. Then opens the
+   * Waits for a preparation that is under way, because it is faster than starting again. Then opens the
    * workgroup, which uses the prepared files.
    */
   use<Result>(workgroupId: string, open: () => Promise<Result>): Promise<Result>;

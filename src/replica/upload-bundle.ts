@@ -14,7 +14,7 @@ const FILE_BYTES_MAX = 4 * MEBIBYTE;
 
 /**
  * Divides new files into bundles and objects of their own. A bundle costs one PUT for all its files. One
- * small file alone is no bundle.
+ * small file alone is not a bundle.
  * @returns the bundles, and the other files
  */
 export function planBundles(files: readonly LakeFile[]): { bundles: LakeFile[][]; others: LakeFile[] } {

@@ -6,8 +6,8 @@ const MESSAGE_LENGTH_MAX = 500;
 const RETRYABLE_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
 
 /**
- * The error for an answer that is no success, from any server or proxy. `details` has `status`, `parameter`
- * and `retryAfterMs`.
+ * The error for an answer that is not a success, from any server or proxy. `details` has `status`,
+ * `parameter` and `retryAfterMs`.
  * @param text the body
  * @param token is left out, even if the server repeats it
  */

@@ -17,6 +17,6 @@ export function parsePosition(text: string): Position {
     OFFSETS.has(name) && typeof value === 'string' ? BigInt(value) : value,
   ) as Position;
   if (typeof position !== 'object' || position === null || typeof position.ask?.kind !== 'string')
-    throw new SyntaxError('this is no position of a stream');
+    throw new SyntaxError('this is not a position of a stream');
   return position;
 }

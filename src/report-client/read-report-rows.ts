@@ -75,7 +75,7 @@ function rowOf(line: string, report: RowReport): AnsweredRow {
   try {
     return JSON.parse(line) as AnsweredRow;
   } catch {
-    throw new TerminalError('InvalidAnswer', `GET ${report}: a row is no JSON`);
+    throw new TerminalError('InvalidAnswer', `GET ${report}: a row is not JSON`);
   }
 }
 

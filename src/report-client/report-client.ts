@@ -142,6 +142,6 @@ function parsed<Answer>(text: string, path: string): Answer {
   if (typeof value === 'object' && value !== null) return value as Answer;
   throw new TerminalError(
     'InvalidAnswer',
-    `GET ${path}: the answer is no JSON of a report; check that url leads to Wattline`,
+    `GET ${path}: the answer is not JSON of a report; check that url leads to Wattline`,
   );
 }

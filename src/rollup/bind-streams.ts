@@ -119,7 +119,7 @@ async function declareSources(connection: DuckDBConnection, { devices }: Workgro
 export type StreamSettings = EnergyStream & { position: number; timezone: string; rules?: number };
 
 /**
- * Binds the energy streams as the last roll-up stored them. Changes nothing that is stored.
+ * Binds the energy streams as the last roll-up stored them. What is stored does not change.
  * @returns the streams that were configured then, in their order
  */
 export async function bindStoredStreams(

@@ -11,13 +11,13 @@ export const eventConstants = {
   spike_max_ms: {
     value: 86_400_000,
     unit: 'ms',
-    meaning: 'high values that last longer are no spike: the jump has stayed',
+    meaning: 'high values that last longer are not a spike: the jump has stayed',
     reason: 'a wrong high value is corrected within a day, a replaced meter is not',
   },
   glitch_max_ms: {
     value: 34_560_000_000,
     unit: 'ms',
-    meaning: 'low values that last longer are no glitch: the fall has stayed',
+    meaning: 'low values that last longer are not a glitch: the fall has stayed',
     reason: 'a device that was lent or switched off comes back within about a year',
   },
   lone_fall_ms: {
@@ -30,7 +30,7 @@ export const eventConstants = {
     value: 3_600_000,
     unit: 'ms',
     meaning: 'a register has counted if it grew plausibly for this long',
-    reason: 'a value that grows for an hour is no average and no wrong digit',
+    reason: 'a value that grows for an hour is neither an average nor a wrong digit',
   },
   beginning_max_ms: {
     value: 172_800_000,

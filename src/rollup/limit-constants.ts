@@ -70,7 +70,7 @@ export const limitConstants = {
     value: 2,
     unit: 'times',
     meaning:
-      'the limit that a lifetime register teaches is at most this many times the power that would bring the growth of the day in one interval',
+      'the limit that a lifetime register teaches is at most this many times the power that produces the growth of the whole day in one interval',
     reason: 'a register that hardly grows rises only in faulty quarters, so their median is a fault',
   },
   day_end_readings: {

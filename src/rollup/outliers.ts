@@ -84,7 +84,7 @@ function isAverageOnTheWayUp(from: Run, low: Run, candidate: Run): boolean {
 }
 
 /**
- * True if a fall is a single reading, is no reset, and is over within the hour. A learnt limit is high, so
+ * True if a fall is a single reading, is not a reset, and is over within the hour. A learnt limit is high, so
  * the rise after a fall is hardly ever beyond it. A configured limit is tight: a rise beyond it shows that
  * the fall was an outlier, so this rule is not needed.
  */

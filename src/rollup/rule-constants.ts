@@ -17,7 +17,7 @@ export const ruleConstants = {
 } as const satisfies Record<string, RuleConstant>;
 
 /**
- * Limits of work. They are no rules of energy: they bound loops, reads and memory. docs/rules.md says what
+ * Limits of work. They are not rules of energy: they bound loops, reads and memory. docs/rules.md says what
  * happens beyond them.
  */
 export const workBounds = {

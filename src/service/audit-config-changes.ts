@@ -187,7 +187,7 @@ function describe(config: object, salt: string): Settings {
   );
 }
 
-/** All values by path. Items with an id are named by it, so a new order is no change. */
+/** All values by path. Items with an id are named by it, so a new order is not a change. */
 function leavesOf(value: unknown, path = ''): Array<[path: string, value: string]> {
   if (typeof value !== 'object' || value === null) return value === undefined ? [] : [[path, String(value)]];
   return Object.entries(value).flatMap(([key, item]) => {

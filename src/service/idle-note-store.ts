@@ -19,7 +19,7 @@ import type { ObjectStore } from '../storage/object-store.ts';
 
 export type IdleState = ReturnType<typeof assessWarehouse>;
 
-/** Notes that workgroups hibernate, so that nobody opens one without need. */
+/** Notes that workgroups hibernate, so that they are opened only if it is needed. */
 export interface IdleNotes {
   /**
    * The state of a closed workgroup, see `assessWarehouse`.

@@ -124,7 +124,7 @@ export async function encodeMap({ fileBytes, packs, blocks }: PackMap, mapOffset
   return Buffer.concat([map, trailer]);
 }
 
-/** Where the map of a pack is. @returns undefined if the bytes are no trailer */
+/** Where the map of a pack is. @returns undefined if the bytes are not a trailer */
 export function decodeTrailer(
   trailer: Buffer,
   packBytes: number,

@@ -19,7 +19,7 @@ import {
 } from './object-store.ts';
 import { receiveFile } from './receive-file.ts';
 
-/** Objects that are not complete yet. They are no objects, so no list contains them. */
+/** Objects that are not complete yet. They are not objects, so no list contains them. */
 const STAGING = 'staging';
 
 /** Objects as files below a folder. The folder is created with the first object. */

@@ -17,7 +17,7 @@ export interface RepeatOptions {
 }
 
 /**
- * Repeats requests that failed for a moment. A restore reads many objects, and would begin anew with each
+ * Repeats requests that failed for a moment. A restore reads many objects, and would start again with each
  * lost answer. Only `createKey` is not repeated, because its repetition could look like the creation of
  * another writer; use `createOnce`.
  */

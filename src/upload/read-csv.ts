@@ -51,7 +51,7 @@ export function readTableCsv(text: string, options: CsvOptions): ReadTable {
     cellsMax: UPLOAD_CELLS_MAX,
     oddRowsMax: ODD_ROWS_MAX,
   });
-  if (parsed.kind === 'problem') return refusedTable(parsed.line, `is no CSV: ${clipText(parsed.message)}`);
+  if (parsed.kind === 'problem') return refusedTable(parsed.line, `is not CSV: ${clipText(parsed.message)}`);
   const [head, ...below] = parsed.rows.filter(({ cells }) => cells.some((cell) => cell !== ''));
   if (!head) return refusedTable(0, EMPTY);
   const columns = head.cells;

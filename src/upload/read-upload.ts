@@ -40,7 +40,7 @@ export function readText(bytes: Uint8Array, format: TextFormat, request: UploadR
   return readTable(read.table, request);
 }
 
-/** @throws RefusedFile if the bytes are no text, or several encodings are mixed */
+/** @throws RefusedFile if the bytes are not text, or several encodings are mixed */
 function textOf(bytes: Uint8Array, name: string): string {
   const decoded = decodeText(bytes);
   switch (decoded.kind) {

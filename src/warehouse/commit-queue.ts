@@ -19,7 +19,7 @@ export interface CommitQueue {
    * Runs `work` between two transactions. Batches and gaps that are added meanwhile are written afterwards.
    */
   pause<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Waits until nothing waits and no transaction runs. */
+  /** Waits until the queue is empty and no transaction runs. */
   whenEmpty(): Promise<void>;
 }
 

@@ -108,7 +108,7 @@ export function createChunkFiller(): ChunkFiller {
       copy(vector, entries, 0, rows * 4);
       duckdb.list_vector_reserve(vector, fields);
       duckdb.list_vector_set_size(vector, fields);
-      // The child moves when it grows, so it is looked up anew.
+      // The child moves when it grows, so it is looked up again.
       copy(duckdb.list_vector_get_child(vector), values, first, fields);
     }
     slot.fields = Math.max(slot.fields, fields);

@@ -44,7 +44,7 @@ export interface DeviceCounts {
   online: number;
   /** Announced as offline, and not asleep. */
   offline: number;
-  /** Went to sleep less than a day ago, which is no fault. Undefined in files of an older version. */
+  /** Went to sleep less than a day ago, which is not a fault. Undefined in files of an older version. */
   asleep?: number;
   /** Their state is not known. */
   unknown: number;

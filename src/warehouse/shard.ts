@@ -326,7 +326,7 @@ async function openPrepared(options: ShardOptions) {
   });
   const isNew = !existsSync(path);
   const file = await openFile(options).catch(async (error: unknown) => {
-    // The beginning of a file that did not fit on the disk is no warehouse, and would be refused for ever.
+    // The beginning of a file that did not fit on the disk is not a warehouse, and would be refused for ever.
     if (isNew && errorCode(error) === 'DiskFull') await rm(path, { force: true });
     throw error;
   });

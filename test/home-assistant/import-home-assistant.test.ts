@@ -94,7 +94,7 @@ test('a wrong map, token or address is told with what to do, and without the tok
   writeFileSync(join(cwd, 'ha.yaml'), `${map}sensor.outside: { device: cellar }\n`);
   const wrongMap = await runCommand([...args, '--map', 'ha.yaml'], { cwd });
   expect(wrongMap.stderr).toContain(
-    'sensor.outside: is no statistic with energy or power; --list shows them',
+    'sensor.outside: is not a statistic with energy or power; --list shows them',
   );
   expect(wrongMap.stderr).toContain('"cellar" is neither a configured device nor a UUID');
   server.token = 'another-token';

@@ -34,7 +34,7 @@ test('a guessed mapping has a reason above each line', async () => {
     'skipLines: 2 lines stand above the names of the columns: "Export".',
     'column: Its values are times, such as "01.02.2026 00:00".',
     'zone: The times have no zone, so the zone of workgroup acme is used. If the file has another zone, write it, such as Etc/UTC.',
-    'id: No column names a device, and workgroup acme has no configured devices. All rows get this id. Replace it by the id or the name of your device.',
+    'id: No column names a device, and workgroup acme has no configured devices. All rows get this id. Replace it with the id or the name of your device.',
     'fields: No column names a source, so all readings have the source "default". For another source write source: { name: roof }.',
     'Zähler: Read by energyStreams.0 (total_energy, kWh), energyStreams.1 (daily_energy, kWh).',
     'Leistung: Read by no energy stream.',
@@ -48,7 +48,7 @@ test('a guess uses the device of the workgroup only if there is exactly one', as
     'id: No column names a device. This is the only device of workgroup acme.',
   );
   expect(await printed(log, { devices: [{ id: DEVICE }, { id: OTHER_DEVICE }] })).toContain(
-    'id: No column names a device, and workgroup acme has 2 devices, so the device is unknown. All rows get this id. Replace it by the id or the name of your device.',
+    'id: No column names a device, and workgroup acme has 2 devices, so the device is unknown. All rows get this id. Replace it with the id or the name of your device.',
   );
 });
 
@@ -59,7 +59,7 @@ test('a guess names the columns of devices and sources, and dates whose day and 
     'format: "%m/%d/%Y %H:%M" fits too. With the chosen format the times fall less often.',
     expect.stringMatching(/^zone: /),
     'column: Its name means a device.',
-    'names: No configured device has these names. Each name gets an id that follows from it. Replace them by the ids of your devices.',
+    'names: No configured device has these names. Each name gets an id that follows from it. Replace them with the ids of your devices.',
     'column: Its name means a source.',
     expect.stringMatching(/^Zähler: /),
   ]);

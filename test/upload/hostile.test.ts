@@ -109,7 +109,7 @@ test('a line that is too long is refused before its cells are read', () => {
 test('rows with another number of cells than the heading are read up to a number', () => {
   const file = `${header}\n${'1\n'.repeat(600_000)}`;
   expect(refusalOf(() => readMeters(file))).toEqual([
-    '10002:: is no CSV: more than 10,000 rows have another number of cells',
+    '10002:: is not CSV: more than 10,000 rows have another number of cells',
   ]);
 });
 

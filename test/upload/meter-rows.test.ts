@@ -258,7 +258,7 @@ test.each([
     {},
     /^2:: has 5 cells, and 4 columns are named in line 1/,
   ],
-  ['a quote that never ends', `${heading}\n"GRID-1,2026-01-01T00:00Z\n`, {}, /is no CSV/],
+  ['a quote that never ends', `${heading}\n"GRID-1,2026-01-01T00:00Z\n`, {}, /is not CSV/],
   ['nothing', '', {}, /^0:: is empty/],
   ['a heading alone', heading, {}, /^0:: has no row below its heading/],
   [

@@ -15,7 +15,7 @@ export interface Fault {
   wants?: Wants;
   /** It takes many forms, so it has two turns where others have one. */
   takesManyForms?: true;
-  /** It makes the values anew, so it would undo a fault before it. */
+  /** It makes the values again, so it would undo a fault before it. */
   onlyFirst?: true;
   /** Changes the recording, and notes which values are no longer true. @returns when it happened */
   apply: (draft: Draft, chance: Chance) => Span[];

@@ -17,7 +17,7 @@ export const registerFaults: readonly Fault[] = [
     on: 'device',
     takesManyForms: true,
     fits: hasTotal,
-    // After a night of silence a small value may have been counted anew.
+    // After a night of silence a small value may have been counted again.
     wants: { displays: fine, sleeps: true, isYoung: true },
     apply: nightDrift,
   },

@@ -33,7 +33,7 @@ export const wrongValueFaults: readonly Fault[] = [
   },
 ];
 
-/** Larger than any register: what gateways send where a sensor breaks, and text that is no number. */
+/** Larger than any register: what gateways send where a sensor breaks, and text that is not a number. */
 const beyond = [1e19, 3.4028234663852886e38, 5e16, 4e10, 'NaN'] as const;
 
 /** Single readings beyond every range. */

@@ -109,7 +109,7 @@ async function backupAll(
         `\n${formatCount(shown.state.files)} files of exports${withSecrets ? ', audit and access' : ' and audit'} are in the backup.\n`,
         ...shown.unpublished.map((id) => `${id} is not in the backup: nothing of it was published yet.\n`),
         withSecrets
-          ? `The backup has signing keys: whoever can read ${shown.place} can make tokens.\n`
+          ? `The backup has signing keys: everybody who can read ${shown.place} can make tokens.\n`
           : 'Keys and tokens are not in the backup; --with-secrets copies them. The configuration is never in it.\n',
       ].join(''),
   );

@@ -52,7 +52,7 @@ export function copyItems(
 
 /**
  * Writes the message of the scanned item, with its members in the order of the contract. Returns its end, or
- * -1 if the device is no UUID.
+ * -1 if the device is not a UUID.
  */
 function writeMessage(scan: ItemScan, start: Uint8Array, target: Buffer, from: number): number {
   const { bytes } = scan;

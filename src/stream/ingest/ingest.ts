@@ -21,7 +21,7 @@ export async function ingest(
 /**
  * Checks if devices may write to a table.
  * @throws StreamError InvalidRequest for the audit table, which belongs to the service, and for `-`, which is
- *   no table
+ *   not a table
  */
 export function requireWritable(table: string): void {
   if (table === AUDIT_TABLE || table === WILDCARD_TABLE)

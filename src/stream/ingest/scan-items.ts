@@ -47,7 +47,8 @@ export function createItemScan(bytes: Uint8Array): ItemScan {
 }
 
 /**
- * Moves past the head of an array. Returns the number of items, or -1 if it is no array of definite length.
+ * Moves past the head of an array. Returns the number of items, or -1 if it is not an array of definite
+ * length.
  */
 export function scanArrayHead(scan: ItemScan): number {
   const initial = scan.bytes[scan.at] ?? 0;
@@ -191,7 +192,7 @@ function skipValue(scan: ItemScan): boolean {
   return initial === FALSE || initial === TRUE || initial === NULL;
 }
 
-/** Moves past text. Returns its length, or -1 if it is no text, is not ASCII or exceeds the bytes. */
+/** Moves past text. Returns its length, or -1 if it is not text, is not ASCII or exceeds the bytes. */
 function skipAscii(scan: ItemScan): number {
   const { bytes } = scan;
   const initial = bytes[scan.at] ?? 0;

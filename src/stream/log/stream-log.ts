@@ -54,7 +54,7 @@ export interface StreamLog {
 
   /**
    * How many bytes of the log's file were read or trimmed since the log was opened. The system counts them as
-   * memory of this process until the log is closed. 0 or undefined if the log is no file.
+   * memory of this process until the log is closed. 0 or undefined if the log is not a file.
    */
   readonly fileBytesRead?: number;
 
@@ -82,7 +82,7 @@ export interface LogBounds {
   earliest: Offset;
   /** One past the newest message. A reader at this offset has read everything. */
   next: Offset;
-  /** A random id of the log. A log that is created anew has another one. */
+  /** A random id of the log. A log that is created again has another one. */
   epoch: string;
 }
 

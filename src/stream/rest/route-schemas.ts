@@ -28,7 +28,7 @@ const readBodySchema = z.object({
   count: z.int(),
   upToDate: z.boolean(),
   earliestOffset: offsetSchema,
-  epoch: z.string().meta({ description: 'Changes when the log is created anew' }),
+  epoch: z.string().meta({ description: 'Changes when the log is created again' }),
   clamped: z.enum(['retention', 'future']).optional(),
   messages: z.array(z.record(z.string(), z.unknown())),
 });

@@ -47,7 +47,7 @@ export interface Subscription {
   cancel(): void;
 }
 
-/** A reader with more messages than this before it, of any table, is far behind. */
+/** A reader is far behind if more messages than this, of all tables, are waiting for it. */
 const FAR_BEHIND_MESSAGES = 10_000;
 
 export function createSubscription(options: SubscriptionOptions): Subscription {

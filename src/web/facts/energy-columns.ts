@@ -186,7 +186,7 @@ function columnOf(
   const isMissing = !isFuture && known.length === 0;
   // Sources have energy, but not for the whole day, so a balance knows no sum.
   const isPart = isMissing && Object.values(details ?? {}).some(({ energyWh }) => energyWh !== null);
-  // Of the running month today may be missing, which is no fault.
+  // Of the running month today may be missing, which is not a fault.
   const isRunning = key === today.slice(0, key.length);
   const isShort = daysKnown !== undefined && daysKnown.known < daysKnown.all - (isRunning ? 1 : 0);
   const notes = isFuture

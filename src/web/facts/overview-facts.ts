@@ -6,7 +6,7 @@ import { presentRoles, valueOfRole } from './energy-columns.ts';
 import { splitSeries } from './series.ts';
 
 const LATE_MS = 2 * HOUR_MS;
-/** Fewer days than this are no usual day. */
+/** Fewer days than this are not a usual day. */
 const USUAL_DAYS_MIN = 5;
 
 /** A number of a day, and the median of the days before. */

@@ -19,7 +19,7 @@ export function qualityRows(
   const rows = keys.map((key) => {
     const values = days.map((_, index) => quality.at(key, index));
     const first = values.findIndex((value) => value !== undefined);
-    // A day before the first reading of a new device is no fault.
+    // A day before the first reading of a new device is not a fault.
     const isBefore = (index: number) => first >= 0 && index < first;
     const states = values.map((value, index): CellState => {
       if (value) return stateOf(value, days[index] === today);

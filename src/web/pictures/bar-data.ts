@@ -38,7 +38,7 @@ export interface Bar {
   to: number;
 }
 
-/** Columns before the first one with data are no gap: the devices may not have been there. */
+/** Columns before the first one with data are not a gap: the devices may not have been there. */
 export function withBeginning(columns: readonly BarColumn[]): BarColumn[] {
   // A mark shows that there were readings, though the column has no sum.
   const first = columns.findIndex(
@@ -51,7 +51,7 @@ export function withBeginning(columns: readonly BarColumn[]): BarColumn[] {
   );
 }
 
-/** True for a column that has no bar, and is no gap either. */
+/** True for a column that has no bar, and is not a gap either. */
 export function isEmpty({ state }: BarColumn): boolean {
   return state === 'before' || state === 'future';
 }
