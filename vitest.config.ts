@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { onlyInSoak, refuseSoakFiles } from './test/support/only-in-soak.ts';
 import { programFolder } from './test/support/program-folder.ts';
+import { TEST_MS_MAX, WAIT_MS_MAX } from './test/support/rounds.ts';
 import { makeRunFolder } from './test/support/run-folder.ts';
 
 // Processes and threads that the tests start share their compiled code: each starts in half the time.
@@ -71,9 +72,8 @@ export default defineConfig({
     setupFiles: ['test/support/usual-umask.ts'],
     globalSetup: ['test/support/build-program.ts', 'test/support/stop-test-servers.ts'],
     sequence: { sequencer: LongestFirst },
-    // A machine that does other work, too, can be ten times as slow. A test that hangs is still found.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: TEST_MS_MAX,
+    hookTimeout: TEST_MS_MAX,
     projects: [
       {
         extends: true,
@@ -93,8 +93,7 @@ export default defineConfig({
           // One process has one connection to the browser.
           isolate: false,
           globalSetup: 'test/web/support/serve-page.ts',
-          // Nothing waits for that long if the processor is free.
-          expect: { poll: { timeout: 120_000 } },
+          expect: { poll: { timeout: WAIT_MS_MAX } },
         },
       },
     ],

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { RATE_DEFAULT } from '../src/backfill/backfill-request.ts';
 import type { ConfigInput } from '../src/config/config.ts';
+import { MINUTE_MS } from '../src/lib/time.ts';
 import { readStatuses } from '../src/pipeline/workgroup-status.ts';
 import { createControl } from '../src/worker-rpc/control.ts';
 import { until } from '../test/support/until.ts';
@@ -16,6 +17,7 @@ const PASSED_OVER = 600_000;
 const LIVE_A_SECOND = 2_000;
 const SECONDS = 15;
 const SAMPLE_MS = 250;
+const WAIT_MS = 5 * MINUTE_MS;
 /** A second of reading and landing, and one until the status is written. */
 const BEHIND_SECONDS_MAX = 2;
 
@@ -45,7 +47,11 @@ export function benchBackfill(print: (line: string) => void): Promise<Ratio[]> {
     try {
       await reader.start();
       await send(upstream, 50_000, PASSED_OVER);
-      await until('the reader has passed everything over', async () => (await checkpoint(reader)) > 0n);
+      await until(
+        'the reader has passed everything over',
+        async () => (await checkpoint(reader)) > 0n,
+        WAIT_MS,
+      );
       await reader.stop();
       const path = join(cwd, 'wattline.yaml');
       writeFileSync(path, readFileSync(path, 'utf8').replace('table: wind', "table: '-'"));
@@ -114,6 +120,7 @@ async function measure(
   await until(
     'the reader is at the head',
     async () => readStatuses(reader.config.dataDir)[0]?.poll.upToDate === true,
+    WAIT_MS,
   );
   await sleep(2_000);
   const before = polled();

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DAY_MS, HOUR_MS } from '../src/lib/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../src/lib/time.ts';
 import { readStatuses } from '../src/pipeline/workgroup-status.ts';
 import { until } from '../test/support/until.ts';
 import { createUpProcess, type ServiceProcess } from '../test/support/up-process.ts';
@@ -13,6 +13,7 @@ import { cpuSeconds, loadOfMachine, residentMegabytesOf } from './process-costs.
 import { fillYear, YEAR_DEVICES, YEAR_WORKGROUP, yearDevice, yearRegisterWh } from './year-data.ts';
 
 const DAYS = 365;
+const WAIT_MS = 5 * MINUTE_MS;
 const MESSAGES_A_SECOND = 10;
 const SECONDS = 120;
 const LIMITS = { startCpuSeconds: 3, cpuShare: 0.1, statusCpuSeconds: 1 };
@@ -77,15 +78,19 @@ async function measureStart(service: ServiceProcess, print: (line: string) => vo
   };
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const range = `startDate=${day(Date.now() - 30 * DAY_MS)}&endDate=${day(Date.now())}`;
-  await until('a report answers', async () => {
-    const answer = await fetch(`${service.url}/api/v1/orgs/${YEAR_WORKGROUP}/daily-energy?${range}`, {
-      headers: { authorization: `Bearer ${service.token}` },
-    });
-    return (await answer.text()).includes(yearDevice(0));
-  });
+  await until(
+    'a report answers',
+    async () => {
+      const answer = await fetch(`${service.url}/api/v1/orgs/${YEAR_WORKGROUP}/daily-energy?${range}`, {
+        headers: { authorization: `Bearer ${service.token}` },
+      });
+      return (await answer.text()).includes(yearDevice(0));
+    },
+    WAIT_MS,
+  );
   const reportCpuSeconds = note('first report');
   await post(service, 0);
-  await until('a message is published', () => generation() > before);
+  await until('a message is published', () => generation() > before, WAIT_MS);
   return { reportCpuSeconds, publishedCpuSeconds: note('first publication') };
 }
 

@@ -5,7 +5,7 @@ import { openAlertBook } from '../../src/alerts/alert-book.ts';
 import { changeByHand } from '../../src/alerts/change-by-hand.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/lib/time.ts';
 import { createFolderStore } from '../../src/storage/folder-store.ts';
-import { isFull } from '../support/rounds.ts';
+import { isFull, WAIT_MS_MAX } from '../support/rounds.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { createTestClock, TEST_START_MS } from '../support/test-clock.ts';
 import { openWatch, startReceiver } from './watch-fixture.ts';
@@ -137,14 +137,14 @@ test.runIf(isFull)(
     facts.silences = silent('d1');
     await watch.round();
     facts.silences = silent('d1', 'd2');
-    await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => receiver.received.length, { timeout: WAIT_MS_MAX }).toBe(1);
     await expect
       .poll(
         async () => {
           await watch.round();
           return receiver.received.length;
         },
-        { timeout: 60_000 },
+        { timeout: WAIT_MS_MAX },
       )
       .toBe(2);
     expect(slow.received).toHaveLength(1);
@@ -241,7 +241,7 @@ test.runIf(isFull)(
     const old = openWatch(settings);
     old.facts.silences = silent('d1');
     await old.watch.round();
-    await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => receiver.received.length, { timeout: WAIT_MS_MAX }).toBe(1);
     await old.watch.leave();
     const next = openWatch(settings, { store: old.store });
     next.facts.silences = silent('d1');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StatusAnswer } from '../../src/operate/status-schema.ts';
-import { isFull, isSoak } from '../support/rounds.ts';
+import { isFull, isSoak, WAIT_MS_MAX } from '../support/rounds.ts';
 import { runCommand } from '../support/run-command.ts';
 import { GARAGE, homeWorkgroup, openSharedService, ROOF, readings } from './operate-fixture.ts';
 
@@ -312,7 +312,7 @@ test('every address below /orgs has an ETag, answers HEAD as GET without the bod
             again.status,
           ];
         },
-        { timeout: 120_000 },
+        { timeout: WAIT_MS_MAX },
       )
       .toEqual([name, 200, 200, true, null, 304]);
   }

@@ -120,6 +120,7 @@ test.runIf(isSoak)(
 
 test.runIf(isFull)(
   'a full disk is named by the answers, by /ready and by status, and everything continues when there is space',
+  { timeout: 240_000 },
   async () => {
     const cwd = tempDir();
     const data = join(cwd, 'data');

@@ -9,6 +9,15 @@ export const isSoak = process.env.WATTLINE_SOAK === '1';
 export const isFull = isSoak || process.env.WATTLINE_FULL === '1';
 
 /**
+ * How long a test and its hooks may take if they name no other time. It is more than six times what the
+ * longest of them takes on an idle machine, because a machine that does other work, too, can be five times as
+ * slow.
+ */
+export const TEST_MS_MAX = isSoak ? 240_000 : isFull ? 120_000 : 60_000;
+/** How long a test waits for one condition. It ends before the test, so its own words are the error. */
+export const WAIT_MS_MAX = TEST_MS_MAX / 2;
+
+/**
  * How often a test goes round: `usual` times in `npm test`, `soak` times in `npm run test:soak`, which proves
  * more and takes longer.
  */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WAIT_MS_MAX } from './rounds.ts';
 
 const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 500;
@@ -12,7 +13,7 @@ const PAUSE_MS_MAX = 500;
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  withinMs = 120_000,
+  withinMs = WAIT_MS_MAX,
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
   for (;;) {
