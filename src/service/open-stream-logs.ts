@@ -8,13 +8,14 @@ import { openLmdbLog, readLmdbHead } from '../stream/log/lmdb-log.ts';
 import { createMemoryLog } from '../stream/log/memory-log.ts';
 import { readRedisHead } from '../stream/log/redis/redis-heads.ts';
 import { openRedisLog } from '../stream/log/redis/redis-log.ts';
+import type { RetentionFrom } from '../stream/log/retention-clock.ts';
 import type { LogHead, StreamLog } from '../stream/log/stream-log.ts';
 import type { Service } from './service.ts';
 import { watchStreamLogs } from './watch-stream-logs.ts';
 
 /** The logs of a service's workgroups, of the configured kind. */
 export interface StreamLogs {
-  openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
+  openLog(workgroupId: string, retentionFrom?: RetentionFrom): StreamLog | Promise<StreamLog>;
   /** Reads the end of a log that is not open. Undefined for logs in memory, which cannot be closed. */
   readHead?: (workgroupId: string) => Promise<LogHead | undefined>;
   /** The connection of logs in Redis, which other processes use too. */
@@ -41,8 +42,8 @@ export async function openStreamLogs(
     case 'lmdb': {
       const folder = join(dataDir, 'stream');
       mkdirSync(folder, { recursive: true });
-      const { openLog, readiness } = watchStreamLogs(folder, (workgroupId) =>
-        openLmdbLog({ ...options, path: join(folder, workgroupId) }),
+      const { openLog, readiness } = watchStreamLogs(folder, (workgroupId, retentionFrom) =>
+        openLmdbLog({ ...options, retentionFrom, path: join(folder, workgroupId) }),
       );
       const readHead = (workgroupId: string) => readLmdbHead(join(folder, workgroupId));
       return { openLog, readHead, readiness, close: () => undefined };
@@ -50,7 +51,8 @@ export async function openStreamLogs(
     case 'redis': {
       const redis = await openLogRedis({ stream, queue }, logger);
       return {
-        openLog: (workgroupId) => openRedisLog({ ...options, redis, workgroupId }),
+        openLog: (workgroupId, retentionFrom) =>
+          openRedisLog({ ...options, retentionFrom, redis, workgroupId }),
         readHead: (workgroupId) => readRedisHead(redis, workgroupId),
         redis,
         readiness: () => ({ ok: redis.isReady, detail: { log: 'redis' } }),

@@ -2,6 +2,7 @@ import type { HealthCheck } from '../http/health-routes.ts';
 import { TerminalError } from '../lib/errors.ts';
 import { MEBIBYTE } from '../lib/units.ts';
 import { appendBytesMin, diskFullWords, freeBytesOnDisk } from '../stream/log/log-disk.ts';
+import type { RetentionFrom } from '../stream/log/retention-clock.ts';
 import type { StreamLog } from '../stream/log/stream-log.ts';
 
 const LISTED_MAX = 20;
@@ -13,13 +14,13 @@ const LISTED_MAX = 20;
  */
 export function watchStreamLogs(
   folder: string,
-  openLog: (workgroupId: string) => StreamLog,
-): { openLog: (workgroupId: string) => StreamLog; readiness: HealthCheck } {
+  openLog: (workgroupId: string, retentionFrom?: RetentionFrom) => StreamLog,
+): { openLog: (workgroupId: string, retentionFrom?: RetentionFrom) => StreamLog; readiness: HealthCheck } {
   const failures = new Map<string, string>();
   return {
-    openLog(workgroupId) {
+    openLog(workgroupId, retentionFrom) {
       try {
-        const log = openLog(workgroupId);
+        const log = openLog(workgroupId, retentionFrom);
         failures.delete(workgroupId);
         return log;
       } catch (error) {

@@ -7,12 +7,16 @@ import { repeat } from '../lib/repeat.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, type UtcMs } from '../lib/time.ts';
 import type { StartTimer } from '../lib/timer.ts';
 import { createIdleClosingLog, type IdleClosingLog } from './log/idle-closing-log.ts';
+import { createRetentionClock, type RetentionClock, type RetentionFrom } from './log/retention-clock.ts';
 import type { LogHead, StreamLog } from './log/stream-log.ts';
 import { createHeldReads, type HeldReads } from './rest/held-reads.ts';
 
 interface StreamOptions {
-  /** Opens the log of a workgroup. It is called at the first use, and again after an idle log was closed. */
-  openLog(workgroupId: string): StreamLog | Promise<StreamLog>;
+  /**
+   * Opens the log of a workgroup. It is called at the first use, and again after an idle log was closed.
+   * `retentionFrom` returns the clock of the log's messages, which is the same at each opening.
+   */
+  openLog(workgroupId: string, retentionFrom: RetentionFrom): StreamLog | Promise<StreamLog>;
   /**
    * Reads the end of a log that is not open; undefined if there is no log yet. Without it, idle logs stay
    * open.
@@ -70,7 +74,7 @@ const CLOSE_IDLE_AFTER_MS = MINUTE_MS;
 export function createStream(options: StreamOptions): Stream {
   const { clock, startTimer, retentionMs, logger } = options;
   const closeIdleAfterMs = options.closeIdleAfterMs ?? CLOSE_IDLE_AFTER_MS;
-  const logs = new Map<string, IdleClosingLog>();
+  const logs = new Map<string, AgeingLog>();
   const listeners: Array<(workgroupId: string) => void> = [];
   /** Logs that are being closed. The same log must not be open twice. */
   const closings = new Map<string, Promise<void>>();
@@ -80,23 +84,33 @@ export function createStream(options: StreamOptions): Stream {
   let closing: Promise<void> | undefined;
 
   const lazyLogOf = (workgroupId: string): IdleClosingLog => {
-    let log = logs.get(workgroupId);
-    if (log === undefined) {
-      log = createIdleClosingLog({
-        open: () => open(workgroupId),
-        onAppended: () => {
-          for (const listener of listeners) listener(workgroupId);
-        },
-      });
-      logs.set(workgroupId, log);
+    let ageing = logs.get(workgroupId);
+    if (ageing === undefined) {
+      ageing = createAgeingLog(workgroupId);
+      logs.set(workgroupId, ageing);
     }
-    return log;
+    return ageing.log;
   };
 
-  const open = async (workgroup: string): Promise<StreamLog> => {
+  const createAgeingLog = (workgroupId: string): AgeingLog => {
+    let retention: RetentionClock | undefined;
+    const retentionFrom: RetentionFrom = (newestMs) => {
+      retention ??= createRetentionClock({ clock, retentionMs, newestMs, logger });
+      return retention;
+    };
+    const log = createIdleClosingLog({
+      open: () => open(workgroupId, retentionFrom),
+      onAppended: () => {
+        for (const listener of listeners) listener(workgroupId);
+      },
+    });
+    return { log, readableMs: () => retention?.floorMs() ?? clock.now() - retentionMs };
+  };
+
+  const open = async (workgroup: string, retentionFrom: RetentionFrom): Promise<StreamLog> => {
     try {
       await closings.get(workgroup);
-      return await options.openLog(workgroup);
+      return await options.openLog(workgroup, retentionFrom);
     } catch (cause) {
       logger.error({ workgroup, error: errorMessage(cause) }, 'stream.open-failed');
       const message =
@@ -107,15 +121,12 @@ export function createStream(options: StreamOptions): Stream {
     }
   };
 
-  /** Messages that are older cannot be read. */
-  const readableMs = () => clock.now() - retentionMs;
-
   const trimAll = async () => {
-    for (const [workgroup, log] of logs) {
+    for (const [workgroup, ageing] of logs) {
       if (closing !== undefined) return;
       try {
-        if (options.readHead) await log.closeIfIdle(closeIdleAfterMs);
-        if (isTrimmable(log, readableMs())) await log.trim();
+        if (options.readHead) await ageing.log.closeIfIdle(closeIdleAfterMs);
+        if (isTrimmable(ageing)) await ageing.log.trim();
       } catch (error) {
         logger.warn({ workgroup, error: errorMessage(error) }, 'stream.trim-failed');
       }
@@ -136,7 +147,7 @@ export function createStream(options: StreamOptions): Stream {
     },
     lazyLogOf,
     async headOf(workgroupId) {
-      const log = logs.get(workgroupId);
+      const log = logs.get(workgroupId)?.log;
       const { readHead, isShared = false } = options;
       if (readHead && (isShared || !log?.isOpen))
         return (isShared ? undefined : log?.lastHead) ?? readHead(workgroupId);
@@ -146,7 +157,7 @@ export function createStream(options: StreamOptions): Stream {
     onAppended: (listener) => void listeners.push(listener),
     poll: heldReads.poll,
     async closeLog(workgroupId) {
-      const log = logs.get(workgroupId);
+      const log = logs.get(workgroupId)?.log;
       if (log === undefined) return;
       logs.delete(workgroupId);
       const closed = trimming
@@ -159,11 +170,11 @@ export function createStream(options: StreamOptions): Stream {
       await closed;
     },
     counts: () =>
-      [...logs].map(([workgroupId, log]) => ({
+      [...logs].map(([workgroupId, ageing]) => ({
         workgroupId,
-        messagesAppended: log.messagesAppended,
-        heldReads: heldReads.countOf(log),
-        oldestMs: oldestMsOf(log, readableMs()),
+        messagesAppended: ageing.log.messagesAppended,
+        heldReads: heldReads.countOf(ageing.log),
+        oldestMs: oldestMsOf(ageing),
       })),
     draining: draining.signal,
     drain: () => draining.abort(),
@@ -174,20 +185,34 @@ export function createStream(options: StreamOptions): Stream {
         await Promise.all(closings.values());
         // Held reads return what they have.
         await nextTurn();
-        for (const log of logs.values()) await log.close();
+        for (const { log } of logs.values()) await log.close();
       })();
       return closing;
     },
   };
 }
 
+/** A log, and the age of its messages, which is also known while the log is closed. */
+interface AgeingLog {
+  log: IdleClosingLog;
+  /** Messages from before this time cannot be read. */
+  readableMs(): UtcMs;
+}
+
+/** True if no message of a closed log can be read any more. False if it is not closed. */
+function isOutdated({ log: { lastHead }, readableMs }: AgeingLog): boolean {
+  return lastHead !== undefined && offsetMs(lastHead.next) < readableMs();
+}
+
 /** A closed log is opened to be trimmed once, when its newest message is too old. */
-function isTrimmable({ isOpen, lastHead }: IdleClosingLog, readableMs: UtcMs): boolean {
-  return isOpen || (lastHead !== undefined && !lastHead.isEmpty && offsetMs(lastHead.next) < readableMs);
+function isTrimmable(ageing: AgeingLog): boolean {
+  const { isOpen, lastHead } = ageing.log;
+  return isOpen || (lastHead?.isEmpty === false && isOutdated(ageing));
 }
 
 /** Old messages of a closed log are trimmed later, but nobody can read them. */
-function oldestMsOf({ oldest, lastHead }: IdleClosingLog, readableMs: UtcMs): UtcMs | undefined {
-  if (oldest === undefined || (lastHead && offsetMs(lastHead.next) < readableMs)) return undefined;
-  return Math.max(readableMs, offsetMs(oldest));
+function oldestMsOf(ageing: AgeingLog): UtcMs | undefined {
+  const { oldest } = ageing.log;
+  if (oldest === undefined || isOutdated(ageing)) return undefined;
+  return Math.max(ageing.readableMs(), offsetMs(oldest));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { openLmdbLog, readLmdbHead } from '../../src/stream/log/lmdb-log.ts';
@@ -70,32 +71,79 @@ test('old messages are trimmed regularly, also after a trim that failed', async 
   expect(clock.timersPending).toBe(0);
 });
 
-test('an idle log is closed, and its messages count until they are too old', async () => {
-  const clock = createTestClock();
+/** A stream with one log on the disk, which is closed when nobody has used it since the last look. */
+function onDisk(path: string, clock = createTestClock()) {
   const settings = { clock, retentionMs: 60_000, logger: silentLogger };
-  const path = tempDir();
   let opened = 0;
   const stream = createStream({
     ...settings,
-    openLog: () => {
+    openLog: (_, retentionFrom) => {
       opened++;
-      return openLmdbLog({ ...settings, path, cacheBytesMax: 1e6 });
+      return openLmdbLog({ ...settings, retentionFrom, path, cacheBytesMax: 1e6 });
     },
     readHead: () => readLmdbHead(path),
     closeIdleAfterMs: 0,
     startTimer: clock.startTimer,
   });
-  const log = stream.lazyLogOf('acme');
+  return {
+    clock,
+    stream,
+    log: stream.lazyLogOf('acme'),
+    opened: () => opened,
+    /** Passes time in steps, so that each trim ends before the next one begins. */
+    async pass(ms: number) {
+      for (let passedMs = 0; passedMs < ms; passedMs += 15_000) {
+        await clock.advance(15_000);
+        await sleep(20);
+      }
+    },
+  };
+}
+
+test('an idle log is closed, and its messages count until they are too old', async () => {
+  const { stream, clock, log, opened } = onDisk(tempDir());
   await log.append(telemetryBatch(3));
   await log.trim();
   await clock.advance(15_000);
   await until('the idle log is closed', () => !log.isOpen);
   await clock.advance(44_000);
   expect(stream.counts()).toMatchObject([{ messagesAppended: 3, oldestMs: TEST_START_MS }]);
-  expect(opened).toBe(1);
+  expect(opened()).toBe(1);
   await clock.advance(2_000);
   expect(stream.counts()).toMatchObject([{ messagesAppended: 3, oldestMs: undefined }]);
   await stream.close();
+});
+
+test('an idle log is opened once to free its messages when they are too old, and not again', async () => {
+  const at = onDisk(tempDir());
+  await at.log.append(telemetryBatch(3));
+  await at.pass(45_000);
+  await until('the idle log is closed', () => !at.log.isOpen);
+  expect([at.log.lastHead?.isEmpty, at.opened()]).toEqual([false, 1]);
+  await at.pass(90_000);
+  await until('the messages are freed', () => at.log.lastHead?.isEmpty === true);
+  await at.pass(90_000);
+  expect([at.log.isOpen, at.opened()]).toEqual([false, 2]);
+  await at.stream.close();
+});
+
+test('an idle log with old messages is opened once more after a start, when nobody can read them', async () => {
+  const path = tempDir();
+  const before = onDisk(path);
+  await before.log.append(telemetryBatch(3));
+  await before.stream.close();
+  await before.clock.advance(3_600_000);
+  const at = onDisk(path, before.clock);
+  await at.log.open();
+  // A start does not know how long nobody could read them.
+  await at.pass(45_000);
+  await until('the idle log is closed', () => !at.log.isOpen);
+  expect([at.log.lastHead?.isEmpty, at.opened()]).toEqual([false, 1]);
+  await at.pass(90_000);
+  await until('the messages are freed', () => at.log.lastHead?.isEmpty === true);
+  await at.pass(90_000);
+  expect([at.log.isOpen, at.opened()]).toEqual([false, 2]);
+  await at.stream.close();
 });
 
 test('closing ends held reads, finishes appends and refuses later requests', async () => {

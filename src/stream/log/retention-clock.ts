@@ -11,6 +11,12 @@ export interface RetentionClock {
 }
 
 /**
+ * Returns the clock of a log that is being opened.
+ * @param newestMs see `createRetentionClock`
+ */
+export type RetentionFrom = (newestMs: UtcMs | undefined) => RetentionClock;
+
+/**
  * A larger difference between the clock and the time that has passed is a jump. Smaller ones are adjustments.
  */
 const JUMP_MS = 5 * SECOND_MS;

@@ -44,7 +44,7 @@ export async function openRedisLog(options: RedisLogOptions): Promise<StreamLog>
   const store = await openRedisStore(options);
   const { lastOffset } = store.known;
   const newestMs = lastOffset === undefined ? undefined : offsetMs(lastOffset);
-  const retention = createRetentionClock({ ...options, newestMs });
+  const retention = options.retentionFrom?.(newestMs) ?? createRetentionClock({ ...options, newestMs });
   const bounds = createRedisBounds({ store, retention, redis, clock });
   const chunks = createRedisChunks({ ...options, store });
   const read = createRedisReader(store, bounds, chunks);
