@@ -48,7 +48,7 @@ export interface Subscription {
 }
 
 /** A reader is far behind if more messages than this, of all tables, are waiting for it. */
-const FAR_BEHIND_MESSAGES = 10_000;
+const BEHIND_MESSAGES_MAX = 10_000;
 
 export function createSubscription(options: SubscriptionOptions): Subscription {
   const { requestId, connection, startTimer, logger } = options;
@@ -59,7 +59,7 @@ export function createSubscription(options: SubscriptionOptions): Subscription {
   const flowControl = createFlowControl({
     connection,
     startTimer,
-    isFarBehind: async () => (await log.countFrom(position())) > FAR_BEHIND_MESSAGES,
+    isFarBehind: async () => (await log.countFrom(position())) > BEHIND_MESSAGES_MAX,
   });
   const begun = Promise.withResolvers<void>();
   let cursor: ReadCursor | undefined;
