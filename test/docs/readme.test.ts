@@ -18,6 +18,16 @@ import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 describe('the README and the pages of docs/', () => {
+  test('have lines of at most 190 characters, apart from tables and examples', () => {
+    for (const [path, text] of pages) {
+      const lines = text.replace(/```.*?```/gs, '').split('\n');
+      expect(
+        lines.filter((line) => line.length > 190 && !line.startsWith('|')),
+        path,
+      ).toEqual([]);
+    }
+  });
+
   test('shows configurations that are valid', () => {
     const configurations = readmeBlocks('yaml');
     expect(configurations.length).toBeGreaterThanOrEqual(2);
