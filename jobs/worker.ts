@@ -2,7 +2,7 @@ import type { Config } from '../src/config/config.ts';
 import { needsReopening, type Workgroups } from '../src/config/workgroups.ts';
 import { tryParseJson } from '../src/lib/json-text.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import { type Clock, SECOND_MS, steadyClockOf, systemClock } from '../src/lib/time.ts';
+import { type Clock, SECOND_MS, steadyClockOf, systemClock, type UtcMs } from '../src/lib/time.ts';
 import { parseHandoverMessage } from './handover-message.ts';
 import { createHandovers, type Handovers } from './handovers.ts';
 import type { OwnedShards } from './owned-shards.ts';
@@ -58,6 +58,7 @@ export interface WorkerOptions {
  * server closes after the worker.
  */
 const GIVE_UP_MS = 14 * SECOND_MS;
+const LEAD_STEP_MS = 100;
 
 /**
  * Works on this worker's share of the configured workgroups: those that have something to do. The others
@@ -142,10 +143,18 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       const seen = { isAwakeElsewhere, isQueued: demand.isWanted, isStarting: isStarting() };
       return describeWorker(
         { backend, ownedShards, workgroupIds: idsNow(), ...seen },
-        { nowMs, wallLeadMs: wallClock.now() - nowMs, startedAtMs, lastRoundAtMs: round.lastAtMs() },
+        { nowMs, wallLeadMs: leadOf(wallClock, nowMs), startedAtMs, lastRoundAtMs: round.lastAtMs() },
       );
     },
   };
+}
+
+/**
+ * By how much the clock of the machine was set forward. It is rounded, because it is measured again for each
+ * answer, and an instant of the past must be the same in all of them.
+ */
+function leadOf(wallClock: Clock, nowMs: UtcMs): number {
+  return Math.round((wallClock.now() - nowMs) / LEAD_STEP_MS) * LEAD_STEP_MS;
 }
 
 /**
