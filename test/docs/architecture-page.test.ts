@@ -71,9 +71,37 @@ const pathOf = (name: string) =>
   sources.find(({ path }) => basename(path) === name)?.path ?? `no file ${name}`;
 const textOf = (path: string) => sources.find((source) => source.path === path)?.text ?? '';
 
-const linked = new Set(
-  sources.flatMap(findImports).flatMap(({ file, target }) => [`${file} ${target}`, `${target} ${file}`]),
-);
+const imports = sources.flatMap(findImports);
+/** Pairs of files that an import connects, in both directions. */
+const linksOf = (some: typeof imports) =>
+  new Set(some.flatMap(({ file, target }) => [`${file} ${target}`, `${target} ${file}`]));
+const links = linksOf(imports);
+const valueLinks = linksOf(imports.filter(({ typesOnly }) => !typesOnly));
+
+/**
+ * Steps that no earlier step imports, because it is given them as an interface: the file that calls it, and
+ * the call.
+ */
+const callsOfGivenParts: Readonly<Record<string, ReadonlyArray<readonly [caller: string, call: string]>>> = {
+  'src/stream/log/idle-closing-log.ts': [
+    ['ingest.ts', 'log.append('],
+    ['socket-frames.ts', 'log.read('],
+  ],
+  'src/stream/log/append-queue.ts': [['idle-closing-log.ts', 'log.append(']],
+  'src/stream/rest/long-poll.ts': [['stream-routes.ts', 'stream.poll(']],
+  'src/stream/socket/socket-frames.ts': [['subscription-reader.ts', 'frames.read(']],
+  'src/service/stream-news.ts': [['stream.ts', 'listener(workgroupId)']],
+  'src/service/add-worker.ts': [['stream-news.ts', 'listener(workgroupId)']],
+  'jobs/start-shard-loop.ts': [['wake-ups.ts', 'shard.noteNews(']],
+  'src/pipeline/pipeline.ts': [['poll-slice.ts', 'pipeline.run(']],
+  'src/pipeline/thread.ts': [['pipeline.ts', 'worker.postMessage(']],
+  'src/pipeline/live-reader.ts': [['operations.ts', '  land,']],
+  'src/warehouse/shard.ts': [['live-reader.ts', 'shard.land(']],
+  'src/client/interpret.ts': [['live-reader.ts', 'reader.interpret(']],
+  'src/rollup/roll-up.ts': [['operations.ts', 'rollUp(']],
+  'src/report/report-guard.ts': [['day-routes.ts', 'guard(request)']],
+  'src/report/lake-reader.ts': [['day-routes.ts', 'lake.newestGeneration(']],
+};
 
 /** A file without its imports and comments, which also name what other files do. */
 const codeOf = (path: string) =>
@@ -94,6 +122,21 @@ test('a message is followed all the way', () => {
   ]);
 });
 
+test('the listed calls are those of steps that no earlier step imports', () => {
+  const unused = Object.keys(callsOfGivenParts).filter((path) =>
+    ways
+      .filter(({ files }) => files.some((step) => step.path === path))
+      .every(({ files }) => {
+        const before = files.slice(
+          0,
+          files.findIndex((step) => step.path === path),
+        );
+        return before.some((step) => valueLinks.has(`${step.path} ${path}`));
+      }),
+  );
+  expect(unused).toEqual([]);
+});
+
 describe.each(ways)('$name', ({ files, count }) => {
   test('names a few files that exist', () => {
     expect(files.length).toBe(count);
@@ -105,16 +148,30 @@ describe.each(ways)('$name', ({ files, count }) => {
     }
   });
 
-  test('goes from file to file by imports', () => {
-    const alone: string[] = [];
-    const reached = new Set<string>();
-    for (const { path, helpers } of files) {
-      for (const one of [path, ...helpers.map(pathOf)]) {
-        const isLinked = [...reached].some((earlier) => linked.has(`${earlier} ${one}`));
-        if (reached.size > 0 && !reached.has(one) && !isLinked) alone.push(one);
-        reached.add(one);
-      }
-    }
+  test('goes from step to step by imports of values, or by calls of what a file was given', () => {
+    const unreached = files.slice(1).filter(({ path }, index) => {
+      const before = files.slice(0, index + 1);
+      if (before.some((step) => valueLinks.has(`${step.path} ${path}`))) return false;
+      const reached = before.flatMap((step) => [step.path, ...step.helpers.map(pathOf)]);
+      const calls = callsOfGivenParts[path] ?? [];
+      return !calls.some(([name, call]) => {
+        const caller = reached.find((one) => basename(one) === name);
+        return caller !== undefined && codeOf(caller).includes(call);
+      });
+    });
+    expect(unreached.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('names helpers of its steps', () => {
+    const reached: string[] = [];
+    const alone = files.flatMap(({ path, helpers }) => {
+      reached.push(path);
+      return helpers.map(pathOf).filter((helper) => {
+        const isLinked = reached.some((one) => one === helper || links.has(`${one} ${helper}`));
+        reached.push(helper);
+        return !isLinked;
+      });
+    });
     expect(alone).toEqual([]);
   });
 
