@@ -1,5 +1,6 @@
-import { request } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { explainDay } from '../../src/explain/explain-day.ts';
 import { explainedSchema } from '../../src/explain/explained-schema.ts';
 import { TerminalError, TransientError } from '../../src/lib/errors.ts';
@@ -58,6 +59,23 @@ async function answering(
   await control.open('acme');
 }
 
+/** The explanations that the worker is asked for, in the order of their arrival. */
+function watchExplanations(): Array<{ hasEnded: boolean }> {
+  const arrived: Array<{ hasEnded: boolean }> = [];
+  const note = (message: unknown) => {
+    const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+    if (request.url !== '/acme/explain') return;
+    const explanation = { hasEnded: false };
+    response.once('close', () => {
+      explanation.hasEnded = true;
+    });
+    arrived.push(explanation);
+  };
+  subscribe('http.server.request.start', note);
+  onTestFinished(() => void unsubscribe('http.server.request.start', note));
+  return arrived;
+}
+
 const bodyOf = async (response: Response) => (await response.json()) as Record<string, unknown>;
 
 describe('a day is explained over HTTP', () => {
@@ -111,7 +129,7 @@ describe('a day is explained over HTTP', () => {
     expect((await at.get(path(asked), { token: 'x' })).status).toBe(401);
     const writer = await at.issue({ permissions: ['data:write'] });
     expect((await at.get(path(asked), { token: writer })).status).toBe(403);
-    // Who may not ask hears nothing of what is wrong with the question.
+    // A caller without permission gets 403, even if the parameters are invalid.
     expect((await at.get(path('day=x'), { token: writer })).status).toBe(403);
     expect((await at.get(path(asked).replace('acme', 'globex'))).status).toBe(403);
   });
@@ -225,6 +243,7 @@ describe('an explanation that cannot be given now has a Retry-After', () => {
   test('if the client has closed its request, nothing is computed', async () => {
     const at = await openReport();
     const explaining = Promise.withResolvers<void>();
+    const atWorker = watchExplanations();
     const begun: string[] = [];
     await answering(at, async ({ day }) => {
       begun.push(day);
@@ -238,10 +257,11 @@ describe('an explanation that cannot be given now has a Retry-After', () => {
       agent: false,
     });
     second.on('error', () => undefined).end();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await until('the worker has the second', () => atWorker.length === 2);
     second.destroy();
+    await until('the second has ended', () => atWorker[1]!.hasEnded);
     const third = at.get(path(`device=${own}&day=2026-07-03`)).then(bodyOf);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await until('the worker has the third', () => atWorker.length === 3);
     explaining.resolve();
     await Promise.all([first, third]);
     expect(begun).toEqual([DAY, '2026-07-03']);
