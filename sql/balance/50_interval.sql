@@ -17,7 +17,7 @@
 --   into_wh        energy in minus energy out over all roles; null if a source is unknown
 --   grid_net_wh    the same of import and export alone
 --   has_gap        a source is unknown
---   has_shape      it is known for every source when its energy flowed
+--   has_shape      for every source the distribution over time is known
 --   is_signed      a net register is among them
 --   is_estimated   a bound of the interval was interpolated for one of them
 --   step_wh        steps of the registers, added

@@ -30,10 +30,10 @@ const chosen = new Set(
   ),
 );
 
-/** What differs from what a case says, as far as it says anything. */
+/** The differences from the values that a case gives. */
 function differences(path: string, wanted: unknown, found: unknown): string[] {
   if (typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted)) {
-    // Of a set of named things none may be there that is not said, but for fields.
+    // In `restWh`, a name that the case does not list is a difference.
     const extra =
       /\.restWh$/.test(path) && typeof found === 'object' && found !== null
         ? Object.keys(found).filter((key) => !(key in wanted))

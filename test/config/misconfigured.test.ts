@@ -214,7 +214,7 @@ describe('a warning for settings that are allowed but probably a mistake', () =>
   });
 
   test('no warning for the configuration of the README and for a plain one', () => {
-    // Some show other settings only.
+    // Some blocks of the README have no energy streams.
     for (const block of readmeBlocks('yaml').filter((text) => text.includes('energyStreams'))) {
       const file = parse(block);
       // A file of the folder of workgroups has only the settings of one.
