@@ -14,7 +14,10 @@ const rollup = { stage: 'rollup', why: 'the disk is full', isAtWork: false, hasS
 const place = { folder: '/data', machine: 'plant-1' };
 const garage = { input: 'garage', address: 'mqtt://broker', problem: 'ECONNREFUSED', losses: 0 };
 
-/** By condition: facts with which it holds, with which it only just does not, and a part of its sentence. */
+/**
+ * For each condition: facts with which it holds, facts with which it just does not hold, and a part of its
+ * sentence.
+ */
 const cases: Record<ConditionName, { holds: Facts; not: Facts; says: string }> = {
   stageLate: {
     holds: { stages: [{ ...rollup, failingMs: 5 * MINUTE_MS }] },
@@ -148,7 +151,7 @@ describe('a condition', () => {
     expect(receiver.received.map(({ json }) => json.text)).toEqual([
       'home: Input disconnected\ninput garage loses its connection to mqtt://broker again and again: another client uses the session',
     ]);
-    // A slower rhythm is neither the problem nor its end.
+    // Connections that end less often do not raise the alert again, and do not end it.
     for (let times = 0; times < 5; times++) await lose(2 * MINUTE_MS);
     expect(receiver.received).toHaveLength(1);
     meter.connection('connected');
@@ -170,7 +173,7 @@ describe('a condition', () => {
     expect(receiver.titles()).toEqual(['home: Device silent']);
   });
 
-  test('has to last for its time, and what lasts shorter is not told', async () => {
+  test('is told only after it has lasted for its time', async () => {
     const receiver = await startReceiver();
     const channels = [{ id: 'ops', webhook: { url: receiver.url } }];
     const { facts, round, clock } = openWatch({ channels, conditions: { deviceSilent: { for: '10m' } } });
@@ -238,7 +241,7 @@ describe('a condition', () => {
     receiver.answers.push(503);
     Object.assign(facts, cases.stageLate.not, cases.inputDisconnected.not);
     await round();
-    // The recovery is tried again. What is unclear meanwhile does not begin again.
+    // The recovery is tried again. Conditions that are unclear meanwhile do not raise a new alert.
     Object.assign(facts, unclear);
     await clock.advance(MINUTE_MS);
     await round();

@@ -100,8 +100,8 @@ test('an alarm that ends before its message goes out is never told', async () =>
   facts.disk = { freeBytes: 1, sizeBytes: 100, folder: '/data', machine: 'plant-1' };
   facts.silences = silent('d1');
   await round();
-  // The channel waits with its first message. The disk has lasted long enough and is well again before the
-  // next attempt.
+  // The channel waits before it sends its first message again. Meanwhile the disk is full for long enough,
+  // and then has space again.
   await clock.advance(5 * MINUTE_MS);
   facts.disk = { freeBytes: 90, sizeBytes: 100, folder: '/data', machine: 'plant-1' };
   await round();

@@ -27,7 +27,7 @@ export const firstReadings: readonly Reading[] = [
   ),
 ];
 
-/** What was missing comes late, and ends every doubt that can end. */
+/** The missing readings come late, and end every doubt that can end. */
 export const laterReadings: readonly Reading[] = [
   [idle, 23.5, { total_wh: 2_000 }],
   [idle, 24.5, { total_wh: 2_000 }],

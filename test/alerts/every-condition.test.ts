@@ -41,7 +41,7 @@ test.skipIf(fakeTimeLibrary === undefined || brokerMissing !== undefined)(
     });
     const up = await createUpProcess(cwd, input, 'up', time.environment);
     onTestFinished(up.kill);
-    /** Runs a command, again while another process works on the same. */
+    /** Runs a command, and repeats it while another process works on the same data. */
     const run = (...words: string[]) =>
       until(words.join(' '), async () => {
         const { code, stderr } = await runCommand(words, { cwd });
@@ -83,7 +83,7 @@ test.skipIf(fakeTimeLibrary === undefined || brokerMissing !== undefined)(
       );
 
     await up.start();
-    // News is what comes after the first look.
+    // Only what happens after the first look is news.
     for (const { id } of up.config.workgroups) {
       const book = openAlertBook(alertStore(up.config, id));
       await until(

@@ -22,7 +22,10 @@ export function noonZone(): string {
   return aheadHours === 0 ? 'Etc/UTC' : `Etc/GMT${aheadHours > 0 ? '-' : '+'}${Math.abs(aheadHours)}`;
 }
 
-/** The workgroup `home` with alerts to a webhook. Of a busy machine nothing is told but energy. */
+/**
+ * The workgroup `home` with alerts to a webhook. Only alerts about energy are on, because a busy machine can
+ * cause others.
+ */
 export function alertingInput(dataDir: string, url: string): ConfigInput {
   return {
     dataDir,

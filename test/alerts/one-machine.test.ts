@@ -70,7 +70,7 @@ test('the disk of several workgroups is told once to each channel, also over a r
   await until('both channels know it', () => ops.received.length > 0 && owner.received.length > 0);
   await look(3);
   await stop();
-  // Another one is opened first after the restart.
+  // After the restart another workgroup is opened first.
   owned.delete('first');
   const stopNext = start();
   await look(2);

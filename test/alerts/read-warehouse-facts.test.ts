@@ -61,7 +61,7 @@ test('the facts of a warehouse are those of its days, gaps and devices', async (
     await connection.run(`INSERT INTO gap (gap_id, origin, reason, from_time_ms, to_time_ms, detected_at_ms, closed_at_ms)
       VALUES (1, 'stream', 'expired', 1, 2, 3, 4), (2, 'stream', 'expired', 10, 20, 30, NULL)`);
   });
-  // A publication has not noted it yet.
+  // No publication has noted this message yet.
   await landMessages(shard, { count: 1, devices: 1, storeTimeMs: TEST_START_MS });
   const facts = await read(empty.daysToken);
   expect(facts.devices).toEqual([

@@ -48,7 +48,7 @@ export interface WatchFixture {
   watch: WorkgroupWatch;
   clock: TestClock;
   store: ObjectStore;
-  /** What the next round is judged by. */
+  /** The facts that the next round judges. */
   facts: Omit<AlertFacts, 'nowMs' | 'nameOf' | 'retentionMs'>;
   owner: { isOwner: boolean };
   /** Replaces the settings, as a reload does. */
