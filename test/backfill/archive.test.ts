@@ -56,8 +56,8 @@ test.runIf(isSoak)(
     expect(energy.filter(({ field }) => field === 'total_wh')).toEqual(before);
     expect(energy.length).toBeGreaterThan(keptOnly.length);
 
-    // Nothing came twice: not in the lake, not among what does not count, and what was read again is gone
-    // from the warehouse.
+    // No message came twice: the lake has each once, and no reading is superseded. The messages that were
+    // read again have left the warehouse.
     expect(await both.messages()).toMatchObject({ all: 180 });
     const [counts] = await both.rows(
       `SELECT (SELECT count(*) FROM superseded_reading)::INTEGER AS superseded, (SELECT count(*) FROM archived_message)::INTEGER AS archived,

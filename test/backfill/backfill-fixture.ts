@@ -48,7 +48,7 @@ export async function startUpstream(
     address,
     log,
     path,
-    /** Lets devices speak every ten seconds, for so long. */
+    /** Lets devices send every ten seconds for this time. */
     async speakFor(ms: number): Promise<void> {
       for (let passed = 0; passed < ms; passed += 10_000) {
         await clock.advance(10_000);
@@ -63,7 +63,7 @@ export async function startUpstream(
         await log.append(encodeMessages(items, 'solar'));
       }
     },
-    /** A copy of the log as it is now, as a backup holds it, which keeps everything. */
+    /** A copy of the log as it is now, as a backup has it. It keeps everything. */
     async copy() {
       const copyPath = tempDir();
       await log.bounds();
@@ -74,7 +74,7 @@ export async function startUpstream(
 }
 export type Upstream = Awaited<ReturnType<typeof startUpstream>>;
 
-/** A worker of an upstream, in this process: its warehouse and what is done with it. */
+/** A worker of an upstream, in this process: its warehouse and the operations on it. */
 export async function openWorker(
   clock: Clock,
   {
@@ -87,7 +87,7 @@ export async function openWorker(
     dataDir?: string;
     streams?: Array<typeof total>;
     keepMessages?: string;
-    /** Of the upstream, where it has one only. */
+    /** The table of the upstream, if it has only one. */
     table?: string;
     limits?: ConfigInput['limits'];
   } = {},
@@ -130,7 +130,7 @@ function workerOf(open: OpenShard, dataDir: string) {
     jobs: open.backfills,
     rollUp,
     close: () => closeAssignment(open),
-    /** Reads what there is, as the worker does. */
+    /** Reads the new messages, as the worker does. */
     async poll({ url, workgroup, table, token }: UpstreamAddress): Promise<void> {
       const source = createRestSource({ url, workgroup, table, ...(token !== undefined && { token }) });
       try {
@@ -159,7 +159,7 @@ function workerOf(open: OpenShard, dataDir: string) {
         await new Promise((resolve) => setImmediate(resolve));
       }
     },
-    /** Every message by how often it is there. */
+    /** How often each message is there. */
     async messages(): Promise<{ all: number; distinct: number }> {
       const [row] = await rowsOf(
         open.shard,

@@ -41,7 +41,7 @@ test.runIf(isFull)(
     const all = SPOKEN + rounds * 2;
     expect(await worker.messages()).toEqual({ all, distinct: all });
 
-    // Asked for again, it is another backfill, which brings nothing.
+    // The same request again is another backfill, which finds nothing new.
     const again = await worker.backfill(request, await upstream.address());
     expect(again).toMatchObject({ kind: 'done', messagesLanded: 0, resumed: false });
     expect(again.messagesRead).toBeGreaterThanOrEqual(all);

@@ -40,7 +40,7 @@ test.runIf(isFull)(
     expect(await worker.jobs.gaps(await backup.address())).toMatchObject([
       { gapId: 1, available: 'all', note: undefined },
     ]);
-    // From an upstream that has nothing of it, it cannot be filled: it stays, and says why.
+    // An upstream without these messages cannot fill the gap. The gap stays, with the reason.
     const vain = await worker.backfill(gaps, await upstream.address());
     expect(vain).toMatchObject({ kind: 'done', messagesLanded: 0, gapsFilled: [] });
     expect(vain.notes).toEqual([
