@@ -37,7 +37,7 @@ test.runIf(isFull)(
     expect(listed).toMatchObject({ workgroupId: 'home', gaps: 0 });
 
     const warehouse = data('warehouse/home.duckdb');
-    // restore-lake.test.ts has the last snapshot of a lake, and the parts above what the stream fills.
+    // restore-lake.test.ts tests the last snapshot of a lake, and the parts above test what the stream fills.
     if (isSoak) await restoreFromOwnLake(site, warehouse);
     expect(await site.service.stop()).toBe(0);
 
@@ -101,7 +101,7 @@ async function restoreFromOwnLake(site: Site, warehouse: string): Promise<void> 
   truncateSync(warehouse, 500_000);
   rmSync(`${warehouse}.wal`, { force: true });
   const status = async () => (await site.run('status')).stdout;
-  // shard.test.ts has what is said of it, and readiness.test.ts that it is told.
+  // shard.test.ts tests the words of the error, and readiness.test.ts that it is reported.
   await site.service.start();
   await until('the status says what to do', async () =>
     /home\.duckdb is damaged.*wattline restore --force/.test(await status()),
@@ -114,7 +114,7 @@ async function restoreFromOwnLake(site: Site, warehouse: string): Promise<void> 
   expect(await status()).toMatch(/^home +running/m);
 }
 
-test('places and times that are none are refused', { timeout: 240_000 }, async () => {
+test('invalid places and times are refused', { timeout: 240_000 }, async () => {
   for (const wrong of ['', ' ', 's3://', 'https://example.com/x', 's3://b/../x'])
     expect(() => parseStoreAddress(wrong), wrong).toThrow(InputError);
   for (const wrong of ['yesterday', '2026-11-22', '2026-11-22T18:00:00', '-1'])

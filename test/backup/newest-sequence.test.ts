@@ -53,7 +53,7 @@ test('a week of commits, whose oldest keys were deleted, needs two lists with vi
   const [first, last] = [31_337, 41_500];
   const { store, lists, add } = folderWith(commitKeys(first, last));
   expect(await newestSequence(store)).toBe(last);
-  // The views, and the search: a list from the oldest on would take eleven.
+  // One list for the views, the others for the search. Lists from the oldest commit on would be eleven.
   const plain = lists();
   expect(plain).toBeLessThanOrEqual(9);
   add([0, 60, 120].map((before) => analyticsKey(last - 30 - before)));
