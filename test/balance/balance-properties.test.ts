@@ -39,7 +39,7 @@ const fields: ReadonlyArray<readonly [column: string, of: (one: OracleInterval) 
   ['battery_to_grid_wh', (one) => one.batteryToGrid],
 ];
 
-/** Everything that is not a test against the tolerance. */
+/** The flags that do not depend on the tolerance. */
 const structural = (flags: unknown) =>
   (flags as string[]).filter((flag) => !['noise', 'imbalance', 'grid_cycled'].includes(flag));
 
@@ -96,10 +96,10 @@ const sum = (list: ReadonlyArray<number | null>) =>
   list.reduce<number>((total, one) => total + (one ?? Number.NaN), 0);
 
 const resolutions = ['interval', 'day', 'month', 'year'] as const;
-/** All of them in the soak, else one: another one for each zone. */
+/** All of them in the soak. Otherwise one, a different one for each zone. */
 const sampledFrom = (index: number) => (isSoak ? resolutions : [resolutions[index % 4]!]);
 
-/** Days of a zone that begin elsewhere, and of one that knows a single long one. */
+/** The days of three zones: those of the site, days that begin at other times, and one long day. */
 const zones = [
   ownDays,
   [
@@ -156,7 +156,7 @@ function totalOf(days: readonly Row[], column: string): number | null {
   return values.includes(null) ? null : sum(values);
 }
 
-/** What is told of a site, without the names of its sources. */
+/** The answer about a site, without the names of its sources. */
 const told = ({ scope_id: _, rest: __, ...row }: Row) => row;
 
 test('the order of sources, and splitting one of them in two, change nothing', async () => {

@@ -95,7 +95,7 @@ function contain(sources: SiteSource[]): SiteSource[] {
 
 export type Row = Record<string, unknown> & { site: number; period: string };
 
-/** Days as tables, each a number of intervals of a row of them all. */
+/** Days as a table. `from` and `to` are indexes in the row of all intervals; `to` is not included. */
 function dayRows(days: ReadonlyArray<readonly [day: LocalDate, from: number, to: number]>): string {
   return JSON.stringify(
     days.map(([day, from, to]) => ({
