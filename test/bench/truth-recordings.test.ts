@@ -123,11 +123,11 @@ test('a case that is written can be read as a recording with what is known of it
   expect(expected).toHaveLength(recording.days.filter(({ isKnowable }) => isKnowable).length);
 });
 
-/** Faults of recordings that are drawn so: nothing is changed afterwards. */
+/** Faults that the plan of a recording has already, so that `apply` changes nothing. */
 const plannedOnly = ['daily: end of day lost', 'daily: resets elsewhere', 'hourly with jitter'];
 
 describe.each(faults.map((fault) => [fault.name, fault] as const))('%s', (_name, fault) => {
-  /** The same recordings without what the fault does, though planned for it. */
+  /** The fault is planned, but does nothing. */
   const idle: Fault = { ...fault, apply: () => [] };
   const pairs = sampled([11, 12, 13], 2).map((number) => ({
     faulty: createRecording(SEED, number, [fault]),

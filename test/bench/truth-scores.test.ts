@@ -132,7 +132,7 @@ describe('npm run bench -- truth', () => {
     return { text: lines.join('\n').replace(/ \d+ s$/m, ''), ratios };
   };
 
-  // npm run bench -- truth prints it; the tests above have what a day counts as.
+  // npm run bench -- truth prints it. The tests above test how a day is judged.
   test.runIf(isSoak)('prints a table by fault and by configuration, and the same ones again', async () => {
     const args = ['--fault', 'rollover', '--count', String(rounds(10, 60)), '--worst', '3'];
     const { text, ratios } = await run(...args);
