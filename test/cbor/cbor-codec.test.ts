@@ -188,7 +188,7 @@ describe('decodeCbor', () => {
     const before = process.memoryUsage.rss();
     for (const hex of bombs) {
       const bytes = Buffer.concat([fromHex(hex), Buffer.alloc(10)]);
-      // Reading the items that are there would end behind them.
+      // A reader that reads the items first would report a later position.
       expect(malformed(bytes).position).toBe(0);
     }
     expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024);
