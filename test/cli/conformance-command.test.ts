@@ -13,7 +13,7 @@ async function setUp() {
   const token = await service.token();
   const cwd = tempDir();
   writeFileSync(join(cwd, 'my.token'), `${token}\n`);
-  // In this process: starting a dozen takes longer than what they do.
+  // In this process, because starting a dozen processes takes longer than their work.
   const run = async (args: string[], environment: Record<string, string> = {}) => {
     const written = { stdout: '', stderr: '' };
     const terminal: Terminal = {

@@ -15,7 +15,7 @@ const workgroup = configSchema.parse({
 
 const use = { position: 0, method: 'total_energy' as const, unit: 'Wh', isUnit: false };
 
-/** Of so many sources with 1.5 kWh each, in one month. */
+/** The summary of an import of this many sources with 1.5 kWh each, in one month. */
 function summaryOf(sources: number): ImportSummary {
   return {
     table: 'solar',

@@ -14,7 +14,7 @@ workgroups:
   - { id: other, energyStreams: [{ table: solar, field: e, method: total_energy }] }
 `;
 
-/** A data folder in which a worker has written this, so long ago. */
+/** A data folder in which a worker has written this status, this long ago. */
 async function written(write: (book: StatusBook, nowMs: number) => void, agoMs = 0) {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), config);
@@ -70,7 +70,7 @@ test('a failing stage shows its lag, and not 0', async () => {
     const lastSuccessAtMs = nowMs - 90 * SECOND_MS;
     book.update('home', 'poll', { ...upToDate, lastSuccessAtMs, lastError, failingSinceMs: nowMs });
     book.update('other', 'poll', { ...upToDate, lastSuccessAtMs: nowMs });
-    // It never ended well since the worker was started.
+    // The stage has not succeeded since the worker was started.
     book.update('other', 'rollup', { lastError, failingSinceMs: nowMs - 50 * SECOND_MS });
   });
   const { stdout } = await runCommand(['status', '--json'], { cwd });
