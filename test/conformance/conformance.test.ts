@@ -104,8 +104,8 @@ const withResult = (findings: readonly Finding[], result: Finding['result']) =>
   findings.filter((finding) => finding.result === result).map(({ rule }) => rule.id);
 
 /**
- * Which of the rules that do not notice a breakage are asked, too: each eighth one, others for each breakage,
- * and in a soak all.
+ * The rules that are checked although they do not notice a breakage: every eighth one, different ones for
+ * each breakage. In a soak all.
  */
 const STEP = rounds(8, 1);
 let breakages = 0;
