@@ -22,15 +22,15 @@ export interface CorrectionCase {
   why: string;
   timezone: string;
   energyStreams: EnergyStreamInput[];
-  /** every, until: the same again and again up to, not including, until. */
+  /** With `every` and `until` the reading is repeated up to `until`, without it. */
   readings: Array<CaseReading & { every?: string; until?: string }>;
-  /** The source that is corrected and told; default: default. */
+  /** The source that is corrected and compared. Default: `default`. */
   source?: string;
   before: Record<string, number>;
   corrections: CaseCorrection[];
   expected: Record<string, number>;
   flags: Record<string, string[]>;
-  /** Wh of intervals as they are told, by their start. */
+  /** Wh of intervals as they are reported, by their start. */
   intervals: Record<string, number>;
 }
 
@@ -90,7 +90,7 @@ export async function daysOf(shard: Shard, source = 'default') {
   };
 }
 
-/** Wh of the intervals of the field that the day is read from, as they are told, by start. */
+/** Wh of the intervals of the field that the day is read from, as they are reported, by start. */
 export async function toldIntervalsOf(shard: Shard, source = 'default'): Promise<Record<string, number>> {
   const rows = await rowsOf(
     shard,

@@ -51,7 +51,7 @@ describe.each(cases)('$id', (one) => {
     expect(await toldIntervalsOf(shard, source), why).toMatchObject(one.intervals);
     const corrected = await stateOf(shard);
 
-    // The same rules anew change nothing, and make no version.
+    // Computing everything again by the same rules changes nothing, and makes no version.
     expect(await rollUpSite(shard, siteOf(one), NOW_MS)).toMatchObject({ days: 0 });
     if (thorough.has(one)) await restate(shard);
     expect(await rollUpSite(shard, siteOf(one), NOW_MS)).toMatchObject({ days: 0 });

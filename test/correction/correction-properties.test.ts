@@ -9,7 +9,7 @@ import { type CaseCorrection, correct, NOW_MS, stateOf } from './correction-fixt
 const START_MS = Date.UTC(2026, 2, 27, 20);
 const SPAN_MS = 4 * DAY_MS;
 const BATCHES = rounds(2, 3);
-/** Limits are learnt of all but the net register, so that what is excluded teaches nothing. */
+/** Streams without configured limits, so that a test sees if an excluded reading changes a learnt limit. */
 const site: EnergySite = {
   timezone: 'Europe/Paris',
   streams: [
@@ -129,10 +129,7 @@ test('the order of corrections and data does not matter, and an undone correctio
   );
 });
 
-/**
- * Without what is kept of the way there: how far readings reach grows and never shrinks with what was once
- * learnt.
- */
+/** Without `step_ms`, which depends on the order: it grows with what was learnt, and never shrinks. */
 function comparable({ series, ...state }: Awaited<ReturnType<typeof stateOf>>) {
   return { ...state, series: series.map(({ step_ms: _, ...one }) => one) };
 }

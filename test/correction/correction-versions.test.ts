@@ -99,7 +99,7 @@ test.runIf(isFull)(
     const shard = await openPlant();
     await correct(shard, { kind: 'exclude', ...noon });
     const days = (await daysOf(shard)).wh;
-    // The same again, another value of a higher message id, and one beside it.
+    // A repetition, another value with a higher message id, and a reading beside it.
     await read(shard, ['01T12:00', 40_000]);
     expect(await rollUpSite(shard, site, NOW_MS)).toMatchObject({ readings: 0, days: 0 });
     await read(shard, ['01T12:00', 1_300, 7]);
