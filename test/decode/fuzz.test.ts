@@ -12,7 +12,7 @@ import { columnMessages, expectSame } from './column-messages.ts';
 const SEED = 20_261_120;
 const MUTATED_CASES = rounds(2_000, 24_000);
 const RANDOM_CASES = rounds(1_000, 12_000);
-/** Of each outcome so many, so that none is missing. */
+/** The least number of cases of each outcome, so that none is missing. */
 const OUTCOMES_MIN = rounds(160, 2_000);
 const DEVICE = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
