@@ -145,7 +145,7 @@ test.runIf(isFull)(
     const lake = await publishSite();
     const csv = join(tempDir(), 'daily-energy-2026.csv');
     const problems: string[] = [];
-    // On the files every third one, in the soak all.
+    // On the files every third query, in the soak all.
     const files = new Set(
       sampled(
         recipes.filter(({ isOnFiles }) => isOnFiles),
@@ -158,7 +158,7 @@ test.runIf(isFull)(
         const answer = await askRecipe(lake, recipe, (sql) =>
           sql.replace("'daily-energy-2026.csv'", `'${csv}'`),
         );
-        // A column in which nothing is ever said is not what the page promises.
+        // A column that is always empty is not what the page promises.
         const said = answer.columns.filter((name) => answer.rows.some((row) => row[name] !== null));
         if (said.join() !== columns.join())
           problems.push(`${title}: ${answer.rows.length} rows with values in ${said.join()}`);

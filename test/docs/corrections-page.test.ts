@@ -35,7 +35,7 @@ test.runIf(isFull)(
     writeFileSync(join(cwd, 'garage.csv'), blocksOf(page, 'csv')[0]!);
     const all = sessionOf();
     expect(all.length).toBeGreaterThan(8);
-    // To the first correction, in the soak all.
+    // Up to the first correction; in the soak all.
     for (const { command, shown } of all.slice(0, rounds(4, all.length))) {
       const { code, stdout, stderr } = await runCommand(wordsOf(command), { cwd });
       expect([command, code, stderr]).toEqual([command, 0, expect.anything()]);

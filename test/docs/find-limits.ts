@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { readSources } from '../support/find-imports.ts';
 import { repositoryRoot } from '../support/readme.ts';
 
-/** Names that other constants are made of. */
+/** Names that the values of other constants use. */
 const units: Readonly<Record<string, number>> = {
   SECOND_MS: 1_000,
   MINUTE_MS: 60_000,

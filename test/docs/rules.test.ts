@@ -113,7 +113,7 @@ describe.each(sampled(constantRows, 20))('constant $name', ({ name, held }) => {
   });
 });
 
-/** All that golden cases come to, as text, by their ids. Cases of one zone share a warehouse. */
+/** The results of all golden cases as text, by their ids. Cases of one zone share a warehouse. */
 async function outcomesOf(ids: readonly string[]): Promise<Map<string, string>> {
   const chosen = [...new Set(ids)].flatMap((id) => cases.get(id) ?? []);
   const outcomes = new Map<string, string>();
@@ -124,7 +124,7 @@ async function outcomesOf(ids: readonly string[]): Promise<Map<string, string>> 
     await shard.close();
     for (const { id } of group) {
       const own = intervals.filter(([key]) => key.startsWith(`${id} `));
-      // The order of rows says nothing: a query may answer in another one.
+      // The order of rows has no meaning.
       const lines = [...rows.map((byCase) => byCase.get(id) ?? []), own].map((list) =>
         list.map((row) => JSON.stringify(row)).sort(),
       );
@@ -150,7 +150,7 @@ test('the page lists every flag with its bit and its meaning, and a golden case 
   for (const { name, row, held } of rows) {
     const bit = flagBits[name as keyof typeof flagBits];
     expect(row).toContain(`| ${bit} | ${meanings.get(name) ?? ''}`);
-    // What marks the bounds of intervals is on no day: there it is `estimated`.
+    // Flags of the bounds of intervals are on no day. A day has `estimated` instead.
     const flag = meanings.has(name) ? name : 'estimated';
     for (const id of held)
       expect([name, id, [...flagsOf(id)]]).toEqual([name, id, expect.arrayContaining([flag])]);
