@@ -26,7 +26,10 @@ describe('a day on which everything happens', () => {
     [14, 2_000],
   ];
 
-  /** Of all sources together, and of each. Rolled up once, because that takes most of the time. */
+  /**
+   * The explanations of all sources together, and of each source. They share one roll-up, because it takes
+   * most of the time.
+   */
   let explanations: ReturnType<typeof explainEach> | undefined;
   const explained = async (source: keyof Awaited<ReturnType<typeof explainEach>> = 'all') => {
     explanations ??= explainEach();
@@ -66,7 +69,7 @@ describe('a day on which everything happens', () => {
       ...series('old', 'today', today),
     ]);
     await rollUpSite(shard, { timezone: 'Etc/UTC', streams });
-    // Late: of the end of the day, the same again, and a value that is revised.
+    // Late readings: the end of the day, a repetition, and a revised value.
     await landReadings(
       shard,
       series('meter', 'total', [

@@ -97,7 +97,7 @@ export function stepSum(told: Explained, one: ExplainedSource): number {
       : (after.indexWh ?? after.value!) - (before.indexWh ?? before.value!);
     const [from, to] = [Date.parse(before.time), Date.parse(after.time)];
     const [start, end] = [Date.parse(told.start), Date.parse(told.end)];
-    // Nothing is taken to flow over a boundary of which nothing is known.
+    // No energy is booked over a boundary whose index is unknown.
     if ((first.how === 'unknown' && from < start) || (last.how === 'unknown' && to > end)) continue;
     sum += (grown * Math.max(0, Math.min(to, end) - Math.max(from, start))) / (to - from);
   }

@@ -9,9 +9,12 @@ import { isSoak, rounds } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { handSum, stepSum } from './by-hand.ts';
 
-/** A few cases of one zone at a time: each brings energy streams of its own, which a workgroup has few of. */
+/**
+ * A few cases of one zone at a time, because each has energy streams of its own, and their number in a
+ * workgroup is limited.
+ */
 const SITE_CASES_MAX = 40;
-/** Of so many days one, so that the test stays short. */
+/** One of this many days is explained, so that the test stays short. */
 const DAYS_STEP = rounds(80, 5);
 
 const sites = [...Map.groupBy(goldenCases(), ({ timezone }) => timezone)].flatMap(([timezone, cases]) =>
@@ -48,7 +51,7 @@ describe.each(chosenSites)('the golden cases of %s from %s on', (timezone, _firs
           { device: String(device), day: String(day), source: String(source) },
           { workgroup: workgroup!, nowMs: Date.UTC(2030, 0, 1) },
         );
-        // What goes over the wire is all that the person has.
+        // The person has only what goes over the wire.
         const told: Explained = explainedSchema.parse(JSON.parse(JSON.stringify(explained)));
         const [one] = told.sources;
         const about = `${caseOf(device)} on ${day}`;

@@ -35,7 +35,7 @@ export const series = (
   values: ReadonlyArray<[hour: number, value: number | string]>,
 ) => values.map(([hour, value]) => reading(source, hour, { [field]: value }));
 
-/** What is told of a day of the device, and its page in short and in full. */
+/** The explanation of a day of the device, and its page in short and in full. */
 export async function explain(
   shard: Shard,
   { day = DAY, timezone = 'Etc/UTC', source }: { day?: string; timezone?: string; source?: string } = {},
