@@ -86,7 +86,7 @@ test('a webhook that fails gets the same bytes again with the same key and a sig
   await at.publish();
   webhook.answers.push(503, 302, 403);
   await expect(at.exports.run('export1', run, signal)).rejects.toThrow('refuses the file with HTTP 503');
-  // What is published meanwhile is for a correction: this file is made.
+  // This file is made already, so energy that is published later does not change it.
   await storeDays(at.shard, [{ ...day, energyWh: 1 }]);
   await at.publish();
   const waits = [];

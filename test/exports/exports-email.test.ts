@@ -54,7 +54,7 @@ test.runIf(isSoak)(
     expect(at.server.received).toHaveLength(1);
     expect(seen).toHaveLength(2);
     expect(await at.ledger('morning').runs()).toMatchObject([{ state: 'delivered', attempts: 2 }]);
-    // A day of which nothing has come is told as unknown, and not as 0.
+    // A day without messages is shown as unknown, and not as 0.
     const text = textOf(at.server.received[0]!.source);
     expect(text).toMatch(/production +unknown/);
     expect(text).toMatch(/roof \(production\) +unknown/);

@@ -83,7 +83,7 @@ test('a new export may start at once, and periods before it was configured are n
   ]);
   await storeDays(at.shard, [{ day: '2026-11-19', device: 1, energyWh: 5 }]);
   await at.publish();
-  // At noon, as the queue comes to it.
+  // At noon, when the queue runs it.
   await at.clock.advance(300);
   await at.work();
   expect((await at.ledger().runs()).map(({ period }) => period)).toEqual(['2026-11-19']);
