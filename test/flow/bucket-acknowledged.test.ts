@@ -98,7 +98,7 @@ test.runIf(isFull && !s3Missing)(
       status: 200,
       body: { outcome: 'stored-before' },
     });
-    // What is measured is there once, too, with both corrections.
+    // The measured energy is there once, too, with both corrections.
     await sendReadings(second, readings(250, READINGS));
     const expected = [4_100, 4_000, KNOWN_WH[2]];
     let reported: number[] = [];

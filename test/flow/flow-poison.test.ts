@@ -8,11 +8,11 @@ import { createServiceProcess, queryLake } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
 const deviceOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
-/** Of more than 64 bits, which our encoder writes as JSON only. */
+/** True for an integer of more than 64 bits, which our encoder writes as JSON only. */
 const isLarge = (value: unknown) => typeof value === 'bigint' && BigInt.asIntN(64, value) !== value;
 const WELL = [1, 2, 3, 4];
 const ILL = [11, 12, 13, 14, 15];
-/** A day of readings every 10 minutes, that ended an hour ago, in this many posts. */
+/** The readings are of one day that ended an hour ago, every 10 minutes. They come in this many posts. */
 const POSTS = rounds(1, 12);
 const READINGS = 144;
 
@@ -71,8 +71,8 @@ test('a day of poison through HTTP leaves every other device exact and fresh aft
         data: { total: 1_000_000 * number + place * number },
       })),
     );
-    // One item a request, so that one that is refused takes none along; each kind of poison in each table
-    // once.
+    // One item in each request, so that a refused item does not refuse others. Each kind of poison comes in
+    // each table once.
     const poison = poisonValues.map((value, index) => ({
       device: deviceOf(ILL[(index + turn) % ILL.length]!),
       source: index % 3 === 0 ? `"'\u0000\u{1f50c}` : null,
@@ -101,7 +101,7 @@ test('a day of poison through HTTP leaves every other device exact and fresh aft
         JSON.stringify(await freshWh()) === JSON.stringify(WELL.map((number) => number * lastPlace)),
     );
   }
-  // Some values JSON and the contract do not take; most went all the way.
+  // JSON and the contract refuse some values. Most values were stored.
   expect(refused).toBeLessThan(POSTS * 3 * poisonValues.length * 0.5);
   const rejected = await queryLake(
     service.config,

@@ -30,8 +30,8 @@ test('after Ctrl-C the same command continues the import', async () => {
   const unread = ['--workgroup', 'home', '--table', 'unread'];
   const cwd = tempDir();
   writeFileSync(join(cwd, 'wattline.yaml'), stringify({ logLevel: 'silent', workgroups: [home] }));
-  // Several batches, so that most of them wait when the first one has landed, with the hour of a spring that
-  // no clock of Berlin has shown.
+  // Several batches, so that most of them wait when the first one has landed. They include the hour of March
+  // that the clocks of Berlin skip.
   const rows = 160_000;
   const [rowsRejected, rowsLanded] = [12, rows - 12];
   writeFileSync(join(cwd, 'log.csv'), csv(rows));

@@ -118,7 +118,7 @@ test.runIf(isFull)(
     configure(cwd, energyStreams);
     const [one, two] = ['one.csv', 'two.csv'];
     writeFileSync(join(cwd, one), wideCsv());
-    // The last values cannot be: a register that is negative, and a power that says that there is none.
+    // The last values are impossible: a negative register, and a voltage of 32767, which means "no value".
     writeFileSync(
       join(cwd, two),
       `Export;;;\nZeit;Zähler (kWh);Spannung (V);Status\n2026-04-02 00:00;572;230;OK\n2026-04-02 01:00;-1;32767;OK\n`,
@@ -139,7 +139,7 @@ Month    Source      kWh  Devices  Days
 2026-03  default  48.000        1     2
 2026-04  default  24.000        1     1
 `);
-    // What is told is what the lake has.
+    // The printed energy is that of the lake.
     const config = loadConfig({ cwd, environment: {} });
     const days = await queryLake(config, 'home', energy);
     expect(days!.map(({ wh }) => wh)).toEqual([24_000, 24_000, 24_000]);
@@ -151,7 +151,7 @@ Month    Source      kWh  Devices  Days
     // The energy of an import is that of its own devices, sources and days.
     configure(cwd, [...energyStreams, ...home.energyStreams]);
     const other = '0b0e7c1e-0000-4000-8000-000000000002';
-    /** Hourly registers of so many days of March from the first on, with so many Wh an hour. */
+    /** Hourly registers of this many days from 1 March on, with this many Wh an hour. */
     const rowsOf = (device: string, source: string, days: number, wh: number) =>
       Array.from({ length: 24 * days + 1 }, (_, hour) => {
         const time = new Date(Date.UTC(2026, 2, 1, -1) + hour * 3_600_000).toISOString();
@@ -159,7 +159,7 @@ Month    Source      kWh  Devices  Days
       });
     const file = (name: string, rows: string[]) =>
       writeFileSync(join(cwd, name), `time,device,source,total_wh\n${rows.join('')}`);
-    // The last reading cannot be: a register that is negative.
+    // The last reading is impossible: a negative register.
     file('all.csv', [
       ...rowsOf(DEVICE, 'roof', 5, 100),
       ...rowsOf(DEVICE, 'shed', 5, 10),
@@ -179,7 +179,7 @@ Month    Source      kWh  Devices  Days
       ],
       warnings: [],
     });
-    // Neither the other source of the device, nor the other device, nor the days after it are of this import.
+    // The other source of the device, the other device and the later days are not part of this import.
     file('shed.csv', rowsOf(DEVICE, 'shed', 2, 10));
     const shed = await told('shed.csv');
     expect(shed).toMatchObject({
@@ -241,12 +241,12 @@ test.runIf(isSoak)(
     writeFileSync(join(cwd, 'one.csv'), text([5]));
     const single = await runCommand(['import', 'one.csv', ...to], { cwd });
     expect(single.stderr).toContain('Its readings were accepted, but a register needs two readings');
-    // A table that is misspelt is told, with the one that is meant.
+    // A misspelt table is reported, with the one that is meant.
     writeFileSync(join(cwd, 'typo.csv'), text([5, 6]));
     const typo = await runCommand(['import', 'typo.csv', '-w', 'home', '-t', 'solr', '--dry-run'], { cwd });
     expect(typo.stderr).toContain('Is table solar meant? Then import the file again with --table solar.');
 
-    // Whoever pastes the line has the energy of what is stored.
+    // With the pasted line, the stored readings give energy.
     const [stream] = parse(line) as Array<Record<string, string>>;
     const energyStreams = [...home.energyStreams, stream];
     configure(cwd, energyStreams);
@@ -282,7 +282,7 @@ test.runIf(isSoak)(
       '2024-07-02': { [DEVICE]: 1200 },
     });
 
-    // It is refused before the service is asked, and so is what only the service can find out.
+    // A missing file is refused before the service is asked.
     const missing = await runCommand(['import', 'nothing-*.csv', ...to], { cwd });
     expect(missing).toMatchObject({ code: 2, stdout: '' });
     expect(await service.stop()).toBe(0);

@@ -59,7 +59,7 @@ test.skipIf(s3Missing)(
     const waiting = [await beginUpload(owner)];
     // Its connection is held for 4 s more, so that a busy machine would need all of its time.
     if (isSoak) waiting.push(await beginMessages(owner));
-    // A process that needs longer than it may kills itself, and has no exit code then.
+    // A process that takes too long kills itself, and then has no exit code.
     expect(await owner.stop()).toBe(0);
     expect(await successor.handedOver).toBe(HOME);
     const answers = await Promise.all(waiting.map(({ answer }) => answer));
@@ -77,7 +77,7 @@ const beginUpload = (service: ServiceProcess) =>
     'meter_code,period,energy_kwh\nPV,2026-05,1250\n',
   );
 
-/** Begins to send messages, and never goes on. */
+/** Begins a request with messages, and never sends the rest of its body. */
 const beginMessages = (service: ServiceProcess) =>
   begin(service, 'POST', `tables/${HOME}/solar/messages`, 'application/json', undefined);
 

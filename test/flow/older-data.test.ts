@@ -16,7 +16,7 @@ const DAY = '2026-05-17';
 /** The schema of the lakes of format 1. */
 const OLD_SCHEMA = 16;
 
-/** What the migrations after `OLD_SCHEMA` have changed, the other way round. */
+/** Statements that undo the migrations after `OLD_SCHEMA`. */
 const BACK = `
 DROP TABLE publication;
 DROP VIEW reported_interval;

@@ -104,7 +104,7 @@ test('with a running service, uploads go through it and are in the audit log and
       headers: { Authorization: `Bearer ${service.token}`, 'Content-Type': 'text/csv' },
       body: 'meter_code,period,energy_kwh\nPV,2026-06,2\n',
     });
-  // Until the worker has opened the warehouse, it says to come again.
+  // Until the worker has opened the warehouse, the answer is to try again later.
   let answer = await put();
   await until('the worker has the warehouse open', async () => {
     if (answer.status === 503) answer = await put();
