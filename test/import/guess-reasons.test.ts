@@ -16,12 +16,12 @@ Zeit;Zähler;Leistung;Einheit
 02.02.2026 00:00;2,5;9;kWh
 `;
 
-/** The comments of what is printed, by the beginning of the line that follows. */
+/** The comments of the printed mapping, each by the beginning of the line after it. */
 async function printed(content: string, settings: Record<string, unknown>) {
   const workgroup = testWorkgroup({ timezone: 'Europe/Berlin', energyStreams, ...settings });
   const { mapping, reasons } = await guessFor(fileOf('log.csv', content), workgroup, 't');
   const text = mappingText(mapping, reasons);
-  // It is a mapping file, and the comments change nothing of it.
+  // The print is a mapping file, and its comments change nothing.
   expect(mappingSchema.parse(parse(text))).toEqual(mapping);
   const lines = text.split('\n').map((line) => line.trim());
   return lines.flatMap((line, index) =>

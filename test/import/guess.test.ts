@@ -20,7 +20,7 @@ async function guess(path: string) {
   }
 }
 
-/** What is guessed of a file, and the first row that comes of it. */
+/** The mapping that is guessed for a file, and the first row that it gives. */
 async function guessed(path: string) {
   const mapping = await guess(path);
   const { rows, counts } = await preview(path, mapping, workgroup);
@@ -128,7 +128,7 @@ describe('a time', () => {
     [['01.07.2024 12:00:00', '31.07.2024 12:00:00'], '%d.%m.%Y %H:%M:%S'],
     [['01/07/2024 12:00', '13/07/2024 12:00'], '%d/%m/%Y %H:%M'],
     [['07/01/2024 12:00', '07/13/2024 12:00'], '%m/%d/%Y %H:%M'],
-    // Both are possible: a log rises.
+    // Day and month could be swapped. The times of a log ascend, so only one order fits.
     [['01/12/2024 00:00', '02/01/2024 00:00', '02/02/2024 00:00'], '%m/%d/%Y %H:%M'],
     [['02/12/2024 00:00', '03/12/2024 00:00', '01/01/2025 00:00'], '%d/%m/%Y %H:%M'],
     [['7/1/24 1:05 PM'], '%m/%d/%y %I:%M %p'],

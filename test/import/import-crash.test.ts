@@ -32,7 +32,8 @@ test.runIf(isFull)(
       let rows = 0;
       child.on('message', (landed: number) => {
         rows = landed;
-        // Each further on, and then somewhere in a batch, its commit or the beginning of the next.
+        // Each kill comes after more rows than the one before, at a random moment of a batch, of its commit
+        // or of the next batch.
         if (landed > (kill * ROWS) / (KILLS + 2))
           void sleep(Math.random() * 15).then(() => child.kill('SIGKILL'));
       });

@@ -106,7 +106,7 @@ describe('while a file lands', () => {
     expect(during.length).toBeGreaterThan(3);
     await rollUpSite(shard, site);
     expect(await count(shard, `reading WHERE event_time_ms >= ${START_MS}`)).toBe(12_000);
-    // Every look saw none of it or, where it came late, all of it.
+    // Each look saw nothing of the file or, late, all of it.
     expect(during.filter((readings) => readings !== 0 && readings !== 12_000)).toEqual([]);
     expect(during).toContain(0);
   });
@@ -348,7 +348,7 @@ describe('the golden cases, imported, give the energy that they give through the
     .filter((file) => file.endsWith('.json'))
     .flatMap((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
 
-  // One of each kind: they take different roads in the roll-up, and the same one to it.
+  // One of each kind, because they differ only in the roll-up, and not in the import.
   const chosen = [
     'simple',
     'dst-repeated-hour',

@@ -10,7 +10,7 @@ const csv = (...lines: string[]) => fileOf('file.csv', `${lines.join('\n')}\n`);
 /** As many rows as a preview shows. */
 const SHOWN = 5;
 
-/** The times that cells are taken for, each under its cell, and how many are none, by reason. */
+/** The times that are read from cells, by cell, and the number of rejected cells by reason. */
 async function timesOf(cells: readonly string[], time: Partial<MappingInput['time']> = {}) {
   const taken: Record<string, string> = {};
   const rejected: Record<string, number> = {};
@@ -29,7 +29,7 @@ async function timesOf(cells: readonly string[], time: Partial<MappingInput['tim
   return { taken, rejected };
 }
 
-/** The value that a cell is taken for; the reason where the row has none. */
+/** The value that is read from a cell, or the reason why its row is rejected. */
 async function cellOf(cell: string, more: Partial<MappingInput> = {}) {
   const { rows, counts } = await preview(csv('time;a;b', `2024-01-01T00:00:00Z;${cell};1`), {
     ...plain,

@@ -1,7 +1,7 @@
 import { configSchema, type WorkgroupConfig } from '../../src/config/config.ts';
 
 export const DEVICE = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
-/** After everything that is imported. */
+/** A time after all imported readings. */
 export const NOW_MS = Date.UTC(2030, 0, 1);
 
 export function testWorkgroup(more: Record<string, unknown> = {}): WorkgroupConfig {

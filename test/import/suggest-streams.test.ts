@@ -39,7 +39,7 @@ test.each<[name: string, shapeOf: typeof lifetime, method: string, unit: string 
   ['total_wh', lifetime, 'total_energy', 'Wh', 'only grows, 1,000 to 2,028.4'],
   ['E-Total [MWh]', lifetime, 'total_energy', 'MWh', 'only grows, 1,000 to 2,028.4'],
   ['import_mwh', lifetime, 'total_energy', 'MWh', 'only grows, 1,000 to 2,028.4'],
-  // Neither the name says it nor a unit, but nothing else only grows.
+  // Neither the name nor a unit shows it, but only energy registers never fall.
   ['1.8.0', lifetime, 'total_energy', undefined, 'only grows, 1,000 to 2,028.4'],
   ['Ertrag heute (kWh)', today, 'daily_energy', 'kWh', 'restarts each day, 0 to 9.2'],
   ['yield', today, 'daily_energy', undefined, 'restarts each day, 0 to 9.2'],
@@ -75,7 +75,7 @@ test('fields that are different amounts by their names are each a source of thei
     ['Einspeisung (kWh)', 'grid_export'],
     ['Total (kWh)', undefined],
   ]);
-  // Of one amount they are two methods, or two meters.
+  // Two fields of one amount can be two methods or two meters, so no sources are suggested.
   expect(sourcesOf('Import T1 (kWh)', 'Import T2 (kWh)').map(([, as]) => as)).toEqual([undefined, undefined]);
 });
 

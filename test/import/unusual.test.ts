@@ -9,7 +9,7 @@ import { DEVICE, fileOf, parquetOf, preview, testWorkgroup } from './import-fixt
 const workgroup = testWorkgroup({ devices: [{ id: DEVICE, name: 'garage' }] });
 const table = 'time,total\n2024-07-01T00:00:00Z,1\n2024-07-01T01:00:00Z,2.5\n';
 
-/** What a file comes to when nothing is said of it. */
+/** The mapping and the rows of a file without any settings. */
 async function read(path: string) {
   const { mapping } = await guessFor(path, workgroup, 't');
   const { rows, counts } = await preview(path, mapping, workgroup);
