@@ -133,7 +133,7 @@ test('a shard that another worker has opened is no failure of this one any more'
   clock.ms += leaseMs;
   await ownedShards.take('a');
   expect(ownedShards.describe('a')).toEqual({ state: 'elsewhere', error: null, failingSinceMs: null });
-  // Nor where nobody tries again here, because there is no room for it.
+  // The same if this worker does not try again, because it has no room for the shard.
   store.takenByOther.clear();
   await ownedShards.take('a');
   await settle();

@@ -14,7 +14,7 @@ import type { WorkerProcessOptions } from '../support/worker-process.ts';
 /** Short enough for a test to wait for it, long enough for a machine that is busy. */
 const leaseMs = 2_000;
 
-/** Its time does not come while a test runs. */
+/** So long that it does not run out during a test. */
 const newYearExport = {
   id: 'x',
   workgroup: 'a',
