@@ -89,7 +89,7 @@ test('the tools answer the same over HTTP and over standard input, in words with
     expect((await call('data_quality', days)).text).toMatch(
       /: the energy of 1 of 2 days is known; on the worst/,
     );
-    // Nothing is to be done, so the workgroup soon hibernates.
+    // There is nothing to do, so the workgroup soon hibernates.
     expect((await call('service_status')).text).toMatch(
       /^Workgroup home: (running|hibernated), health \w+: /,
     );
