@@ -192,7 +192,7 @@ test('every list of the OpenAPI description is also answered as rows, in the for
     ndjson: 'application/x-ndjson',
     parquet: 'application/vnd.apache.parquet',
   };
-  // One each, and in a soak all.
+  // One format for each list, and in a soak all.
   for (const [index, { path, parameters }] of lists.filter(({ path }) => !single.includes(path)).entries())
     for (const [format, type] of Object.entries(types).filter((_, turn) => isSoak || turn === index % 3)) {
       const asked = parameters.flatMap(({ name }) => given[name as keyof typeof given] ?? []);
