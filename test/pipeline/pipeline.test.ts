@@ -72,7 +72,7 @@ test('answers handed over one upon another land in their order, once', async () 
     ),
   );
   for (const reply of replies) expect(reply).toMatchObject({ kind: 'delivered', messages: 100 });
-  // What was asked for at a place the reader has left is not landed again.
+  // An answer to a position that the reader has left does not land again.
   expect(await land(pipeline, at(300), answerOf(300, 400))).toMatchObject({
     kind: 'old-position',
     position: { ask: at(1_200) },
