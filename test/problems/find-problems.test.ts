@@ -81,7 +81,7 @@ test('tables and fields without messages are named, with the most similar ones t
       'no message of table "solar" has a field "Total_Wh"; its fields are "total_wh", "total", "today" and "state": correct the name, or remove the stream',
     'energyStreams.3.field': expect.stringContaining('its fields are "state"'),
   });
-  // As soon as it comes there is nothing to say.
+  // As soon as a message has the field, there is no problem.
   await landReadings(
     shard,
     everySixHours(2, () => ({ Total_Wh: 5, stat: 1 })),
