@@ -48,7 +48,7 @@ export interface TestMessages {
   data?: (index: number) => Record<string, unknown>;
 }
 
-/** Lands messages through the real road, one batch, one millisecond apart. */
+/** Lands messages as the pipeline does, in one batch, one millisecond apart. */
 export async function landMessages(shard: Shard, options: TestMessages): Promise<void> {
   const { count, storeTimeMs, table = 'solar', devices = 3 } = options;
   const data = options.data ?? ((index) => ({ power_w: 1000 + index, state: 'run' }));

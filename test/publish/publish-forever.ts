@@ -25,7 +25,7 @@ for (let round = 0; ; round++) {
   await publishAndRenew(shard, { lakeDir, currentEveryMs: 300, clock: systemClock, logger: silentLogger });
   process.stdout.write('published\n');
   if (round % 4 === 3) {
-    // Everything written so far is over and quiet an hour later.
+    // With a clock that is an hour ahead, all hours of the messages are over, so their files are merged.
     const clock = { now: () => systemClock.now() + HOUR_MS };
     await compactLake(shard, { lakeDir, clock, logger: silentLogger });
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { analyticsViews } from '../../src/publish/analytics-views.ts';
 import { datasets } from '../../src/publish/datasets.ts';
 
-/** What a comment has to say of columns with such a name. */
+/** What the comment of a column with such a name must contain. */
 const units: ReadonlyArray<[name: RegExp, unit: RegExp]> = [
   [/_wh$/, /\bWh\b/],
   [/_kwh$/, /\bkWh\b/],
