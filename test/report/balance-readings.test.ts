@@ -26,7 +26,7 @@ const byDay: EnergyStreamInput = {
   maxPower: '1 MW',
 };
 
-/** Balances of what follows from readings of real methods. */
+/** Balances of energy that is rolled up from readings of each method. */
 async function openReadings(streams: EnergyStreamInput[], readings: CaseReading[], settings: object = {}) {
   const workgroup = workgroupSchema.parse({ id: WORKGROUP, roles, energyStreams: streams, ...settings });
   const at = await openReport(workgroup);
@@ -316,7 +316,7 @@ test('a day that is not over is answered up to now, and its newest hour waits fo
     const { '2026-06-02': told } = await at.ask('2026-06-02');
     return [told?.intervals, told?.productionWh, told?.coverage];
   };
-  // Whole intervals that are over: 46 that all know; 11:30 and 11:45 are on their way.
+  // 46 intervals are known by all sources at first. Readings for 11:30 and 11:45 can still come.
   const told: Array<[time: string, intervals?: number, productionWh?: number, coverage?: number]> = [
     ['12:44', 46, 920, 1],
     ['12:05', 46, 920, 1],

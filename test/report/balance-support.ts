@@ -5,8 +5,7 @@ import { type CaseReading, landReadings, rollUpSite } from '../rollup/rollup-fix
 import { openReport, type ReportFixture } from './report-fixture.ts';
 
 /**
- * Wh by interval, as readings of interval energy: every interval of the days is there, but those that are
- * null.
+ * Wh by interval, as readings of interval energy: every interval of the days, without those that are null.
  */
 export interface SourceEnergy {
   device: string;
@@ -26,7 +25,7 @@ export interface BalanceFixture extends ReportFixture {
   ask(path: string, token?: string): Promise<Balances>;
 }
 
-/** Energies beyond every spike, so that the roll-up takes values as they are. */
+/** `maxPower` is so high that no value is a spike, and the roll-up takes all values as they are. */
 const streams = [
   { table: 't', field: 'wh', method: 'interval_energy', unit: 'Wh', interval: '15m', maxPower: '1 GW' },
 ] as const;

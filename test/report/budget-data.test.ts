@@ -118,7 +118,7 @@ test('each meter has the budget of the first scenario that it has on the day, an
     '2026-05-01': { PV: 1_000, ROOF: 100, 'GRID-1': 20 },
     '2026-05-02': { PV: 2_000, ROOF: 100, 'GRID-1': 20 },
   });
-  // Which days are asked for with it changes nothing.
+  // The other days of the request change nothing.
   expect(await at.ask(`budget-data?${range('2026-05-02', '2026-05-02')}`)).toEqual({
     '2026-05-02': { PV: 2_000, ROOF: 100, 'GRID-1': 20 },
   });

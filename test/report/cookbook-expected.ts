@@ -31,7 +31,7 @@ export const expected: Record<string, (at: PlantFixture) => Promise<Row[]>> = {
           .filter(([key]) => key.startsWith(device) && key !== `${deviceId(3)}.import`)
           .map(([, own]) => own);
         for (const [slot, wh] of slots.entries()) {
-          // A part of the sources would tell too little.
+          // A part of the sources would give too little energy.
           if (sources.some((own) => own[slot] === null)) continue;
           const quarter_hour = localTime(Date.parse(start) + slot * INTERVAL_MS).slice(11, 16);
           const key = `${device} ${quarter_hour}`;

@@ -133,7 +133,7 @@ test('invalid parameters are refused by name', async () => {
   );
 });
 
-test('who may not ask hears nothing else', async () => {
+test('a caller without permission gets no other error', async () => {
   const at = await openReport();
   const bad = path('startDate=nonsense');
   const status = async (token: string | undefined, target = bad) => {
@@ -304,6 +304,6 @@ test.runIf(isFull)('the ETag changes when the data of the range does, and only t
     etagOf(path('startDate=2026-11-18&endDate=2026-11-18')),
     etagOf(november, roof),
   ]);
-  // The group sees device 1, which is a narrower question than everything.
+  // The last one is of a token that sees only device 1.
   expect(new Set([changed, ...others]).size).toBe(5);
 });

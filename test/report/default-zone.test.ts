@@ -40,7 +40,7 @@ async function openLondon(): Promise<MeterFixture> {
   return at;
 }
 
-/** What each report tells of the two days. A report that a zone can be given to gets `more`. */
+/** The answers of all reports about the two days. `more` is added to requests of reports that take a zone. */
 async function energies(at: MeterFixture, more = '') {
   const device = deviceId(1);
   async function of<Day = Record<string, number>>(path: string, read: (day: Day) => unknown) {

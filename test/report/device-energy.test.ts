@@ -38,7 +38,7 @@ const sources: Record<number, string[]> = {
 const wh: Record<string, number> = { total: 100, meter: 200, a: 1, b: 20, c: 4_000 };
 const isTotal = (device: number, source: string) => source === (device === 3 ? 'meter' : 'total');
 
-/** Wh of each device, null where only others than those that count have any, undefined where nothing has. */
+/** Wh of each device. Null: only sources that do not count have energy. Undefined: no source has energy. */
 const expected: Record<string, Record<number, number | null>> = {
   [bothDay]: { 1: 100, 2: 21, 3: 200, 4: 21, 5: 21, 6: 1, 7: null },
   [totalDay]: { 1: 100, 3: 200 },
@@ -171,7 +171,8 @@ test('a device is incomplete if one of its counted sources is missing, and not i
       flags.includes('incomplete') ? [Number(device)] : [],
     ),
   ]);
-  // 6 and 7 always lack a source; of the total alone 1 and 3 are complete, and without it they are nothing.
+  // Devices 6 and 7 always lack a source. Devices 1 and 3 are complete with the total alone, and have no
+  // energy without it.
   expect(Object.fromEntries(incomplete)).toEqual({
     [bothDay]: [6, 7],
     [totalDay]: [],

@@ -79,14 +79,14 @@ async function openDevices() {
 
 const devices = shared(openDevices);
 
-/** Wh and flags of each device and day: null where none of what is chosen has energy. */
+/** Wh and flags of each device and day. Null: no chosen source has energy. */
 const expected: Record<string, Record<string, [wh: number | null, ...flags: string[]]>> = {
   [DAY]: {
     [hybrid]: [24_000, 'mixed', 'undeclared'],
     [lost]: [500, 'mixed'],
     [named]: [400],
     [plain]: [60],
-    // Nobody says what either of them is on this day.
+    // Neither source has a role on this day.
     [later]: [15, 'undeclared'],
   },
   [NEXT]: {

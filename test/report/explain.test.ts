@@ -123,7 +123,7 @@ describe('a day is explained over HTTP', () => {
     expect(answers[3]).toEqual([404, expect.stringContaining('does not exist or has no energy')]);
   });
 
-  test('only to who may read the energy of the workgroup', async () => {
+  test('only to callers who may read the energy of the workgroup', async () => {
     const at = owner();
     expect((await at.get(path(asked), { token: undefined })).status).toBe(401);
     expect((await at.get(path(asked), { token: 'x' })).status).toBe(401);

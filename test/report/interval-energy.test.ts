@@ -57,7 +57,7 @@ const changes = [
   ['Europe/Paris', '2026-10-24', '2026-10-26', [96, 100, 96]],
 ] as const;
 
-// Without the soak the odd one. Days of 25 hours are in the plant of other tests.
+// All in the soak, otherwise the first one. The plant of other tests has days of 25 hours.
 describe.each(sampled(changes, 4))(
   'the profiles of %s from %s to %s',
   (timezone, startDate, endDate, intervals) => {

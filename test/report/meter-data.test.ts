@@ -74,7 +74,7 @@ describe('uploaded readings', () => {
     // round(1000 k / 29) - round(1000 (k - 1) / 29)
     expect(days.slice(0, 4)).toEqual([34, 35, 34, 35]);
     expect(sum(days)).toBe(1_000);
-    // A part of the range says the same of its days.
+    // A shorter range gives the same values for its days.
     expect(seriesOf(await at.ask(`meter-data?${range('2028-02-03', '2028-02-04')}`), 'GRID-1')).toEqual([
       34, 35,
     ]);

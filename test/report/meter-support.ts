@@ -12,7 +12,7 @@ export interface MeterFixture extends ReportFixture {
   put(upload: Upload): Promise<void>;
   /** GETs an answer below the workgroup. @throws where it is refused */
   ask<Answer = Record<string, Record<string, number>>>(path: string, token?: string): Promise<Answer>;
-  /** What is said to a question that is refused. */
+  /** The error of a request that is refused. */
   refusal(path: string, token?: string): Promise<{ status: number; message: string; parameter?: string }>;
 }
 

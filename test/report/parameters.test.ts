@@ -160,7 +160,7 @@ test.each([
   expect(await at.refusal(path)).toMatchObject({ status: 400, message });
 });
 
-test('who may not ask hears of the token, not of parameters', async () => {
+test('a caller without permission gets the error about the token, not about parameters', async () => {
   const { at, addresses } = everything();
   const writer = await at.issue({ permissions: ['data:write'] });
   for (const { path } of addresses) {

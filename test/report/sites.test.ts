@@ -278,7 +278,7 @@ test('the variance uses for each meter the budget of budget-data, and names its 
       '2026-05-02': { budgetWh: 510, varianceWh: 19, scenarios: ['contract', 'P90'] },
     },
   });
-  // A scenario that is asked for is the only one: what has no budget of it is named.
+  // Only the requested scenario counts. Meters without a budget of it are named.
   expect(await at.ask<Variance>(`sites/roof/variance?${days}&scenario=p90`)).toMatchObject({
     scenario: 'P90',
     scenarios: { 'GRID-2': ['P90'] },
