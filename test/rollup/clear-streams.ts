@@ -3,8 +3,8 @@ import { dayBounds, HOUR_MS, localDateOf, MINUTE_MS, type UtcMs } from '../../sr
 import type { RandomReading, RandomStream } from './many-streams.ts';
 
 /**
- * Streams to which the rules give one answer: what happens to a register is told apart by more than its
- * jitter, an excursion is one thing and comes to an end, a jump that stays does so for more than a day.
+ * Streams for which the rules allow only one answer: events of a register differ by more than its jitter, an
+ * excursion is of one kind and ends, and a jump that stays lasts for more than a day.
  */
 
 /** Most power (W) and jitter (Wh) of the registers, in steps of the register. */
@@ -19,7 +19,7 @@ const step = fc.record({
     fc.integer({ min: 30 * MINUTE_MS, max: 5 * HOUR_MS }),
     fc.integer({ min: HOUR_MS, max: 40 * HOUR_MS }),
   ),
-  /** Of what is possible in the time. */
+  /** The share of the growth that is possible in the time. */
   growth: fc.oneof(
     fc.constant(0),
     fc.integer({ min: 1, max: 80 }).map((percent) => percent / 100),
@@ -46,7 +46,7 @@ const step = fc.record({
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 type Shape = 'total' | 'modulus' | 'clean';
 
-/** Out of reach from everything that registers here show. */
+/** Far above all values that registers here show otherwise. */
 const SPIKE_STEPS = 70_000_000_000;
 /** Each jump is twice the one before, so that no level comes again. */
 const FIRST_JUMP_STEPS = 100_000_000;
@@ -102,17 +102,17 @@ function* registerReadings(
       continue;
     }
     if ((act === 'zeros' || (act === 'lows' && value < 10_000)) && value >= before && before > 100) {
-      // However long, and however much could have grown since.
+      // An excursion to zero may last long, and the register could have grown much since.
       const apartMs = (1 + (amount % 3) * 90) * MINUTE_MS;
       for (let time = 0; time < times; time += 1) yield reading(atMs + time * apartMs, 0, fault);
       atMs += times * apartMs;
-      // What it comes back to lasts longer than the excursion.
+      // The values after the excursion last longer than it.
       yield reading(atMs, value);
       atMs += 5 * MINUTE_MS;
     } else if (act === 'lows' && value >= before && before > 100) {
       for (let time = 0; time < times; time += 1) yield reading(atMs + time * MINUTE_MS, 1 + time, fault);
       atMs += times * MINUTE_MS;
-      // What it comes back to lasts longer than the excursion.
+      // The values after the excursion last longer than it.
       yield reading(atMs, value);
       atMs += 5 * MINUTE_MS;
     } else if (act === 'spike' && value >= before) {
@@ -224,7 +224,7 @@ export function clearDailyRegister(
   });
 }
 
-/** More than is possible by any limit here, in whatever unit. */
+/** More than any limit here allows, in every unit. */
 const BEYOND = [11_000_000, -11_000_000, 8_400_000_000];
 
 const sample = fc.record({

@@ -17,9 +17,9 @@ const site = (closeAfterDays: number): EnergySite => ({
 });
 
 /**
- * Samples of every five minutes: 1 kW, on the fourth day 15 kW. On the first one a single sample of 60 kW,
- * which is beyond the 50 kW that quiet days teach, and not beyond the 32 x 4096 W that the fourth day teaches
- * where the first one may look at it.
+ * A sample every five minutes: 1 kW, on the fourth day 15 kW. The first day has one sample of 60 kW. Quiet
+ * days teach a limit of 50 kW, so it is a spike. The fourth day teaches 32 x 4096 W, and with this limit it
+ * is none.
  */
 function day(number: number): CaseReading[] {
   return Array.from({ length: 288 }, (_, place) => {
@@ -44,7 +44,7 @@ const versionsOf = (shard: Shard) =>
   rowsOf(shard, 'SELECT day::VARCHAR AS day, version, energy_wh FROM daily_energy_history ORDER BY ALL');
 
 const SPIKE = 32;
-/** A second version, because its last sample is appendLowRun by the first one of the next day. */
+/** Version 2, because the first sample of the next day gives the time after the last sample its energy. */
 const spiked = { flags: SPIKE, version: 2, status: 'final' };
 
 const image = shared(async () => {

@@ -47,7 +47,7 @@ const reading = fc.record({
   growth: fc.integer({ min: 0, max: 50 }),
   shows: fc.constantFrom('value', 'value', 'value', 'value', 'zero'),
   power: fc.integer({ min: 0, max: 5_000 }),
-  /** Comes with this later post. */
+  /** It comes this many posts later. */
   late: fc.constantFrom(0, 0, 0, 0, 1, 2),
 });
 

@@ -9,7 +9,7 @@ import type { Shard } from '../../src/warehouse/shard.ts';
 import { rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { type CaseReading, DEVICE, type EnergySite } from './rollup-fixture.ts';
 
-/** What a case says of one day of one source, as far as it says anything. */
+/** The expected values of one day of one source. A case may leave some out. */
 interface ExpectedRow {
   day: string;
   source?: string;
@@ -19,12 +19,15 @@ interface ExpectedRow {
   method?: string;
 }
 
-/** What a case says of one day of a device: its total source where it has one, else its sources together. */
+/**
+ * The expected values of one day of a device: of its total source if it has one, otherwise of its sources
+ * together.
+ */
 interface ExpectedDeviceDay {
   day: string;
-  /** The usual device where it is not given. */
+  /** Default: the usual device. */
   device?: string;
-  /** Null where none of the sources that count has energy, though others have. */
+  /** Null if only sources that do not count have energy. */
   wh: number | null;
   methods?: string[];
   flags?: string[];
@@ -33,8 +36,7 @@ interface ExpectedDeviceDay {
 }
 
 /**
- * A case as test/golden holds it: readings and the Wh of every day, all sources together; and what else is
- * worth saying.
+ * A case of test/golden: readings, the Wh of every day of all sources together, and further expected results.
  */
 export interface GoldenCase {
   id: string;
@@ -53,7 +55,7 @@ export interface GoldenCase {
   rows?: ExpectedRow[];
   /** All days of the case's devices, as the report tells them. */
   deviceDays?: ExpectedDeviceDay[];
-  /** Everything that happened to the registers: what it was, and the Wh booked for it, sorted. */
+  /** All events of the registers: the kind of each, and the Wh booked for it, sorted. */
   events?: Array<[kind: string, energyWh: number]>;
   /** How many readings were rejected, by reason. */
   rejected?: Record<string, number>;
@@ -61,7 +63,7 @@ export interface GoldenCase {
   intervals?: Record<string, number>;
 }
 
-/** What a case may say. */
+/** The members that a case may have. */
 const caseKeys: Readonly<Record<keyof GoldenCase, true>> = {
   id: true,
   why: true,
@@ -88,8 +90,8 @@ export function goldenCases(): GoldenCase[] {
 }
 
 /**
- * The keys of cases that nothing here looks at, so that nothing they say would be checked; with what a case
- * may say.
+ * The keys of cases that no test reads, so that their values would not be checked, with the keys that a case
+ * may have.
  */
 export function unknownKeys(cases: readonly object[]): string[] {
   const known = Object.keys(caseKeys).join(', ');
@@ -139,7 +141,7 @@ export function ownReadings(one: GoldenCase): CaseReading[] {
   }));
 }
 
-/** What of a list has its turn in a round, so that all of it has had one after the last. */
+/** The part of a list for one round. After the last round each item was in one part. */
 export function pieceOf<Item>(list: readonly Item[], round: number, rounds: number): Item[] {
   return list.slice(
     Math.floor((round * list.length) / rounds),
@@ -179,7 +181,7 @@ export function expectedDeviceDays({ id, deviceDays = [] }: GoldenCase) {
   return deviceDays.map(({ device = DEVICE, ...row }) => ({ device: deviceOf(id, device), ...row }));
 }
 
-/** Days of devices by case, by the statements that the lake and the report tell them with. */
+/** Days of devices by case, computed by the statements of the lake and of the report. */
 export async function deviceDaysOf(shard: Shard, { devices = [] }: EnergySite) {
   const rows = await shard.read(async (connection) => {
     await declareDevices(connection, { devices });
@@ -205,7 +207,7 @@ export async function deviceDaysOf(shard: Shard, { devices = [] }: EnergySite) {
   return Map.groupBy(days, (row) => caseOf((row as { device?: unknown }).device));
 }
 
-/** Days by case: what the roll-up says of them, with the names of the flags. */
+/** The rolled-up days by case, with the names of the flags. */
 export async function daysOf(shard: Shard) {
   const rows = await rowsOf(
     shard,

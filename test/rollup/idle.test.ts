@@ -64,7 +64,7 @@ test.runIf(isSoak)(
       await landReadings(shard, [at(minute, 100 + minute)]);
       return statementsOf(() => rollUpSite(shard, site));
     };
-    // The first one binds the settings anew: the connection of so much is not kept.
+    // The first one binds the settings again, because a connection that has rolled up so much is not kept.
     await late(601);
     expect(await late(702)).toBeLessThanOrEqual(40);
     await expect(

@@ -11,7 +11,7 @@ const at = (time: string, total: number, day = '26') => ({
   event_time: `2026-03-${day}T${time}:00Z`,
   data: { total },
 });
-/** So much before that what comes late is not at the beginning of the series. */
+/** Earlier readings, so that the late ones are not at the beginning of the series. */
 const dayBefore = [at('00:00', 900_000, '25'), at('12:00', 950_000, '25'), at('18:00', 970_000, '25')];
 
 /** The register shows the same from 06:00 to 10:00, then 60 kWh more, and goes on. */

@@ -24,8 +24,7 @@ test('the first values of a sleeping register stay left out after a late reading
   await land(['09:15', { total: 500_037 }]);
   const asleep = `SELECT kind, from_ms = to_ms AS alone FROM energy_event WHERE kind = 'glitch'`;
   expect(await rowsOf(shard, asleep)).toEqual([{ kind: 'glitch', alone: true }]);
-  // This makes the lifetime register be looked at again, from the quarter of an hour after what it showed at
-  // first.
+  // After this reading the lifetime register is computed again from 06:30 on, which is after its first value.
   await land(['06:30', { today: 2 }]);
   expect(await rowsOf(shard, asleep)).toEqual([{ kind: 'glitch', alone: true }]);
   expect(await energyByDay(shard)).toEqual({ '2026-03-26': 35 });
@@ -38,8 +37,8 @@ const jitterSite: EnergySite = {
 const at = (time: string, total: number) => ({ event_time: `2026-03-26T${time}:00Z`, data: { total } });
 
 /**
- * After the late reading the register is two less than it, for longer than the neighbours of a change are
- * computed again.
+ * For four hours the register shows 2 Wh less than the late reading. That is longer than the neighbours that
+ * are computed again after a change.
  */
 const inTime = [
   at('00:00', 1_000),

@@ -6,9 +6,7 @@ import { rounds } from '../support/rounds.ts';
 import { openTestShard, rowsOf } from '../warehouse/warehouse-fixture.ts';
 import { type CaseReading, type EnergySite, landReadings, rollUpSite } from './rollup-fixture.ts';
 
-/**
- * What one device sends, in the order of its time, to the table whose name says by which rules it is read.
- */
+/** The readings of one device, in the order of their times. The name of the table says which rules apply. */
 export interface RandomStream {
   table: string;
   readings: RandomReading[];
@@ -16,19 +14,21 @@ export interface RandomStream {
 
 export interface RandomReading {
   atMs: UtcMs;
-  /** The revision of what was measured then, where it is not the only one. */
+  /** The revision, if there are several readings of this instant. */
   revision?: number;
-  /** Nothing that counts: a glitch or a spike, a value that is not a number, one that was revised. */
+  /**
+   * A reading that does not count: a glitch, a spike, a value that is not a number, or one that was revised.
+   */
   isFault?: boolean;
-  /** In which part of several it comes, and in which other one again. */
+  /** The part in which it comes. It comes again in `againPart`. */
   part: number;
   againPart?: number;
-  /** How long after its time it comes, where it comes in time order otherwise. */
+  /** Its delay, if readings come in the order of their times otherwise. */
   lateMs: number;
   data: Record<string, FieldValue>;
 }
 
-/** The device of a stream by its place among all of a test. */
+/** The device of a stream, by the index of the stream in the test. */
 export function deviceOf(index: number): string {
   return `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 }
@@ -71,7 +71,7 @@ export async function rolledUp(
   return shard;
 }
 
-/** What is to be the same, as rows with the device first. */
+/** What must be the same, as rows that begin with the device. */
 export const ROWS: Record<string, string> = {
   day: `SELECT device, day, source, energy_wh, method, flags, coverage FROM daily_energy`,
   interval: `SELECT device, identity, source, make_timestamp(interval_start_ms * 1000) AS start, energy_wh, covered_ms, flags
@@ -150,7 +150,7 @@ export type Check<Stream extends RandomStream = RandomStream> = (
   streams: readonly Stream[],
 ) => Promise<string[]>;
 
-/** Keeps what fast-check knows of a value, which is what it can be made smaller by. */
+/** Keeps the context of fast-check, which it needs to make a value smaller. */
 class Kept<Item> extends fc.Arbitrary<fc.Value<Item>> {
   readonly #inner: fc.Arbitrary<Item>;
   constructor(inner: fc.Arbitrary<Item>) {
@@ -169,7 +169,7 @@ class Kept<Item> extends fc.Arbitrary<fc.Value<Item>> {
 }
 
 const SEED = 20_261_121;
-/** How many smaller streams are tried at once, and how often. */
+/** The number of smaller streams that are tried at once, and the number of attempts. */
 const SMALLER_MAX = 80;
 const ROUNDS_MAX = 8;
 

@@ -47,7 +47,7 @@ test('a late reading runs as many statements if the register shows 0 every night
   const energies = [];
   for (const zeroAtNight of [false, true]) {
     const shard = await hourly(configured, zeroAtNight);
-    // The first one binds the settings anew.
+    // The first one binds the settings again.
     await lateReading(shard, configured, 10 * 24 + 11.5);
     counts.push([
       await lateReading(shard, configured, 12 * 24 + 8.5),

@@ -29,7 +29,7 @@ export interface OracleReading {
 }
 
 export interface OracleDay {
-  /** Before rounding where it is power: half a Wh is then anyone's guess. */
+  /** Not rounded if it is power, because half a Wh can be rounded up or down. */
   wh: number;
   /** Share of the day that measurements cover. */
   coverage: number;
@@ -89,7 +89,7 @@ function rounded(value: number): number {
 }
 
 /**
- * A reading that counts, and the Wh that its step books where it is no plain growth; 'rebase' books none and
+ * A reading that counts, and the Wh that its step books if it is not plain growth. 'rebase' books none and
  * covers nothing.
  */
 interface Kept extends OracleReading {
@@ -170,7 +170,7 @@ function keptOf(rule: OracleRule, readings: readonly OracleReading[]): Kept[] {
   return kept;
 }
 
-/** Since when the register has shown the value before a reading, where that is at most a week. */
+/** Since when the register has shown the value before a reading, if that is at most a week. */
 function standsSince(readings: readonly OracleReading[], at: number): UtcMs | undefined {
   const before = readings[at - 1]!;
   const moved = readings.slice(0, at).findLastIndex(({ value }) => value !== before.value);
@@ -198,8 +198,9 @@ function endOfSpike(rule: OracleRule, before: OracleReading, readings: readonly 
 }
 
 /**
- * Where the series rejoins in one step that is impossible from the low values, or from zeros; not where it
- * climbs back. Low values go on past an excursion of their own, which is shorter than they have lasted.
+ * The reading at which the series continues after low values. It is no glitch if the register can have grown
+ * there from the low values, unless all of them are zero. A reading between low values that is shorter than
+ * they have lasted is an excursion of theirs.
  */
 function endOfGlitch(
   rule: OracleRule,
@@ -233,12 +234,13 @@ function bookedFor(rule: OracleRule, before: OracleReading, one: OracleReading):
     const grown = modulusWh - before.value + one.value;
     if (grown >= 0 && grown <= reach) return grown;
   }
-  // What still shows more than half has not started again.
+  // A register that still shows more than half of the value before has not restarted.
   return one.value <= Math.min(reach, before.value / 2) ? one.value : 'rebase';
 }
 
 /**
- * A register that restarts every day: each day by itself; what is still shown of the day before is no energy.
+ * A register that restarts every day. Each day is computed by itself. A value that is still of the day before
+ * gives no energy.
  */
 function dailyLines(
   rule: OracleRule,

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { DAY_MS, MINUTE_MS, type UtcMs } from '../../src/lib/time.ts';
 import { deviceOf } from './many-streams.ts';
 
-/** Whatever a gateway, a broken sensor or a stranger may send, beside one device that is well: the canary. */
+/** All that a gateway, a broken sensor or a stranger may send, beside one healthy device, the canary. */
 
 export const CANARY = deviceOf(0);
 export const POISON_START_MS = Date.UTC(2026, 10, 20, 10);
 const FLT_MAX = 3.4028234663852886e38;
 
-/** Every kind of number and of what is none. */
+/** Every kind of number, and of values that are not numbers. */
 export const poisonValues: readonly unknown[] = [
   FLT_MAX,
   -FLT_MAX,

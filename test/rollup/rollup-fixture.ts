@@ -14,14 +14,11 @@ export const DEVICE = '00000000-0000-4000-8000-000000000001';
 /** A reading as a case writes it. */
 export interface CaseReading {
   event_time: string;
-  /** One second after the event where it is not given. */
+  /** Default: one second after the event. */
   store_time?: string;
   msg_id?: number;
   table?: string;
-  /**
-   * Its place in the stream where it did not come in order: then `landReadings` lands it as if from another
-   * place.
-   */
+  /** Its offset, if it did not come in order. Then `landReadings` lands it with another origin. */
   offset?: bigint;
   device?: string;
   source?: string;
@@ -42,8 +39,8 @@ export interface EnergySite {
 }
 
 /**
- * Lands readings as one batch of the stream or of another origin, in the order given; of one of their own
- * where they have offsets.
+ * Lands readings as one batch of the stream or of another origin, in the given order. Readings with offsets
+ * get an origin of their own.
  */
 export async function landReadings(
   shard: Shard,
@@ -119,8 +116,8 @@ export async function energyByDay(shard: Shard): Promise<Record<string, number>>
 }
 
 /**
- * Everything the roll-up has found out, but for when and in how many versions: what must not depend on how
- * readings came.
+ * All results of the roll-up, without the times of computation and the numbers of versions. They must not
+ * depend on the order in which readings came.
  */
 export async function energyRows(shard: Shard) {
   const days = await rowsOf(

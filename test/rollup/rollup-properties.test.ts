@@ -33,7 +33,7 @@ const inParts = (messages: ReturnType<typeof messagesOf>) =>
 /** The high-water marks of registers, which later roll-ups continue from. */
 const MARKS = `SELECT device, interval_start_ms, interval_energy.last_ms, last_value FROM interval_energy JOIN series USING (series_id)
   WHERE covered_ms > 0 OR energy_wh <> 0`;
-/** What was judged. */
+/** The versions, and the breaks and events that were judged. */
 const JUDGED = {
   ...VERSIONS,
   event: 'SELECT device, e.* FROM energy_event e JOIN series USING (series_id)',
@@ -65,7 +65,9 @@ test('any order of arrival, repetition, split into batches and number of threads
   await expectAll(site, stream, check, rounds(18, 1_000));
 });
 
-/** What rolling up again, and computing everything again by the same rules, changes of rows and versions. */
+/**
+ * The changes of rows and versions by rolling up again, and by computing everything again by the same rules.
+ */
 async function changesOfAgain(streams: readonly RandomStream[], shard: Shard): Promise<string[]> {
   const before = await digestsOf(shard, VERSIONS);
   expect(await rollUpSite(shard, site)).toMatchObject({ readings: 0, rejected: 0, days: 0 });
@@ -170,9 +172,9 @@ const register = { field: 'value', method: 'total_energy', ...limits } as const;
 const show = (value: number) => ({ value });
 
 /**
- * The tolerance is none: an excursion that the rules tell from a reset is left out, and the readings that are
- * left are the same. They do so where the readings around it fit each other, and those inside it are 0, or
- * cannot be what the next one grew from at `maxPower`.
+ * The energy must be exactly the same: an excursion that is not a reset is left out, and the other readings
+ * are the same. It is not a reset if the readings around it fit each other, and those inside it are 0, or the
+ * next reading cannot have grown from them at `maxPower`.
  */
 test('zeros, low values and spikes between the readings of a register change only flags', {
   timeout: 600_000,

@@ -9,8 +9,8 @@ import { deviceOf } from './many-streams.ts';
 import { energyRows, landReadings, rollUpSite } from './rollup-fixture.ts';
 
 /**
- * What no message can bring any more is put into the tables themselves: a register reading that an older
- * version let pass, with which every statement that makes whole Wh of it throws.
+ * These tests write a reading into the tables that no message can bring any more: an older version accepted
+ * it, and each statement that computes whole Wh from it throws.
  */
 
 const site = {
@@ -40,8 +40,8 @@ function post(devices: readonly number[], hours: readonly number[], fields: read
 }
 
 /**
- * Makes the stored reading of a device at an hour one that cannot be computed: a register that may fall shows
- * it, and nothing is left out of it.
+ * Replaces a stored reading of a device by one that cannot be computed. It is of a register that may fall,
+ * because no reading of such a register is left out.
  */
 async function poison(shard: Shard, device: number, hour: number): Promise<void> {
   await rowsOf(
@@ -94,7 +94,7 @@ test('a series whose roll-up fails is set aside alone: the others are computed i
   expect(explained.sources[0]!.readings).toHaveLength(5);
   // Its readings are kept.
   expect(await rowsOf(shard, 'SELECT count(*)::INTEGER AS n FROM reading')).toEqual([{ n: 15 }]);
-  // The next ones find it aside, and change nothing where nothing new comes.
+  // The next roll-ups leave it set aside, and change nothing if no new reading comes.
   await landReadings(shard, post(devices, [5]));
   await rollUpSite(shard, site);
   expect(await daysOf(shard, 1)).toMatchObject([{ wh: 5_000 }]);

@@ -179,7 +179,7 @@ test('limits that other rules have learnt are learnt again', async () => {
   const { days } = await energyRows(shard);
   const limits = 'SELECT utc_day, learnt_power_w FROM series_day ORDER BY ALL';
   const learnt = await rowsOf(shard, limits);
-  // As other rules might have left it.
+  // A limit that other rules can have learnt.
   await rowsOf(shard, `UPDATE energy_stream SET settings = json_merge_patch(settings, '{"rules":1}')`);
   await rowsOf(shard, 'UPDATE series_day SET power_w = 1e9, learnt_power_w = 1e9');
   await rollUpSite(shard, learning);

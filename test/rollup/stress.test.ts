@@ -85,6 +85,6 @@ test('one reading a month for years gives every day its share', async () => {
     shard,
     'SELECT count(*)::INTEGER AS days FROM daily_energy WHERE flags & 1 = 0',
   );
-  // The only day that is read at both ends and in between is none: every one is interpolated.
+  // No day has readings at both ends, so every day is interpolated.
   expect(flags).toEqual({ days: 0 });
 });

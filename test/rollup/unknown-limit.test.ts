@@ -10,7 +10,9 @@ const START_MS = Date.UTC(2026, 5, 1);
 const DAYS = 3;
 
 const plant = fc.record({
-  /** Where the first day begins: a day of few readings must not teach what its faults look like. */
+  /**
+   * The minute at which the first day begins. A day of few readings must not learn a limit from its faults.
+   */
   startMinutes: fc.integer({ min: 0, max: 24 * 60 - 40 }),
   everyMinutes: fc.constantFrom(5, 10, 15),
   watts: fc.constantFrom(300, 2_000, 10_000),
@@ -20,7 +22,7 @@ const plant = fc.record({
   faultPercent: fc.integer({ min: 0, max: 10 }),
   /** Readings of a thousand at which it starts again from zero. */
   restartsPerMille: fc.constantFrom(0, 0, 4),
-  /** What decides of each reading whether it is a fault, and which. */
+  /** It decides which readings are faults, and of which kind. */
   seed: fc.integer({ min: 1, max: 2 ** 31 - 2 }),
 });
 type Plant = typeof plant extends fc.Arbitrary<infer Value> ? Value : never;
@@ -29,11 +31,14 @@ interface FaultyStream extends RandomStream {
   days: Map<string, number>;
   /** The days on which it started again. */
   restarted: ReadonlySet<string>;
-  /** What grows while it shows the same four times, Wh: around midnight that is told of the wrong day. */
+  /**
+   * Wh that grow while it shows the same value four times. Around midnight they can be booked on the wrong
+   * day.
+   */
   frozenWh: number;
 }
 
-/** A number from 0 to 1 after the other, the same for the same seed. */
+/** Numbers from 0 to 1, always the same for a seed. */
 function* randoms(seed: number): Generator<number, never> {
   let state = seed;
   for (;;) {
@@ -114,7 +119,7 @@ test('a register without a known limit and with up to a tenth of wrong readings 
           const isRestart = stream.restarted.has(day);
           if (!isRestart) days += 1;
           if (row?.doubtful && !isRestart) doubtful += 1;
-          // Whatever is wrong: no more than the limit lets through.
+          // Also a wrong day has no more energy than its limit allows.
           if (got > Number(row?.limit_w ?? 0) * 24) return `${day}: ${got} Wh are more than its limit`;
           const isRight = Math.abs(got - wh) <= 10 + stream.frozenWh;
           return isRight || row?.doubtful || row?.estimated
@@ -126,6 +131,6 @@ test('a register without a known limit and with up to a tenth of wrong readings 
     );
   };
   await expectAll(site, plant.map(faultyStream), check, rounds(40, 250));
-  // A low value may look as if the register had started again; hardly ever, or the flag would say nothing.
+  // A low value can look like a restart, but rarely. Otherwise the flag would have no meaning.
   expect(doubtful / days).toBeLessThan(0.05);
 });
