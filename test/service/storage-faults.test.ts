@@ -109,7 +109,7 @@ test.runIf(isSoak)(
     expect(status.of('plant')!.troubles).toEqual([]);
     expect(t.service.errorText()).toContain('is damaged');
 
-    // As the words say: with its folder aside a new log begins.
+    // As the error advises: after its folder was moved away, a new log begins.
     expect(await t.service.stop()).toBe(0);
     rmSync(join(t.dataDir, 'stream', 'home'), { recursive: true });
     await t.service.start();
@@ -251,7 +251,7 @@ test.runIf(isSoak)(
         headers: { ...t.headers, 'content-type': 'text/csv' },
         body: `time,value (kWh)\n2026-05-01T00:00Z,${value}\n2026-05-01T01:00Z,1\n`,
       });
-    // Until the worker has opened the warehouse, it says to come again.
+    // Until the worker has opened the warehouse, the answer is to try again later.
     let stored = await put(1);
     await until('the worker has the warehouse open', async () => {
       if (stored.status === 503) stored = await put(1);
