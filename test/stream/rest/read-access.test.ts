@@ -101,7 +101,7 @@ describe('the rights of a caller', () => {
       await until(() => clock.timersPending >= before + 2);
       return held;
     };
-    /** A log behind a socket can start a timer after the clock has moved. Moving by 0 rings it. */
+    /** A log behind a network socket can start a timer after the clock has moved. Advancing by 0 rings it. */
     const untilAnswered = (held: { answer?: Answer }) =>
       until(() => {
         void clock.advance(0);
