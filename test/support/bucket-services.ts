@@ -34,7 +34,7 @@ export interface BucketServices {
   untilStored(messages: number): Promise<void>;
   /** Deletes the messages of the stream, as if its retention were over. */
   forgetStream(): Promise<void>;
-  /** Ends the lease of a machine that was lost, as its time does. */
+  /** Ends the lease of a lost machine, as if its time were over. */
   forgetLease(): Promise<void>;
 }
 

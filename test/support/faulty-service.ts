@@ -37,7 +37,7 @@ export interface FaultyService extends Pick<BucketServices, 'redis' | 'store' | 
   make(fault: Fault): Promise<void>;
 }
 
-/** Time for the bucket to be down, which several commits meet. */
+/** How long the bucket is down. Several commits fail in this time. */
 const DOWN_MS = 3_000;
 /** Longer than the lease of a worker. */
 const HANGING_MS = 12_000;

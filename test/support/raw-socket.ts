@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { SOCKET_PATH } from '../../src/contract/socket-events.ts';
 
-/** A connection without the library, on which a test can say what it likes and read what it likes. */
+/** A connection without the library, on which a test can send any text and read everything. */
 export async function openRaw(baseUrl: string, query = ''): Promise<WebSocket> {
   const socket = new WebSocket(
     `${baseUrl.replace('http', 'ws')}${SOCKET_PATH}/?EIO=4&transport=websocket${query}`,
@@ -14,7 +14,7 @@ export async function openRaw(baseUrl: string, query = ''): Promise<WebSocket> {
   return socket;
 }
 
-/** The same, let in with a token. */
+/** The same, accepted with a token. */
 export async function openRawWith(baseUrl: string, token: string): Promise<WebSocket> {
   const socket = await openRaw(baseUrl);
   socket.send(`40${JSON.stringify({ token })}`);

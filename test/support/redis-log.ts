@@ -14,7 +14,7 @@ export interface TestRedisLog {
 }
 
 /**
- * One process's view of a log in Redis: its own connections and its own memory. Let go of when the test has
+ * One process's view of a log in Redis: its own connections and its own memory. Closed when the test has
  * finished.
  */
 export async function openTestRedisLog(

@@ -13,7 +13,7 @@ import { freePort } from './free-port.ts';
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
-  /** Where the server keeps what it keeps. */
+  /** The folder of the server's data. */
   readonly directory: string;
   readonly pid: number;
   /** Ends the server at once, as a crash does, and starts one with what was kept on the same port. */

@@ -2,7 +2,7 @@ import { beforeAll, onTestFinished } from 'vitest';
 
 type End = () => unknown;
 
-/** The ends of what is being opened for all tests. */
+/** The functions that close what was opened for all tests of a file. */
 let ends: End[] | undefined;
 
 /**

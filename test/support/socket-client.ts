@@ -27,11 +27,11 @@ export interface TestClient {
 }
 
 export type ClientOptions = Partial<ManagerOptions & SocketOptions> & {
-  /** Whether frames are acknowledged as they come; or what decides when, by calling back. */
+  /** True: frames are acknowledged as they come. A function decides when, by calling back. */
   acknowledge?: boolean | ((acknowledge: () => void) => void);
 };
 
-/** A client of the library, not yet connected, which nothing reconnects. */
+/** A client of the library that is not connected yet, and never reconnects by itself. */
 export function clientOf({ baseUrl }: { baseUrl: string }, options: ClientOptions = {}): TestClient {
   const { acknowledge = true, ...rest } = options;
   const socket = io(baseUrl, {

@@ -47,14 +47,14 @@ export interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   bytes: Buffer;
-  /** The decoded body: what was expected is for the test to say. */
+  /** The decoded body. The test says which members it expects. */
   body: Record<string, unknown>;
 }
 
 type LogOpener = (options: LogOptions, workgroupId: string) => StreamLog | Promise<StreamLog>;
 let openOtherLog: LogOpener = (options) => createMemoryLog({ ...options, bytesMax: 256e6 });
 
-/** Runs the tests that come after it on other logs than those in memory. */
+/** The tests after this call use these logs, and not those in memory. */
 export function serveFrom(openLog: LogOpener): void {
   openOtherLog = openLog;
 }
@@ -66,9 +66,9 @@ export async function startStreamService(
     retentionMs?: number;
     groups?: DeviceGroups;
     openLog?: (workgroupId: string) => StreamLog | Promise<StreamLog>;
-    /** For what held reads wait for, where it is not the platform's. */
+    /** The timer of held reads. Default: that of the platform. */
     streamTimer?: StartTimer;
-    /** For what the socket waits for, where it is not the platform's. */
+    /** The timer of sockets. Default: that of the platform. */
     socketTimer?: StartTimer;
     socketLimits?: StreamSocketOptions['limits'];
     /** Adds more routes before it listens. */

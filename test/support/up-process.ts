@@ -16,10 +16,10 @@ import { until } from './until.ts';
  * tests and benchmarks.
  */
 export interface ServiceProcess {
-  /** Where it is reached; a worker nowhere. */
+  /** Its address. A worker answers nowhere. */
   readonly url: string;
   readonly config: Config;
-  /** May do everything in every workgroup. */
+  /** A token with all permissions in every workgroup. */
   readonly token: string;
   /** Undefined while it does not run. */
   readonly processId: number | undefined;

@@ -1,4 +1,4 @@
-/** How a server of the stream's shape may speak, where the public description leaves it open. */
+/** How a server of this kind of stream may answer, in details that the public description leaves open. */
 export interface Dialect {
   encoding: 'cbor' | 'cbor-sequence' | 'json' | 'json-lines';
   /** False: the wrong content type, so that only looking at the bytes helps. */

@@ -24,7 +24,7 @@ export interface VendorMessage {
   offset: bigint;
   storeTimeMs: number;
   value: number;
-  /** Other members, also instead of those that this server writes. */
+  /** Further members. They replace members of the same name. */
   more?: Record<string, unknown>;
 }
 
@@ -43,7 +43,7 @@ export interface VendorServer {
   http: Server;
   dialect: Dialect;
   requests: VendorRequest[];
-  /** The next answers, one each; an empty place is a good answer. */
+  /** The faults of the next answers, one each. Undefined: a good answer. */
   faults: Array<Fault | undefined>;
   messages: VendorMessage[];
   append(count: number, options?: { step?: bigint; everyMs?: number }): VendorMessage[];
@@ -55,13 +55,13 @@ export interface VendorServer {
   recreate(): void;
   /** A message as this server writes it. */
   spell(message: VendorMessage): Record<string, unknown>;
-  /** Offsets below are gone; where the next message is; which log this is. */
+  /** The first offset that is not forgotten, the offset of the next message, and the epoch of the log. */
   facts(): { forgotten: bigint; next: bigint; epoch: string };
   /** How an expired offset is answered; `silent`: not at all, reading begins with the oldest message. */
   expired: 400 | 404 | 410 | 416 | 'opaque-400' | 'silent';
   /** How an offset beyond the log's end is answered; `tail`: nothing new, and a position at the end. */
   ahead: 416 | 'tail' | 'oldest';
-  /** Only these tokens are let in, where there are any. */
+  /** Only these tokens are accepted. Undefined: all. */
   tokens: Set<string> | undefined;
   close(): Promise<void>;
 }
@@ -113,7 +113,7 @@ export async function startVendor(dialect: Partial<Dialect> = {}): Promise<Vendo
       epoch++;
       forgotten = 0n;
       lastOffset = 10n;
-      // Nothing of the old log is younger than the new one.
+      // No message of the old log is newer than the new log.
       lastStoreTimeMs += 60_000;
       vendor.messages = [];
     },

@@ -15,7 +15,7 @@ export interface SocketDialect {
   cursor: 'nextOffset' | 'next_offset' | 'cursor' | 'none';
   bounds: 'inclusive' | 'exclusive';
   messagesPerFrame: number;
-  /** Whether it waits for acknowledgements, a few frames ahead. */
+  /** True if it sends only a few frames before it waits for acknowledgements. */
   asksAcknowledgement: boolean;
   /** How it answers a subscription: not at all, or with a word that means nothing. */
   answers: 'callback' | 'node-callback' | 'event' | 'both' | 'ok' | 'none';
@@ -24,7 +24,7 @@ export interface SocketDialect {
   idFirst: boolean;
   saysUpToDate: boolean;
   saysEpoch: boolean;
-  /** Idle frames, this often. */
+  /** The time between two idle frames. */
   idleEveryMs: number | undefined;
 }
 
@@ -66,7 +66,8 @@ export interface VendorSocket {
   subscriptions: Array<Record<string, unknown>>;
   handshakes: Array<{ auth: Record<string, unknown>; query: unknown; authorization: string | undefined }>;
   /**
-   * One each for the next connections (`refuse`, `leave-waiting`) and subscriptions; an empty place is none.
+   * The faults of the next connections (`refuse`, `leave-waiting`) and subscriptions, one each. Undefined:
+   * none.
    */
   faults: Array<SocketFault | undefined>;
   /** Frames sent and not acknowledged at once, at most. */

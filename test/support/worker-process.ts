@@ -102,8 +102,7 @@ process.on('message', async (message: string) => {
 });
 process.on('SIGTERM', async () => {
   await started.stop();
-  // A stage that heeds nothing is ended with its process; of anything else, nothing may keep the process
-  // alive.
+  // A stage that ignores its signal ends with the process. Nothing else may keep the process alive.
   if (Object.values(behaviour).includes('ignore-abort')) process.exit(0);
   process.disconnect();
 });
