@@ -63,7 +63,7 @@ function putWords(words: Uint32Array, row: number, value: bigint): void {
   words[row * 2 + 1] = Number(BigInt.asUintN(32, value >> 32n));
 }
 
-/** Messages with the offsets from `first` up, one field each that tells its own offset. */
+/** Messages with the offsets from `first` up, each with one field that has its offset. */
 export function messagesFrom(first: number | bigint, count: number): PlainMessage[] {
   return Array.from({ length: count }, (_, index) => ({
     offset: BigInt(first) + BigInt(index),

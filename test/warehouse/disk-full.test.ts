@@ -8,7 +8,7 @@ import { startLanding } from './children.ts';
 import { expectExactlyOnce } from './landed.ts';
 import { openTestShard } from './warehouse-fixture.ts';
 
-/** A folder that holds so much, and a way to give it more. */
+/** A folder with limited space, and a way to give it more. */
 interface SmallDisk {
   folder: string;
   /** Shell code that a process on this disk runs first. */
@@ -31,7 +31,7 @@ function smallMount(megabytes: number): SmallDisk | undefined {
   };
 }
 
-/** A limit on the size of files, which makes writes fail with another error on the same road. */
+/** A limit on the size of files, which makes the same writes fail with another error. */
 function smallFiles(megabytes: number): SmallDisk | undefined {
   if (!succeeds('prlimit', '--version')) return undefined;
   return {

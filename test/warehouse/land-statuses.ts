@@ -8,8 +8,8 @@ import { TEST_START_MS } from '../support/test-clock.ts';
 export type Told = readonly [device: number, what: 'online' | 'offline' | 'data', reason?: string];
 
 /**
- * Lands what is told of devices as one batch, a minute apart from `minute` on. Each happened in the second
- * after the minute.
+ * Lands device statuses as one batch, a minute apart from `minute` on. Each happened in the second after the
+ * minute.
  */
 export async function landStatuses(
   shard: Shard,
