@@ -137,7 +137,7 @@ async function expectNumbers(watched: Watched, [view, expected]: View): Promise<
     .toEqual({ unknown: [], missing: [], rounded: [] });
 }
 
-/** The lines that others lack, each as often as it is too many. */
+/** The lines that `others` lacks. A repeated line counts as often as it is there. */
 function without(lines: readonly string[], others: readonly string[]): string[] {
   const left = [...others];
   return lines.filter((line) => {

@@ -46,7 +46,7 @@ export async function pipelineLines(id: string, { nowMs }: Facts): Promise<strin
   ];
 }
 
-/** Behind is nothing that a test waits for: the stream is read to its end. */
+/** The lines of the state and of the stages. */
 function chainLines(status: PipelineStatus, nowMs: number): string[] {
   const { findings, reason, state, updatedAt, lastHour, newestReadingAt, storedMessages, quarantined } =
     status;
