@@ -3,4 +3,3 @@
  * restated day has changed since it was final. `day_status` of sql/rollup/00_settings.sql decides it.
  */
 export const dayStatuses = ['provisional', 'final', 'restated'] as const;
-export type DayStatus = (typeof dayStatuses)[number];

@@ -14,7 +14,7 @@ import { QualityPage } from '../pages/quality-page.tsx';
 import { WhyPage } from '../pages/why-page.tsx';
 import { Failed, Loading } from '../parts/states.tsx';
 import { today } from '../words/local-days.ts';
-import { MINUTE_MS } from '../words/time-units.ts';
+import { minuteMs } from '../words/time-units.ts';
 import { type Address, linkTo, type PageName } from './address.ts';
 import { Logo } from './logo.tsx';
 import type { TokenSession } from './session.ts';
@@ -161,7 +161,7 @@ function PageList(props: { workgroup: string; chosen: PageName; query: Address['
 function useToday(zone: string | undefined): string | undefined {
   const [, redraw] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => redraw((count) => count + 1), MINUTE_MS);
+    const timer = setInterval(() => redraw((count) => count + 1), minuteMs);
     return () => clearInterval(timer);
   }, []);
   return zone === undefined ? undefined : today(zone);

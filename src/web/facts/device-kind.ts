@@ -1,4 +1,4 @@
-import { DAY_MS } from '../words/time-units.ts';
+import { dayMs } from '../words/time-units.ts';
 import type { DeviceStatuses } from './answers.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { DeviceStatuses } from './answers.ts';
 export type KindOfDevice = 'offline' | 'silent' | 'unknown' | 'heard' | 'asleep' | 'online';
 
 /** Solar devices sleep at night. A working device is never silent for longer. */
-const SILENT_MS = DAY_MS;
+const SILENT_MS = dayMs;
 const calmReasons = new Set(['asleep']);
 
 /**

@@ -1,11 +1,11 @@
 import { type LocalDay, shiftDay } from '../words/local-days.ts';
 import type { BalanceRole } from '../words/role-words.ts';
-import { DAY_MS, HOUR_MS, INTERVAL_MS, MINUTE_MS } from '../words/time-units.ts';
+import { dayMs, hourMs, intervalMs, minuteMs } from '../words/time-units.ts';
 import type { Balance, Balances, DayDetails, DeviceStatuses, Profiles } from './answers.ts';
 import { presentRoles, valueOfRole } from './energy-columns.ts';
 import { splitSeries } from './series.ts';
 
-const LATE_MS = 2 * HOUR_MS;
+const LATE_MS = 2 * hourMs;
 /** Fewer days than this are not a usual day. */
 const USUAL_DAYS_MIN = 5;
 
@@ -56,9 +56,9 @@ export function sumOfDay(
  */
 export function missingOfDay(details: DayDetails, day: LocalDay, chosen: (key: string) => boolean): number {
   const missing = Object.entries(details[day] ?? {}).flatMap(([key, { coverage, flags }]) =>
-    chosen(key) && flags.includes('partial') ? [(1 - coverage) * DAY_MS] : [],
+    chosen(key) && flags.includes('partial') ? [(1 - coverage) * dayMs] : [],
   );
-  return Math.ceil(Math.max(0, ...missing) / MINUTE_MS) * MINUTE_MS;
+  return Math.ceil(Math.max(0, ...missing) / minuteMs) * minuteMs;
 }
 
 /**
@@ -97,7 +97,7 @@ export function completeUpTo(
     .filter(([key]) => statuses[splitSeries(key).device]?.state !== 'offline')
     .map(([, values]) => values.findLastIndex((wh) => wh !== null) + 1)
     .filter((end) => end > 0);
-  return ends.length === 0 ? undefined : Date.parse(profile.start) + Math.min(...ends) * INTERVAL_MS;
+  return ends.length === 0 ? undefined : Date.parse(profile.start) + Math.min(...ends) * intervalMs;
 }
 
 /**
@@ -125,11 +125,11 @@ export function lastQuarter(quarters: Balances) {
   const present = new Set(presentRoles(Object.values(quarters)));
   const watts = (role: BalanceRole) => {
     const wh = present.has(role) ? valueOfRole[role](balance) : null;
-    return wh === null ? null : (wh * HOUR_MS) / INTERVAL_MS;
+    return wh === null ? null : (wh * hourMs) / intervalMs;
   };
   return {
     startMs,
-    endMs: startMs + INTERVAL_MS,
+    endMs: startMs + intervalMs,
     productionW: watts('production'),
     consumptionW: watts('consumption'),
     gridImportW: watts('grid_import'),

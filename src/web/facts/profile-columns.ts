@@ -1,7 +1,7 @@
 import { type BarColumn, type BarSeries, comparableOf, totalOf } from '../pictures/bar-data.ts';
 import { exactEnergy, formatEnergy } from '../words/number-words.ts';
 import { type BalanceRole, roleWords, stackedRoles } from '../words/role-words.ts';
-import { HOUR_MS, INTERVAL_MS } from '../words/time-units.ts';
+import { hourMs, intervalMs } from '../words/time-units.ts';
 import { clockTime } from '../words/time-words.ts';
 import type { Balances, Profiles } from './answers.ts';
 import { presentRoles, valueOfRole } from './energy-columns.ts';
@@ -41,7 +41,7 @@ export function profileOfBalance(
       present.map((role) => [
         role,
         Array.from({ length: profile.intervals }, (_, index) => {
-          const row = rows.get(startMs + index * INTERVAL_MS);
+          const row = rows.get(startMs + index * intervalMs);
           return row ? valueOfRole[role](row) : null;
         }),
       ]),
@@ -89,14 +89,14 @@ export function profileColumns(
   );
   const last = rows.findLastIndex((row) => row.some((wh) => wh !== null));
   const columns = rows.map((values, index): BarColumn => {
-    const fromMs = start + index * INTERVAL_MS;
+    const fromMs = start + index * intervalMs;
     const isKnown = values.some((wh) => wh !== null);
-    const isFuture = !isKnown && fromMs + INTERVAL_MS > nowMs - HOUR_MS && index > last;
+    const isFuture = !isKnown && fromMs + intervalMs > nowMs - hourMs && index > last;
     const column: BarColumn = {
       key: String(index),
       // The offset of some zones ends in half an hour, so the clock says where an hour begins.
       tick: clockTime(fromMs, zone).endsWith(':00') ? clockTime(fromMs, zone) : '',
-      name: `${clockTime(fromMs, zone)} – ${clockTime(fromMs + INTERVAL_MS, zone)}`,
+      name: `${clockTime(fromMs, zone)} – ${clockTime(fromMs + intervalMs, zone)}`,
       // A source that is silent at night leaves nothing out of a picture of all of them.
       values,
       state: isKnown ? 'measured' : isFuture ? 'future' : 'missing',
@@ -123,7 +123,7 @@ export function profileColumns(
   return {
     series,
     columns,
-    lastKnown: last < 0 ? undefined : clockTime(start + (last + 1) * INTERVAL_MS, zone),
+    lastKnown: last < 0 ? undefined : clockTime(start + (last + 1) * intervalMs, zone),
     isWhole: last === profile.intervals - 1,
     peak: peak.wh > 0 ? peak : undefined,
     missing: columns.slice(0, last).filter(({ state }) => state === 'missing').length,

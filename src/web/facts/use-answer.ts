@@ -1,5 +1,5 @@
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { MINUTE_MS } from '../words/time-units.ts';
+import { minuteMs } from '../words/time-units.ts';
 import { askService, type Failure, RequestError } from './ask-service.ts';
 import { PageWorkContext } from './page-work.ts';
 
@@ -18,9 +18,9 @@ export const LIVE_MS = 5_000;
 /** For answers that are large, or that change rarely. */
 export const SLOW_MS = 15_000;
 /** For names, settings and sums, of which nobody waits for the newest. */
-export const RARE_MS = MINUTE_MS;
+export const RARE_MS = minuteMs;
 /** After failures the time doubles, up to this. */
-const WAIT_MS_MAX = MINUTE_MS;
+const WAIT_MS_MAX = minuteMs;
 const KEPT_MAX = 60;
 
 /** Answers by token and path, so that "back" shows a page at once. */

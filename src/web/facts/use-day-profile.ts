@@ -1,6 +1,6 @@
 import { useContext } from 'preact/hooks';
 import { type LocalDay, today } from '../words/local-days.ts';
-import { INTERVAL_MS } from '../words/time-units.ts';
+import { intervalMs } from '../words/time-units.ts';
 import { boundsOfDay } from '../words/zone-days.ts';
 import type { Balances, Profiles } from './answers.ts';
 import { PageWorkContext } from './page-work.ts';
@@ -40,10 +40,10 @@ export function cutProfile(
   days: Profiles,
   { startMs, endMs }: { startMs: number; endMs: number },
 ): Profiles[string] | undefined {
-  const intervals = Math.round((endMs - startMs) / INTERVAL_MS);
+  const intervals = Math.round((endMs - startMs) / intervalMs);
   const energyWh: Record<string, Array<number | null>> = {};
   for (const profile of Object.values(days)) {
-    const shift = Math.round((Date.parse(profile.start) - startMs) / INTERVAL_MS);
+    const shift = Math.round((Date.parse(profile.start) - startMs) / intervalMs);
     for (const [key, values] of Object.entries(profile.energyWh)) {
       energyWh[key] ??= Array.from({ length: intervals }, () => null);
       for (const [index, wh] of values.entries()) {

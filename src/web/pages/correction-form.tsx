@@ -4,7 +4,7 @@ import type { CorrectionAnswer, Explained, ExplainedSource } from '../facts/answ
 import { askService, RequestError } from '../facts/ask-service.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { countText, exactEnergy } from '../words/number-words.ts';
-import { INTERVAL_MS } from '../words/time-units.ts';
+import { intervalMs } from '../words/time-units.ts';
 import { clockTime, clockTimeToSecond, longDay } from '../words/time-words.ts';
 
 type Kind = 'exclude' | 'set_day' | 'fill' | 'undo';
@@ -143,8 +143,8 @@ function TimeFields({ explained, help }: { explained: Explained; help: string })
   const { zone } = useContext(PageWorkContext);
   const [start, end] = [Date.parse(explained.start), Date.parse(explained.end)];
   const times = Array.from(
-    { length: (end - start) / INTERVAL_MS + 1 },
-    (_, index) => start + index * INTERVAL_MS,
+    { length: (end - start) / intervalMs + 1 },
+    (_, index) => start + index * intervalMs,
   );
   const options = (from: number, to: number) =>
     times.slice(from, to).map((ms) => (

@@ -1,5 +1,5 @@
 import { formatIn, type Unit } from '../words/number-words.ts';
-import { HOUR_MS } from '../words/time-units.ts';
+import { hourMs } from '../words/time-units.ts';
 import { clockTime } from '../words/time-words.ts';
 import { BARS_HEIGHT, BARS_TOP, GUTTER, READINGS_TOP, WHY_HEIGHT, type WhyPlace } from './why-place.ts';
 
@@ -30,8 +30,8 @@ export function ValueAxis({ place }: { place: WhyPlace }) {
 export function HourAxis({ place, zone }: { place: WhyPlace; zone: string }) {
   const { startMs, endMs, width, x } = place;
   const hours = Array.from(
-    { length: Math.round((endMs - startMs) / HOUR_MS) + 1 },
-    (_, index) => startMs + index * HOUR_MS,
+    { length: Math.round((endMs - startMs) / hourMs) + 1 },
+    (_, index) => startMs + index * hourMs,
   );
   const every = width < WIDTH_OF_MANY_HOURS ? 6 : 3;
   return (

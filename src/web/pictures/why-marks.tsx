@@ -1,7 +1,7 @@
 import type { ExplainedSource } from '../facts/answers.ts';
 import type { Point } from '../facts/why-points.ts';
 import { energyUnit, exactEnergy, formatIn } from '../words/number-words.ts';
-import { INTERVAL_MS } from '../words/time-units.ts';
+import { intervalMs } from '../words/time-units.ts';
 import { clockTime } from '../words/time-words.ts';
 import { BARS_HEIGHT, BARS_TOP, GUTTER, type WhyPlace } from './why-place.ts';
 
@@ -61,13 +61,13 @@ export function IntervalBars(props: { source: ExplainedSource; place: WhyPlace; 
       <line
         class="axis-line"
         x1={GUTTER}
-        x2={x(Date.parse(source.intervals.at(-1)?.start ?? '') + INTERVAL_MS) || GUTTER}
+        x2={x(Date.parse(source.intervals.at(-1)?.start ?? '') + intervalMs) || GUTTER}
         y1={base}
         y2={base}
       />
       {source.intervals.map(({ start, energyWh, coveredMilliseconds }) => {
         const from = x(Date.parse(start));
-        const barWidth = Math.max(1, x(Date.parse(start) + INTERVAL_MS) - from - 1);
+        const barWidth = Math.max(1, x(Date.parse(start) + intervalMs) - from - 1);
         const size = (Math.abs(energyWh) / most) * BARS_HEIGHT;
         return (
           <rect

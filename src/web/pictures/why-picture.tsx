@@ -3,7 +3,7 @@ import type { Explained, ExplainedSource } from '../facts/answers.ts';
 import { PageWorkContext } from '../facts/page-work.ts';
 import { nearestPoint, type Point, pointsOf, spanOf } from '../facts/why-points.ts';
 import { formatValue, plural } from '../words/number-words.ts';
-import { MINUTE_MS } from '../words/time-units.ts';
+import { minuteMs } from '../words/time-units.ts';
 import { clockTimeToSecond } from '../words/time-words.ts';
 import { HatchPattern } from './hatch-pattern.tsx';
 import { useWidth } from './use-width.ts';
@@ -21,7 +21,7 @@ import {
 import { Events, ReadingLines, UncoveredTimes, UnusedReadings } from './why-readings.tsx';
 
 /** The pointer picks a reading that is at most this far away. */
-const REACH_MS = 30 * MINUTE_MS;
+const REACH_MS = 30 * minuteMs;
 
 /**
  * The readings of a day on a time line: used ones as a line, the others with a sign for each fate. Below them

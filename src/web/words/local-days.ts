@@ -1,4 +1,4 @@
-import { DAY_MS } from './time-units.ts';
+import { dayMs } from './time-units.ts';
 
 /** Arithmetic of local days, which are texts such as 2026-11-20. It needs no time zone. */
 export type LocalDay = string;
@@ -10,12 +10,12 @@ export function isDay(text: string | undefined): text is LocalDay {
 }
 
 export function shiftDay(day: LocalDay, count: number): LocalDay {
-  return dayAt(msOf(day) + count * DAY_MS);
+  return dayAt(msOf(day) + count * dayMs);
 }
 
 /** The number of days from the first to the last, both included. */
 export function countDays(first: LocalDay, last: LocalDay): number {
-  return Math.round((msOf(last) - msOf(first)) / DAY_MS) + 1;
+  return Math.round((msOf(last) - msOf(first)) / dayMs) + 1;
 }
 
 /** All days from the first to the last, both included. */

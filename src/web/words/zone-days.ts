@@ -1,5 +1,5 @@
 import { type LocalDay, msOf, shiftDay, today } from './local-days.ts';
-import { INTERVAL_MS } from './time-units.ts';
+import { intervalMs } from './time-units.ts';
 
 /** The first instants of a day and of the day after it in a time zone, in ms since 1970. */
 export function boundsOfDay(day: LocalDay, zone: string): { startMs: number; endMs: number } {
@@ -12,8 +12,8 @@ export function boundsOfDay(day: LocalDay, zone: string): { startMs: number; end
  */
 function startOfDay(day: LocalDay, zone: string): number {
   let ms = msOf(day);
-  while (today(zone, ms) >= day) ms -= 12 * INTERVAL_MS;
-  while (today(zone, ms) < day) ms += INTERVAL_MS;
+  while (today(zone, ms) >= day) ms -= 12 * intervalMs;
+  while (today(zone, ms) < day) ms += intervalMs;
   return ms;
 }
 
