@@ -113,11 +113,10 @@ LEFT JOIN (
 -- lines. $low_ms, $high_ms: bounds of the readings in scope.
 -- skipped_reading:
 --   series_id
---   first_skipped_ms   the first reading that is left out
---   to_ms              the reading after them
+--   to_ms    the reading after the readings that are left out
 --   flags
 CREATE OR REPLACE TEMP TABLE skipped_reading AS
-SELECT k.series_id, min(e.from_ms) AS first_skipped_ms, k.to_ms, bit_or(event_flag(e.kind)) AS flags
+SELECT k.series_id, k.to_ms, bit_or(event_flag(e.kind)) AS flags
 FROM (
   SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS from_ms, event_time_ms AS to_ms FROM index_reading
 ) AS k

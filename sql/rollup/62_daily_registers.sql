@@ -19,10 +19,10 @@
 -- From one day to the next: the same value is carry. A fall is new_day if the value is possible since
 -- midnight. So is a rise after a silence of more than restart_max_ms(). Another rise is grow if it is
 -- possible.
--- The condition restarts_late: the register restarts later on this day, at most a day after the reading
--- before. So it has not restarted yet, and continues the day before (grow). There are two exceptions: the
--- value has fallen by more than the jitter or to almost zero; or the value of the evening is less than
--- reset_share_max() of it, because then most of it came after midnight.
+-- The condition restarts_late, of a reading before the first restart of its day: this restart is at most a
+-- day after the reading before. So the register has not restarted yet, and continues the day before (grow).
+-- There are two exceptions: the value has fallen by more than the jitter or to almost zero; or the value of
+-- the evening is less than reset_share_max() of it, because then most of it came after midnight.
 -- daily_step:
 --   series_id, event_time_ms, value
 --   kind                              the event at this reading; null: none
@@ -48,7 +48,7 @@ WITH restart AS (
   FROM energy_event e
   JOIN interval_day d ON d.interval_index = interval_of(e.to_ms)
   WHERE e.kind = 'reset' AND e.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + day_ms()
-    AND e.series_id IN (SELECT series_id FROM scope WHERE method = 'daily_energy')
+    AND e.series_id IN (SELECT series_id FROM scope)
   GROUP BY e.series_id, d.day
 ), limited AS (
   -- The readings with their day and limits.
@@ -89,7 +89,7 @@ WITH restart AS (
     max(index_segment) OVER (PARTITION BY series_id, day) AS day_segment,
     value <= wh_of(max_power_after_reset_w, event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh AS is_possible_since_midnight,
     value - value_before <= wh_of(max_power_w, event_time_ms - time_before_ms) + jitter_wh AS continues,
-    coalesce(continues AND restart_ms > event_time_ms AND restart_ms - time_before_ms <= day_ms()
+    coalesce(continues AND restart_ms - time_before_ms <= day_ms()
       AND value_before >= reset_share_max() * value
       AND value >= least(value_before, greatest(value_before - jitter_wh, jitter_wh)), false) AS restarts_late,
     event_time_ms - time_before_ms > restart_max_ms() AS is_after_silence
@@ -103,7 +103,6 @@ SELECT * EXCLUDE (continues, restarts_late, is_after_silence, is_possible_since_
     WHEN day <> day_of_before AND restarts_late THEN 'grow'
     WHEN day <> day_of_before AND (value < value_before OR is_after_silence) AND is_possible_since_midnight THEN 'new_day'
     WHEN day <> day_of_before AND (value < value_before OR NOT continues) THEN 'rebase'
-    WHEN day <> day_of_before THEN 'grow'
     WHEN kind = 'rebase' THEN 'rebase'
     WHEN kind IS NOT NULL THEN 'event'
     WHEN showed_day_before AND value > value_before AND is_after_silence AND is_possible_since_midnight AND NOT restarts_late THEN 'new_day'
@@ -118,23 +117,20 @@ INSERT INTO index_line
 WITH compared_step AS (
   -- grown_from: what the register showed before it grew: the mark of the day, or the last value of the day
   -- before.
-  SELECT *, day <> day_of_before AS is_over_midnight, CASE WHEN day = day_of_before THEN mark_before ELSE value_before END AS grown_from
+  SELECT *, CASE WHEN day = day_of_before THEN mark_before ELSE value_before END AS grown_from
   FROM daily_step
   WHERE step_kind <> 'first'
 ), daily_line AS (
   SELECT series_id,
-    CASE
-      WHEN step_kind = 'new_day' OR (step_kind = 'carry' AND is_over_midnight) THEN greatest(time_before_ms, start_ms)
-      ELSE time_before_ms
-    END AS from_ms,
+    CASE WHEN step_kind IN ('new_day', 'carry') THEN greatest(time_before_ms, start_ms) ELSE time_before_ms END AS from_ms,
     CASE step_kind WHEN 'grow' THEN least(grown_from, mark) WHEN 'new_day' THEN 0 WHEN 'event' THEN mark - energy_wh ELSE mark END AS from_wh,
     event_time_ms AS to_ms, mark AS to_wh,
     step_kind <> 'rebase' AND (step_kind <> 'carry' OR day_moves) AS covered,
     CASE
       WHEN step_kind = 'rebase' THEN flag('rebase')
       -- The restart that ends a carry-over is normal, so it has no flag.
-      WHEN step_kind = 'event' AND NOT (kind = 'reset' AND showed_day_before) THEN event_flag(kind)
-      ELSE 0
+      WHEN kind = 'reset' AND showed_day_before THEN 0
+      ELSE event_flag(kind)
     END
       | CASE WHEN shows_day_before THEN flag('carry_over') ELSE 0 END
       | CASE WHEN step_kind = 'grow' AND value < grown_from THEN flag('jitter') ELSE 0 END AS flags,
@@ -144,15 +140,15 @@ WITH compared_step AS (
   -- If the register still shows the same value after midnight, its value at midnight is known.
   SELECT series_id, time_before_ms, value_before, end_of_before_ms, value_before, true, 0, value_before
   FROM compared_step
-  WHERE step_kind = 'carry' AND is_over_midnight
+  WHERE step_kind = 'carry' AND day <> day_of_before
   UNION ALL
   -- The first reading of a series is the energy since midnight, unless a restart later in the day shows that
   -- it was the value of the day before.
   SELECT series_id, start_ms, 0, event_time_ms, value, true, 0, 0
   FROM daily_step
-  WHERE step_kind = 'first' AND event_time_ms = first_ms AND day_segment = 0 AND value > 0 AND event_time_ms > start_ms
+  WHERE event_time_ms = first_ms AND day_segment = 0 AND value > 0 AND event_time_ms > start_ms
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh
 )
 -- Lines that pass over readings that are left out get the flags of these.
 SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
-FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.to_ms AND e.first_skipped_ms > l.from_ms;
+FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.to_ms;
