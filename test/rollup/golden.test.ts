@@ -60,6 +60,8 @@ test('every member of a golden case is checked', () => {
 describe.each(zones)('golden cases of %s, worked out by hand', (_zone, cases) => {
   test('have the energy of their arithmetic, rolled up at once and in parts, the newest part first', async () => {
     const shard = await openTestShard();
+    // New settings compute everything again. So they come first, and the readings touch only their own time.
+    await rollUpSite(shard, siteOf(cases));
     await landReadings(shard, cases.flatMap(ownReadings));
     await rollUpSite(shard, siteOf(cases));
     const days = await daysOf(shard);
