@@ -38,7 +38,7 @@ WITH suspect AS MATERIALIZED (
   JOIN series_rule r ON r.series_id = p.series_id
   LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.to_ms)
   LEFT JOIN interval_day i ON i.interval_index = interval_of(p.from_ms)
-  WHERE NOT r.net AND p.from_ms IS NOT NULL AND (r.method = 'total_energy' OR p.to_ms < i.end_ms)
+  WHERE NOT r.net AND (r.method = 'total_energy' OR p.to_ms < i.end_ms)
 ), of_register AS (
   SELECT series_id, from_ms, from_value, to_ms, to_value
   FROM limited

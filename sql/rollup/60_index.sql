@@ -72,7 +72,7 @@ FROM (
       SELECT 1 FROM event e
       WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
 ) AS kept
-LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms AND NOT is_left_out(here.kind)
+LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms
 LEFT JOIN (
   -- The stored mark. Only the interval of the anchor of each register, because an outer join with all
   -- intervals would take minutes.
@@ -120,7 +120,7 @@ SELECT k.series_id, k.to_ms, bit_or(event_flag(e.kind)) AS flags
 FROM (
   SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS from_ms, event_time_ms AS to_ms FROM index_reading
 ) AS k
-JOIN energy_event e ON e.series_id = k.series_id AND is_left_out(e.kind) AND e.from_ms > k.from_ms AND e.to_ms < k.to_ms
+JOIN energy_event e ON e.series_id = k.series_id AND e.from_ms > k.from_ms AND e.to_ms < k.to_ms
 WHERE e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
 GROUP BY k.series_id, k.to_ms;
 
@@ -149,7 +149,7 @@ WITH marked AS (
 )
 SELECT
   l.series_id, l.time_before_ms AS from_ms,
-  CASE WHEN l.within_day AND l.event_time_ms >= d.end_ms THEN l.high_mark
+  CASE WHEN l.event_time_ms >= d.end_ms THEN l.high_mark
     WHEN l.kind = 'rebase' THEN l.high_mark WHEN l.kind IS NOT NULL THEN l.high_mark - l.energy_wh ELSE l.previous_mark END AS from_wh,
   l.event_time_ms AS to_ms, l.high_mark AS to_wh,
   l.kind IS DISTINCT FROM 'rebase' AND NOT (l.within_day AND l.event_time_ms >= d.end_ms) AS covered,
