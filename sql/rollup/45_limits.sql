@@ -138,7 +138,7 @@ FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
 --   series_id, utc_day
 --   learnt_power_w      limit_times() times the usual power of a busy day, at least learnt_power_min_w(),
 --                       because real energy must not be refused, and at most learnt_power_max_w(); null:
---                       configured, or power that is sent on change
+--                       configured
 --   usual_power_w       only of registers that restart every day; null: the limit is configured
 --   learnt_resolution   of registers: the resolution of the finer days; null: the jitter is configured
 --   learnt_step_ms      of power and interval readings: the time between readings of the day, if it has
@@ -168,8 +168,7 @@ WITH around AS (
 ), wanted_limit AS (
   -- The limits that the series learns, beside the stored ones.
   SELECT l.series_id, l.utc_day,
-    CASE WHEN r.max_power_w IS NULL AND (r.method <> 'power_curve' OR r.sampling <> 'on_change')
-      THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * l.usual_w)) END AS new_power_w,
+    CASE WHEN r.max_power_w IS NULL THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * l.usual_w)) END AS new_power_w,
     CASE WHEN r.max_power_w IS NULL AND r.method = 'daily_energy' THEN l.usual_w END AS new_usual_w,
     CASE WHEN is_register(r.method) AND r.jitter_wh IS NULL THEN l.usual_resolution END AS new_resolution,
     CASE WHEN NOT is_register(r.method) THEN l.usual_step_ms END AS new_step_ms,

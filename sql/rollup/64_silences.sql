@@ -1,6 +1,6 @@
 -- 64 Silences: how a lifetime register grew while it was not read.
 --
--- Reads   index_line, needs_full_index, reading_pair, reading, scope, series_rule, day_limit, interval_day,
+-- Reads   index_line, needs_full_index, reading_pair, reading, series_rule, day_limit, interval_day,
 --         energy_event, interval_energy (the energy of power beside a silence).
 -- Writes  midnight_anchor (the midnights inside a silence at which the index is known), index_line (cut at
 --         these midnights), silence_shape (which share of the growth of a silence each interval gets).
@@ -25,11 +25,11 @@ WITH silent AS MATERIALIZED (
   SELECT l.*, daily.series_id AS daily_id,
     jitter(own.jitter_wh, od.learnt_resolution) + jitter(daily.jitter_wh, dd.learnt_resolution) AS jitter_wh
   FROM index_line l
-  JOIN series_rule own ON own.series_id = l.series_id AND own.method = 'total_energy' AND NOT own.within_day
+  JOIN series_rule own ON own.series_id = l.series_id AND own.method = 'total_energy'
   JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
   LEFT JOIN day_limit od ON od.series_id = own.series_id AND od.utc_day = utc_day(l.to_ms)
   LEFT JOIN day_limit dd ON dd.series_id = daily.series_id AND dd.utc_day = utc_day(l.to_ms)
-  WHERE l.covered AND l.to_wh > l.from_wh AND l.to_ms - l.from_ms > silence_ms()
+  WHERE l.to_wh > l.from_wh AND l.to_ms - l.from_ms > silence_ms()
 ), shown AS MATERIALIZED (
   -- The readings of these daily registers that are not left out.
   SELECT series_id, event_time_ms, value FROM reading
@@ -82,11 +82,10 @@ FROM midnight_anchor;
 CREATE OR REPLACE TEMP TABLE silence_shape AS
 WITH silence AS (
   -- Pairs of registers that only grow, and lines of the others.
-  SELECT p.series_id, p.from_ms, p.to_ms, p.to_value - p.from_value AS grown_wh FROM reading_pair p JOIN scope s USING (series_id)
-  WHERE s.method = 'total_energy' AND p.to_ms - p.from_ms > silence_ms() AND p.to_value > p.from_value
-    AND p.series_id NOT IN (SELECT series_id FROM needs_full_index)
+  SELECT series_id, from_ms, to_ms, to_value - from_value AS grown_wh FROM reading_pair
+  WHERE to_ms - from_ms > silence_ms() AND to_value > from_value AND series_id NOT IN (SELECT series_id FROM needs_full_index)
   UNION ALL
-  SELECT series_id, from_ms, to_ms, to_wh - from_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh AND covered
+  SELECT series_id, from_ms, to_ms, to_wh - from_wh FROM index_line WHERE to_ms - from_ms > silence_ms() AND to_wh > from_wh
 ), silence_beside_power AS MATERIALIZED (
   -- With the first power of the same source, in the order of the configuration.
   SELECT s.series_id, s.from_ms, s.to_ms, s.grown_wh, arg_min(power.series_id, power.position) AS power_id

@@ -34,11 +34,11 @@ WITH sample AS (
   -- A line between two samples.
   SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,
     at_ms - before_ms <= max_gap_ms OR (value_before = 0 AND value = 0) AS covered
-  FROM sample WHERE sampling = 'instantaneous' AND before_ms IS NOT NULL
+  FROM sample WHERE sampling = 'instantaneous'
   UNION ALL
   -- The value of a sample, until the next one.
   SELECT series_id, direction, before_ms, value_before, at_ms, value_before, true
-  FROM sample WHERE sampling = 'on_change' AND before_ms IS NOT NULL
+  FROM sample WHERE sampling = 'on_change'
   UNION ALL
   -- An average, over its own interval.
   SELECT series_id, direction, from_ms, average_w, to_ms, average_w, true
@@ -58,7 +58,7 @@ WITH sample AS (
     before_ms + CASE WHEN label_end THEN 0 ELSE interval_ms END, 0,
     at_ms - CASE WHEN label_end THEN interval_ms ELSE 0 END, 0,
     value_before = 0 AND value = 0
-  FROM sample WHERE sampling IN ('interval_average', 'interval_energy') AND at_ms - before_ms > interval_ms
+  FROM sample WHERE sampling IN ('interval_average', 'interval_energy')
 ), directed AS (
   -- Without a direction both count.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered FROM sampled_line WHERE direction IS NULL
@@ -76,7 +76,7 @@ WITH sample AS (
       CASE direction WHEN 'negative' THEN -to_w ELSE to_w END AS to_w FROM sampled_line WHERE direction IS NOT NULL)
   )
 ), cut AS (
-  -- Most lines lie in one interval.
+  -- Only lines that have a beginning and a length. Most of them lie in one interval.
   SELECT series_id, from_ms, from_w, to_ms, to_w, covered, floor(from_ms / interval_ms())::BIGINT AS interval_index
   FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) >= ceil(to_ms / interval_ms()) - 1
   UNION ALL
@@ -87,7 +87,7 @@ WITH sample AS (
     SELECT *, greatest(from_ms, interval_index * interval_ms()) AS cut_from_ms, least(to_ms, (interval_index + 1) * interval_ms()) AS cut_to_ms
     FROM (
       SELECT *, unnest(range(floor(from_ms / interval_ms())::BIGINT, ceil(to_ms / interval_ms())::BIGINT)) AS interval_index
-      FROM directed WHERE to_ms > from_ms AND floor(from_ms / interval_ms()) < ceil(to_ms / interval_ms()) - 1
+      FROM directed WHERE floor(from_ms / interval_ms()) < ceil(to_ms / interval_ms()) - 1
     )
   )
 )
