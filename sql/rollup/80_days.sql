@@ -93,7 +93,7 @@ WITH wanted_day AS (
   SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated, s.peak_wh,
     r.method, r.stream_id, r.position,
     r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands_still,
-    -- If no resolution is known, the power of ten that divides the value is the step. Power has no last_value.
+    -- If no resolution is known, the step is the power of ten that divides the value. Power has no value.
     CASE WHEN r.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND s.last_value > 0 THEN decimal_resolution(s.last_value)
       ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS tolerance_wh,
     wh_of(power_limit(r.max_power_w, l.learnt_power_w), t.end_ms - t.start_ms) AS limit_wh
