@@ -1,19 +1,19 @@
 -- 20 Daily energy: days by device and by source.
 --
 -- Reads   chosen, device_day (see balance/sum_device_day), energy (of energy_by_source or energy_by_device).
--- Writes  one row for each day (day; members: the members of its JSON object, as bytes).
+-- Writes  one row for each day, month or year (period; members: the members of its JSON object, as bytes).
 -- Why     The database builds the JSON text, because a million values would block the event loop for a
 --         second.
 
 -- name: answer_by_device
 -- Returns one row for each day with energy, in any order. Reads device_day (see balance/sum_device_day).
 -- Columns:
---   day
+--   period                          the day
 --   members                         the members of its JSON object, "<device>":Wh, sorted, as bytes; null if
 --                                   none of its devices has energy that counts
 --   mixed, undeclared, incomplete   number of such devices of the day
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat('"', device, '":', energy_wh), ',' ORDER BY device) FILTER (energy_wh IS NOT NULL)) AS members,
   (count(*) FILTER (is_mixed))::DOUBLE AS mixed,
   (count(*) FILTER (is_undeclared))::DOUBLE AS undeclared,
@@ -25,7 +25,7 @@ GROUP BY day;
 -- Returns one row for each day with energy, in any order: the members of its JSON object,
 -- "<device>.<source>":Wh, sorted, as bytes.
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', energy_wh), ',' ORDER BY file_row_number)) AS members
 FROM chosen
 GROUP BY day;
@@ -33,7 +33,7 @@ GROUP BY day;
 -- name: answer_details_by_device
 -- Like answer_by_device; each value is an object with all details.
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat('"', device, '":', to_json({
     energyWh: energy_wh,
     methods: methods,
@@ -49,7 +49,7 @@ GROUP BY day;
 -- name: answer_details_by_source
 -- Like answer_by_source; each value is an object with all details.
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', to_json({
     energyWh: energy_wh,
     methods: [method],
@@ -66,7 +66,7 @@ GROUP BY day;
 -- Returns one row for each month or year with energy: like answer_by_device, with the sums of its days of the
 -- range. $period_digits: number of characters of a day that name its period, 7 or 4.
 SELECT
-  period AS day,
+  period,
   encode(string_agg(concat('"', device, '":', period_wh), ',' ORDER BY device) FILTER (period_wh IS NOT NULL)) AS members,
   sum(mixed)::DOUBLE AS mixed,
   sum(undeclared)::DOUBLE AS undeclared,
@@ -82,7 +82,7 @@ GROUP BY period;
 -- name: answer_periods_by_source
 -- Like answer_periods_by_device, by device and source.
 SELECT
-  period AS day,
+  period,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':', period_wh), ',' ORDER BY device, source)) AS members
 FROM (
   SELECT substr(day::VARCHAR, 1, $period_digits::BIGINT) AS period, device, source, sum(energy_wh)::BIGINT AS period_wh
@@ -125,39 +125,10 @@ WITH ranked AS (
   GROUP BY ALL
 )
 SELECT
-  period AS day,
+  period,
   encode(string_agg(concat(member_name, ':', member_wh), ',' ORDER BY member_place) FILTER (member_wh IS NOT NULL)) AS members,
   sum(mixed)::DOUBLE AS mixed,
   sum(undeclared)::DOUBLE AS undeclared,
   sum(incomplete)::DOUBLE AS incomplete
 FROM member
 GROUP BY period;
-
--- name: answer_quality
--- Returns the quality of devices by day as parts of JSON text: one row for each kind of day (`kind`), and one
--- row for each device (`device`): "<device>":[index of the kind of each day, null without a day]. $days: the
--- days of the range. Reads device_day (see balance/sum_device_day). The caller orders by place and device:
--- the most frequent kind is first, at place 0.
-WITH graded AS (
-  SELECT day, device, floor(coverage * 100)::INTEGER AS coverage, status, methods, flags FROM device_day
-), kind AS (
-  SELECT coverage, status, methods, flags,
-    row_number() OVER (ORDER BY count(*) DESC, coverage DESC, status, methods, flags) - 1 AS kind_index
-  FROM graded
-  GROUP BY coverage, status, methods, flags
-), cell AS (
-  SELECT g.device, g.day, k.kind_index FROM graded g JOIN kind k USING (coverage, status, methods, flags)
-), grid AS (
-  SELECT device, day
-  FROM (SELECT DISTINCT device FROM cell)
-  CROSS JOIN (SELECT unnest($days::VARCHAR[])::DATE AS day)
-)
-SELECT 'kind' AS part, kind_index AS place, '' AS device,
-  to_json({ coverage: coverage / 100, status: status, methods: methods, flags: flags })::VARCHAR AS text
-FROM kind
-UNION ALL
-SELECT 'device', 0, g.device::VARCHAR,
-  concat('"', g.device, '":[', string_agg(coalesce(c.kind_index::VARCHAR, 'null'), ',' ORDER BY g.day), ']')
-FROM grid g
-LEFT JOIN cell c ON c.device = g.device AND c.day = g.day
-GROUP BY g.device;

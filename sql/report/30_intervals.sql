@@ -2,7 +2,8 @@
 --
 -- Reads   counted, profile (of intervals_by_source or intervals_by_device); files of interval_energy of the
 --         generation.
--- Writes  slot (one row for each interval), and from it one row for each day (day; members, as bytes).
+-- Writes  slot (one row for each interval), and from it one row for each day (period: the day; members, as
+--         bytes).
 -- Why     The intervals come from the stream from which the day was read, so they add up to the day.
 
 -- name: select_intervals
@@ -45,7 +46,7 @@ LEFT JOIN (
 -- Returns one row for each day with energy, in any order: "<device>.<source>":[Wh of each interval, in
 -- order], sorted, as bytes.
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat('"', device, '.', substr(to_json(source)::VARCHAR, 2), ':[', profile, ']'), ',' ORDER BY device, source)) AS members
 FROM (
   SELECT day, device, source, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
@@ -56,7 +57,7 @@ GROUP BY day;
 -- name: answer_intervals_by_device
 -- Like answer_intervals_by_source, with the sources of a device added up.
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat('"', device, '":[', profile, ']'), ',' ORDER BY device)) AS members
 FROM (
   SELECT day, device, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile
@@ -91,7 +92,7 @@ WITH ranked AS (
   GROUP BY ALL
 )
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat(member_name, ':[', profile, ']'), ',' ORDER BY member_place)) AS members
 FROM (
   SELECT day, member_name, member_place, string_agg(coalesce(energy_wh::VARCHAR, 'null'), ',' ORDER BY at_ms) AS profile

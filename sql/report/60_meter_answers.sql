@@ -1,20 +1,20 @@
 -- 60 Meter answers: days of meters and of budgets as answers.
 --
 -- Reads   meter_day, member.
--- Writes  one row for each day (day; members: the members of its JSON object, as bytes); or plain rows for
---         further computation.
+-- Writes  one row for each day (period: the day; members: the members of its JSON object, as bytes); or plain
+--         rows for further computation.
 -- Why     The database builds the JSON text, as in chapter 20.
 
 -- name: answer_meters
 -- Returns one row for each day of "meter_day" with energy, in any order: the members of its JSON object,
 -- "<code>":Wh, sorted, as bytes.
-SELECT day::VARCHAR AS day, encode(string_agg(concat('"', key, '":', energy_wh), ',' ORDER BY key)) AS members
+SELECT day::VARCHAR AS period, encode(string_agg(concat('"', key, '":', energy_wh), ',' ORDER BY key)) AS members
 FROM meter_day WHERE energy_wh IS NOT NULL GROUP BY day;
 
 -- name: answer_meter_details
 -- Like answer_meters; each value is an object with all details. Reads "member" (see select_members).
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat('"', key, '":', to_json({
     energyWh: energy_wh,
     quality: quality,
@@ -29,7 +29,7 @@ GROUP BY day;
 -- name: answer_budget_details
 -- Like answer_meters for budgets; each value is an object with its scenario and its period.
 SELECT
-  day::VARCHAR AS day,
+  day::VARCHAR AS period,
   encode(string_agg(concat('"', key, '":', to_json({
     energyWh: energy_wh,
     scenario: scenario,

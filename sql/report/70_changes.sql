@@ -1,7 +1,7 @@
--- 70 Changes: which days have changed, and the current state of devices.
+-- 70 Changes: which days have changed.
 --
--- Reads   files of daily_energy_version and device_state of the generation.
--- Writes  one row for each changed day (JSON), or for each device.
+-- Reads   files of daily_energy_version of the generation.
+-- Writes  one row for each changed day (JSON).
 -- Why     A system that has copied days can read which of them to copy again.
 
 -- name: answer_day_changes
@@ -52,15 +52,3 @@ FROM change
 WHERE before IS NOT NULL OR after.energyWh IS NOT NULL
 ORDER BY day, device, source
 LIMIT $rows_max::INTEGER;
-
--- name: list_device_states
--- Returns the devices of a generation's device_state ($files) with their last known state. Instants in ms
--- since 1970; null if unknown.
-SELECT
-  device::VARCHAR AS device,
-  state,
-  epoch_ms(since)::DOUBLE AS since_ms,
-  reason,
-  epoch_ms(last_seen)::DOUBLE AS last_seen_ms
-FROM read_parquet($files, hive_partitioning = false)
-ORDER BY device;

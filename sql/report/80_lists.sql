@@ -1,7 +1,7 @@
--- 80 Lists: devices, their sources, and the audit log.
+-- 80 Lists: devices, their sources and states, and the audit log.
 --
--- Reads   files of series, daily_energy and messages of the generation.
--- Writes  one row for each source, or for each entry.
+-- Reads   files of series, of daily_energy, of device_state and of messages of the generation.
+-- Writes  one row for each source, for each device, or for each entry.
 -- Why     People choose devices and sources by name, and see who did what.
 
 -- name: list_sources
@@ -15,6 +15,18 @@ ORDER BY ALL;
 SELECT DISTINCT device::VARCHAR AS device
 FROM read_parquet($files, hive_partitioning = false)
 WHERE device IN (SELECT unnest($devices::UUID[]));
+
+-- name: list_device_states
+-- Returns the devices of a generation's device_state ($files) with their last known state. Instants in ms
+-- since 1970; null if unknown.
+SELECT
+  device::VARCHAR AS device,
+  state,
+  epoch_ms(since)::DOUBLE AS since_ms,
+  reason,
+  epoch_ms(last_seen)::DOUBLE AS last_seen_ms
+FROM read_parquet($files, hive_partitioning = false)
+ORDER BY device;
 
 -- name: list_audit_entries
 -- Returns entries of the audit log in files of messages ($files), the newest first by the time at which they

@@ -49,7 +49,8 @@ export interface DayReport {
   /** The files of a generation that the answer reads, by the parameter of the statements. */
   files(generation: Generation, query: DayQuery): { files: LakeFile[] } & Record<string, LakeFile[]>;
   /**
-   * The statement over the tables of `chooseDays` that makes a row for each day: the members of its series.
+   * The statement over the tables of `chooseDays` that makes a row for each period (a day, or as `periods`
+   * says): the members of its series.
    */
   select(query: DayQuery): string;
   parameters?(query: DayQuery): SqlParameters;
@@ -132,18 +133,18 @@ export async function dayReportJson(
   const chosen = chooseDays(query, generation);
   for (const [name, files] of Object.entries(lists)) chosen.parameters[name] = files.map(generation.path);
   const files = [...Object.values(lists).flat(), ...chosen.files];
-  const { days, flags } = await lake.run(
+  const { members, flags } = await lake.run(
     { generation, files },
     async (connection) => {
       await refuseTooMany(connection, report, query, generation);
-      return readDays(connection, chosen.sql + report.select(query), {
+      return readMembers(connection, chosen.sql + report.select(query), {
         ...chosen.parameters,
         ...report.parameters?.(query),
       });
     },
     signal,
   );
-  return { parts: assemble(shownDays(query), brackets, days, periods), flags };
+  return { parts: assemble(shownDays(query), brackets, members, periods), flags };
 }
 
 export interface Chosen {
@@ -236,23 +237,23 @@ export async function refuseTooMany(
     );
 }
 
-/** The members of each day's series, as UTF-8, and the number of series with flags. */
-export async function readDays(
+/** The members of each period's series, as UTF-8, and the number of series with flags. */
+export async function readMembers(
   connection: DuckDBConnection,
   sql: string,
   parameters: SqlParameters,
-): Promise<{ days: Map<LocalDate, Uint8Array>; flags: Record<string, number> }> {
+): Promise<{ members: Map<string, Uint8Array>; flags: Record<string, number> }> {
   const found = await queryText<
-    { day: LocalDate; members: DuckDBBlobValue | null } & Record<string, DuckDBValue>
+    { period: string; members: DuckDBBlobValue | null } & Record<string, DuckDBValue>
   >(connection, sql, parameters);
   const flags: Record<string, number> = {};
-  const days = new Map<LocalDate, Uint8Array>();
-  for (const { day, members, ...counts } of found) {
-    if (members) days.set(day, members.bytes);
+  const ofPeriods = new Map<string, Uint8Array>();
+  for (const { period, members, ...counts } of found) {
+    if (members) ofPeriods.set(period, members.bytes);
     for (const [flag, count] of Object.entries(counts))
       if (Number(count) > 0) flags[flag] = (flags[flag] ?? 0) + Number(count);
   }
-  return { days, flags };
+  return { members: ofPeriods, flags };
 }
 
 export function daysFrom(startDay: LocalDate, endDay: LocalDate): LocalDate[] {
@@ -265,15 +266,15 @@ export function daysFrom(startDay: LocalDate, endDay: LocalDate): LocalDate[] {
 export function assemble(
   { startDay, endDay }: Pick<DayQuery, 'startDay' | 'endDay'>,
   brackets: ReturnType<DayReport['brackets']>,
-  days: ReadonlyMap<string, Uint8Array>,
+  membersOf: ReadonlyMap<string, Uint8Array>,
   periods = daysFrom(startDay, endDay),
 ): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let text = '{';
-  for (const [index, day] of periods.entries()) {
-    const members = days.get(day);
-    const { before, after } = brackets(day);
-    text += `"${day}":${before}`;
+  for (const [index, period] of periods.entries()) {
+    const members = membersOf.get(period);
+    const { before, after } = brackets(period);
+    text += `"${period}":${before}`;
     if (members) {
       parts.push(Buffer.from(text), members);
       text = '';

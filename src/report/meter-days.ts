@@ -7,7 +7,7 @@ import { periodBounds } from '../publish/lake-period.ts';
 import { ruleConstants } from '../rollup/rule-constants.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
-import { assemble, filesOfIntervals, readDays } from './day-report.ts';
+import { assemble, filesOfIntervals, readMembers } from './day-report.ts';
 import { fromParquet } from './from-parquet.ts';
 import type { Generation, LakeReader, QueryFiles } from './lake-reader.ts';
 
@@ -95,15 +95,15 @@ export async function meterDaysJson(
   range: Pick<MemberDays, 'startDay' | 'endDay'>,
   signal?: AbortSignal,
 ): Promise<Uint8Array[]> {
-  const days = statements
+  const members = statements
     ? await lake.run(
         statements.reads,
         async (connection) =>
-          (await readDays(connection, statements.sql + loadSql(select), statements.parameters)).days,
+          (await readMembers(connection, statements.sql + loadSql(select), statements.parameters)).members,
         signal,
       )
-    : new Map<LocalDate, Uint8Array>();
-  return assemble(range, () => ({ before: '{', after: '}' }), days);
+    : new Map<string, Uint8Array>();
+  return assemble(range, () => ({ before: '{', after: '}' }), members);
 }
 
 interface Read {
