@@ -41,17 +41,17 @@ WITH own_source AS (
   SELECT device, day AS valid_from, (lead(day) OVER (PARTITION BY device ORDER BY day NULLS FIRST) - 1)::DATE AS valid_to FROM edge
 ), declared AS (
   -- What is declared of each source in each range, and of its device. has_span: on some day it has a role.
-  SELECT o.device, o.source, s.valid_from, s.valid_to, r.role, r.negative_role,
-    CASE WHEN r.within_device = o.device THEN r.within_source END AS within_source,
-    EXISTS (SELECT 1 FROM role_span e WHERE e.device = o.device AND e.source = o.source) AS has_span,
-    coalesce(own.total_source, every.total_source) AS total_source,
-    own.energy_role,
-    own.sources IS NULL OR list_contains(own.sources, o.source) AS is_wanted
+  SELECT o.device, o.source, s.valid_from, s.valid_to, rsp.role, rsp.negative_role,
+    CASE WHEN rsp.within_device = o.device THEN rsp.within_source END AS within_source,
+    EXISTS (SELECT 1 FROM role_span rsp WHERE rsp.device = o.device AND rsp.source = o.source) AS has_span,
+    coalesce(dd.total_source, every.total_source) AS total_source,
+    dd.energy_role,
+    dd.sources IS NULL OR list_contains(dd.sources, o.source) AS is_wanted
   FROM own_source o
   JOIN stretch s USING (device)
-  LEFT JOIN role_span r ON r.device = o.device AND r.source = o.source
-    AND (r.valid_from IS NULL OR r.valid_from <= s.valid_from) AND (r.valid_to IS NULL OR r.valid_to >= s.valid_to)
-  LEFT JOIN declared_device own ON own.device = o.device
+  LEFT JOIN role_span rsp ON rsp.device = o.device AND rsp.source = o.source
+    AND (rsp.valid_from IS NULL OR rsp.valid_from <= s.valid_from) AND (rsp.valid_to IS NULL OR rsp.valid_to >= s.valid_to)
+  LEFT JOIN declared_device dd ON dd.device = o.device
   CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
 ), candidate AS (
   -- is_candidate: the source can count, because no other source that counts contains it. has_total: the
@@ -77,14 +77,14 @@ WITH own_source AS (
 ), chosen AS (
   -- The one role of the device, and the sources that count for it.
   SELECT w.*,
-    coalesce(w.energy_role, r.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
+    coalesce(w.energy_role, ro.role, CASE WHEN has_other THEN 'other' END) AS chosen_role,
     CASE
       WHEN has_total THEN source = total_source
       WHEN chosen_role IS NULL THEN is_candidate AND w.role IS NULL
       ELSE is_candidate AND coalesce(w.role = chosen_role OR negative_role = chosen_role, false)
     END AS counts
   FROM weighed w
-  LEFT JOIN role r ON r.place = w.first_place
+  LEFT JOIN role ro ON ro.place = w.first_place
 )
 SELECT device, source, valid_from, valid_to, role, negative_role, counts,
   CASE WHEN NOT counts OR has_total OR negative_role IS NULL THEN 'whole' WHEN role = chosen_role THEN 'rise' ELSE 'fall' END AS part,
@@ -116,11 +116,12 @@ ORDER BY device, source, valid_from NULLS FIRST;
 --   status, version, computed_at
 WITH chosen AS (
   -- The days of sources, with the part that counts.
-  SELECT d.*, coalesce(s.counts, true) AS counts, s.role, s.is_mixed, s.counting_sources, s.lacking_sources, s.lacking_max, s.lacks_with_energy,
-    CASE s.part WHEN 'rise' THEN d.rise_wh WHEN 'fall' THEN d.fall_wh ELSE d.energy_wh END AS part_wh
-  FROM source_day d
-  LEFT JOIN device_source s ON s.device = d.device AND s.source = d.source
-    AND d.day >= coalesce(s.valid_from, DATE '-infinity') AND d.day <= coalesce(s.valid_to, DATE 'infinity')
+  SELECT sod.*, coalesce(dso.counts, true) AS counts, dso.role, dso.is_mixed, dso.counting_sources, dso.lacking_sources, dso.lacking_max,
+    dso.lacks_with_energy,
+    CASE dso.part WHEN 'rise' THEN sod.rise_wh WHEN 'fall' THEN sod.fall_wh ELSE sod.energy_wh END AS part_wh
+  FROM source_day sod
+  LEFT JOIN device_source dso ON dso.device = sod.device AND dso.source = sod.source
+    AND sod.day >= coalesce(dso.valid_from, DATE '-infinity') AND sod.day <= coalesce(dso.valid_to, DATE 'infinity')
 ), summed AS (
   -- The energy and coverage of the sources that count, and what is missing.
   SELECT day, reported_day, device,

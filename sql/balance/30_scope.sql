@@ -21,16 +21,16 @@
 --   counts      true if it is added up
 WITH there AS (
   -- The members that have a role on the day. parent: the source that contains it, as declared.
-  SELECT s.scope_id, s.is_site, d.day AS own_day, r.device, r.source, r.role, r.negative_role, m.sign,
-    concat(r.device, '.', r.source) AS series,
-    CASE WHEN r.within_device IS NOT NULL THEN concat(r.within_device, '.', r.within_source) END AS parent,
-    r.within_site
-  FROM scope s
-  JOIN scope_member m USING (scope_id)
-  JOIN role_span r ON (m.device IS NULL OR m.device = r.device) AND (m.source IS NULL OR m.source = r.source)
-  JOIN own_day d ON (d.day >= r.valid_from OR r.valid_from IS NULL) AND (d.day <= r.valid_to OR r.valid_to IS NULL)
-    AND (d.day >= m.valid_from OR m.valid_from IS NULL) AND (d.day <= m.valid_to OR m.valid_to IS NULL)
-  WHERE r.role IN (SELECT role FROM role)
+  SELECT sc.scope_id, sc.is_site, od.day AS own_day, rsp.device, rsp.source, rsp.role, rsp.negative_role, mem.sign,
+    concat(rsp.device, '.', rsp.source) AS series,
+    CASE WHEN rsp.within_device IS NOT NULL THEN concat(rsp.within_device, '.', rsp.within_source) END AS parent,
+    rsp.within_site
+  FROM scope sc
+  JOIN scope_member mem USING (scope_id)
+  JOIN role_span rsp ON (mem.device IS NULL OR mem.device = rsp.device) AND (mem.source IS NULL OR mem.source = rsp.source)
+  JOIN own_day od ON (od.day >= rsp.valid_from OR rsp.valid_from IS NULL) AND (od.day <= rsp.valid_to OR rsp.valid_to IS NULL)
+    AND (od.day >= mem.valid_from OR mem.valid_from IS NULL) AND (od.day <= mem.valid_to OR mem.valid_to IS NULL)
+  WHERE rsp.role IN (SELECT role FROM role)
 )
 SELECT t.scope_id, t.own_day, t.device, t.source, t.role, t.negative_role, t.sign, t.series,
   CASE
@@ -74,7 +74,7 @@ WITH declared AS (
 ), state AS (
   -- A role without a source is absent if that is declared, or if nothing in the scope hints at it. Without
   -- production and battery there is no export, for example.
-  SELECT s.scope_id, s.nets, o.day AS own_day,
+  SELECT sc.scope_id, sc.nets, od.day AS own_day,
     CASE WHEN production_measured THEN 'measured' WHEN list_contains(a.roles, 'production') THEN 'absent'
       WHEN has_production OR has_export THEN 'unknown' ELSE 'absent' END AS production_state,
     CASE WHEN consumption_measured THEN 'measured' WHEN list_contains(a.roles, 'consumption') THEN 'absent'
@@ -87,10 +87,10 @@ WITH declared AS (
       WHEN has_battery THEN 'unknown' ELSE 'absent' END AS battery_charge_state,
     CASE WHEN discharge_measured THEN 'measured' WHEN list_contains(a.roles, 'battery_discharge') THEN 'absent'
       WHEN has_battery THEN 'unknown' ELSE 'absent' END AS battery_discharge_state
-  FROM scope s
-  CROSS JOIN own_day o
-  LEFT JOIN declared d ON d.scope_id = s.scope_id AND d.own_day = o.day
-  LEFT JOIN absent a ON a.scope_id = s.scope_id
+  FROM scope sc
+  CROSS JOIN own_day od
+  LEFT JOIN declared d ON d.scope_id = sc.scope_id AND d.own_day = od.day
+  LEFT JOIN absent a ON a.scope_id = sc.scope_id
 ), open AS (
   -- The unknown roles, sorted.
   SELECT *,
@@ -128,17 +128,17 @@ WITH producing AS (
   WHERE counts AND 'production' IN (role, negative_role)
   UNION
   -- Computed production is that of all devices with a known peak.
-  SELECT d.scope_id, d.own_day, p.device, m.sign
-  FROM scope_day d
-  JOIN scope_member m USING (scope_id)
-  JOIN device_peak p ON (m.device IS NULL OR m.device = p.device)
-  WHERE d.production_state = 'unknown'
-    AND (d.own_day >= m.valid_from OR m.valid_from IS NULL) AND (d.own_day <= m.valid_to OR m.valid_to IS NULL)
+  SELECT scd.scope_id, scd.own_day, dp.device, mem.sign
+  FROM scope_day scd
+  JOIN scope_member mem USING (scope_id)
+  JOIN device_peak dp ON (mem.device IS NULL OR mem.device = dp.device)
+  WHERE scd.production_state = 'unknown'
+    AND (scd.own_day >= mem.valid_from OR mem.valid_from IS NULL) AND (scd.own_day <= mem.valid_to OR mem.valid_to IS NULL)
 )
-SELECT a.scope_id, a.own_day, CASE WHEN bool_and(p.kwp IS NOT NULL) THEN sum(a.sign * p.kwp) END AS kwp
+SELECT a.scope_id, a.own_day, CASE WHEN bool_and(dp.kwp IS NOT NULL) THEN sum(a.sign * dp.kwp) END AS kwp
 FROM producing a
-LEFT JOIN device_peak p ON p.device = a.device
-  AND (a.own_day >= p.valid_from OR p.valid_from IS NULL) AND (a.own_day <= p.valid_to OR p.valid_to IS NULL)
+LEFT JOIN device_peak dp ON dp.device = a.device
+  AND (a.own_day >= dp.valid_from OR dp.valid_from IS NULL) AND (a.own_day <= dp.valid_to OR dp.valid_to IS NULL)
 GROUP BY a.scope_id, a.own_day
 HAVING bool_or(a.device IN (SELECT device FROM device_peak));
 
@@ -151,8 +151,8 @@ HAVING bool_or(a.device IN (SELECT device FROM device_peak));
 SELECT
   (
     SELECT count(*)
-    FROM role_span r
-    JOIN scope_member m ON (m.device IS NULL OR m.device = r.device) AND (m.source IS NULL OR m.source = r.source)
-    WHERE r.role IN (SELECT role FROM role)
+    FROM role_span rsp
+    JOIN scope_member mem ON (mem.device IS NULL OR mem.device = rsp.device) AND (mem.source IS NULL OR mem.source = rsp.source)
+    WHERE rsp.role IN (SELECT role FROM role)
   )::DOUBLE AS sources,
   (SELECT count(*) FROM scope_source)::DOUBLE AS source_days;

@@ -16,13 +16,13 @@
 --   is_register   the method is a register
 --   is_sparse     its values are usually too far apart to show when the energy flowed
 --   step_wh       resolution of the register, Wh; 0 if it is not a register or the resolution is unknown
-SELECT e.device, e.source, e.day AS own_day, e.stream_id,
-  e.method IN ('total_energy', 'daily_energy') AS is_register,
-  coalesce(f.step_ms, 0) > (SELECT span_ms FROM rule) AS is_sparse,
-  coalesce(f.resolution_wh, 0) AS step_wh
-FROM daily_energy e
-JOIN wanted w ON w.device = e.device AND w.source = e.source AND w.own_day = e.day
-LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_id = e.stream_id;
+SELECT de.device, de.source, de.day AS own_day, de.stream_id,
+  de.method IN ('total_energy', 'daily_energy') AS is_register,
+  coalesce(se.step_ms, 0) > (SELECT span_ms FROM rule) AS is_sparse,
+  coalesce(se.resolution_wh, 0) AS step_wh
+FROM daily_energy de
+JOIN wanted wa ON wa.device = de.device AND wa.source = de.source AND wa.own_day = de.day
+LEFT JOIN series se ON se.device = de.device AND se.source = de.source AND se.stream_id = de.stream_id;
 
 -- name: find_measured
 -- Selects the stored intervals of the wanted days. One row for each source and interval that is stored.
@@ -32,13 +32,13 @@ LEFT JOIN series f ON f.device = e.device AND f.source = e.source AND f.stream_i
 --   device, source, own_day, at_ms, energy_wh, covered_ms
 --   is_estimated   a bound of the interval was interpolated
 --   is_spread      the energy was spread over a span that is too long to show when it flowed
-SELECT r.device, r.source, r.own_day, epoch_ms(i.interval_start) AS at_ms, i.energy_wh, i.covered_ms,
-  list_contains(i.flags, 'estimated') AS is_estimated,
-  i.energy_wh <> 0 AND (r.is_sparse OR list_contains(i.flags, 'estimated')) AS is_spread
-FROM interval_energy i
-JOIN own_slot s ON s.at_ms = epoch_ms(i.interval_start)
-JOIN read_from r ON r.device = i.device AND r.source = i.source AND r.stream_id = i.stream_id AND r.own_day = s.own_day
-WHERE i.covered_ms > 0 OR i.energy_wh <> 0;
+SELECT rf.device, rf.source, rf.own_day, epoch_ms(ie.interval_start) AS at_ms, ie.energy_wh, ie.covered_ms,
+  list_contains(ie.flags, 'estimated') AS is_estimated,
+  ie.energy_wh <> 0 AND (rf.is_sparse OR list_contains(ie.flags, 'estimated')) AS is_spread
+FROM interval_energy ie
+JOIN own_slot osl ON osl.at_ms = epoch_ms(ie.interval_start)
+JOIN read_from rf ON rf.device = ie.device AND rf.source = ie.source AND rf.stream_id = ie.stream_id AND rf.own_day = osl.own_day
+WHERE ie.covered_ms > 0 OR ie.energy_wh <> 0;
 
 -- name: find_source_interval
 -- Computes the energy of each source in each interval, from the field from which the source's day was read.
@@ -64,21 +64,21 @@ WITH reach AS (
     coalesce(sum(abs(energy_wh)) FILTER (is_spread), 0) AS spread_wh
   FROM measured GROUP BY device, source, own_day
 )
-SELECT w.device, w.source, w.own_day, s.at_ms,
-  r.device IS NOT NULL AND (
-    coalesce(m.covered_ms >= rule.known_share * rule.interval_ms, false)
+SELECT wa.device, wa.source, wa.own_day, s.at_ms,
+  rf.device IS NOT NULL AND (
+    coalesce(mea.covered_ms >= rule.known_share * rule.interval_ms, false)
     -- A register that shows the same for hours has no rows for them: they lie between two readings all the
     -- same.
-    OR coalesce(r.is_register AND (s.at_ms > d.first_ms OR w.own_day > e.first_day) AND (s.at_ms < d.last_ms OR w.own_day < e.last_day), false)
+    OR coalesce(rf.is_register AND (s.at_ms > d.first_ms OR wa.own_day > e.first_day) AND (s.at_ms < d.last_ms OR wa.own_day < e.last_day), false)
   ) AS is_known,
-  CASE WHEN is_known THEN coalesce(m.energy_wh, 0) END AS energy_wh,
-  NOT (coalesce(m.is_spread, false) AND coalesce(d.spread_wh, 0) > rule.span_wh) AS has_shape,
-  coalesce(m.is_estimated, false) AS is_estimated,
-  CASE WHEN r.is_register THEN r.step_wh ELSE 0 END AS step_wh
-FROM wanted w
+  CASE WHEN is_known THEN coalesce(mea.energy_wh, 0) END AS energy_wh,
+  NOT (coalesce(mea.is_spread, false) AND coalesce(d.spread_wh, 0) > rule.span_wh) AS has_shape,
+  coalesce(mea.is_estimated, false) AS is_estimated,
+  CASE WHEN rf.is_register THEN rf.step_wh ELSE 0 END AS step_wh
+FROM wanted wa
 CROSS JOIN rule
-JOIN (SELECT own_day, at_ms FROM slot) AS s ON s.own_day = w.own_day
-LEFT JOIN read_from r ON r.device = w.device AND r.source = w.source AND r.own_day = w.own_day
-LEFT JOIN reach e ON e.device = w.device AND e.source = w.source
-LEFT JOIN day_reach d ON d.device = w.device AND d.source = w.source AND d.own_day = w.own_day
-LEFT JOIN measured m ON m.device = w.device AND m.source = w.source AND m.own_day = w.own_day AND m.at_ms = s.at_ms;
+JOIN (SELECT own_day, at_ms FROM slot) AS s ON s.own_day = wa.own_day
+LEFT JOIN read_from rf ON rf.device = wa.device AND rf.source = wa.source AND rf.own_day = wa.own_day
+LEFT JOIN reach e ON e.device = wa.device AND e.source = wa.source
+LEFT JOIN day_reach d ON d.device = wa.device AND d.source = wa.source AND d.own_day = wa.own_day
+LEFT JOIN measured mea ON mea.device = wa.device AND mea.source = wa.source AND mea.own_day = wa.own_day AND mea.at_ms = s.at_ms;

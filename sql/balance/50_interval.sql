@@ -25,16 +25,17 @@ WITH part AS (
   -- One row for each source and interval. rise_wh is its energy for role, fall_wh for negative_role.
   -- is_signed: it is a net register. is_open: these two are not known. is_whole: all of its roles are
   -- part of the balance, so its energy as one amount is enough for into_wh.
-  SELECT c.scope_id, c.own_day, s.day, s.at_ms, c.role, c.negative_role, c.sign, i.energy_wh, i.is_known, i.has_shape, i.is_estimated, i.step_wh,
-    c.negative_role IS NOT NULL AS is_signed,
-    c.sign * CASE WHEN is_signed THEN greatest(i.energy_wh, 0) ELSE i.energy_wh END AS rise_wh,
-    c.sign * greatest(-i.energy_wh, 0) AS fall_wh,
-    NOT i.is_known OR (is_signed AND NOT i.has_shape) AS is_open,
-    coalesce(c.negative_role <> 'other', true) AS is_whole
-  FROM scope_source c
-  JOIN source_interval i ON i.device = c.device AND i.source = c.source AND i.own_day = c.own_day
-  JOIN slot s ON s.at_ms = i.at_ms
-  WHERE c.counts
+  SELECT sso.scope_id, sso.own_day, sl.day, sl.at_ms, sso.role, sso.negative_role, sso.sign, si.energy_wh, si.is_known,
+    si.has_shape, si.is_estimated, si.step_wh,
+    sso.negative_role IS NOT NULL AS is_signed,
+    sso.sign * CASE WHEN is_signed THEN greatest(si.energy_wh, 0) ELSE si.energy_wh END AS rise_wh,
+    sso.sign * greatest(-si.energy_wh, 0) AS fall_wh,
+    NOT si.is_known OR (is_signed AND NOT si.has_shape) AS is_open,
+    coalesce(sso.negative_role <> 'other', true) AS is_whole
+  FROM scope_source sso
+  JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day
+  JOIN slot sl ON sl.at_ms = si.at_ms
+  WHERE sso.counts
 ), sided AS (
   -- The part of each source in into_wh and in grid_net_wh, positive into the scope, and whether it is
   -- unknown. is_grid: one of its roles is import or export. is_both: both are, so one amount is enough.
@@ -108,32 +109,32 @@ GROUP BY scope_id, own_day, day, at_ms;
 --   has_peak                                 one of them has a peak power
 WITH known AS (
   -- The measured and absent roles of each interval; null: unknown, or not measured in this interval.
-  SELECT s.scope_id, d.own_day, t.day, t.at_ms, d.way, d.computed,
-    CASE d.production_state WHEN 'measured' THEN f.production_wh WHEN 'absent' THEN 0 END AS production,
-    CASE d.consumption_state WHEN 'measured' THEN f.consumption_wh WHEN 'absent' THEN 0 END AS consumption,
-    CASE d.grid_import_state WHEN 'measured' THEN f.grid_import_wh WHEN 'absent' THEN 0 END AS grid_import,
-    CASE d.grid_export_state WHEN 'measured' THEN f.grid_export_wh WHEN 'absent' THEN 0 END AS grid_export,
-    CASE d.battery_charge_state WHEN 'measured' THEN f.battery_charge_wh WHEN 'absent' THEN 0 END AS battery_charge,
-    CASE d.battery_discharge_state WHEN 'measured' THEN f.battery_discharge_wh WHEN 'absent' THEN 0 END AS battery_discharge,
+  SELECT sc.scope_id, scd.own_day, sl.day, sl.at_ms, scd.way, scd.computed,
+    CASE scd.production_state WHEN 'measured' THEN fl.production_wh WHEN 'absent' THEN 0 END AS production,
+    CASE scd.consumption_state WHEN 'measured' THEN fl.consumption_wh WHEN 'absent' THEN 0 END AS consumption,
+    CASE scd.grid_import_state WHEN 'measured' THEN fl.grid_import_wh WHEN 'absent' THEN 0 END AS grid_import,
+    CASE scd.grid_export_state WHEN 'measured' THEN fl.grid_export_wh WHEN 'absent' THEN 0 END AS grid_export,
+    CASE scd.battery_charge_state WHEN 'measured' THEN fl.battery_charge_wh WHEN 'absent' THEN 0 END AS battery_charge,
+    CASE scd.battery_discharge_state WHEN 'measured' THEN fl.battery_discharge_wh WHEN 'absent' THEN 0 END AS battery_discharge,
     -- A scope without sources is balanced with nothing.
-    CASE WHEN f.scope_id IS NULL THEN 0 ELSE f.into_wh END AS into_wh,
-    CASE WHEN f.scope_id IS NULL THEN 0 ELSE f.grid_net_wh END AS grid_net,
+    CASE WHEN fl.scope_id IS NULL THEN 0 ELSE fl.into_wh END AS into_wh,
+    CASE WHEN fl.scope_id IS NULL THEN 0 ELSE fl.grid_net_wh END AS grid_net,
     -- <role>_gap. '\0' keeps the names of the columns.
     coalesce(COLUMNS('^(production|consumption|grid|battery).*_gap$'), false) AS '\0',
-    NOT coalesce(f.has_gap, false) AS is_complete,
-    NOT coalesce(f.has_shape, true) AS is_shapeless,
-    coalesce(f.is_signed, false) OR d.way = 'netted' AS is_netted,
-    d.way IN ('undetermined', 'not_netted') AS is_undetermined,
-    d.grid_import_state <> 'unknown' AND d.grid_export_state <> 'unknown' AS is_grid_told,
-    coalesce(f.is_estimated, false) AS is_estimated,
-    greatest(coalesce(f.step_wh, 0), (SELECT tolerance_wh FROM rule)) AS tolerance_wh,
-    p.kwp, p.scope_id IS NOT NULL AS has_peak
-  FROM scope s
-  JOIN scope_day d USING (scope_id)
-  JOIN slot t ON t.own_day = d.own_day
-  LEFT JOIN flow f ON f.scope_id = s.scope_id AND f.own_day = d.own_day AND f.at_ms = t.at_ms
-  LEFT JOIN scope_peak p ON p.scope_id = s.scope_id AND p.own_day = d.own_day
-  WHERE is_complete OR t.at_ms + (SELECT interval_ms + grace_ms FROM rule) <= (SELECT now_ms FROM rule)
+    NOT coalesce(fl.has_gap, false) AS is_complete,
+    NOT coalesce(fl.has_shape, true) AS is_shapeless,
+    coalesce(fl.is_signed, false) OR scd.way = 'netted' AS is_netted,
+    scd.way IN ('undetermined', 'not_netted') AS is_undetermined,
+    scd.grid_import_state <> 'unknown' AND scd.grid_export_state <> 'unknown' AS is_grid_told,
+    coalesce(fl.is_estimated, false) AS is_estimated,
+    greatest(coalesce(fl.step_wh, 0), (SELECT tolerance_wh FROM rule)) AS tolerance_wh,
+    sp.kwp, sp.scope_id IS NOT NULL AS has_peak
+  FROM scope sc
+  JOIN scope_day scd USING (scope_id)
+  JOIN slot sl ON sl.own_day = scd.own_day
+  LEFT JOIN flow fl ON fl.scope_id = sc.scope_id AND fl.own_day = scd.own_day AND fl.at_ms = sl.at_ms
+  LEFT JOIN scope_peak sp ON sp.scope_id = sc.scope_id AND sp.own_day = scd.own_day
+  WHERE is_complete OR sl.at_ms + (SELECT interval_ms + grace_ms FROM rule) <= (SELECT now_ms FROM rule)
 ), told AS (
   -- With the computed roles: into_wh is what is left of the energy in, so it went out by the unknown role. If
   -- that role brings energy in, the sign is the opposite.
@@ -184,33 +185,33 @@ FROM told;
 --   rest_wh     Wh; null if the container or a part of it is unknown
 WITH part AS (
   -- The contained sources of each container, added. signed_part_wh: by the signs of the members.
-  SELECT c.scope_id, s.day, s.at_ms, c.container, any_value(c.role) AS role, any_value(c.own_day) AS own_day,
-    CASE WHEN bool_and(i.is_known) THEN sum(i.energy_wh) END AS part_wh,
-    CASE WHEN bool_and(i.is_known) THEN sum(c.sign * i.energy_wh) END AS signed_part_wh
-  FROM scope_source c
-  JOIN source_interval i ON i.device = c.device AND i.source = c.source AND i.own_day = c.own_day
-  JOIN slot s ON s.at_ms = i.at_ms
-  WHERE c.container IS NOT NULL
-  GROUP BY c.scope_id, s.day, s.at_ms, c.container
+  SELECT sso.scope_id, sl.day, sl.at_ms, sso.container, any_value(sso.role) AS role, any_value(sso.own_day) AS own_day,
+    CASE WHEN bool_and(si.is_known) THEN sum(si.energy_wh) END AS part_wh,
+    CASE WHEN bool_and(si.is_known) THEN sum(sso.sign * si.energy_wh) END AS signed_part_wh
+  FROM scope_source sso
+  JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day
+  JOIN slot sl ON sl.at_ms = si.at_ms
+  WHERE sso.container IS NOT NULL
+  GROUP BY sso.scope_id, sl.day, sl.at_ms, sso.container
 )
 -- Containers that are sources.
-SELECT p.scope_id, p.day, p.at_ms, p.container, (w.energy_wh - p.part_wh)::BIGINT AS rest_wh
+SELECT p.scope_id, p.day, p.at_ms, p.container, (si.energy_wh - p.part_wh)::BIGINT AS rest_wh
 FROM part p
-JOIN scope_source c ON c.scope_id = p.scope_id AND c.own_day = p.own_day AND c.series = p.container
-JOIN source_interval w ON w.device = c.device AND w.source = c.source AND w.own_day = c.own_day AND w.at_ms = p.at_ms
+JOIN scope_source sso ON sso.scope_id = p.scope_id AND sso.own_day = p.own_day AND sso.series = p.container
+JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = p.at_ms
 UNION ALL
 -- Computed roles of a site.
 SELECT p.scope_id, p.day, p.at_ms, p.container,
   (CASE p.role
-    WHEN 'production' THEN i.production_wh
-    WHEN 'consumption' THEN i.consumption_wh
-    WHEN 'grid_import' THEN i.grid_import_wh
-    WHEN 'grid_export' THEN i.grid_export_wh
-    WHEN 'battery_charge' THEN i.battery_charge_wh
-    WHEN 'battery_discharge' THEN i.battery_discharge_wh
+    WHEN 'production' THEN isu.production_wh
+    WHEN 'consumption' THEN isu.consumption_wh
+    WHEN 'grid_import' THEN isu.grid_import_wh
+    WHEN 'grid_export' THEN isu.grid_export_wh
+    WHEN 'battery_charge' THEN isu.battery_charge_wh
+    WHEN 'battery_discharge' THEN isu.battery_discharge_wh
   END - p.signed_part_wh)::BIGINT
 FROM part p
-JOIN interval_sum i ON i.scope_id = p.scope_id AND i.at_ms = p.at_ms
+JOIN interval_sum isu ON isu.scope_id = p.scope_id AND isu.at_ms = p.at_ms
 WHERE p.container = 'site' OR starts_with(p.container, 'site.');
 
 -- name: find_interval_level
@@ -224,10 +225,10 @@ WHERE p.container = 'site' OR starts_with(p.container, 'site.');
 --   days, complete_days, yield       null
 --   is_incomplete, is_peak_unknown   false
 --   rest                             map from each container to its rest_wh (see find_rest)
-SELECT i.*, strftime(make_timestamp(i.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS period,
+SELECT isu.*, strftime(make_timestamp(isu.at_ms * 1000), '%Y-%m-%dT%H:%M:%SZ') AS period,
   1 AS intervals, is_complete::INTEGER AS known_intervals, NULL::BIGINT AS days, NULL::BIGINT AS complete_days,
   NULL::DOUBLE AS yield, false AS is_incomplete, false AS is_peak_unknown, r.rest
-FROM interval_sum i
+FROM interval_sum isu
 LEFT JOIN (
   SELECT scope_id, at_ms, map_from_entries(list((container, rest_wh) ORDER BY container)) AS rest FROM rest GROUP BY scope_id, at_ms
-) AS r ON r.scope_id = i.scope_id AND r.at_ms = i.at_ms;
+) AS r ON r.scope_id = isu.scope_id AND r.at_ms = isu.at_ms;

@@ -13,10 +13,10 @@
 --   container   see scope_source
 --   wh          by the sign of the member; null if unknown
 WITH told AS (
-  SELECT c.scope_id, t.day, c.device, c.source, c.role, c.negative_role, c.container, c.sign, i.energy_wh, i.is_known, i.has_shape
-  FROM interval_sum t
-  JOIN scope_source c ON c.scope_id = t.scope_id AND c.own_day = t.own_day
-  JOIN source_interval i ON i.device = c.device AND i.source = c.source AND i.own_day = c.own_day AND i.at_ms = t.at_ms
+  SELECT sso.scope_id, isu.day, sso.device, sso.source, sso.role, sso.negative_role, sso.container, sso.sign, si.energy_wh, si.is_known, si.has_shape
+  FROM interval_sum isu
+  JOIN scope_source sso ON sso.scope_id = isu.scope_id AND sso.own_day = isu.own_day
+  JOIN source_interval si ON si.device = sso.device AND si.source = sso.source AND si.own_day = sso.own_day AND si.at_ms = isu.at_ms
 )
 SELECT scope_id, day, device, source, role, container, CASE WHEN bool_and(is_known) THEN sum(sign * energy_wh) END::BIGINT AS wh
 FROM told WHERE negative_role IS NULL
@@ -41,11 +41,11 @@ GROUP BY ALL;
 SELECT scope_id, whole_period AS period,
   list({device: device::VARCHAR, source: source, role: role, wh: wh, within: container} ORDER BY device, source, role) AS parts
 FROM (
-  SELECT p.scope_id, left(d.period, (SELECT period_digits FROM period_digits)) AS whole_period, p.device, p.source, p.role, p.container,
-    CASE WHEN count(p.wh) = count(*) THEN sum(p.wh) END::BIGINT AS wh
-  FROM day_part p
-  JOIN day_level d ON d.scope_id = p.scope_id AND d.day = p.day
-  WHERE NOT d.is_incomplete OR (SELECT period_digits FROM period_digits) = 10
+  SELECT dpa.scope_id, left(lev.period, (SELECT period_digits FROM period_digits)) AS whole_period, dpa.device, dpa.source, dpa.role, dpa.container,
+    CASE WHEN count(dpa.wh) = count(*) THEN sum(dpa.wh) END::BIGINT AS wh
+  FROM day_part dpa
+  JOIN day_level lev ON lev.scope_id = dpa.scope_id AND lev.day = dpa.day
+  WHERE NOT lev.is_incomplete OR (SELECT period_digits FROM period_digits) = 10
   GROUP BY ALL
 )
 GROUP BY scope_id, whole_period;
@@ -56,7 +56,7 @@ GROUP BY scope_id, whole_period;
 -- Columns:
 --   period
 --   value   JSON, as bytes
-SELECT b.period, encode(to_json({
+SELECT bal.period, encode(to_json({
   intervals: intervals,
   days: days,
   completeDays: complete_days,
@@ -81,9 +81,9 @@ SELECT b.period, encode(to_json({
   computed: computed,
   missing: missing,
   restWh: coalesce(rest, MAP {}),
-  parts: coalesce(p.parts, []),
+  parts: coalesce(pt.parts, []),
   flags: flags
 })::VARCHAR) AS value
-FROM balance b
-LEFT JOIN part p ON p.scope_id = b.scope_id AND p.period = b.period
-ORDER BY b.period;
+FROM balance bal
+LEFT JOIN part pt ON pt.scope_id = bal.scope_id AND pt.period = bal.period
+ORDER BY bal.period;

@@ -13,12 +13,12 @@
 --   high_ms   the first used reading at or after its end; null if there is none
 SELECT max(event_time_ms) FILTER (event_time_ms <= $start_ms::BIGINT)::DOUBLE AS low_ms,
   min(event_time_ms) FILTER (event_time_ms >= $end_ms::BIGINT)::DOUBLE AS high_ms
-FROM reading r
-JOIN scope s USING (series_id)
-WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN s.first_ms AND s.last_ms
+FROM reading rd
+JOIN scope sc USING (series_id)
+WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.last_ms
   AND NOT EXISTS (
-    SELECT 1 FROM energy_event e
-    WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms);
+    SELECT 1 FROM energy_event ev
+    WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms);
 
 -- name: find_readings
 -- Returns all received readings of a series between two instants ($low_ms, $high_ms, both included), in
@@ -31,24 +31,24 @@ WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN s.first_ms AND s.last
 --   detail     of a rejected reading: the received value
 --   batch_id, landed_at_ms
 --   readings   number of all readings
-SELECT f.event_time_ms::DOUBLE AS event_time_ms, f.value, f.fate, f.reason, f.detail, f.batch_id, b.landed_at_ms::DOUBLE AS landed_at_ms,
+SELECT f.event_time_ms::DOUBLE AS event_time_ms, f.value, f.fate, f.reason, f.detail, f.batch_id, bt.landed_at_ms::DOUBLE AS landed_at_ms,
   (count(*) OVER ())::INTEGER AS readings
 FROM (
-  SELECT r.event_time_ms, r.value,
-    coalesce((SELECT any_value(e.kind) FROM energy_event e
-      WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms), 'used') AS fate,
-    NULL AS reason, NULL AS detail, r.batch_id, r.stream_offset
-  FROM reading r
-  WHERE r.series_id = $series_id AND r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT rd.event_time_ms, rd.value,
+    coalesce((SELECT any_value(ev.kind) FROM energy_event ev
+      WHERE ev.series_id = rd.series_id AND is_left_out(ev.kind) AND rd.event_time_ms BETWEEN ev.from_ms AND ev.to_ms), 'used') AS fate,
+    NULL AS reason, NULL AS detail, rd.batch_id, rd.stream_offset
+  FROM reading rd
+  WHERE rd.series_id = $series_id AND rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
-  SELECT x.event_time_ms, x.value, 'excluded', NULL, NULL, x.batch_id, x.stream_offset
-  FROM excluded_reading x
-  WHERE x.series_id = $series_id AND x.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT xr.event_time_ms, xr.value, 'excluded', NULL, NULL, xr.batch_id, xr.stream_offset
+  FROM excluded_reading xr
+  WHERE xr.series_id = $series_id AND xr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
-  SELECT s.event_time_ms, s.value, CASE WHEN s.value = r.value THEN 'repeated' ELSE 'revised' END, NULL, NULL, s.batch_id, s.stream_offset
-  FROM superseded_reading s
-  JOIN known_reading r ON r.series_id = s.series_id AND r.event_time_ms = s.event_time_ms
-  WHERE s.series_id = $series_id AND s.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT sup.event_time_ms, sup.value, CASE WHEN sup.value = kr.value THEN 'repeated' ELSE 'revised' END, NULL, NULL, sup.batch_id, sup.stream_offset
+  FROM superseded_reading sup
+  JOIN known_reading kr ON kr.series_id = sup.series_id AND kr.event_time_ms = sup.event_time_ms
+  WHERE sup.series_id = $series_id AND sup.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
   -- Only samples of rejected readings are stored.
   SELECT q.kept.event_time_ms, NULL, 'rejected', q.reason, q.kept."text", q.kept.batch_id, q.kept.stream_offset
@@ -59,7 +59,7 @@ FROM (
   ) AS q
   WHERE q.kept.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS f
-LEFT JOIN batch b USING (batch_id)
+LEFT JOIN batch bt USING (batch_id)
 QUALIFY f.fate NOT IN ('used', 'repeated')
   OR least(row_number() OVER (ORDER BY f.event_time_ms), row_number() OVER (ORDER BY f.event_time_ms DESC)) <= $rows_max::INTEGER // 2
 ORDER BY f.event_time_ms, f.fate = 'used', f.stream_offset, f.batch_id
@@ -76,21 +76,21 @@ ORDER BY to_ms, from_ms;
 -- Returns the limits of a series ($series_id) on a UTC day ($utc_day), and from how many days they
 -- are learnt: the days with readings among that day and the limit_days() - 1 days before.
 SELECT
-  CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w)
-    ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
-  l.learnt_power_w,
-  CASE WHEN r.max_power_w IS NULL AND l.usual_power_w IS NOT NULL
-    THEN power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) END AS max_power_after_reset_w,
-  jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
-  reading_interval(r.interval_ms, l.learnt_step_ms)::DOUBLE AS interval_ms, max_gap(r.max_gap_ms, l.learnt_step_ms)::DOUBLE AS max_gap_ms, r.net,
-  r.max_power_w AS configured_power_w, r.jitter_wh AS configured_jitter_wh, r.interval_ms::DOUBLE AS configured_interval_ms,
-  r.max_gap_ms::DOUBLE AS configured_gap_ms,
-  l.learnt_resolution AS resolution, l.learnt_step_ms::DOUBLE AS step_ms,
+  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, sd.learnt_power_w)
+    ELSE coalesce(sr.max_power_w, sd.learnt_power_w) END AS max_power_w,
+  sd.learnt_power_w,
+  CASE WHEN sr.max_power_w IS NULL AND sd.usual_power_w IS NOT NULL
+    THEN power_limit_after_reset(sr.max_power_w, sd.learnt_power_w, sd.usual_power_w) END AS max_power_after_reset_w,
+  jitter(sr.jitter_wh, sd.learnt_resolution) AS jitter_wh, sr.modulus_wh,
+  reading_interval(sr.interval_ms, sd.learnt_step_ms)::DOUBLE AS interval_ms, max_gap(sr.max_gap_ms, sd.learnt_step_ms)::DOUBLE AS max_gap_ms, sr.net,
+  sr.max_power_w AS configured_power_w, sr.jitter_wh AS configured_jitter_wh, sr.interval_ms::DOUBLE AS configured_interval_ms,
+  sr.max_gap_ms::DOUBLE AS configured_gap_ms,
+  sd.learnt_resolution AS resolution, sd.learnt_step_ms::DOUBLE AS step_ms,
   d.days::INTEGER AS days, d.first_day, d.last_day
-FROM series_rule r
-LEFT JOIN series_day l ON l.series_id = r.series_id AND l.utc_day = $utc_day
+FROM series_rule sr
+LEFT JOIN series_day sd ON sd.series_id = sr.series_id AND sd.utc_day = $utc_day
 CROSS JOIN (
   SELECT count(*) AS days, ('1970-01-01'::DATE + min(utc_day))::VARCHAR AS first_day, ('1970-01-01'::DATE + max(utc_day))::VARCHAR AS last_day
   FROM series_day WHERE series_id = $series_id AND utc_day BETWEEN $utc_day - limit_days() + 1 AND $utc_day
 ) AS d
-WHERE r.series_id = $series_id;
+WHERE sr.series_id = $series_id;

@@ -29,8 +29,8 @@ ORDER BY version, computed_at_ms;
 -- version was computed.
 -- $low_ms, $high_ms: the day and the readings around it. $end_ms: the end of the day. $from_ms, $to_ms: the
 -- range of readings to search.
-SELECT r.batch_id, b.origin, b.landed_at_ms::DOUBLE AS landed_at_ms, r.readings::INTEGER AS readings,
-  CASE WHEN b.landed_at_ms > $end_ms::BIGINT THEN r.readings_in ELSE 0 END::INTEGER AS late_readings,
+SELECT r.batch_id, bt.origin, bt.landed_at_ms::DOUBLE AS landed_at_ms, r.readings::INTEGER AS readings,
+  CASE WHEN bt.landed_at_ms > $end_ms::BIGINT THEN r.readings_in ELSE 0 END::INTEGER AS late_readings,
   r.from_ms::DOUBLE AS from_ms, r.to_ms::DOUBLE AS to_ms, r.readings_in > 0 AS touches_day
 FROM (
   SELECT batch_id, count(*) AS readings, count(*) FILTER (event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT) AS readings_in,
@@ -44,18 +44,19 @@ FROM (
     AND event_time_ms BETWEEN $from_ms::BIGINT AND $to_ms::BIGINT AND batch_id > $after_batch::BIGINT AND batch_id <= $upto_batch::BIGINT
   GROUP BY batch_id
 ) AS r
-LEFT JOIN batch b USING (batch_id)
+LEFT JOIN batch bt USING (batch_id)
 ORDER BY r.batch_id;
 
 -- name: find_corrections
 -- Returns the corrections of a device ($device) and source ($source) that overlap a day ($day, from $start_ms
 -- to $end_ms), including undone ones and undos, and the effect of each on the day when it was made.
-SELECT c.correction_id::INTEGER AS correction_id, c.kind, c.from_ms::DOUBLE AS from_ms, c.to_ms::DOUBLE AS to_ms, c.table_name, c.field,
-  c.day::VARCHAR AS day, c.energy_wh::DOUBLE AS energy_wh, c.undoes::INTEGER AS undoes, u.correction_id::INTEGER AS undone_by, c.reason, c.author,
-  c.created_at_ms::DOUBLE AS created_at_ms, e.correction_id IS NOT NULL AS has_changed,
-  e.before_wh::DOUBLE AS before_wh, e.after_wh::DOUBLE AS after_wh
-FROM correction c
-LEFT JOIN correction u ON u.undoes = c.correction_id
-LEFT JOIN correction_effect e ON e.correction_id = c.correction_id AND e.day = $day::DATE AND e.device = c.device AND e.source = c.source
-WHERE c.device = $device::UUID AND c.source = $source AND c.from_ms < $end_ms::BIGINT AND c.to_ms > $start_ms::BIGINT
-ORDER BY c.correction_id;
+SELECT co.correction_id::INTEGER AS correction_id, co.kind, co.from_ms::DOUBLE AS from_ms, co.to_ms::DOUBLE AS to_ms, co.table_name, co.field,
+  co.day::VARCHAR AS day, co.energy_wh::DOUBLE AS energy_wh, co.undoes::INTEGER AS undoes,
+  undo.correction_id::INTEGER AS undone_by, co.reason, co.author,
+  co.created_at_ms::DOUBLE AS created_at_ms, ef.correction_id IS NOT NULL AS has_changed,
+  ef.before_wh::DOUBLE AS before_wh, ef.after_wh::DOUBLE AS after_wh
+FROM correction co
+LEFT JOIN correction undo ON undo.undoes = co.correction_id
+LEFT JOIN correction_effect ef ON ef.correction_id = co.correction_id AND ef.day = $day::DATE AND ef.device = co.device AND ef.source = co.source
+WHERE co.device = $device::UUID AND co.source = $source AND co.from_ms < $end_ms::BIGINT AND co.to_ms > $start_ms::BIGINT
+ORDER BY co.correction_id;

@@ -16,21 +16,21 @@
 --   is_listed                         `sources` of the device names it, or names none
 --   container                         the source of the device that contains it; null: none
 --   energy_wh                         null without energy
-SELECT s.source, s.role, s.negative_role, s.counts, s.part, s.lacks_with_energy,
-  coalesce(own.total_source, every.total_source) AS total_source,
-  own.energy_role,
-  own.sources IS NULL OR list_contains(own.sources, s.source) AS is_listed,
-  CASE WHEN r.within_device = s.device THEN r.within_source END AS container,
-  c.energy_wh::DOUBLE AS energy_wh
-FROM device_source s
-LEFT JOIN declared_device own ON own.device = s.device
+SELECT dso.source, dso.role, dso.negative_role, dso.counts, dso.part, dso.lacks_with_energy,
+  coalesce(dd.total_source, every.total_source) AS total_source,
+  dd.energy_role,
+  dd.sources IS NULL OR list_contains(dd.sources, dso.source) AS is_listed,
+  CASE WHEN rsp.within_device = dso.device THEN rsp.within_source END AS container,
+  ch.energy_wh::DOUBLE AS energy_wh
+FROM device_source dso
+LEFT JOIN declared_device dd ON dd.device = dso.device
 CROSS JOIN (SELECT total_source FROM declared_device WHERE device IS NULL) AS every
-LEFT JOIN role_span r ON r.device = s.device AND r.source = s.source
-  AND (r.valid_from IS NULL OR r.valid_from <= $day::DATE) AND (r.valid_to IS NULL OR r.valid_to >= $day::DATE)
-LEFT JOIN chosen c ON c.source = s.source
-WHERE s.device = $device::UUID
-  AND (s.valid_from IS NULL OR s.valid_from <= $day::DATE) AND (s.valid_to IS NULL OR s.valid_to >= $day::DATE)
-ORDER BY s.counts DESC, s.source;
+LEFT JOIN role_span rsp ON rsp.device = dso.device AND rsp.source = dso.source
+  AND (rsp.valid_from IS NULL OR rsp.valid_from <= $day::DATE) AND (rsp.valid_to IS NULL OR rsp.valid_to >= $day::DATE)
+LEFT JOIN chosen ch ON ch.source = dso.source
+WHERE dso.device = $device::UUID
+  AND (dso.valid_from IS NULL OR dso.valid_from <= $day::DATE) AND (dso.valid_to IS NULL OR dso.valid_to >= $day::DATE)
+ORDER BY dso.counts DESC, dso.source;
 
 -- name: find_splits
 -- Returns the rise and fall of sources of which the device counts one part; null if readings are too far

@@ -88,11 +88,11 @@ WITH raw AS (
 ), converted AS (
   -- In Wh or W.
   SELECT t.*,
-    t.unit IS NOT NULL AND u.factor IS NULL AS is_unit_unknown,
-    CASE WHEN t.unit IS NULL THEN t.factor ELSE u.factor * t.multiplier END AS unit_value,
+    t.unit IS NOT NULL AND uf.factor IS NULL AS is_unit_unknown,
+    CASE WHEN t.unit IS NULL THEN t.factor ELSE uf.factor * t.multiplier END AS unit_value,
     t.number * unit_value AS value
   FROM typed t
-  LEFT JOIN unit_factor u ON u.dimension = t.dimension AND u.unit = t.unit
+  LEFT JOIN unit_factor uf ON uf.dimension = t.dimension AND uf.unit = t.unit
 ), checked AS (
   -- With the first reason to reject it.
   SELECT *,
@@ -127,13 +127,13 @@ FROM checked;
 -- If messages of the lake are read again ($low_ms, $high_ms: their event times), drops the extracted readings
 -- that are stored already. A message is identified by its device, offset and event time.
 DELETE FROM extracted USING (
-  SELECT s.stream_id, s.device, r.event_time_ms, r.stream_offset, NULL AS reason
-  FROM known_reading r JOIN series s USING (series_id)
-  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT se.stream_id, se.device, kr.event_time_ms, kr.stream_offset, NULL AS reason
+  FROM known_reading kr JOIN series se USING (series_id)
+  WHERE kr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   UNION ALL
-  SELECT s.stream_id, s.device, r.event_time_ms, r.stream_offset, NULL
-  FROM superseded_reading r JOIN series s USING (series_id)
-  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT se.stream_id, se.device, sup.event_time_ms, sup.stream_offset, NULL
+  FROM superseded_reading sup JOIN series se USING (series_id)
+  WHERE sup.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 ) AS known
 WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.stream_id = known.stream_id
@@ -155,9 +155,9 @@ DELETE FROM archived_message WHERE batch_id <= (SELECT min(batch_id) FROM energy
 -- Drops the extracted rejections that were counted before: the same device, source, field and reason, in the
 -- counted time range. $low_ms, $high_ms: as in drop_reread_readings.
 DELETE FROM extracted USING (
-  SELECT t.stream_id, r.device, r.source, r.reason, r.first_ms, r.last_ms
-  FROM rejected_reading r JOIN stream_setting t USING (field)
-  WHERE r.first_ms <= $high_ms::BIGINT AND r.last_ms >= $low_ms::BIGINT
+  SELECT ss.stream_id, rr.device, rr.source, rr.reason, rr.first_ms, rr.last_ms
+  FROM rejected_reading rr JOIN stream_setting ss USING (field)
+  WHERE rr.first_ms <= $high_ms::BIGINT AND rr.last_ms >= $low_ms::BIGINT
 ) AS known
 WHERE extracted.batch_id IN (SELECT batch_id FROM archived_message)
   AND extracted.reason = known.reason
@@ -178,23 +178,24 @@ SELECT $now_ms::BIGINT // day_ms() * day_ms() AS day_start_ms, import_id, device
       coalesce(stream_offset, 0), samples_max()) FILTER (reason <> 'null'), []) AS samples
 FROM (
   -- DISTINCT, because a reading that several streams read counts once.
-  SELECT DISTINCT CASE WHEN b.origin LIKE 'import:%' THEN e.batch_id // import_batches_max() ELSE 0 END AS import_id,
-    e.device, coalesce(n.name, 'default') AS source, s.field, e.reason, e.event_time_ms, e.stream_offset, e.batch_id, e."text"
-  FROM extracted e
-  JOIN stream_setting s USING (stream_id)
-  LEFT JOIN batch b USING (batch_id)
-  LEFT JOIN name n ON n.name_id = e.source_id
-  WHERE e.reason IS NOT NULL
+  SELECT DISTINCT CASE WHEN bt.origin LIKE 'import:%' THEN ex.batch_id // import_batches_max() ELSE 0 END AS import_id,
+    ex.device, coalesce(nm.name, 'default') AS source, ss.field, ex.reason, ex.event_time_ms, ex.stream_offset, ex.batch_id, ex."text"
+  FROM extracted ex
+  JOIN stream_setting ss USING (stream_id)
+  LEFT JOIN batch bt USING (batch_id)
+  LEFT JOIN name nm ON nm.name_id = ex.source_id
+  WHERE ex.reason IS NOT NULL
 )
 GROUP BY import_id, device, source, field, reason;
 
 -- name: count_rejected
 -- Adds the counts to the rejections of the same UTC day.
-MERGE INTO rejected_reading AS r USING rejected_now AS n
-ON r.day_start_ms = n.day_start_ms AND r.import_id = n.import_id AND r.device IS NOT DISTINCT FROM n.device AND r.source = n.source
-  AND r.field = n.field AND r.reason = n.reason
-WHEN MATCHED THEN UPDATE SET readings = r.readings + n.readings, first_ms = least(r.first_ms, n.first_ms), last_ms = greatest(r.last_ms, n.last_ms),
-  samples = list_concat(r.samples, n.samples)[1:samples_max()]
+MERGE INTO rejected_reading AS rr USING rejected_now AS rn
+ON rr.day_start_ms = rn.day_start_ms AND rr.import_id = rn.import_id AND rr.device IS NOT DISTINCT FROM rn.device AND rr.source = rn.source
+  AND rr.field = rn.field AND rr.reason = rn.reason
+WHEN MATCHED THEN UPDATE SET readings = rr.readings + rn.readings,
+  first_ms = least(rr.first_ms, rn.first_ms), last_ms = greatest(rr.last_ms, rn.last_ms),
+  samples = list_concat(rr.samples, rn.samples)[1:samples_max()]
 WHEN NOT MATCHED THEN INSERT BY NAME;
 
 -- name: mark_rejections_dirty

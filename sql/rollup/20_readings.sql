@@ -27,39 +27,39 @@ FROM (
   WHERE value > least_value_max() OR value < -least_value_max()
     OR event_time_ms < clock_set_ms() OR event_time_ms > $now_ms::BIGINT + day_ms() + future_ms()
 ) AS r
-JOIN series s USING (series_id)
-JOIN stream_setting t USING (stream_id)
-WHERE NOT isfinite(r.value) OR abs(r.value) > value_max(t.method)
+JOIN series se USING (series_id)
+JOIN stream_setting ss USING (stream_id)
+WHERE NOT isfinite(r.value) OR abs(r.value) > value_max(ss.method)
   OR r.event_time_ms < clock_set_ms() OR r.event_time_ms > $now_ms::BIGINT + day_ms() + future_ms();
 
 -- name: reject_invalid_stored
 -- Adds the readings of invalid_stored to the rejected readings of the new messages.
 INSERT INTO extracted (stream_id, device, source_id, event_time_ms, value, reason, "text", stream_offset, batch_id)
-SELECT s.stream_id, s.device, coalesce((SELECT min(name_id) FROM name WHERE name = s.source), -1), b.event_time_ms, NULL, b.reason, b.value::VARCHAR,
-  b.stream_offset, b.batch_id
-FROM invalid_stored b JOIN series s USING (series_id);
+SELECT se.stream_id, se.device, coalesce((SELECT min(name_id) FROM name WHERE name = se.source), -1), inv.event_time_ms, NULL, inv.reason,
+  inv.value::VARCHAR, inv.stream_offset, inv.batch_id
+FROM invalid_stored inv JOIN series se USING (series_id);
 
 -- name: delete_invalid_readings
 -- Deletes the readings of invalid_stored from reading.
-DELETE FROM reading USING invalid_stored b
-WHERE reading.series_id = b.series_id AND reading.event_time_ms = b.event_time_ms AND NOT b.is_superseded;
+DELETE FROM reading USING invalid_stored inv
+WHERE reading.series_id = inv.series_id AND reading.event_time_ms = inv.event_time_ms AND NOT inv.is_superseded;
 
 -- name: delete_invalid_superseded
 -- Deletes the readings of invalid_stored that were not used from superseded_reading.
-DELETE FROM superseded_reading USING invalid_stored b
-WHERE superseded_reading.series_id = b.series_id AND superseded_reading.event_time_ms = b.event_time_ms AND b.is_superseded
-  AND superseded_reading.value IS NOT DISTINCT FROM b.value;
+DELETE FROM superseded_reading USING invalid_stored inv
+WHERE superseded_reading.series_id = inv.series_id AND superseded_reading.event_time_ms = inv.event_time_ms AND inv.is_superseded
+  AND superseded_reading.value IS NOT DISTINCT FROM inv.value;
 
 -- name: find_successors
 -- Finds the reading that is used instead of a deleted one: the best of the superseded readings of the same
 -- series and time.
 -- successor_reading: columns of superseded_reading
 CREATE OR REPLACE TEMP TABLE successor_reading AS
-SELECT r.series_id, r.event_time_ms, r.value, r.message_id, r.stream_offset, r.batch_id
-FROM superseded_reading r
-JOIN invalid_stored b ON b.series_id = r.series_id AND b.event_time_ms = r.event_time_ms AND NOT b.is_superseded
+SELECT sup.series_id, sup.event_time_ms, sup.value, sup.message_id, sup.stream_offset, sup.batch_id
+FROM superseded_reading sup
+JOIN invalid_stored inv ON inv.series_id = sup.series_id AND inv.event_time_ms = sup.event_time_ms AND NOT inv.is_superseded
 QUALIFY row_number() OVER (
-  PARTITION BY r.series_id, r.event_time_ms ORDER BY reading_rank(r.message_id, r.stream_offset, r.batch_id, r.value) DESC
+  PARTITION BY sup.series_id, sup.event_time_ms ORDER BY reading_rank(sup.message_id, sup.stream_offset, sup.batch_id, sup.value) DESC
 ) = 1;
 
 -- name: store_successors
@@ -69,9 +69,9 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 
 -- name: delete_used_successors
 -- Deletes the successors from superseded_reading.
-DELETE FROM superseded_reading USING successor_reading i
-WHERE superseded_reading.series_id = i.series_id AND superseded_reading.event_time_ms = i.event_time_ms
-  AND superseded_reading.stream_offset IS NOT DISTINCT FROM i.stream_offset AND superseded_reading.batch_id = i.batch_id;
+DELETE FROM superseded_reading USING successor_reading suc
+WHERE superseded_reading.series_id = suc.series_id AND superseded_reading.event_time_ms = suc.event_time_ms
+  AND superseded_reading.stream_offset IS NOT DISTINCT FROM suc.stream_offset AND superseded_reading.batch_id = suc.batch_id;
 
 -- name: delete_invalid_quarters
 -- Deletes the quarters of the series of invalid_stored, because they were learnt with invalid readings.
@@ -91,8 +91,8 @@ DELETE FROM interval_energy WHERE series_id IN (SELECT series_id FROM invalid_st
 UPDATE series SET first_ms = coalesce(k.first_ms, least(series.first_ms, $now_ms::BIGINT)),
   last_ms = coalesce(k.last_ms, least(series.last_ms, $now_ms::BIGINT))
 FROM (
-  SELECT b.series_id, min(r.event_time_ms) AS first_ms, max(r.event_time_ms) AS last_ms
-  FROM (SELECT DISTINCT series_id FROM invalid_stored) AS b LEFT JOIN reading r USING (series_id)
+  SELECT b.series_id, min(rd.event_time_ms) AS first_ms, max(rd.event_time_ms) AS last_ms
+  FROM (SELECT DISTINCT series_id FROM invalid_stored) AS b LEFT JOIN reading rd USING (series_id)
   GROUP BY b.series_id
 ) AS k
 WHERE series.series_id = k.series_id;
@@ -104,17 +104,17 @@ WHERE series.series_id = k.series_id;
 --   series_id   null: the series is new
 --   widens      the new readings begin before the first stored one, or end after the last one
 CREATE OR REPLACE TEMP TABLE incoming_series AS
-SELECT k.*, s.series_id, coalesce(k.first_ms < s.first_ms OR k.last_ms > s.last_ms, false) AS widens
+SELECT k.*, se.series_id, coalesce(k.first_ms < se.first_ms OR k.last_ms > se.last_ms, false) AS widens
 FROM (
-  SELECT k.*, coalesce(t.as_source, n.name, 'default') AS source
+  SELECT g.*, coalesce(ss.as_source, nm.name, 'default') AS source
   FROM (
     SELECT stream_id, device, source_id, count(*) AS readings, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
     FROM extracted WHERE reason IS NULL GROUP BY stream_id, device, source_id
-  ) AS k
-  JOIN stream_setting t USING (stream_id)
-  LEFT JOIN name n ON n.name_id = k.source_id
+  ) AS g
+  JOIN stream_setting ss USING (stream_id)
+  LEFT JOIN name nm ON nm.name_id = g.source_id
 ) AS k
-LEFT JOIN series s ON s.stream_id = k.stream_id AND s.device = k.device AND s.source = k.source;
+LEFT JOIN series se ON se.stream_id = k.stream_id AND se.device = k.device AND se.source = k.source;
 
 -- name: describe_incoming
 -- Returns one row about the valid new readings.
@@ -142,10 +142,10 @@ GROUP BY stream_id, device, source;
 -- of them.
 -- incoming: series_id, event_time_ms, value, message_id, stream_offset, batch_id
 CREATE OR REPLACE TEMP TABLE incoming AS
-SELECT k.series_id, e.event_time_ms, e.value, e.message_id, e.stream_offset, e.batch_id
-FROM extracted e
-JOIN incoming_series k ON k.stream_id = e.stream_id AND k.device = e.device AND k.source_id = e.source_id
-WHERE e.reason IS NULL;
+SELECT ins.series_id, ex.event_time_ms, ex.value, ex.message_id, ex.stream_offset, ex.batch_id
+FROM extracted ex
+JOIN incoming_series ins ON ins.stream_id = ex.stream_id AND ins.device = ex.device AND ins.source_id = ex.source_id
+WHERE ex.reason IS NULL;
 
 -- name: find_repetitions
 -- Ranks the new readings that have the same series and event time.
@@ -154,11 +154,11 @@ WHERE e.reason IS NULL;
 --   series_id, event_time_ms, value, message_id, stream_offset, batch_id
 --   preference   1: is used
 CREATE OR REPLACE TEMP TABLE repeated_reading AS
-SELECT i.rowid AS row, i.*,
+SELECT inc.rowid AS row, inc.*,
   row_number() OVER (
-    PARTITION BY series_id, event_time_ms ORDER BY reading_rank(i.message_id, i.stream_offset, i.batch_id, i.value) DESC
+    PARTITION BY series_id, event_time_ms ORDER BY reading_rank(inc.message_id, inc.stream_offset, inc.batch_id, inc.value) DESC
   ) AS preference
-FROM incoming i
+FROM incoming inc
 JOIN (SELECT series_id, event_time_ms FROM incoming GROUP BY series_id, event_time_ms HAVING count(*) > 1) AS r USING (series_id, event_time_ms);
 
 -- name: drop_repetitions
@@ -188,16 +188,16 @@ CREATE OR REPLACE TEMP TABLE superseded_now AS
 SELECT series_id, event_time_ms, unnest(CASE WHEN is_new AND NOT is_repetition THEN incoming ELSE stored END), is_new,
   CASE WHEN is_repetition THEN incoming.stream_offset END AS counts_offset, CASE WHEN is_repetition THEN incoming.batch_id END AS counts_batch
 FROM (
-  SELECT i.series_id, i.event_time_ms,
-    r.message_id IS NOT DISTINCT FROM i.message_id AND r.value = i.value
-      AND coalesce(i.stream_offset, 0) > coalesce(r.stream_offset, 0) AS is_repetition,
-    CASE WHEN r.message_id IS DISTINCT FROM i.message_id THEN coalesce(r.message_id, -1) > coalesce(i.message_id, -1)
-      ELSE r.value = i.value OR (coalesce(r.stream_offset, 0), r.batch_id) > (coalesce(i.stream_offset, 0), i.batch_id) END AS is_new,
-    {value: i.value, message_id: i.message_id, stream_offset: i.stream_offset, batch_id: i.batch_id} AS incoming,
-    {value: r.value, message_id: r.message_id, stream_offset: r.stream_offset, batch_id: r.batch_id} AS stored
-  FROM incoming i
-  JOIN known_reading r ON r.series_id = i.series_id AND r.event_time_ms = i.event_time_ms
-  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT inc.series_id, inc.event_time_ms,
+    kr.message_id IS NOT DISTINCT FROM inc.message_id AND kr.value = inc.value
+      AND coalesce(inc.stream_offset, 0) > coalesce(kr.stream_offset, 0) AS is_repetition,
+    CASE WHEN kr.message_id IS DISTINCT FROM inc.message_id THEN coalesce(kr.message_id, -1) > coalesce(inc.message_id, -1)
+      ELSE kr.value = inc.value OR (coalesce(kr.stream_offset, 0), kr.batch_id) > (coalesce(inc.stream_offset, 0), inc.batch_id) END AS is_new,
+    {value: inc.value, message_id: inc.message_id, stream_offset: inc.stream_offset, batch_id: inc.batch_id} AS incoming,
+    {value: kr.value, message_id: kr.message_id, stream_offset: kr.stream_offset, batch_id: kr.batch_id} AS stored
+  FROM incoming inc
+  JOIN known_reading kr ON kr.series_id = inc.series_id AND kr.event_time_ms = inc.event_time_ms
+  WHERE kr.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 );
 
 -- name: store_superseded
@@ -208,29 +208,29 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 -- name: update_repeated_reading
 -- Gives stored values that came again the offset and batch of the repetition. $low_ms, $high_ms: as in
 -- find_superseded.
-UPDATE reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
-FROM superseded_now s
-WHERE s.counts_batch IS NOT NULL AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms
+UPDATE reading SET stream_offset = sn.counts_offset, batch_id = sn.counts_batch
+FROM superseded_now sn
+WHERE sn.counts_batch IS NOT NULL AND reading.series_id = sn.series_id AND reading.event_time_ms = sn.event_time_ms
   AND reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: update_repeated_exclusion
 -- Gives excluded readings whose value came again the offset and batch of the repetition. $low_ms, $high_ms:
 -- as in find_superseded.
-UPDATE excluded_reading SET stream_offset = s.counts_offset, batch_id = s.counts_batch
-FROM superseded_now s
-WHERE s.counts_batch IS NOT NULL AND excluded_reading.series_id = s.series_id AND excluded_reading.event_time_ms = s.event_time_ms
+UPDATE excluded_reading SET stream_offset = sn.counts_offset, batch_id = sn.counts_batch
+FROM superseded_now sn
+WHERE sn.counts_batch IS NOT NULL AND excluded_reading.series_id = sn.series_id AND excluded_reading.event_time_ms = sn.event_time_ms
   AND excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT;
 
 -- name: drop_losing_incoming
 -- Drops the new readings that are not used (superseded_now) from incoming.
-DELETE FROM incoming USING superseded_now s
-WHERE s.is_new AND incoming.series_id = s.series_id AND incoming.event_time_ms = s.event_time_ms;
+DELETE FROM incoming USING superseded_now sn
+WHERE sn.is_new AND incoming.series_id = sn.series_id AND incoming.event_time_ms = sn.event_time_ms;
 
 -- name: delete_replaced_readings
 -- Deletes the stored readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
-DELETE FROM reading USING superseded_now s
+DELETE FROM reading USING superseded_now sn
 WHERE reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND NOT s.is_new AND reading.series_id = s.series_id AND reading.event_time_ms = s.event_time_ms;
+  AND NOT sn.is_new AND reading.series_id = sn.series_id AND reading.event_time_ms = sn.event_time_ms;
 
 -- name: count_exclusions
 -- Returns the number of corrections that exclude readings. If there are none, the statements about excluded
@@ -239,21 +239,21 @@ SELECT count(*) AS count FROM correction_in_force WHERE kind = 'exclude';
 
 -- name: delete_replaced_exclusions
 -- Deletes the excluded readings that a new reading replaces. $low_ms, $high_ms: as in find_superseded.
-DELETE FROM excluded_reading USING superseded_now s
+DELETE FROM excluded_reading USING superseded_now sn
 WHERE excluded_reading.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND NOT s.is_new AND excluded_reading.series_id = s.series_id AND excluded_reading.event_time_ms = s.event_time_ms;
+  AND NOT sn.is_new AND excluded_reading.series_id = sn.series_id AND excluded_reading.event_time_ms = sn.event_time_ms;
 
 -- name: store_incoming_exclusions
 -- Moves new readings of an excluded time to excluded_reading.
 INSERT INTO excluded_reading (series_id, event_time_ms, value, message_id, stream_offset, batch_id)
 SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id
-FROM incoming i
-SEMI JOIN excluded_range x ON x.series_id = i.series_id AND i.event_time_ms >= x.from_ms AND i.event_time_ms < x.to_ms;
+FROM incoming inc
+SEMI JOIN excluded_range er ON er.series_id = inc.series_id AND inc.event_time_ms >= er.from_ms AND inc.event_time_ms < er.to_ms;
 
 -- name: drop_incoming_exclusions
 -- Drops new readings of an excluded time from incoming, so that no later chapter sees them.
-DELETE FROM incoming USING excluded_range x
-WHERE incoming.series_id = x.series_id AND incoming.event_time_ms >= x.from_ms AND incoming.event_time_ms < x.to_ms;
+DELETE FROM incoming USING excluded_range er
+WHERE incoming.series_id = er.series_id AND incoming.event_time_ms >= er.from_ms AND incoming.event_time_ms < er.to_ms;
 
 -- name: update_excluded_bounds
 -- Updates the first and last used reading of the new readings' series, if some of their readings are
@@ -263,8 +263,8 @@ FROM (
   SELECT series_id, min(event_time_ms) AS first_ms, max(event_time_ms) AS last_ms
   FROM reading
   WHERE series_id IN (
-    SELECT x.series_id FROM excluded_range x JOIN series s USING (series_id)
-    JOIN incoming_series k ON k.stream_id = s.stream_id AND k.device = s.device)
+    SELECT er.series_id FROM excluded_range er JOIN series se USING (series_id)
+    JOIN incoming_series ins ON ins.stream_id = se.stream_id AND ins.device = se.device)
   GROUP BY series_id
 ) AS r
 WHERE series.series_id = r.series_id AND (series.first_ms <> r.first_ms OR series.last_ms <> r.last_ms);

@@ -30,20 +30,21 @@
 --   reach_ms                         the time that one reading covers by itself
 CREATE OR REPLACE TEMP TABLE series_rule AS
 SELECT
-  s.series_id, s.stream_id, t.position, s.device, s.source, s.first_ms, s.last_ms, s.step_ms, s.resolution,
-  t.method, t.net, t.within_day, t.modulus_wh, t.sampling, t.label_end, t.direction,
-  t.max_power_w, t.jitter_wh, t.interval_ms, t.max_gap_ms,
+  se.series_id, se.stream_id, ss.position, se.device, se.source, se.first_ms, se.last_ms, se.step_ms, se.resolution,
+  ss.method, ss.net, ss.within_day, ss.modulus_wh, ss.sampling, ss.label_end, ss.direction,
+  ss.max_power_w, ss.jitter_wh, ss.interval_ms, ss.max_gap_ms,
   CASE
-    WHEN is_register(t.method) THEN NOT t.net AND (t.max_power_w IS NULL OR t.jitter_wh IS NULL)
-    WHEN t.method = 'power_curve' AND t.sampling = 'on_change' THEN false
-    WHEN t.method = 'power_curve' AND t.sampling = 'instantaneous' THEN t.max_gap_ms IS NULL OR t.max_power_w IS NULL OR t.max_gap_ms > gap_max_ms()
-    ELSE t.interval_ms IS NULL OR t.max_power_w IS NULL
+    WHEN is_register(ss.method) THEN NOT ss.net AND (ss.max_power_w IS NULL OR ss.jitter_wh IS NULL)
+    WHEN ss.method = 'power_curve' AND ss.sampling = 'on_change' THEN false
+    WHEN ss.method = 'power_curve' AND ss.sampling = 'instantaneous'
+      THEN ss.max_gap_ms IS NULL OR ss.max_power_w IS NULL OR ss.max_gap_ms > gap_max_ms()
+    ELSE ss.interval_ms IS NULL OR ss.max_power_w IS NULL
   END AS learns,
   -- The time that one reading covers by itself.
-  reach(t.method, t.sampling, t.interval_ms, s.step_ms) AS reach_ms
-FROM series s
-JOIN stream_setting t USING (stream_id)
-WHERE $all OR s.device IN (SELECT device FROM incoming_series);
+  reach(ss.method, ss.sampling, ss.interval_ms, se.step_ms) AS reach_ms
+FROM series se
+JOIN stream_setting ss USING (stream_id)
+WHERE $all OR se.device IN (SELECT device FROM incoming_series);
 
 -- name: find_register_changes
 -- Lists the declared changes of registers (such as a replaced meter) for each series.
@@ -51,9 +52,9 @@ WHERE $all OR s.device IN (SELECT device FROM incoming_series);
 --   series_id, at_ms
 --   final_value, initial_value   Wh
 CREATE OR REPLACE TEMP TABLE register_change AS
-SELECT s.series_id, c.at_ms, c.final_value, c.initial_value
-FROM stream_register_change c
-JOIN series_rule s ON s.stream_id = c.stream_id AND s.device = c.device AND (c.source IS NULL OR s.source = c.source);
+SELECT sr.series_id, src.at_ms, src.final_value, src.initial_value
+FROM stream_register_change src
+JOIN series_rule sr ON sr.stream_id = src.stream_id AND sr.device = src.device AND (src.source IS NULL OR sr.source = src.source);
 
 -- name: find_touched
 -- Collects the time of each series that has changed: new readings by UTC day, and the whole time of series
@@ -73,7 +74,7 @@ WITH changed_time AS (
   UNION ALL
   -- Series whose rules have changed.
   SELECT s.series_id, least(s.first_ms, i.low_ms), greatest(s.last_ms, i.high_ms),
-    NOT EXISTS (SELECT 1 FROM series_day d WHERE d.series_id = s.series_id)
+    NOT EXISTS (SELECT 1 FROM series_day sd WHERE sd.series_id = s.series_id)
   FROM (SELECT * FROM series_rule WHERE $is_restated AND stream_id IN (SELECT stream_id FROM restated_stream)) AS s
   LEFT JOIN (
     SELECT series_id, min(interval_start_ms) AS low_ms, max(interval_start_ms) AS high_ms
@@ -97,10 +98,10 @@ WHERE $beside AND c.to_ms >= own.first_ms AND c.from_ms <= own.last_ms;
 --   first_ms, last_ms   first and last reading of the touched series
 --   by_day              one of them restarts every day
 --   several             a source has more than one series
-SELECT min(t.from_ms) AS low_ms, max(t.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
-  bool_or(r.method = 'daily_energy') AS by_day, (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
-FROM touched t JOIN series_rule r USING (series_id)
-GROUP BY utc_day(t.from_ms) ORDER BY low_ms;
+SELECT min(tch.from_ms) AS low_ms, max(tch.to_ms) AS high_ms, min(sr.first_ms) AS first_ms, max(sr.last_ms) AS last_ms,
+  bool_or(sr.method = 'daily_energy') AS by_day, (SELECT count(*) > count(DISTINCT (device, source)) FROM series_rule) AS several
+FROM touched tch JOIN series_rule sr USING (series_id)
+GROUP BY utc_day(tch.from_ms) ORDER BY low_ms;
 
 -- name: is_silent
 -- Returns true if no touched series has a reading between two times ($low_ms, $high_ms).
@@ -124,9 +125,9 @@ GROUP BY series_id;
 --   low_ms, high_ms     the first and the last change; null without series
 --   first_ms, last_ms   first and last reading of these series; null without series
 --   by_day              one of them restarts every day
-SELECT count(*) AS series, min(a.from_ms) AS low_ms, max(a.to_ms) AS high_ms, min(r.first_ms) AS first_ms, max(r.last_ms) AS last_ms,
-  coalesce(bool_or(r.method = 'daily_energy'), false) AS by_day
-FROM requested_time a JOIN series_rule r USING (series_id);
+SELECT count(*) AS series, min(rt.from_ms) AS low_ms, max(rt.to_ms) AS high_ms, min(sr.first_ms) AS first_ms, max(sr.last_ms) AS last_ms,
+  coalesce(bool_or(sr.method = 'daily_energy'), false) AS by_day
+FROM requested_time rt JOIN series_rule sr USING (series_id);
 
 -- name: create_scope
 -- Creates table scope: one row for each series that is computed again.
@@ -160,30 +161,30 @@ WITH found AS (
   FROM scope WHERE NOT $is_first
 ), wanted_series AS (
   -- The series that are not found yet. begins_ms, ends_ms: the first and last reading of the series.
-  SELECT a.series_id, a.from_ms, a.to_ms, a.is_new, r.method, r.reach_ms, r.first_ms AS begins_ms, r.last_ms AS ends_ms
-  FROM requested_time a
-  JOIN series_rule r USING (series_id)
-  WHERE a.series_id NOT IN (SELECT series_id FROM found)
+  SELECT rt.series_id, rt.from_ms, rt.to_ms, rt.is_new, sr.method, sr.reach_ms, sr.first_ms AS begins_ms, sr.last_ms AS ends_ms
+  FROM requested_time rt
+  JOIN series_rule sr USING (series_id)
+  WHERE rt.series_id NOT IN (SELECT series_id FROM found)
 ), nearby_reading AS MATERIALIZED (
   -- The readings around the requested time that are not left out.
-  SELECT n.series_id, n.event_time_ms
+  SELECT a.series_id, a.event_time_ms
   FROM (
-    SELECT w.series_id, r.event_time_ms
+    SELECT w.series_id, rd.event_time_ms
     FROM (SELECT * FROM wanted_series WHERE begins_ms < from_ms OR ends_ms > to_ms) AS w
-    JOIN reading r ON r.series_id = w.series_id
-    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-      AND (r.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1
-        OR r.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
-  ) AS n
+    JOIN reading rd ON rd.series_id = w.series_id
+    WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+      AND (rd.event_time_ms BETWEEN w.from_ms - $near_ms::BIGINT AND w.from_ms - 1
+        OR rd.event_time_ms BETWEEN w.to_ms + 1 AND w.to_ms + $near_ms::BIGINT)
+  ) AS a
   ANTI JOIN (
     SELECT * FROM energy_event WHERE is_left_out(kind) AND to_ms >= $low_ms::BIGINT AND from_ms <= $high_ms::BIGINT
-  ) AS e ON e.series_id = n.series_id AND n.event_time_ms >= e.from_ms AND n.event_time_ms <= e.to_ms
+  ) AS e ON e.series_id = a.series_id AND a.event_time_ms >= e.from_ms AND a.event_time_ms <= e.to_ms
 ), with_neighbours AS (
   -- previous_ms, next_ms: the reading before the requested time, and a list of the one or two after it.
   -- changed_from_ms, changed_to_ms: the time whose energy can change.
-  SELECT w.*, n.previous_ms, n.next_ms,
-    least(n.previous_ms, w.from_ms - w.reach_ms) AS changed_from_ms,
-    greatest(n.next_ms[1], n.next_ms[2], w.to_ms + w.reach_ms) AS changed_to_ms
+  SELECT w.*, b.previous_ms, b.next_ms,
+    least(b.previous_ms, w.from_ms - w.reach_ms) AS changed_from_ms,
+    greatest(b.next_ms[1], b.next_ms[2], w.to_ms + w.reach_ms) AS changed_to_ms
   FROM wanted_series w
   LEFT JOIN (
     -- Two readings after a register's change, because the statistics of a pair also use the reading before
@@ -192,29 +193,29 @@ WITH found AS (
       CASE WHEN is_register(any_value(w.method)) THEN min(n.event_time_ms, 2) FILTER (n.event_time_ms > w.to_ms)
         ELSE [min(n.event_time_ms) FILTER (n.event_time_ms > w.to_ms)] END AS next_ms
     FROM wanted_series w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
-  ) AS n USING (series_id)
+  ) AS b USING (series_id)
 ), whole AS (
   -- Whole intervals, or whole days of registers that restart every day.
-  SELECT w.*,
-    CASE WHEN w.method = 'daily_energy' THEN first_day.start_ms
-      ELSE interval_of(w.changed_from_ms) * interval_ms() END AS compute_from_ms,
-    CASE WHEN w.method = 'daily_energy' THEN last_day.end_ms
-      ELSE (interval_of(w.changed_to_ms) + 1) * interval_ms() END AS compute_to_ms
-  FROM with_neighbours w
+  SELECT v.*,
+    CASE WHEN v.method = 'daily_energy' THEN first_day.start_ms
+      ELSE interval_of(v.changed_from_ms) * interval_ms() END AS compute_from_ms,
+    CASE WHEN v.method = 'daily_energy' THEN last_day.end_ms
+      ELSE (interval_of(v.changed_to_ms) + 1) * interval_ms() END AS compute_to_ms
+  FROM with_neighbours v
   LEFT JOIN local_day first_day
-    ON $by_day AND w.method = 'daily_energy' AND w.changed_from_ms >= first_day.start_ms AND w.changed_from_ms < first_day.end_ms
+    ON $by_day AND v.method = 'daily_energy' AND v.changed_from_ms >= first_day.start_ms AND v.changed_from_ms < first_day.end_ms
   LEFT JOIN local_day last_day
-    ON $by_day AND w.method = 'daily_energy' AND w.changed_to_ms >= last_day.start_ms AND w.changed_to_ms < last_day.end_ms
+    ON $by_day AND v.method = 'daily_energy' AND v.changed_to_ms >= last_day.start_ms AND v.changed_to_ms < last_day.end_ms
 ), edge AS (
   -- outer_before_ms, outer_after_ms: the nearest readings outside of these intervals.
-  SELECT w.*, n.before_ms[1] AS outer_before_ms, n.before_ms[2] AS second_before_ms, n.after_ms AS outer_after_ms
-  FROM whole w
+  SELECT whole.*, o.before_ms[1] AS outer_before_ms, o.before_ms[2] AS second_before_ms, o.after_ms AS outer_after_ms
+  FROM whole
   LEFT JOIN (
     -- Two readings before, because the reading before a pair also decides whether the pair is a break.
-    SELECT w.series_id, max(n.event_time_ms, 2) FILTER (n.event_time_ms < w.compute_from_ms - w.reach_ms) AS before_ms,
-      min(n.event_time_ms) FILTER (n.event_time_ms >= w.compute_to_ms + w.reach_ms) AS after_ms
-    FROM whole w JOIN nearby_reading n USING (series_id) GROUP BY w.series_id
-  ) AS n USING (series_id)
+    SELECT whole.series_id, max(n.event_time_ms, 2) FILTER (n.event_time_ms < whole.compute_from_ms - whole.reach_ms) AS before_ms,
+      min(n.event_time_ms) FILTER (n.event_time_ms >= whole.compute_to_ms + whole.reach_ms) AS after_ms
+    FROM whole JOIN nearby_reading n USING (series_id) GROUP BY whole.series_id
+  ) AS o USING (series_id)
 ), searched AS (
   -- A reading is found, or the series has no more readings on that side.
   SELECT *,
@@ -247,13 +248,13 @@ WHERE $is_last OR (has_previous AND has_next AND has_outer_before AND has_outer_
 CREATE OR REPLACE TEMP TABLE reshaped_silence AS
 SELECT *
 FROM (
-  SELECT own.series_id, greatest(s.compute_from_ms, own.first_ms) AS from_ms, least(s.compute_to_ms - 1, own.last_ms) AS to_ms
-  FROM scope s
+  SELECT own.series_id, greatest(sc.compute_from_ms, own.first_ms) AS from_ms, least(sc.compute_to_ms - 1, own.last_ms) AS to_ms
+  FROM scope sc
   JOIN series_rule beside USING (series_id)
   JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-  WHERE s.method = 'power_curve' AND s.compute_from_ms <= own.last_ms AND s.compute_to_ms > own.first_ms
+  WHERE sc.method = 'power_curve' AND sc.compute_from_ms <= own.last_ms AND sc.compute_to_ms > own.first_ms
 ) AS w
-ANTI JOIN scope s ON s.series_id = w.series_id AND s.compute_from_ms <= w.from_ms AND s.compute_to_ms > w.to_ms;
+ANTI JOIN scope sc ON sc.series_id = w.series_id AND sc.compute_from_ms <= w.from_ms AND sc.compute_to_ms > w.to_ms;
 
 -- name: request_reshaped_silences
 -- Requests the scope and the reshaped silences.
@@ -279,25 +280,25 @@ GROUP BY series_id;
 --                                scope; the next break after it, if it is a rise, because its standstill can
 --                                begin in scope; breaks at the beginning of a series
 --   intervals                    how many
-SELECT count(*) AS series, min(least(s.first_ms, s.compute_from_ms)) AS low_ms, max(greatest(s.last_ms, s.compute_to_ms)) AS high_ms,
-  coalesce(string_agg(DISTINCT s.method, ','), '') AS methods,
-  coalesce(bool_or(s.is_new AND r.learns), false) AS learns,
-  coalesce(bool_or(s.has_later AND s.method = 'total_energy' AND NOT r.net), false) AS has_later,
-  coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS beside_daily,
-  coalesce(bool_or(s.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS beside_power,
-  coalesce(bool_or(s.is_new AND s.compute_from_ms <= r.first_ms
-    OR b.to_ms <= s.compute_to_ms
-    OR (s.is_new AND s.method = 'total_energy' AND b.is_rise)), false) AS may_rejudge,
-  coalesce(sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()), 0)::BIGINT AS intervals
-FROM scope s
-JOIN series_rule r USING (series_id)
+SELECT count(*) AS series, min(least(sc.first_ms, sc.compute_from_ms)) AS low_ms, max(greatest(sc.last_ms, sc.compute_to_ms)) AS high_ms,
+  coalesce(string_agg(DISTINCT sc.method, ','), '') AS methods,
+  coalesce(bool_or(sc.is_new AND sr.learns), false) AS learns,
+  coalesce(bool_or(sc.has_later AND sc.method = 'total_energy' AND NOT sr.net), false) AS has_later,
+  coalesce(bool_or(sc.method = 'total_energy' AND contains(beside.methods, 'daily_energy')), false) AS beside_daily,
+  coalesce(bool_or(sc.method = 'total_energy' AND contains(beside.methods, 'power_curve')), false) AS beside_power,
+  coalesce(bool_or(sc.is_new AND sc.compute_from_ms <= sr.first_ms
+    OR b.to_ms <= sc.compute_to_ms
+    OR (sc.is_new AND sc.method = 'total_energy' AND b.is_rise)), false) AS may_rejudge,
+  coalesce(sum((sc.compute_to_ms - sc.compute_from_ms) // interval_ms()), 0)::BIGINT AS intervals
+FROM scope sc
+JOIN series_rule sr USING (series_id)
 JOIN (SELECT device, source, list(method) AS methods FROM series_rule GROUP BY device, source) AS beside
-  ON beside.device = r.device AND beside.source = r.source
+  ON beside.device = sr.device AND beside.source = sr.source
 LEFT JOIN (
   SELECT series_id, min(to_ms) AS to_ms, arg_min(to_value >= from_value AND from_value > 0, to_ms) AS is_rise
   FROM series_break WHERE to_ms BETWEEN (SELECT min(compute_from_ms) FROM scope) AND (SELECT max(compute_to_ms) FROM scope) + standstill_max_ms()
   GROUP BY series_id
-) AS b ON b.series_id = s.series_id;
+) AS b ON b.series_id = sc.series_id;
 
 -- name: bind_days
 -- Stores the local days around the scope. Joining them is many times faster than asking the time zone
@@ -323,9 +324,9 @@ FROM local_day;
 --   columns of scope
 --   part   number of the part
 CREATE OR REPLACE TEMP TABLE divided_scope AS
-SELECT s.*,
-  (sum((s.compute_to_ms - s.compute_from_ms) // interval_ms()) OVER (ORDER BY r.device, r.source) // $intervals_max::BIGINT)::INTEGER AS part
-FROM scope s JOIN series_rule r USING (series_id);
+SELECT sc.*,
+  (sum((sc.compute_to_ms - sc.compute_from_ms) // interval_ms()) OVER (ORDER BY sr.device, sr.source) // $intervals_max::BIGINT)::INTEGER AS part
+FROM scope sc JOIN series_rule sr USING (series_id);
 
 -- name: list_scope_parts
 -- Returns the numbers of the parts.
@@ -339,8 +340,8 @@ CREATE OR REPLACE TEMP TABLE scope AS SELECT * EXCLUDE (part) FROM divided_scope
 -- Counts the readings in scope ($low_ms, $high_ms: its bounds), up to $count_max.
 SELECT count(*) AS count
 FROM (
-  SELECT 1 FROM reading r JOIN scope s ON s.series_id = r.series_id AND r.event_time_ms BETWEEN s.first_ms AND s.last_ms
-  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT 1 FROM reading rd JOIN scope sc ON sc.series_id = rd.series_id AND rd.event_time_ms BETWEEN sc.first_ms AND sc.last_ms
+  WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   LIMIT $count_max::BIGINT
 );
 
@@ -351,7 +352,7 @@ SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) 
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
   UNION ALL
-  SELECT series_id, l.from_ms, l.to_ms, false FROM changed_limit l JOIN scope s USING (series_id)
+  SELECT series_id, cl.from_ms, cl.to_ms, false FROM changed_limit cl JOIN scope sc USING (series_id)
 )
 GROUP BY series_id;
 
@@ -362,21 +363,21 @@ SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, bool_or(is_new) 
 FROM (
   SELECT series_id, from_ms, to_ms, is_new FROM scope
   UNION ALL
-  SELECT e.series_id, e.from_ms, least(e.to_ms, r.last_ms), false FROM changed_event e JOIN series_rule r USING (series_id)
+  SELECT ce.series_id, ce.from_ms, least(ce.to_ms, sr.last_ms), false FROM changed_event ce JOIN series_rule sr USING (series_id)
   UNION ALL
   -- A restart later in the day decides whether the first reading of the day continues the day before.
-  SELECT e.series_id, d.start_ms, e.to_ms, false
-  FROM changed_event e
-  JOIN series_rule r ON r.series_id = e.series_id AND r.method = 'daily_energy'
-  JOIN local_day d ON e.to_ms >= d.start_ms AND e.to_ms < d.end_ms
-  WHERE e.kind = 'reset'
+  SELECT ce.series_id, ld.start_ms, ce.to_ms, false
+  FROM changed_event ce
+  JOIN series_rule sr ON sr.series_id = ce.series_id AND sr.method = 'daily_energy'
+  JOIN local_day ld ON ce.to_ms >= ld.start_ms AND ce.to_ms < ld.end_ms
+  WHERE ce.kind = 'reset'
   UNION ALL
   -- A daily register tells what the lifetime register beside it showed at midnight.
-  SELECT own.series_id, greatest(e.from_ms, own.first_ms), least(e.to_ms, own.last_ms), false
-  FROM changed_event e
-  JOIN series_rule beside ON beside.series_id = e.series_id AND beside.method = 'daily_energy'
+  SELECT own.series_id, greatest(ce.from_ms, own.first_ms), least(ce.to_ms, own.last_ms), false
+  FROM changed_event ce
+  JOIN series_rule beside ON beside.series_id = ce.series_id AND beside.method = 'daily_energy'
   JOIN series_rule own ON own.device = beside.device AND own.source = beside.source AND own.method = 'total_energy'
-  WHERE e.from_ms <= own.last_ms AND e.to_ms >= own.first_ms
+  WHERE ce.from_ms <= own.last_ms AND ce.to_ms >= own.first_ms
 )
 GROUP BY series_id;
 
@@ -384,9 +385,9 @@ GROUP BY series_id;
 -- Requests the scope, and more time after it for each register whose high-water mark at the end of the scope
 -- has changed: moved_mark_days(), or the length of the scope if that is longer.
 CREATE OR REPLACE TEMP TABLE requested_time AS
-SELECT s.series_id, s.from_ms,
-  CASE WHEN m.series_id IS NULL THEN s.to_ms
-    ELSE s.compute_to_ms + greatest(moved_mark_days() * day_ms(), s.compute_to_ms - s.compute_from_ms) END AS to_ms,
-  s.is_new
-FROM scope s
+SELECT sc.series_id, sc.from_ms,
+  CASE WHEN m.series_id IS NULL THEN sc.to_ms
+    ELSE sc.compute_to_ms + greatest(moved_mark_days() * day_ms(), sc.compute_to_ms - sc.compute_from_ms) END AS to_ms,
+  sc.is_new
+FROM scope sc
 LEFT JOIN (SELECT series_id FROM moved_mark) AS m USING (series_id);

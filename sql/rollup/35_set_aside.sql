@@ -16,15 +16,16 @@
 --   stream_id, device, source
 --   series_id   null: the series has no reading
 CREATE OR REPLACE TEMP TABLE retried_series AS
-SELECT a.stream_id, a.device, a.source, s.series_id
-FROM set_aside a
-LEFT JOIN series s ON s.stream_id = a.stream_id AND s.device = a.device AND s.source = a.source
-WHERE a.program_version <> $version OR a.stream_id IN (SELECT stream_id FROM restated_stream)
-  OR a.stream_id NOT IN (SELECT stream_id FROM stream_setting);
+SELECT sa.stream_id, sa.device, sa.source, se.series_id
+FROM set_aside sa
+LEFT JOIN series se ON se.stream_id = sa.stream_id AND se.device = sa.device AND se.source = sa.source
+WHERE sa.program_version <> $version OR sa.stream_id IN (SELECT stream_id FROM restated_stream)
+  OR sa.stream_id NOT IN (SELECT stream_id FROM stream_setting);
 
 -- name: release_retried_series
 -- Removes the series that are tried again (retried_series) from set_aside.
-DELETE FROM set_aside USING retried_series r WHERE set_aside.stream_id = r.stream_id AND set_aside.device = r.device AND set_aside.source = r.source;
+DELETE FROM set_aside USING retried_series rs
+WHERE set_aside.stream_id = rs.stream_id AND set_aside.device = rs.device AND set_aside.source = rs.source;
 
 -- name: delete_retried_intervals
 -- Deletes the intervals of the series that are tried again, because everything that follows from their
@@ -50,24 +51,24 @@ DELETE FROM energy_event WHERE series_id IN (SELECT series_id FROM retried_serie
 -- name: touch_retried_series
 -- Touches the whole time of the series that are tried again.
 INSERT INTO touched
-SELECT s.series_id, s.first_ms, s.last_ms, true
-FROM series s JOIN series_rule USING (series_id)
-WHERE s.series_id IN (SELECT series_id FROM retried_series);
+SELECT se.series_id, se.first_ms, se.last_ms, true
+FROM series se JOIN series_rule USING (series_id)
+WHERE se.series_id IN (SELECT series_id FROM retried_series);
 
 -- name: find_omitted_series
 -- Lists the series that are set aside, because this roll-up omits them.
 -- omitted_series: stream_id, position, device, source, series_id
 CREATE OR REPLACE TEMP TABLE omitted_series AS
-SELECT r.stream_id, r.position, r.device, r.source, r.series_id
-FROM series_rule r JOIN set_aside a ON a.stream_id = r.stream_id AND a.device = r.device AND a.source = r.source;
+SELECT sr.stream_id, sr.position, sr.device, sr.source, sr.series_id
+FROM series_rule sr JOIN set_aside sa ON sa.stream_id = sr.stream_id AND sa.device = sr.device AND sa.source = sr.source;
 
 -- name: omit_trial_series
 -- Adds the series that a trial omits. $streams, $devices, $sources: lists of the same length.
 INSERT INTO omitted_series
-SELECT r.stream_id, r.position, r.device, r.source, r.series_id
-FROM series_rule r
+SELECT sr.stream_id, sr.position, sr.device, sr.source, sr.series_id
+FROM series_rule sr
 JOIN (SELECT unnest($streams::INTEGER[]) AS stream_id, unnest($devices::UUID[]) AS device, unnest($sources::VARCHAR[]) AS source) AS a
-  ON a.stream_id = r.stream_id AND a.device = r.device AND a.source = r.source;
+  ON a.stream_id = sr.stream_id AND a.device = sr.device AND a.source = sr.source;
 
 -- name: drop_omitted_rules
 -- Drops the rules of the omitted series, so that the later chapters do not see these series.
@@ -83,8 +84,8 @@ SELECT series_id FROM omitted_series;
 
 -- name: list_touched_series
 -- Returns the touched series (table touched of chapter 30).
-SELECT DISTINCT s.stream_id, s.device::VARCHAR AS device, s.source
-FROM touched t JOIN series s USING (series_id)
+SELECT DISTINCT se.stream_id, se.device::VARCHAR AS device, se.source
+FROM touched tch JOIN series se USING (series_id)
 ORDER BY ALL;
 
 -- name: list_omitted_days
@@ -96,10 +97,10 @@ GROUP BY utc_day(event_time_ms) ORDER BY low_ms;
 -- name: touch_omitted_days
 -- Adds the local days of the new readings of omitted series to touched_day.
 INSERT INTO touched_day
-SELECT DISTINCT l.device, l.source, d.day, d.start_ms, d.end_ms
-FROM incoming i
-JOIN omitted_series l USING (series_id)
-JOIN local_day d ON i.event_time_ms >= d.start_ms AND i.event_time_ms < d.end_ms
+SELECT DISTINCT os.device, os.source, ld.day, ld.start_ms, ld.end_ms
+FROM incoming inc
+JOIN omitted_series os USING (series_id)
+JOIN local_day ld ON inc.event_time_ms >= ld.start_ms AND inc.event_time_ms < ld.end_ms
 EXCEPT SELECT * FROM touched_day;
 
 -- name: find_unavailable_days
@@ -111,20 +112,20 @@ EXCEPT SELECT * FROM touched_day;
 CREATE OR REPLACE TEMP TABLE unavailable_day AS
 WITH wanted_day AS (
   -- The days with an omitted series. position: of the first omitted one.
-  SELECT t.day, t.device, t.source, any_value(t.end_ms) AS end_ms, list(l.stream_id) AS streams, min(l.position) AS position
-  FROM touched_day t
-  JOIN omitted_series l USING (device, source)
-  WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
-  GROUP BY t.day, t.device, t.source
+  SELECT td.day, td.device, td.source, any_value(td.end_ms) AS end_ms, list(os.stream_id) AS streams, min(os.position) AS position
+  FROM touched_day td
+  JOIN omitted_series os USING (device, source)
+  WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
+  GROUP BY td.day, td.device, td.source
 ), combined AS (
   -- With the stored day (old), and the day as the other fields say it (new). is_kept: the day was read from
   -- an omitted series. is_before: an omitted series comes before the chosen one.
-  SELECT w.day, w.device, w.source, w.end_ms, o.day IS NOT NULL AS is_stored, coalesce(list_contains(w.streams, o.stream_id), false) AS is_kept,
-    coalesce(p.position > w.position, true) AS is_before, is_kept OR c.day IS NULL AS stays, o AS old, c AS new
+  SELECT w.day, w.device, w.source, w.end_ms, de.day IS NOT NULL AS is_stored, coalesce(list_contains(w.streams, de.stream_id), false) AS is_kept,
+    coalesce(ss.position > w.position, true) AS is_before, is_kept OR dc.day IS NULL AS stays, de AS old, dc AS new
   FROM wanted_day w
-  LEFT JOIN daily_energy o ON o.day = w.day AND o.device = w.device AND o.source = w.source
-  LEFT JOIN day_change c ON c.day = w.day AND c.device = w.device AND c.source = w.source
-  LEFT JOIN stream_setting p ON p.stream_id = CASE WHEN c.day IS NULL THEN o.stream_id ELSE c.stream_id END
+  LEFT JOIN daily_energy de ON de.day = w.day AND de.device = w.device AND de.source = w.source
+  LEFT JOIN day_change dc ON dc.day = w.day AND dc.device = w.device AND dc.source = w.source
+  LEFT JOIN stream_setting ss ON ss.stream_id = CASE WHEN dc.day IS NULL THEN de.stream_id ELSE dc.stream_id END
 ), decided AS (
   -- The stored energy stays if the day is kept, or if the other fields change nothing.
   SELECT day, device, source, end_ms, old, new, is_stored,
@@ -151,9 +152,9 @@ WHERE (d.energy_wh, d.stream_id, d.flags, d.coverage) IS DISTINCT FROM (d.old.en
 -- name: drop_unavailable_changes
 -- Drops the changes of days that have an omitted series, because they follow from the other fields alone. A
 -- withdrawn day stays withdrawn.
-DELETE FROM day_change USING touched_day t
-WHERE day_change.day = t.day AND day_change.device = t.device AND day_change.source = t.source
-  AND (t.device, t.source) IN (SELECT (device, source) FROM omitted_series);
+DELETE FROM day_change USING touched_day td
+WHERE day_change.day = td.day AND day_change.device = td.device AND day_change.source = td.source
+  AND (td.device, td.source) IN (SELECT (device, source) FROM omitted_series);
 
 -- name: add_unavailable_changes
 -- Adds what find_unavailable_days has decided about these days to day_change.
@@ -181,7 +182,7 @@ UPDATE set_aside SET program_version = '' WHERE $device::UUID IS NULL OR device 
 -- name: list_set_aside
 -- Returns the series that are set aside, with the position of their stream in the configuration (null: no
 -- longer configured).
-SELECT json_extract(e.settings, '$.position')::INTEGER AS position, a.device::VARCHAR AS device, a.source, e.identity->>'field' AS field,
-  a.since_ms::DOUBLE AS since_ms, a.error, a.program_version AS version
-FROM set_aside a JOIN energy_stream e USING (stream_id)
+SELECT json_extract(es.settings, '$.position')::INTEGER AS position, sa.device::VARCHAR AS device, sa.source, es.identity->>'field' AS field,
+  sa.since_ms::DOUBLE AS since_ms, sa.error, sa.program_version AS version
+FROM set_aside sa JOIN energy_stream es USING (stream_id)
 ORDER BY ALL;

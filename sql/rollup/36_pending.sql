@@ -12,9 +12,9 @@
 
 -- name: count_readings_of_changed_limits
 -- Counts the readings on the days whose limits have changed.
-SELECT coalesce(sum(q.step_count), 0)::BIGINT AS readings
-FROM series_quarter q JOIN changed_limit l ON l.series_id = q.series_id AND l.utc_day = utc_day(q.interval_start_ms)
-WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
+SELECT coalesce(sum(sq.step_count), 0)::BIGINT AS readings
+FROM series_quarter sq JOIN changed_limit cl ON cl.series_id = sq.series_id AND cl.utc_day = utc_day(sq.interval_start_ms)
+WHERE sq.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (SELECT max(to_ms) FROM changed_limit);
 
 -- name: defer_devices
 -- Stores the waiting work of devices: of those that wait already, and, if $is_too_much, of those whose limits
@@ -22,7 +22,7 @@ WHERE q.interval_start_ms BETWEEN (SELECT min(from_ms) FROM changed_limit) AND (
 -- roll-up.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
 WITH waiting_device AS (
-  SELECT r.device FROM changed_limit JOIN series_rule r USING (series_id) WHERE $is_too_much UNION SELECT device FROM pending_change
+  SELECT sr.device FROM changed_limit JOIN series_rule sr USING (series_id) WHERE $is_too_much UNION SELECT device FROM pending_change
 ), counted AS (
   SELECT series_id, utc_day(interval_start_ms) AS utc_day, sum(step_count)::BIGINT AS readings
   FROM series_quarter
@@ -30,21 +30,21 @@ WITH waiting_device AS (
     AND series_id IN (SELECT series_id FROM changed_limit)
   GROUP BY ALL
 )
-SELECT r.device, s.series_id, 'touched', s.from_ms, s.to_ms, s.is_new, 0, r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
-FROM scope s JOIN series_rule r USING (series_id)
-WHERE r.device IN (SELECT device FROM waiting_device)
+SELECT sr.device, sc.series_id, 'touched', sc.from_ms, sc.to_ms, sc.is_new, 0, sr.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
+FROM scope sc JOIN series_rule sr USING (series_id)
+WHERE sr.device IN (SELECT device FROM waiting_device)
 UNION ALL
-SELECT r.device, l.series_id, 'learnt', l.from_ms, l.to_ms, false, coalesce(c.readings, 0), r.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
-FROM changed_limit l JOIN series_rule r USING (series_id) LEFT JOIN counted c USING (series_id, utc_day)
-WHERE r.device IN (SELECT device FROM waiting_device);
+SELECT sr.device, cl.series_id, 'learnt', cl.from_ms, cl.to_ms, false, coalesce(c.readings, 0), sr.reach_ms, $batch_id::BIGINT, $complete_id::BIGINT
+FROM changed_limit cl JOIN series_rule sr USING (series_id) LEFT JOIN counted c USING (series_id, utc_day)
+WHERE sr.device IN (SELECT device FROM waiting_device);
 
 -- name: drop_deferred_scope
 -- Drops the waiting devices from the scope.
-DELETE FROM scope WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
+DELETE FROM scope WHERE series_id IN (SELECT sr.series_id FROM series_rule sr WHERE sr.device IN (SELECT device FROM pending_change));
 
 -- name: drop_deferred_limits
 -- Drops the changed limits of the waiting devices, which a later call applies.
-DELETE FROM changed_limit WHERE series_id IN (SELECT r.series_id FROM series_rule r WHERE r.device IN (SELECT device FROM pending_change));
+DELETE FROM changed_limit WHERE series_id IN (SELECT sr.series_id FROM series_rule sr WHERE sr.device IN (SELECT device FROM pending_change));
 
 -- name: count_scope
 -- Counts the series that are left in the scope.
@@ -54,10 +54,10 @@ SELECT count(*) AS series FROM scope;
 -- Stores the batches and times of the new readings of the waiting devices, because these are causes of later
 -- versions. $complete_id: as in defer_devices. $taken_id: readings of later batches are new.
 INSERT INTO pending_change (device, series_id, kind, from_ms, to_ms, is_new, readings, reach_ms, batch_id, complete_batch_id)
-SELECT s.device, i.series_id, 'arrived', min(i.event_time_ms), max(i.event_time_ms), true, 0, 0, i.batch_id, $complete_id::BIGINT
-FROM incoming i JOIN series s USING (series_id)
-WHERE s.device IN (SELECT device FROM pending_change) AND i.batch_id > $taken_id::BIGINT
-GROUP BY s.device, i.series_id, i.batch_id, interval_of(i.event_time_ms);
+SELECT se.device, inc.series_id, 'arrived', min(inc.event_time_ms), max(inc.event_time_ms), true, 0, 0, inc.batch_id, $complete_id::BIGINT
+FROM incoming inc JOIN series se USING (series_id)
+WHERE se.device IN (SELECT device FROM pending_change) AND inc.batch_id > $taken_id::BIGINT
+GROUP BY se.device, inc.series_id, inc.batch_id, interval_of(inc.event_time_ms);
 
 -- name: load_pending_devices
 -- Selects the devices that are computed now: as many as have $readings_max readings on the days whose limits

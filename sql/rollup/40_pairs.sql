@@ -25,15 +25,15 @@ FROM (
     event_time_ms AS to_ms, value AS to_value,
     lead(event_time_ms) OVER w IS NULL AS is_last, is_needed
   FROM (
-    SELECT r.series_id, r.event_time_ms, r.value, s.needs_all OR r.event_time_ms = s.anchor_ms AS is_needed
-    FROM reading r
+    SELECT rd.series_id, rd.event_time_ms, rd.value, s.needs_all OR rd.event_time_ms = s.anchor_ms AS is_needed
+    FROM reading rd
     JOIN (
       SELECT *, method <> 'total_energy' OR series_id IN (SELECT series_id FROM register_change) AS needs_all FROM scope
-    ) AS s ON s.series_id = r.series_id
-    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    ) AS s ON s.series_id = rd.series_id
+    WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
       -- Differences instead of comparisons, because DuckDB would use comparisons as join conditions, which
       -- takes three times as long.
-      AND r.event_time_ms - s.first_ms >= 0 AND s.last_ms - r.event_time_ms >= 0
+      AND rd.event_time_ms - s.first_ms >= 0 AND s.last_ms - rd.event_time_ms >= 0
   )
   WINDOW w AS (PARTITION BY series_id ORDER BY event_time_ms)
 )

@@ -11,10 +11,10 @@
 
 -- name: delete_quarters
 -- Deletes the statistics of the quarters in scope. $low_ms, $high_ms: bounds of the scope.
-DELETE FROM series_quarter USING scope s
-WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.is_new
-  AND series_quarter.series_id = s.series_id
-  AND series_quarter.interval_start_ms >= s.compute_from_ms AND series_quarter.interval_start_ms < s.compute_to_ms;
+DELETE FROM series_quarter USING scope sc
+WHERE series_quarter.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND sc.is_new
+  AND series_quarter.series_id = sc.series_id
+  AND series_quarter.interval_start_ms >= sc.compute_from_ms AND series_quarter.interval_start_ms < sc.compute_to_ms;
 
 -- name: store_quarters
 -- Makes one row for each quarter of an hour in scope from the pairs that end in it, of series with new
@@ -49,9 +49,9 @@ FROM (
   SELECT *, CASE WHEN from_value < value_before AND to_value >= value_before THEN value_before ELSE from_value END AS grown_from FROM reading_pair
 ) AS p
 JOIN (
-  SELECT series_id, s.method, is_register(s.method) AS is_register, compute_from_ms, compute_to_ms
-  FROM scope s JOIN series_rule r USING (series_id)
-  WHERE s.is_new AND r.learns
+  SELECT series_id, sc.method, is_register(sc.method) AS is_register, compute_from_ms, compute_to_ms
+  FROM scope sc JOIN series_rule sr USING (series_id)
+  WHERE sc.is_new AND sr.learns
 ) AS s USING (series_id)
 -- Differences instead of comparisons, as in find_pairs.
 WHERE p.from_ms IS NOT NULL AND p.to_ms - s.compute_from_ms >= 0 AND s.compute_to_ms - p.to_ms > 0
@@ -80,29 +80,29 @@ WITH summary AS (
   -- What the quarters of the day say.
   SELECT
     series_id, utc_day(interval_start_ms) AS utc_day,
-    CASE WHEN is_register(any_value(s.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
+    CASE WHEN is_register(any_value(l.method)) THEN quantile_disc(power_w, 0.5) ELSE nullif(max(power_w, 2)[2] / busy_part(), 0) END AS power_w,
     sum(step_count) AS step_count,
     quantile_disc(resolution, resolution_share()) AS resolution,
     quantile_disc(steps_ms // step_count, 0.5) AS median_ms,
     least(sum(change_count), informative_changes())::INTEGER AS change_count
   FROM series_quarter
-  JOIN (SELECT series_id, s.method FROM scope s JOIN series_rule r USING (series_id) WHERE s.is_new AND r.learns) AS s USING (series_id)
+  JOIN (SELECT series_id, sc.method FROM scope sc JOIN series_rule sr USING (series_id) WHERE sc.is_new AND sr.learns) AS l USING (series_id)
   WHERE interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
   GROUP BY series_id, utc_day(interval_start_ms)
 ), day_growth AS (
   -- The usual power that the growth of the whole day allows, if it is needed.
   SELECT series_id, utc_day, power_of(last_value - first_value, interval_ms()) * day_growth_times() / limit_times() AS power_w
   FROM (
-    SELECT r.series_id, s.utc_day,
+    SELECT rd.series_id, s.utc_day,
       -- Medians, because the first or the last reading can be a fault.
-      list_aggregate(arg_min(r.value, r.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS first_value,
-      list_aggregate(arg_max(r.value, r.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS last_value
+      list_aggregate(arg_min(rd.value, rd.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS first_value,
+      list_aggregate(arg_max(rd.value, rd.event_time_ms, day_end_readings()), 'quantile_disc', 0.5) AS last_value
     FROM summary s
-    JOIN series_rule rule ON rule.series_id = s.series_id AND rule.method = 'total_energy' AND NOT rule.net AND rule.modulus_wh IS NULL
-    JOIN reading r ON r.series_id = s.series_id AND utc_day(r.event_time_ms) = s.utc_day
-    WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.step_count >= informative_changes()
+    JOIN series_rule sr ON sr.series_id = s.series_id AND sr.method = 'total_energy' AND NOT sr.net AND sr.modulus_wh IS NULL
+    JOIN reading rd ON rd.series_id = s.series_id AND utc_day(rd.event_time_ms) = s.utc_day
+    WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND s.step_count >= informative_changes()
       AND limit_times() * s.power_w > learnt_power_min_w()
-    GROUP BY r.series_id, s.utc_day
+    GROUP BY rd.series_id, s.utc_day
   )
   WHERE last_value >= first_value
 )
@@ -122,14 +122,15 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT);
 
 -- name: update_known_days
 -- Updates the days that are stored already. Their limits stay for now, because find_limits compares them.
-UPDATE series_day SET power_w = l.power_w, resolution = l.resolution, step_ms = l.step_ms, step_count = l.step_count, change_count = l.change_count
-FROM learnt_day l WHERE series_day.series_id = l.series_id AND series_day.utc_day = l.utc_day;
+UPDATE series_day SET power_w = lrn.power_w, resolution = lrn.resolution, step_ms = lrn.step_ms, step_count = lrn.step_count,
+  change_count = lrn.change_count
+FROM learnt_day lrn WHERE series_day.series_id = lrn.series_id AND series_day.utc_day = lrn.utc_day;
 
 -- name: store_new_days
 -- Stores the days of learnt_day that are not stored yet. find_limits adds their limits.
 INSERT INTO series_day (series_id, utc_day, power_w, resolution, step_ms, step_count, change_count)
-SELECT series_id, utc_day, l.power_w, l.resolution, l.step_ms, l.step_count, l.change_count
-FROM learnt_day l ANTI JOIN series_day USING (series_id, utc_day);
+SELECT series_id, utc_day, lrn.power_w, lrn.resolution, lrn.step_ms, lrn.step_count, lrn.change_count
+FROM learnt_day lrn ANTI JOIN series_day USING (series_id, utc_day);
 
 -- name: find_limits
 -- Computes the limits of the changed days and of the days around them, and keeps the days whose limits have
@@ -150,10 +151,10 @@ WITH around AS (
   SELECT series_id, min(utc_day) - $look_ahead::INTEGER AS low_day, max(utc_day) + limit_days() - 1 AS high_day FROM learnt_day GROUP BY series_id
 ), near_day AS (
   -- These days (is_asked), and the days from which their limits follow.
-  SELECT d.*, d.utc_day BETWEEN a.low_day AND a.high_day AS is_asked
-  FROM series_day d JOIN around a USING (series_id)
-  WHERE d.utc_day BETWEEN a.low_day - limit_days() + 1 AND a.high_day + $look_ahead::INTEGER
-    AND d.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
+  SELECT sd.*, sd.utc_day BETWEEN a.low_day AND a.high_day AS is_asked
+  FROM series_day sd JOIN around a USING (series_id)
+  WHERE sd.utc_day BETWEEN a.low_day - limit_days() + 1 AND a.high_day + $look_ahead::INTEGER
+    AND sd.utc_day BETWEEN (SELECT min(low_day) FROM around) - limit_days() + 1 AND (SELECT max(high_day) FROM around) + $look_ahead::INTEGER
 ), usual_of_day AS (
   -- What is usual on the days near each day.
   SELECT *,
@@ -168,12 +169,13 @@ WITH around AS (
 ), wanted_limit AS (
   -- The limits that the series learns, beside the stored ones.
   SELECT l.series_id, l.utc_day,
-    CASE WHEN r.max_power_w IS NULL THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * l.usual_w)) END AS new_power_w,
-    CASE WHEN r.max_power_w IS NULL AND r.method = 'daily_energy' THEN l.usual_w END AS new_usual_w,
-    CASE WHEN is_register(r.method) AND r.jitter_wh IS NULL THEN l.usual_resolution END AS new_resolution,
-    CASE WHEN NOT is_register(r.method) THEN l.usual_step_ms END AS new_step_ms,
+    CASE WHEN sr.max_power_w IS NULL
+      THEN least(learnt_power_max_w(), greatest(learnt_power_min_w(), limit_times() * l.usual_w)) END AS new_power_w,
+    CASE WHEN sr.max_power_w IS NULL AND sr.method = 'daily_energy' THEN l.usual_w END AS new_usual_w,
+    CASE WHEN is_register(sr.method) AND sr.jitter_wh IS NULL THEN l.usual_resolution END AS new_resolution,
+    CASE WHEN NOT is_register(sr.method) THEN l.usual_step_ms END AS new_step_ms,
     l.learnt_power_w, l.usual_power_w, l.learnt_resolution, l.learnt_step_ms
-  FROM usual_of_day l JOIN series_rule r USING (series_id)
+  FROM usual_of_day l JOIN series_rule sr USING (series_id)
   WHERE l.is_asked
 )
 SELECT series_id, utc_day, new_power_w AS learnt_power_w, new_usual_w AS usual_power_w,
@@ -184,9 +186,9 @@ WHERE (new_power_w, new_usual_w, new_resolution, new_step_ms) IS DISTINCT FROM (
 
 -- name: store_limits
 -- Stores the changed limits.
-UPDATE series_day SET learnt_power_w = r.learnt_power_w, usual_power_w = r.usual_power_w, learnt_resolution = r.learnt_resolution,
-  learnt_step_ms = r.learnt_step_ms
-FROM changed_limit r WHERE r.series_id = series_day.series_id AND r.utc_day = series_day.utc_day;
+UPDATE series_day SET learnt_power_w = cl.learnt_power_w, usual_power_w = cl.usual_power_w, learnt_resolution = cl.learnt_resolution,
+  learnt_step_ms = cl.learnt_step_ms
+FROM changed_limit cl WHERE cl.series_id = series_day.series_id AND cl.utc_day = series_day.utc_day;
 
 -- name: store_series_steps
 -- Stores the longest usual time between readings of each series with changed limits, because an interval
@@ -202,9 +204,9 @@ WHERE r.series_id = series.series_id;
 -- Uses the step and the resolution that store_series_steps has stored in the rules of this roll-up. If
 -- readings cover less time than before, the longer time stays, so that the intervals that they covered are
 -- computed again.
-UPDATE series_rule SET step_ms = s.step_ms, resolution = s.resolution,
-  reach_ms = greatest(reach_ms, reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, s.step_ms))
-FROM series s WHERE s.series_id = series_rule.series_id AND s.series_id IN (SELECT series_id FROM changed_limit);
+UPDATE series_rule SET step_ms = se.step_ms, resolution = se.resolution,
+  reach_ms = greatest(reach_ms, reach(series_rule.method, series_rule.sampling, series_rule.interval_ms, se.step_ms))
+FROM series se WHERE se.series_id = series_rule.series_id AND se.series_id IN (SELECT series_id FROM changed_limit);
 
 -- name: note_changed_limits
 -- Adds the UTC days whose limits have changed, because that can be the cause why a local day has another
@@ -215,21 +217,21 @@ INSERT INTO noted_limit_change SELECT series_id, from_ms, to_ms FROM changed_lim
 -- Counts the days with changed limits that are not fully in scope: some of their readings are outside, or the
 -- readings cover more time now.
 SELECT count(*) AS count
-FROM changed_limit l JOIN scope s USING (series_id) JOIN series_rule r USING (series_id)
-WHERE (l.from_ms - r.reach_ms < s.compute_from_ms AND r.first_ms - r.reach_ms < s.compute_from_ms)
-  OR (l.to_ms + r.reach_ms >= s.compute_to_ms AND r.last_ms + r.reach_ms >= s.compute_to_ms)
-  OR r.reach_ms > s.reach_ms;
+FROM changed_limit cl JOIN scope sc USING (series_id) JOIN series_rule sr USING (series_id)
+WHERE (cl.from_ms - sr.reach_ms < sc.compute_from_ms AND sr.first_ms - sr.reach_ms < sc.compute_from_ms)
+  OR (cl.to_ms + sr.reach_ms >= sc.compute_to_ms AND sr.last_ms + sr.reach_ms >= sc.compute_to_ms)
+  OR sr.reach_ms > sc.reach_ms;
 
 -- name: delete_outdated_quarters
 -- Deletes the statistics of restated series that no longer learn, so that nothing old is left if they learn
 -- again; and of series that now learn other limits, because these follow from all their readings.
 DELETE FROM series_quarter WHERE series_id IN (
-  SELECT r.series_id
-  FROM series_rule r JOIN restated_stream USING (stream_id)
+  SELECT sr.series_id
+  FROM series_rule sr JOIN restated_stream USING (stream_id)
   LEFT JOIN (
     SELECT series_id, count(learnt_power_w) > 0 AS knows_power, count(learnt_resolution) > 0 AS knows_resolution FROM series_day GROUP BY series_id
   ) AS d USING (series_id)
-  WHERE NOT r.learns OR (r.max_power_w IS NULL) <> d.knows_power OR (is_register(r.method) AND r.jitter_wh IS NULL) <> d.knows_resolution);
+  WHERE NOT sr.learns OR (sr.max_power_w IS NULL) <> d.knows_power OR (is_register(sr.method) AND sr.jitter_wh IS NULL) <> d.knows_resolution);
 
 -- name: delete_stream_quarters
 -- Deletes the statistics of a stream ($stream_id) that other rules of the program computed. They are computed
@@ -251,11 +253,11 @@ WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT) AND
 -- name: read_least_limit
 -- Returns the lowest limit (W) of the registers in scope; null if there is none. Net registers have no limit.
 SELECT min(
-  least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w))
+  least(power_limit(sr.max_power_w, d.learnt_power_w), power_limit_after_reset(sr.max_power_w, d.learnt_power_w, d.usual_power_w))
 ) AS least_power_w
-FROM scope s
-JOIN series_rule r USING (series_id)
+FROM scope sc
+JOIN series_rule sr USING (series_id)
 LEFT JOIN (
   SELECT series_id, min(learnt_power_w) AS learnt_power_w, min(usual_power_w) AS usual_power_w FROM day_limit GROUP BY series_id
 ) AS d USING (series_id)
-WHERE is_register(r.method) AND NOT r.net;
+WHERE is_register(sr.method) AND NOT sr.net;

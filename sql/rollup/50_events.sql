@@ -26,49 +26,54 @@ CREATE OR REPLACE TEMP TABLE changed_break AS
 WITH suspect AS MATERIALIZED (
   SELECT p.*
   FROM (SELECT * FROM reading_pair WHERE is_suspect(value_before, from_ms, from_value, to_ms, to_value, $least_power_w::DOUBLE)) AS p
-  JOIN scope s USING (series_id)
-  WHERE p.to_ms BETWEEN s.compute_from_ms AND s.last_ms AND is_register(s.method)
+  JOIN scope sc USING (series_id)
+  WHERE p.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms AND is_register(sc.method)
 ), limited AS (
   -- The suspect pairs, with the jitter and the limit of their day, and how much can be counted in their time.
-  SELECT p.*, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh,
+  SELECT p.*, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh,
     wh_of(
-      least(power_limit(r.max_power_w, d.learnt_power_w), power_limit_after_reset(r.max_power_w, d.learnt_power_w, d.usual_power_w)),
+      least(power_limit(sr.max_power_w, dl.learnt_power_w), power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w)),
       p.to_ms - p.from_ms) AS possible_wh
   FROM suspect p
-  JOIN series_rule r ON r.series_id = p.series_id
-  LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.to_ms)
-  LEFT JOIN interval_day i ON i.interval_index = interval_of(p.from_ms)
-  WHERE NOT r.net AND (r.method = 'total_energy' OR p.to_ms < i.end_ms)
+  JOIN series_rule sr ON sr.series_id = p.series_id
+  LEFT JOIN day_limit dl ON dl.series_id = p.series_id AND dl.utc_day = utc_day(p.to_ms)
+  LEFT JOIN interval_day idy ON idy.interval_index = interval_of(p.from_ms)
+  WHERE NOT sr.net AND (sr.method = 'total_energy' OR p.to_ms < idy.end_ms)
+), compared AS (
+  -- is_fall: by more than the jitter. is_beyond: a rise beyond the limit. is_start: away from zero.
+  -- is_return: back to the value before a fall.
+  SELECT series_id, from_ms, from_value, to_ms, to_value,
+    to_value < from_value - jitter_wh AS is_fall,
+    to_value - from_value > jitter_wh + possible_wh AS is_beyond,
+    (from_value = 0 OR value_before = 0) AND to_value > from_value AS is_start,
+    from_value < value_before - jitter_wh AND to_value >= value_before - jitter_wh AS is_return
+  FROM limited
 ), of_register AS (
   SELECT series_id, from_ms, from_value, to_ms, to_value
-  FROM limited
-  -- A fall; a rise beyond the limit; away from zero; back to the value before a fall.
-  WHERE to_value < from_value - jitter_wh
-    OR to_value - from_value > jitter_wh + possible_wh
-    OR ((from_value = 0 OR value_before = 0) AND to_value > from_value)
-    OR (from_value < value_before - jitter_wh AND to_value >= value_before - jitter_wh)
+  FROM compared
+  WHERE is_fall OR is_beyond OR is_start OR is_return
   UNION
   -- A declared change.
   SELECT p.series_id, p.from_ms, p.from_value, p.to_ms, p.to_value
   FROM (SELECT * FROM reading_pair WHERE $changes AND series_id IN (SELECT series_id FROM register_change)) AS p
-  JOIN scope s ON s.series_id = p.series_id AND p.to_ms BETWEEN s.compute_from_ms AND s.last_ms
-  JOIN register_change g ON g.series_id = p.series_id AND g.at_ms > p.from_ms AND g.at_ms <= p.to_ms
-  LEFT JOIN interval_day i ON i.interval_index = interval_of(p.from_ms)
-  WHERE s.method = 'total_energy' OR (s.method = 'daily_energy' AND p.to_ms < i.end_ms)
+  JOIN scope sc ON sc.series_id = p.series_id AND p.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
+  JOIN register_change rc ON rc.series_id = p.series_id AND rc.at_ms > p.from_ms AND rc.at_ms <= p.to_ms
+  LEFT JOIN interval_day idy ON idy.interval_index = interval_of(p.from_ms)
+  WHERE sc.method = 'total_energy' OR (sc.method = 'daily_energy' AND p.to_ms < idy.end_ms)
 ), of_power AS (
   -- is_beyond, was_beyond: of the second and of the first reading. was_beyond is null if it is not in scope.
   SELECT series_id, coalesce(from_ms, to_ms), coalesce(from_value, to_value), to_ms, to_value
   FROM (
     SELECT p.*,
-      is_beyond(p.to_value, r.method, reading_interval(r.interval_ms, to_day.learnt_step_ms),
-        coalesce(r.max_power_w, to_day.learnt_power_w)) AS is_beyond,
-      CASE WHEN p.from_ms IS NULL AND p.to_ms > r.first_ms THEN NULL
-        ELSE is_beyond(p.from_value, r.method, reading_interval(r.interval_ms, from_day.learnt_step_ms),
-          coalesce(r.max_power_w, from_day.learnt_power_w)) END AS was_beyond
+      is_beyond(p.to_value, sr.method, reading_interval(sr.interval_ms, to_day.learnt_step_ms),
+        coalesce(sr.max_power_w, to_day.learnt_power_w)) AS is_beyond,
+      CASE WHEN p.from_ms IS NULL AND p.to_ms > sr.first_ms THEN NULL
+        ELSE is_beyond(p.from_value, sr.method, reading_interval(sr.interval_ms, from_day.learnt_step_ms),
+          coalesce(sr.max_power_w, from_day.learnt_power_w)) END AS was_beyond
     -- A subquery without registers, because DuckDB's planner would underestimate the number of pairs.
     FROM (SELECT * FROM reading_pair WHERE $of_power AND series_id IN (SELECT series_id FROM scope WHERE NOT is_register(method))) AS p
-    JOIN scope s ON s.series_id = p.series_id AND p.to_ms BETWEEN s.compute_from_ms AND s.last_ms
-    JOIN series_rule r ON r.series_id = p.series_id
+    JOIN scope sc ON sc.series_id = p.series_id AND p.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
+    JOIN series_rule sr ON sr.series_id = p.series_id
     LEFT JOIN day_limit to_day ON to_day.series_id = p.series_id AND to_day.utc_day = utc_day(p.to_ms)
     LEFT JOIN day_limit from_day ON from_day.series_id = p.series_id AND from_day.utc_day = utc_day(p.from_ms)
   )
@@ -76,9 +81,9 @@ WITH suspect AS MATERIALIZED (
 ), break_now (series_id, from_ms, from_value, to_ms, to_value) AS (
   FROM of_register UNION ALL FROM of_power
 ), stored_break AS (
-  SELECT b.series_id, b.from_ms, b.from_value, b.to_ms, b.to_value
-  FROM series_break b JOIN scope s ON s.series_id = b.series_id AND b.to_ms BETWEEN s.compute_from_ms AND s.last_ms
-  WHERE b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+  SELECT sb.series_id, sb.from_ms, sb.from_value, sb.to_ms, sb.to_value
+  FROM series_break sb JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms BETWEEN sc.compute_from_ms AND sc.last_ms
+  WHERE sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
 )
 (SELECT *, true AS is_new FROM (FROM break_now EXCEPT FROM stored_break))
 UNION ALL
@@ -86,8 +91,8 @@ UNION ALL
 
 -- name: delete_breaks
 -- Deletes the breaks that no longer exist.
-DELETE FROM series_break USING changed_break c
-WHERE NOT c.is_new AND series_break.series_id = c.series_id AND series_break.to_ms = c.to_ms AND series_break.from_ms = c.from_ms;
+DELETE FROM series_break USING changed_break cb
+WHERE NOT cb.is_new AND series_break.series_id = cb.series_id AND series_break.to_ms = cb.to_ms AND series_break.from_ms = cb.from_ms;
 
 -- name: store_breaks
 -- Stores the new breaks.
@@ -110,42 +115,46 @@ SELECT series_id, from_ms, from_value, to_ms, to_value FROM changed_break WHERE 
 --   seen_ms          breaks up to here are read
 --   changed_ms       the last change
 CREATE OR REPLACE TEMP TABLE judging_range AS
-WITH changed_range AS (
-  -- What has changed, as one range for each series.
+WITH of_breaks AS (
+  -- Changed breaks. The range begins at the reading before the break, because the breaks before were decided
+  -- with the readings up to there.
+  SELECT series_id, from_ms, to_ms FROM changed_break
+), of_limits AS (
+  -- Days with other limits.
+  SELECT series_id, from_ms, to_ms FROM changed_limit WHERE series_id IN (SELECT series_id FROM scope)
+), of_rules AS (
+  -- Everything, if rules have changed.
+  SELECT series_id, compute_from_ms AS from_ms, compute_to_ms AS to_ms FROM scope WHERE $is_restated
+), of_days AS (
+  -- The first break of a day also depends on the first reading of that day and on the last reading before
+  -- that day.
+  SELECT series_id, compute_from_ms AS from_ms, compute_to_ms - 1 AS to_ms FROM scope
+  WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
+), of_standstills AS (
+  -- A rise after a standstill depends on how long the register stood still, so on readings up to
+  -- standstill_max_ms() before. It does not depend on the scope if the register moved at another break in
+  -- between. A register that restarts every day stands still within a day.
+  SELECT series_id, to_ms AS from_ms, to_ms
+  FROM (
+    SELECT sb.*,
+      min(CASE WHEN sb.from_ms >= sc.compute_to_ms AND sb.from_value <> sb.to_value THEN sb.to_ms END) OVER (PARTITION BY sb.series_id) AS moved_ms
+    FROM series_break sb
+    JOIN scope sc ON sc.series_id = sb.series_id AND sb.to_ms > sc.compute_from_ms AND sb.to_ms <= sc.compute_to_ms + standstill_max_ms()
+    WHERE sc.is_new AND sc.method = 'total_energy' AND sb.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
+  ) AS b
+  WHERE b.to_value > b.from_value AND b.from_value > 0 AND b.from_ms < coalesce(b.moved_ms, forever_ms())
+), of_beginnings AS (
+  -- Readings that are left out at the beginning of a series are left out from its first reading on.
+  SELECT sc.series_id, sr.first_ms AS from_ms, sr.first_ms AS to_ms
+  FROM scope sc JOIN series_rule sr USING (series_id)
+  WHERE sc.is_new AND sc.compute_from_ms <= sr.first_ms
+    AND sc.series_id IN (SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
+), changed_range AS (
+  -- All of these, as one range for each series.
   SELECT series_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms
   FROM (
-    -- Changed breaks. The range begins at the reading before the break, because the breaks before were
-    -- decided with the readings up to there.
-    SELECT series_id, from_ms, to_ms FROM changed_break
-    UNION ALL
-    -- Days with other limits.
-    SELECT series_id, from_ms, to_ms FROM changed_limit WHERE series_id IN (SELECT series_id FROM scope)
-    UNION ALL
-    -- Everything, if rules have changed.
-    SELECT series_id, compute_from_ms, compute_to_ms FROM scope WHERE $is_restated
-    UNION ALL
-    -- The first break of a day also depends on the first reading of that day and on the last reading before
-    -- that day.
-    SELECT series_id, compute_from_ms, compute_to_ms - 1 FROM scope
-    WHERE method = 'daily_energy' AND series_id IN (SELECT series_id FROM series_break WHERE to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
-    UNION ALL
-    -- A rise after a standstill depends on how long the register stood still, so on readings up to
-    -- standstill_max_ms() before. It does not depend on the scope if the register moved at another break in
-    -- between. A register that restarts every day stands still within a day.
-    SELECT series_id, to_ms, to_ms
-    FROM (
-      SELECT b.*,
-        min(CASE WHEN b.from_ms >= s.compute_to_ms AND b.from_value <> b.to_value THEN b.to_ms END) OVER (PARTITION BY b.series_id) AS moved_ms
-      FROM series_break b
-      JOIN scope s ON s.series_id = b.series_id AND b.to_ms > s.compute_from_ms AND b.to_ms <= s.compute_to_ms + standstill_max_ms()
-      WHERE s.is_new AND s.method = 'total_energy' AND b.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + standstill_max_ms()
-    )
-    WHERE to_value > from_value AND from_value > 0 AND from_ms < coalesce(moved_ms, forever_ms())
-    UNION ALL
-    -- Readings that are left out at the beginning of a series are left out from its first reading on.
-    SELECT s.series_id, r.first_ms, r.first_ms FROM scope s JOIN series_rule r USING (series_id)
-    WHERE s.is_new AND s.compute_from_ms <= r.first_ms
-      AND s.series_id IN (SELECT series_id FROM energy_event WHERE from_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT)
+    FROM of_breaks UNION ALL FROM of_limits UNION ALL FROM of_rules
+    UNION ALL FROM of_days UNION ALL FROM of_standstills UNION ALL FROM of_beginnings
   )
   GROUP BY series_id
 ), nearby_break AS (
@@ -156,12 +165,12 @@ WITH changed_range AS (
 ), nearest_break AS (
   -- before_ms, next_ms: the breaks next to the change. after_ms, decided: the last decided break before it,
   -- and the first $ahead ones after it.
-  SELECT c.series_id, r.method, c.from_ms, c.to_ms,
+  SELECT c.series_id, sr.method, c.from_ms, c.to_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms) AS before_ms, min(b.to_ms) FILTER (b.to_ms > c.to_ms) AS next_ms,
     max(b.to_ms) FILTER (b.to_ms < c.from_ms AND b.decided_ms < c.from_ms) AS after_ms,
     min(b.to_ms, $ahead) FILTER (b.to_ms > c.to_ms AND b.decided_ms IS NOT NULL) AS decided
   FROM changed_range c
-  JOIN series_rule r USING (series_id)
+  JOIN series_rule sr USING (series_id)
   LEFT JOIN nearby_break b USING (series_id)
   GROUP BY ALL
 ), bounded AS (
@@ -199,8 +208,8 @@ WHERE judging_range.series_id = e.series_id;
 -- name: count_breaks_to_judge
 -- Counts the breaks to judge.
 SELECT count(*) AS breaks
-FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_ms > j.from_ms AND b.to_ms <= j.seen_ms
-WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
+FROM series_break sb JOIN judging_range jr ON jr.series_id = sb.series_id AND sb.to_ms > jr.from_ms AND sb.to_ms <= jr.seen_ms
+WHERE sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range);
 
 -- name: list_breaks_to_judge
 -- Returns the breaks to judge, in order, with the rules and limits for them. The series are divided into
@@ -226,17 +235,18 @@ WHERE b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(s
 --   first_ms, first_value                  the first reading of that day
 WITH judged_break AS MATERIALIZED (
   -- The breaks of this part. The one at after_ms is not judged again, but judging begins with its value.
-  SELECT b.*, j.method, b.to_ms > j.from_ms AS is_judged
-  FROM series_break b JOIN judging_range j ON j.series_id = b.series_id AND b.to_ms <= j.seen_ms AND (b.to_ms > j.from_ms OR b.to_ms = j.after_ms)
-  WHERE j.series_id % $parts::BIGINT = $part::BIGINT
-    AND b.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range)
+  SELECT sb.*, jr.method, sb.to_ms > jr.from_ms AS is_judged
+  FROM series_break sb
+  JOIN judging_range jr ON jr.series_id = sb.series_id AND sb.to_ms <= jr.seen_ms AND (sb.to_ms > jr.from_ms OR sb.to_ms = jr.after_ms)
+  WHERE jr.series_id % $parts::BIGINT = $part::BIGINT
+    AND sb.to_ms BETWEEN (SELECT min(from_ms) FROM judging_range) AND (SELECT max(seen_ms) FROM judging_range)
 ), beginning AS (
   -- The first readings of the registers that are judged from their beginning.
-  SELECT r.series_id, r.value
-  FROM reading r
+  SELECT rd.series_id, rd.value
+  FROM reading rd
   JOIN (
-    SELECT s.series_id, s.first_ms FROM judging_range j JOIN series_rule s USING (series_id) WHERE j.after_ms IS NULL AND is_register(j.method)
-  ) AS s ON r.series_id = s.series_id AND r.event_time_ms = s.first_ms
+    SELECT sr.series_id, sr.first_ms FROM judging_range jr JOIN series_rule sr USING (series_id) WHERE jr.after_ms IS NULL AND is_register(jr.method)
+  ) AS f ON rd.series_id = f.series_id AND rd.event_time_ms = f.first_ms
 ), rise AS MATERIALIZED (
   -- The breaks that can be the end of a standstill.
   SELECT series_id, from_ms, from_value, to_ms FROM judged_break
@@ -246,55 +256,55 @@ WITH judged_break AS MATERIALIZED (
   -- moved_ms: the last reading with another value. is_since_first: all readings of the series are looked at.
   SELECT series_id, to_ms, min(event_time_ms) FILTER (event_time_ms > moved_ms OR (moved_ms IS NULL AND is_since_first)) AS standstill_since_ms
   FROM (
-    SELECT b.series_id, b.to_ms, r.event_time_ms, b.from_ms - standstill_max_ms() <= s.first_ms AS is_since_first,
-      max(CASE WHEN r.value <> b.from_value THEN r.event_time_ms END) OVER (PARTITION BY b.series_id, b.to_ms) AS moved_ms
-    FROM rise b
-    JOIN series_rule s USING (series_id)
-    JOIN reading r ON r.series_id = b.series_id AND r.event_time_ms BETWEEN b.from_ms - standstill_max_ms() AND b.from_ms
-    WHERE r.event_time_ms BETWEEN (SELECT min(from_ms) FROM rise) - standstill_max_ms() AND (SELECT max(from_ms) FROM rise)
+    SELECT rise.series_id, rise.to_ms, rd.event_time_ms, rise.from_ms - standstill_max_ms() <= sr.first_ms AS is_since_first,
+      max(CASE WHEN rd.value <> rise.from_value THEN rd.event_time_ms END) OVER (PARTITION BY rise.series_id, rise.to_ms) AS moved_ms
+    FROM rise
+    JOIN series_rule sr USING (series_id)
+    JOIN reading rd ON rd.series_id = rise.series_id AND rd.event_time_ms BETWEEN rise.from_ms - standstill_max_ms() AND rise.from_ms
+    WHERE rd.event_time_ms BETWEEN (SELECT min(from_ms) FROM rise) - standstill_max_ms() AND (SELECT max(from_ms) FROM rise)
   )
   GROUP BY series_id, to_ms
 ), morning AS (
   -- The last reading of the day before and the first one of the day, of registers that restart every day.
-  SELECT p.series_id, d.start_ms, p.from_ms AS before_ms, p.from_value AS before_value, p.to_ms AS first_ms, p.to_value AS first_value
+  SELECT p.series_id, idy.start_ms, p.from_ms AS before_ms, p.from_value AS before_value, p.to_ms AS first_ms, p.to_value AS first_value
   FROM (
     SELECT * FROM reading_pair WHERE from_ms IS NOT NULL AND series_id IN (SELECT series_id FROM judging_range WHERE method = 'daily_energy')
   ) AS p
-  JOIN interval_day d ON d.interval_index = interval_of(p.to_ms)
-  WHERE p.from_ms < d.start_ms
+  JOIN interval_day idy ON idy.interval_index = interval_of(p.to_ms)
+  WHERE p.from_ms < idy.start_ms
 )
 SELECT
-  j.series_id, j.method, j.after_ms, j.to_ms AS judging_to_ms, j.changed_ms,
-  r.max_power_w IS NULL AS learnt,
-  CASE WHEN r.net THEN NULL WHEN is_register(r.method) THEN power_limit(r.max_power_w, l.learnt_power_w)
-    ELSE coalesce(r.max_power_w, l.learnt_power_w) END AS max_power_w,
-  power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w,
-  is_beyond(b.to_value, r.method, reading_interval(r.interval_ms, l.learnt_step_ms), coalesce(r.max_power_w, l.learnt_power_w)) AS is_beyond,
-  jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, r.modulus_wh,
-  r.first_ms AS series_ms, g.value AS series_value, r.last_ms,
-  b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, still.standstill_since_ms, coalesce(b.to_ms = j.after_ms, false) AS is_start,
-  CASE WHEN j.method = 'daily_energy' THEN d.start_ms END AS day_ms,
+  jr.series_id, jr.method, jr.after_ms, jr.to_ms AS judging_to_ms, jr.changed_ms,
+  sr.max_power_w IS NULL AS learnt,
+  CASE WHEN sr.net THEN NULL WHEN is_register(sr.method) THEN power_limit(sr.max_power_w, l.learnt_power_w)
+    ELSE coalesce(sr.max_power_w, l.learnt_power_w) END AS max_power_w,
+  power_limit_after_reset(sr.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w,
+  is_beyond(b.to_value, sr.method, reading_interval(sr.interval_ms, l.learnt_step_ms), coalesce(sr.max_power_w, l.learnt_power_w)) AS is_beyond,
+  jitter(sr.jitter_wh, l.learnt_resolution) AS jitter_wh, sr.modulus_wh,
+  sr.first_ms AS series_ms, g.value AS series_value, sr.last_ms,
+  b.from_ms, b.from_value, b.to_ms, b.to_value, b.decided_ms, still.standstill_since_ms, coalesce(b.to_ms = jr.after_ms, false) AS is_start,
+  CASE WHEN jr.method = 'daily_energy' THEN idy.start_ms END AS day_ms,
   m.before_ms, m.before_value, m.first_ms, m.first_value
-FROM judging_range j
-JOIN series_rule r ON r.series_id = j.series_id
-LEFT JOIN judged_break b ON b.series_id = j.series_id
+FROM judging_range jr
+JOIN series_rule sr ON sr.series_id = jr.series_id
+LEFT JOIN judged_break b ON b.series_id = jr.series_id
 -- Not day_limit, because breaks before the scope are judged too, and day_limit has the days in scope only.
 LEFT JOIN (
   SELECT * FROM series_day
   WHERE utc_day BETWEEN (SELECT utc_day(min(to_ms)) FROM judged_break) AND (SELECT utc_day(max(to_ms)) FROM judged_break)
-) AS l ON l.series_id = j.series_id AND l.utc_day = utc_day(b.to_ms)
-LEFT JOIN interval_day d ON d.interval_index = CASE WHEN j.method = 'daily_energy' THEN interval_of(b.to_ms) END
-LEFT JOIN morning m ON m.series_id = j.series_id AND m.start_ms = d.start_ms
-LEFT JOIN beginning g ON g.series_id = j.series_id
-LEFT JOIN still ON still.series_id = j.series_id AND still.to_ms = b.to_ms
-WHERE j.series_id % $parts::BIGINT = $part::BIGINT
-ORDER BY j.series_id, b.to_ms;
+) AS l ON l.series_id = jr.series_id AND l.utc_day = utc_day(b.to_ms)
+LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN jr.method = 'daily_energy' THEN interval_of(b.to_ms) END
+LEFT JOIN morning m ON m.series_id = jr.series_id AND m.start_ms = idy.start_ms
+LEFT JOIN beginning g ON g.series_id = jr.series_id
+LEFT JOIN still ON still.series_id = jr.series_id AND still.to_ms = b.to_ms
+WHERE jr.series_id % $parts::BIGINT = $part::BIGINT
+ORDER BY jr.series_id, b.to_ms;
 
 -- name: list_register_changes
 -- Returns the declared changes of the registers that are judged.
-SELECT g.series_id, g.at_ms, g.final_value, g.initial_value
-FROM register_change g WHERE g.series_id IN (SELECT series_id FROM judging_range)
-ORDER BY g.series_id, g.at_ms;
+SELECT rc.series_id, rc.at_ms, rc.final_value, rc.initial_value
+FROM register_change rc WHERE rc.series_id IN (SELECT series_id FROM judging_range)
+ORDER BY rc.series_id, rc.at_ms;
 
 -- name: find_changed_events
 -- Compares the judged events with the stored ones.
@@ -313,9 +323,9 @@ WITH event_now AS MATERIALIZED (
 ), ended AS (
   SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
 ), stored_event AS MATERIALIZED (
-  SELECT e.* FROM energy_event e JOIN judging_range j USING (series_id) LEFT JOIN ended USING (series_id)
-  WHERE e.to_ms > j.from_ms AND e.to_ms <= coalesce(ended.to_ms, j.to_ms)
-    AND e.to_ms > (SELECT min(from_ms) FROM judging_range) AND e.to_ms <= (SELECT max(to_ms) FROM judging_range)
+  SELECT ev.* FROM energy_event ev JOIN judging_range jr USING (series_id) LEFT JOIN ended USING (series_id)
+  WHERE ev.to_ms > jr.from_ms AND ev.to_ms <= coalesce(ended.to_ms, jr.to_ms)
+    AND ev.to_ms > (SELECT min(from_ms) FROM judging_range) AND ev.to_ms <= (SELECT max(to_ms) FROM judging_range)
 )
 (SELECT *, true AS is_new FROM (SELECT * FROM event_now EXCEPT SELECT * FROM stored_event))
 UNION ALL
@@ -323,9 +333,9 @@ UNION ALL
 
 -- name: delete_events
 -- Deletes the events that no longer exist.
-DELETE FROM energy_event USING changed_event c
-WHERE NOT c.is_new AND energy_event.series_id = c.series_id AND energy_event.kind = c.kind AND energy_event.from_ms = c.from_ms
-  AND energy_event.to_ms = c.to_ms;
+DELETE FROM energy_event USING changed_event ce
+WHERE NOT ce.is_new AND energy_event.series_id = ce.series_id AND energy_event.kind = ce.kind AND energy_event.from_ms = ce.from_ms
+  AND energy_event.to_ms = ce.to_ms;
 
 -- name: store_events
 -- Stores the new events.

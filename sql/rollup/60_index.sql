@@ -18,32 +18,33 @@
 -- needs_full_index: series_id
 CREATE OR REPLACE TEMP TABLE needs_full_index AS
 -- They fell.
-SELECT DISTINCT s.series_id
+SELECT DISTINCT sc.series_id
 FROM (SELECT series_id FROM reading_pair WHERE to_value < from_value) AS p
-JOIN scope s USING (series_id)
-JOIN series_rule r USING (series_id)
-WHERE s.method = 'total_energy' AND NOT r.net
+JOIN scope sc USING (series_id)
+JOIN series_rule sr USING (series_id)
+WHERE sc.method = 'total_energy' AND NOT sr.net
 UNION
 -- The day matters.
-SELECT s.series_id FROM scope s JOIN series_rule r USING (series_id)
-WHERE s.method = 'daily_energy' OR (s.method = 'total_energy' AND ($all OR r.within_day))
+SELECT sc.series_id FROM scope sc JOIN series_rule sr USING (series_id)
+WHERE sc.method = 'daily_energy' OR (sc.method = 'total_energy' AND ($all OR sr.within_day))
 UNION
 -- The day matters, because a daily register is beside them.
-SELECT s.series_id
-FROM scope s JOIN series_rule r USING (series_id) JOIN series_rule daily ON daily.device = r.device AND daily.source = r.source
-WHERE $beside_daily AND s.method = 'total_energy' AND daily.method = 'daily_energy'
+SELECT sc.series_id
+FROM scope sc JOIN series_rule sr USING (series_id) JOIN series_rule daily ON daily.device = sr.device AND daily.source = sr.source
+WHERE $beside_daily AND sc.method = 'total_energy' AND daily.method = 'daily_energy'
 UNION
 -- They have events, so readings are left out or a segment begins.
-SELECT DISTINCT e.series_id FROM energy_event e JOIN scope s USING (series_id)
-WHERE is_register(s.method) AND e.to_ms >= s.first_ms AND e.from_ms <= s.last_ms AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
+SELECT DISTINCT ev.series_id FROM energy_event ev JOIN scope sc USING (series_id)
+WHERE is_register(sc.method) AND ev.to_ms >= sc.first_ms AND ev.from_ms <= sc.last_ms
+  AND ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
 UNION
 -- Their high-water mark was above the reading where the scope begins.
 SELECT p.series_id
-FROM scope s
-JOIN (SELECT * FROM reading_pair WHERE is_needed) AS p ON p.series_id = s.series_id AND p.to_ms = s.anchor_ms
-JOIN interval_energy i ON i.series_id = p.series_id AND i.interval_start_ms = interval_of(p.to_ms) * interval_ms()
-  AND i.last_ms = p.to_ms AND i.last_value > p.to_value
-WHERE s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
+FROM scope sc
+JOIN (SELECT * FROM reading_pair WHERE is_needed) AS p ON p.series_id = sc.series_id AND p.to_ms = sc.anchor_ms
+JOIN interval_energy ie ON ie.series_id = p.series_id AND ie.interval_start_ms = interval_of(p.to_ms) * interval_ms()
+  AND ie.last_ms = p.to_ms AND ie.last_value > p.to_value
+WHERE sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT;
 
 -- name: find_index_readings
 -- Selects the readings of the registers in needs_full_index, without the readings that are left out. $low_ms,
@@ -62,51 +63,51 @@ WITH event AS (
 SELECT kept.series_id, kept.method, kept.event_time_ms, kept.value, greatest(kept.value, stored.last_value) AS mark, here.kind, here.energy_wh,
   count(here.kind) OVER (PARTITION BY kept.series_id ORDER BY kept.event_time_ms) AS index_segment
 FROM (
-  SELECT s.series_id, s.method, s.anchor_ms, r.event_time_ms, r.value
-  FROM reading r
-  JOIN scope s ON s.series_id = r.series_id
-  WHERE r.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    AND r.event_time_ms - s.anchor_ms >= 0 AND s.last_ms - r.event_time_ms >= 0
-    AND s.series_id IN (SELECT series_id FROM needs_full_index)
+  SELECT sc.series_id, sc.method, sc.anchor_ms, rd.event_time_ms, rd.value
+  FROM reading rd
+  JOIN scope sc ON sc.series_id = rd.series_id
+  WHERE rd.event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    AND rd.event_time_ms - sc.anchor_ms >= 0 AND sc.last_ms - rd.event_time_ms >= 0
+    AND sc.series_id IN (SELECT series_id FROM needs_full_index)
     AND NOT EXISTS (
       SELECT 1 FROM event e
-      WHERE e.series_id = r.series_id AND is_left_out(e.kind) AND r.event_time_ms BETWEEN e.from_ms AND e.to_ms)
+      WHERE e.series_id = rd.series_id AND is_left_out(e.kind) AND rd.event_time_ms BETWEEN e.from_ms AND e.to_ms)
 ) AS kept
 LEFT JOIN event here ON here.series_id = kept.series_id AND here.to_ms = kept.event_time_ms
 LEFT JOIN (
   -- The stored mark. Only the interval of the anchor of each register, because an outer join with all
   -- intervals would take minutes.
-  SELECT i.series_id, i.last_ms, i.last_value
-  FROM interval_energy i
-  JOIN scope s ON s.series_id = i.series_id AND s.anchor_ms = i.last_ms
-  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND s.method = 'total_energy'
-    AND s.series_id IN (SELECT series_id FROM needs_full_index)
+  SELECT ie.series_id, ie.last_ms, ie.last_value
+  FROM interval_energy ie
+  JOIN scope sc ON sc.series_id = ie.series_id AND sc.anchor_ms = ie.last_ms
+  WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT - interval_ms() AND $high_ms::BIGINT AND sc.method = 'total_energy'
+    AND sc.series_id IN (SELECT series_id FROM needs_full_index)
 ) AS stored ON stored.series_id = kept.series_id AND stored.last_ms = kept.event_time_ms;
 
 -- name: list_drift
 -- Returns the readings of lifetime registers that drift: many small falls together are more than the jitter.
 -- Returns all readings of such an index segment, in order.
-SELECT k.series_id, k.index_segment, k.event_time_ms, k.value, k.mark, jitter(r.jitter_wh, d.learnt_resolution) AS jitter_wh
+SELECT k.series_id, k.index_segment, k.event_time_ms, k.value, k.mark, jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh
 FROM (
   SELECT *, max(mark) OVER (PARTITION BY series_id, index_segment ORDER BY event_time_ms) AS running_mark
   FROM index_reading WHERE method = 'total_energy'
 ) AS k
-JOIN series_rule r ON r.series_id = k.series_id AND NOT r.net
-LEFT JOIN day_limit d ON d.series_id = k.series_id AND d.utc_day = utc_day(k.event_time_ms)
-QUALIFY bool_or(k.value < k.running_mark - jitter(r.jitter_wh, d.learnt_resolution)) OVER (PARTITION BY k.series_id, k.index_segment)
+JOIN series_rule sr ON sr.series_id = k.series_id AND NOT sr.net
+LEFT JOIN day_limit dl ON dl.series_id = k.series_id AND dl.utc_day = utc_day(k.event_time_ms)
+QUALIFY bool_or(k.value < k.running_mark - jitter(sr.jitter_wh, dl.learnt_resolution)) OVER (PARTITION BY k.series_id, k.index_segment)
 ORDER BY k.series_id, k.event_time_ms;
 
 -- name: apply_drift_rebases
 -- Applies the rebases of drifting registers: the mark becomes the jitter above the reading, and a new index
 -- segment begins. $drifted: JSON array of {series_id, event_time_ms, mark}.
 CREATE OR REPLACE TEMP TABLE index_reading AS
-SELECT k.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, k.mark) AS mark,
-  CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END AS kind,
-  count(CASE WHEN d.event_time_ms IS NULL THEN k.kind ELSE 'rebase' END) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS index_segment
-FROM index_reading k
+SELECT ir.* EXCLUDE (mark, kind, index_segment), coalesce(d.mark, ir.mark) AS mark,
+  CASE WHEN d.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END AS kind,
+  count(CASE WHEN d.event_time_ms IS NULL THEN ir.kind ELSE 'rebase' END) OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS index_segment
+FROM index_reading ir
 LEFT JOIN (
   SELECT unnest(from_json($drifted::JSON, '[{"series_id":"INTEGER","event_time_ms":"BIGINT","mark":"DOUBLE"}]'), recursive := true)
-) AS d ON d.series_id = k.series_id AND d.event_time_ms = k.event_time_ms;
+) AS d ON d.series_id = ir.series_id AND d.event_time_ms = ir.event_time_ms;
 
 -- name: find_skipped_readings
 -- Finds the pairs of index readings that pass over readings that are left out, with the flags for their
@@ -116,12 +117,12 @@ LEFT JOIN (
 --   to_ms    the reading after the readings that are left out
 --   flags
 CREATE OR REPLACE TEMP TABLE skipped_reading AS
-SELECT k.series_id, k.to_ms, bit_or(event_flag(e.kind)) AS flags
+SELECT k.series_id, k.to_ms, bit_or(event_flag(ev.kind)) AS flags
 FROM (
   SELECT series_id, lag(event_time_ms) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS from_ms, event_time_ms AS to_ms FROM index_reading
 ) AS k
-JOIN energy_event e ON e.series_id = k.series_id AND e.from_ms > k.from_ms AND e.to_ms < k.to_ms
-WHERE e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT
+JOIN energy_event ev ON ev.series_id = k.series_id AND ev.from_ms > k.from_ms AND ev.to_ms < k.to_ms
+WHERE ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT
 GROUP BY k.series_id, k.to_ms;
 
 -- name: find_lines
@@ -138,26 +139,34 @@ GROUP BY k.series_id, k.to_ms;
 CREATE OR REPLACE TEMP TABLE index_line AS
 WITH marked AS (
   -- high_mark: the highest mark of the segment so far; of net registers the reading itself.
-  SELECT k.*, r.net, r.within_day,
-    CASE WHEN r.net THEN k.mark ELSE max(k.mark) OVER (PARTITION BY k.series_id, k.index_segment ORDER BY k.event_time_ms) END AS high_mark,
-    lag(k.event_time_ms) OVER (PARTITION BY k.series_id ORDER BY k.event_time_ms) AS time_before_ms
-  FROM index_reading k
-  JOIN series_rule r ON r.series_id = k.series_id
-  WHERE k.method = 'total_energy'
-), lined AS (
+  SELECT ir.*, sr.net, sr.within_day,
+    CASE WHEN sr.net THEN ir.mark ELSE max(ir.mark) OVER (PARTITION BY ir.series_id, ir.index_segment ORDER BY ir.event_time_ms) END AS high_mark,
+    lag(ir.event_time_ms) OVER (PARTITION BY ir.series_id ORDER BY ir.event_time_ms) AS time_before_ms
+  FROM index_reading ir
+  JOIN series_rule sr ON sr.series_id = ir.series_id
+  WHERE ir.method = 'total_energy'
+), paired AS (
+  -- With the mark at the reading before.
   SELECT *, lag(high_mark) OVER (PARTITION BY series_id ORDER BY event_time_ms) AS previous_mark FROM marked
+), lined AS (
+  -- is_new_day: the boundary is within_day, and the reading before is of an earlier day.
+  SELECT p.*, p.within_day AND p.event_time_ms >= idy.end_ms AS is_new_day
+  FROM paired p
+  -- One join condition only, because with a second one DuckDB compares each reading with each interval.
+  LEFT JOIN interval_day idy ON idy.interval_index = CASE WHEN p.within_day THEN interval_of(p.time_before_ms) END
+  WHERE p.time_before_ms IS NOT NULL
 )
 SELECT
   l.series_id, l.time_before_ms AS from_ms,
-  CASE WHEN l.event_time_ms >= d.end_ms THEN l.high_mark
-    WHEN l.kind = 'rebase' THEN l.high_mark WHEN l.kind IS NOT NULL THEN l.high_mark - l.energy_wh ELSE l.previous_mark END AS from_wh,
+  CASE
+    WHEN l.is_new_day OR l.kind = 'rebase' THEN l.high_mark
+    WHEN l.kind IS NOT NULL THEN l.high_mark - l.energy_wh
+    ELSE l.previous_mark
+  END AS from_wh,
   l.event_time_ms AS to_ms, l.high_mark AS to_wh,
-  l.kind IS DISTINCT FROM 'rebase' AND NOT (l.within_day AND l.event_time_ms >= d.end_ms) AS covered,
-  (event_flag(l.kind) | coalesce(e.flags, 0)
+  l.kind IS DISTINCT FROM 'rebase' AND NOT l.is_new_day AS covered,
+  (event_flag(l.kind) | coalesce(sk.flags, 0)
     | CASE WHEN l.kind IS NULL AND l.value < l.previous_mark AND NOT l.net THEN flag('jitter') ELSE 0 END)::USMALLINT AS flags,
   l.previous_mark AS mark_before
 FROM lined l
--- One join condition only, because with a second one DuckDB compares each reading with each interval.
-LEFT JOIN interval_day d ON d.interval_index = CASE WHEN l.within_day THEN interval_of(l.time_before_ms) END
-LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.event_time_ms
-WHERE l.time_before_ms IS NOT NULL;
+LEFT JOIN skipped_reading sk ON sk.series_id = l.series_id AND sk.to_ms = l.event_time_ms;

@@ -6,24 +6,14 @@
 --         still show the value of the day before in the morning, and some restart late. So each reading is
 --         first compared with the reading before it and with the day. Then each step becomes a line.
 
--- name: classify_daily_steps
--- Decides what happened between a reading and the reading before it. $low_ms, $high_ms: bounds of the
--- readings in scope.
--- These are the kinds:
---   first      the reading is the first one in scope
---   grow       the register has grown since the reading before
---   new_day    the register restarted at midnight; its value is the energy since then
---   carry      the register still shows the value of the day before, which is not energy
---   event      an event inside the day books its energy
---   rebase     an impossible change; no energy
--- From one day to the next: the same value is carry. A fall is new_day if the value is possible since
--- midnight. So is a rise after a silence of more than restart_max_ms(). Another rise is grow if it is
--- possible.
+-- name: find_daily_readings
+-- Compares each reading of the registers that restart every day with the reading before it and with the day.
+-- $low_ms, $high_ms: bounds of the readings in scope.
 -- The condition restarts_late, of a reading before the first restart of its day: this restart is at most a
--- day after the reading before. So the register has not restarted yet, and continues the day before (grow).
--- There are two exceptions: the value has fallen by more than the jitter or to almost zero; or the value of
--- the evening is less than reset_share_max() of it, because then most of it came after midnight.
--- daily_step:
+-- day after the reading before. So the register has not restarted yet, and continues the day before. This
+-- does not hold if the value fell by more than the jitter, or fell to less than the jitter, or is more than
+-- 1 / reset_share_max() times the value of the evening, because then the register restarted at midnight too.
+-- daily_reading:
 --   series_id, event_time_ms, value
 --   kind                              the event at this reading; null: none
 --   energy_wh                         the energy that the event books
@@ -39,27 +29,30 @@
 --   showed_day_before                 the same at the reading before
 --   day_moves                         a reading of the day shows another value
 --   day_segment                       the last segment of the day
---   step_kind                         what happened
-CREATE OR REPLACE TEMP TABLE daily_step AS
+--   is_possible_since_midnight        the value is possible since midnight, or since the reading before
+--   continues                         the growth since the reading before is possible
+--   restarts_late                     see above
+--   is_after_silence                  the reading before is more than restart_max_ms() ago
+CREATE OR REPLACE TEMP TABLE daily_reading AS
 WITH restart AS (
   -- The first restart of each day. It is read from the stored events, because it can be after the last
   -- reading in scope.
-  SELECT e.series_id, d.day, min(e.to_ms) AS restart_ms
-  FROM energy_event e
-  JOIN interval_day d ON d.interval_index = interval_of(e.to_ms)
-  WHERE e.kind = 'reset' AND e.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + day_ms()
-    AND e.series_id IN (SELECT series_id FROM scope)
-  GROUP BY e.series_id, d.day
+  SELECT ev.series_id, idy.day, min(ev.to_ms) AS restart_ms
+  FROM energy_event ev
+  JOIN interval_day idy ON idy.interval_index = interval_of(ev.to_ms)
+  WHERE ev.kind = 'reset' AND ev.to_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT + day_ms()
+    AND ev.series_id IN (SELECT series_id FROM scope)
+  GROUP BY ev.series_id, idy.day
 ), limited AS (
   -- The readings with their day and limits.
-  SELECT k.series_id, k.event_time_ms, k.value, k.kind, k.energy_wh, r.first_ms, d.day, d.start_ms, d.end_ms,
-    jitter(r.jitter_wh, l.learnt_resolution) AS jitter_wh, power_limit(r.max_power_w, l.learnt_power_w) AS max_power_w,
-    power_limit_after_reset(r.max_power_w, l.learnt_power_w, l.usual_power_w) AS max_power_after_reset_w
-  FROM index_reading k
-  JOIN series_rule r USING (series_id)
-  JOIN interval_day d ON d.interval_index = interval_of(k.event_time_ms)
-  LEFT JOIN day_limit l ON l.series_id = k.series_id AND l.utc_day = utc_day(k.event_time_ms)
-  WHERE k.method = 'daily_energy'
+  SELECT ir.series_id, ir.event_time_ms, ir.value, ir.kind, ir.energy_wh, sr.first_ms, idy.day, idy.start_ms, idy.end_ms,
+    jitter(sr.jitter_wh, dl.learnt_resolution) AS jitter_wh, power_limit(sr.max_power_w, dl.learnt_power_w) AS max_power_w,
+    power_limit_after_reset(sr.max_power_w, dl.learnt_power_w, dl.usual_power_w) AS max_power_after_reset_w
+  FROM index_reading ir
+  JOIN series_rule sr USING (series_id)
+  JOIN interval_day idy ON idy.interval_index = interval_of(ir.event_time_ms)
+  LEFT JOIN day_limit dl ON dl.series_id = ir.series_id AND dl.utc_day = utc_day(ir.event_time_ms)
+  WHERE ir.method = 'daily_energy'
 ), paired AS (
   -- With the reading before.
   SELECT *,
@@ -81,35 +74,54 @@ WITH restart AS (
   SELECT * EXCLUDE (evening_value, highest, lowest),
     coalesce(evening_value > 0 AND highest = evening_value AND lowest = evening_value, false) AS shows_day_before
   FROM by_day
-), compared AS (
-  -- With all that decides about a step.
-  SELECT *,
-    lag(mark) OVER in_order AS mark_before, lag(shows_day_before) OVER in_order AS showed_day_before,
-    bool_or(NOT shows_day_before) OVER (PARTITION BY series_id, day) AS day_moves,
-    max(index_segment) OVER (PARTITION BY series_id, day) AS day_segment,
-    value <= wh_of(max_power_after_reset_w, event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh AS is_possible_since_midnight,
-    value - value_before <= wh_of(max_power_w, event_time_ms - time_before_ms) + jitter_wh AS continues,
-    coalesce(continues AND restart_ms - time_before_ms <= day_ms()
-      AND value_before >= reset_share_max() * value
-      AND value >= least(value_before, greatest(value_before - jitter_wh, jitter_wh)), false) AS restarts_late,
-    event_time_ms - time_before_ms > restart_max_ms() AS is_after_silence
-  FROM carried
-  WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms)
 )
-SELECT * EXCLUDE (continues, restarts_late, is_after_silence, is_possible_since_midnight, restart_ms, max_power_w, end_ms),
+SELECT * EXCLUDE (restart_ms, max_power_w, end_ms),
+  lag(mark) OVER in_order AS mark_before, lag(shows_day_before) OVER in_order AS showed_day_before,
+  bool_or(NOT shows_day_before) OVER (PARTITION BY series_id, day) AS day_moves,
+  max(index_segment) OVER (PARTITION BY series_id, day) AS day_segment,
+  value <= wh_of(max_power_after_reset_w, event_time_ms - greatest(time_before_ms, start_ms)) + jitter_wh AS is_possible_since_midnight,
+  value - value_before <= wh_of(max_power_w, event_time_ms - time_before_ms) + jitter_wh AS continues,
+  coalesce(continues AND restart_ms - time_before_ms <= day_ms()
+    AND value_before >= reset_share_max() * value
+    AND value >= least(value_before, greatest(value_before - jitter_wh, jitter_wh)), false) AS restarts_late,
+  event_time_ms - time_before_ms > restart_max_ms() AS is_after_silence
+FROM carried
+WINDOW in_order AS (PARTITION BY series_id ORDER BY event_time_ms);
+
+-- name: classify_daily_steps
+-- Decides what happened between a reading and the reading before it. It is a view, because a second table of
+-- all readings would take time.
+-- These are the kinds:
+--   first      the reading is the first one in scope
+--   grow       the register has grown since the reading before
+--   new_day    the register restarted at midnight; its value is the energy since then
+--   carry      the register still shows the value of the day before, which is not energy
+--   event      an event inside the day books its energy
+--   rebase     an impossible change; no energy
+-- From one day to the next: the same value is carry. A register that restarts late continues, so it is grow.
+-- A fall is new_day if the value is possible since midnight. So is a rise after a silence of more than
+-- restart_max_ms(). Another rise is grow if it is possible.
+-- daily_step:
+--   columns of daily_reading
+--   step_kind   what happened
+CREATE OR REPLACE TEMP VIEW daily_step AS
+SELECT *,
   CASE
     WHEN time_before_ms IS NULL THEN 'first'
-    WHEN day <> day_of_before AND value = value_before THEN 'carry'
-    WHEN day <> day_of_before AND restarts_late THEN 'grow'
-    WHEN day <> day_of_before AND (value < value_before OR is_after_silence) AND is_possible_since_midnight THEN 'new_day'
-    WHEN day <> day_of_before AND (value < value_before OR NOT continues) THEN 'rebase'
+    WHEN day <> day_of_before THEN CASE
+      WHEN value = value_before THEN 'carry'
+      WHEN restarts_late THEN 'grow'
+      WHEN (value < value_before OR is_after_silence) AND is_possible_since_midnight THEN 'new_day'
+      WHEN value > value_before AND continues THEN 'grow'
+      ELSE 'rebase'
+    END
     WHEN kind = 'rebase' THEN 'rebase'
     WHEN kind IS NOT NULL THEN 'event'
     WHEN showed_day_before AND value > value_before AND is_after_silence AND is_possible_since_midnight AND NOT restarts_late THEN 'new_day'
     WHEN shows_day_before THEN 'carry'
     ELSE 'grow'
   END AS step_kind
-FROM compared;
+FROM daily_reading;
 
 -- name: find_daily_lines
 -- Makes the lines of registers that restart every day, from their steps.
@@ -150,5 +162,5 @@ WITH compared_step AS (
     AND value <= wh_of(max_power_after_reset_w, event_time_ms - start_ms) + jitter_wh
 )
 -- Lines that pass over readings that are left out get the flags of these.
-SELECT l.* REPLACE ((l.flags | coalesce(e.flags, 0))::USMALLINT AS flags)
-FROM daily_line l LEFT JOIN skipped_reading e ON e.series_id = l.series_id AND e.to_ms = l.to_ms;
+SELECT l.* REPLACE ((l.flags | coalesce(sk.flags, 0))::USMALLINT AS flags)
+FROM daily_line l LEFT JOIN skipped_reading sk ON sk.series_id = l.series_id AND sk.to_ms = l.to_ms;

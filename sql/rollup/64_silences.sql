@@ -22,37 +22,37 @@
 CREATE OR REPLACE TEMP TABLE midnight_anchor AS
 WITH silent AS MATERIALIZED (
   -- The lines over silences, with the daily register beside. jitter_wh: of both registers together.
-  SELECT l.*, daily.series_id AS daily_id,
-    jitter(own.jitter_wh, od.learnt_resolution) + jitter(daily.jitter_wh, dd.learnt_resolution) AS jitter_wh
-  FROM index_line l
-  JOIN series_rule own ON own.series_id = l.series_id AND own.method = 'total_energy'
+  SELECT il.*, daily.series_id AS daily_id,
+    jitter(own.jitter_wh, own_limit.learnt_resolution) + jitter(daily.jitter_wh, daily_limit.learnt_resolution) AS jitter_wh
+  FROM index_line il
+  JOIN series_rule own ON own.series_id = il.series_id AND own.method = 'total_energy'
   JOIN series_rule daily ON daily.device = own.device AND daily.source = own.source AND daily.method = 'daily_energy'
-  LEFT JOIN day_limit od ON od.series_id = own.series_id AND od.utc_day = utc_day(l.to_ms)
-  LEFT JOIN day_limit dd ON dd.series_id = daily.series_id AND dd.utc_day = utc_day(l.to_ms)
-  WHERE l.to_wh > l.from_wh AND l.to_ms - l.from_ms > silence_ms()
+  LEFT JOIN day_limit own_limit ON own_limit.series_id = own.series_id AND own_limit.utc_day = utc_day(il.to_ms)
+  LEFT JOIN day_limit daily_limit ON daily_limit.series_id = daily.series_id AND daily_limit.utc_day = utc_day(il.to_ms)
+  WHERE il.to_wh > il.from_wh AND il.to_ms - il.from_ms > silence_ms()
 ), shown AS MATERIALIZED (
   -- The readings of these daily registers that are not left out.
   SELECT series_id, event_time_ms, value FROM reading
   WHERE event_time_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND series_id IN (SELECT daily_id FROM silent)
     AND NOT EXISTS (
-      SELECT 1 FROM energy_event e
-      WHERE e.series_id = reading.series_id AND is_left_out(e.kind) AND reading.event_time_ms BETWEEN e.from_ms AND e.to_ms
-        AND e.to_ms >= $low_ms::BIGINT AND e.from_ms <= $high_ms::BIGINT)
+      SELECT 1 FROM energy_event ev
+      WHERE ev.series_id = reading.series_id AND is_left_out(ev.kind) AND reading.event_time_ms BETWEEN ev.from_ms AND ev.to_ms
+        AND ev.to_ms >= $low_ms::BIGINT AND ev.from_ms <= $high_ms::BIGINT)
 )
 -- Outer joins, because DuckDB's planner would join the readings with each other first if these were inner
 -- joins.
 SELECT s.series_id, s.from_ms, s.from_wh, s.to_ms, s.to_wh, s.covered, s.flags, s.mark_before,
-  day.start_ms AS midnight_ms, greatest(s.from_wh, s.to_wh - after.value) AS midnight_value,
+  idy.start_ms AS midnight_ms, greatest(s.from_wh, s.to_wh - after.value) AS midnight_value,
   abs(s.to_wh - after.value - s.from_wh) > s.jitter_wh + float_tolerance_wh() AS estimated
 FROM silent s
-JOIN interval_day day ON day.interval_index = interval_of(s.to_ms)
+JOIN interval_day idy ON idy.interval_index = interval_of(s.to_ms)
 LEFT JOIN shown AS after ON after.series_id = s.daily_id AND after.event_time_ms = s.to_ms
 LEFT JOIN shown AS before ON before.series_id = s.daily_id AND before.event_time_ms = s.from_ms
-WHERE s.from_ms < day.start_ms AND s.to_ms > day.start_ms AND after.value <> before.value;
+WHERE s.from_ms < idy.start_ms AND s.to_ms > idy.start_ms AND after.value <> before.value;
 
 -- name: drop_lines_over_midnight
 -- Drops the lines that such a midnight cuts.
-DELETE FROM index_line USING midnight_anchor p WHERE index_line.series_id = p.series_id AND index_line.to_ms = p.to_ms;
+DELETE FROM index_line USING midnight_anchor ma WHERE index_line.series_id = ma.series_id AND index_line.to_ms = ma.to_ms;
 
 -- name: add_lines_at_midnight
 -- Adds both parts of these lines. If the value at midnight is an estimate, both parts are flagged there, like
@@ -103,12 +103,12 @@ WITH silence AS (
   JOIN silence_beside_power b ON b.power_id = p.series_id AND p.interval_start_ms >= b.from_ms AND p.interval_start_ms + interval_ms() <= b.to_ms
 ), summed_power AS (
   -- The running sums of energy and of known time, and the sums over the whole silence.
-  SELECT b.series_id, b.from_ms, b.to_ms, b.grown_wh, b.interval_index,
+  SELECT e.series_id, e.from_ms, e.to_ms, e.grown_wh, e.interval_index,
     sum(coalesce(k.nwh, 0)) OVER so_far AS nwh, sum(coalesce(k.covered_ms, 0)) OVER so_far AS known_ms,
     sum(coalesce(k.nwh, 0)) OVER whole AS nwh_all, sum(coalesce(k.covered_ms, 0)) OVER whole AS known_ms_all
-  FROM (SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power) AS b
-  LEFT JOIN known k ON k.series_id = b.series_id AND k.to_ms = b.to_ms AND k.interval_index = b.interval_index
-  WINDOW whole AS (PARTITION BY b.series_id, b.to_ms), so_far AS (PARTITION BY b.series_id, b.to_ms ORDER BY b.interval_index)
+  FROM (SELECT *, unnest(range(interval_of(from_ms), interval_of(to_ms))) AS interval_index FROM silence_beside_power) AS e
+  LEFT JOIN known k ON k.series_id = e.series_id AND k.to_ms = e.to_ms AND k.interval_index = e.interval_index
+  WINDOW whole AS (PARTITION BY e.series_id, e.to_ms), so_far AS (PARTITION BY e.series_id, e.to_ms ORDER BY e.interval_index)
 )
 SELECT series_id, interval_index + 1 AS interval_index,
   coalesce(unknown_ms / nullif(to_ms - from_ms - known_ms_all, 0), 0) * rest_share + nwh / nwh_all * (1 - rest_share) AS share,

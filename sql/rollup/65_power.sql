@@ -19,17 +19,17 @@
 CREATE OR REPLACE TEMP VIEW power_line AS
 WITH sample AS (
   -- The samples that are not left out, with their neighbours and the rules of their day.
-  SELECT p.series_id, lag(p.to_ms) OVER w AS before_ms, lag(p.to_value) OVER w AS value_before,
-    p.to_ms AS at_ms, p.to_value AS value, lead(p.to_ms) OVER w AS next_ms,
-    max_gap(r.max_gap_ms, d.learnt_step_ms) AS max_gap_ms, reading_interval(r.interval_ms, d.learnt_step_ms) AS interval_ms,
-    r.label_end, r.direction,
-    CASE WHEN r.method = 'interval_energy' THEN 'interval_energy' ELSE r.sampling END AS sampling
-  FROM reading_pair p
-  JOIN series_rule r USING (series_id)
-  LEFT JOIN day_limit d ON d.series_id = p.series_id AND d.utc_day = utc_day(p.to_ms)
-  WHERE NOT is_register(r.method)
-    AND NOT EXISTS (SELECT 1 FROM energy_event e WHERE e.series_id = p.series_id AND p.to_ms BETWEEN e.from_ms AND e.to_ms)
-  WINDOW w AS (PARTITION BY p.series_id ORDER BY p.to_ms)
+  SELECT rp.series_id, lag(rp.to_ms) OVER w AS before_ms, lag(rp.to_value) OVER w AS value_before,
+    rp.to_ms AS at_ms, rp.to_value AS value, lead(rp.to_ms) OVER w AS next_ms,
+    max_gap(sr.max_gap_ms, dl.learnt_step_ms) AS max_gap_ms, reading_interval(sr.interval_ms, dl.learnt_step_ms) AS interval_ms,
+    sr.label_end, sr.direction,
+    CASE WHEN sr.method = 'interval_energy' THEN 'interval_energy' ELSE sr.sampling END AS sampling
+  FROM reading_pair rp
+  JOIN series_rule sr USING (series_id)
+  LEFT JOIN day_limit dl ON dl.series_id = rp.series_id AND dl.utc_day = utc_day(rp.to_ms)
+  WHERE NOT is_register(sr.method)
+    AND NOT EXISTS (SELECT 1 FROM energy_event ev WHERE ev.series_id = rp.series_id AND rp.to_ms BETWEEN ev.from_ms AND ev.to_ms)
+  WINDOW w AS (PARTITION BY rp.series_id ORDER BY rp.to_ms)
 ), sampled_line AS (
   -- A line between two samples.
   SELECT series_id, direction, before_ms AS from_ms, value_before AS from_w, at_ms AS to_ms, value AS to_w,

@@ -14,18 +14,18 @@
 -- readings. $low_ms, $high_ms: bounds of the scope.
 -- stored_mark: series_id, last_ms, last_value
 CREATE OR REPLACE TEMP TABLE stored_mark AS
-SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
-FROM interval_energy i
-JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
-WHERE s.has_later AND s.method = 'total_energy' AND i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND i.last_ms IS NOT NULL
-GROUP BY i.series_id;
+SELECT ie.series_id, max(ie.last_ms) AS last_ms, arg_max(ie.last_value, ie.last_ms) AS last_value
+FROM interval_energy ie
+JOIN scope sc ON sc.series_id = ie.series_id AND ie.interval_start_ms >= sc.compute_from_ms AND ie.interval_start_ms < sc.compute_to_ms
+WHERE sc.has_later AND sc.method = 'total_energy' AND ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND ie.last_ms IS NOT NULL
+GROUP BY ie.series_id;
 
 -- name: delete_intervals
 -- Deletes the intervals that are computed again. $low_ms, $high_ms: bounds of all of them.
-DELETE FROM interval_energy USING scope s
+DELETE FROM interval_energy USING scope sc
 WHERE interval_energy.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-  AND interval_energy.series_id = s.series_id
-  AND interval_energy.interval_start_ms >= s.compute_from_ms AND interval_energy.interval_start_ms < s.compute_to_ms;
+  AND interval_energy.series_id = sc.series_id
+  AND interval_energy.interval_start_ms >= sc.compute_from_ms AND interval_energy.interval_start_ms < sc.compute_to_ms;
 
 -- name: store_power_intervals
 -- Sums the energy of power and of interval readings in each interval, in billionths of a Wh. round_intervals
@@ -37,15 +37,15 @@ WITH power_part AS (
   FROM power_line
   UNION ALL
   -- Intervals with readings that are left out get the flag spike.
-  SELECT e.series_id,
-    unnest(range(interval_of(greatest(e.from_ms, s.compute_from_ms)), interval_of(least(e.to_ms, s.last_ms)) + 1)), 0, 0, flag('spike')
-  FROM energy_event e JOIN scope s USING (series_id)
-  WHERE NOT is_register(s.method) AND e.from_ms <= s.last_ms AND e.to_ms >= s.compute_from_ms
+  SELECT ev.series_id,
+    unnest(range(interval_of(greatest(ev.from_ms, sc.compute_from_ms)), interval_of(least(ev.to_ms, sc.last_ms)) + 1)), 0, 0, flag('spike')
+  FROM energy_event ev JOIN scope sc USING (series_id)
+  WHERE NOT is_register(sc.method) AND ev.from_ms <= sc.last_ms AND ev.to_ms >= sc.compute_from_ms
 )
 SELECT p.series_id, p.interval_index * interval_ms(), 0, sum(p.exact_nwh)::BIGINT, round(sum(p.covered_ms))::INTEGER, bit_or(p.flags)::USMALLINT
 FROM power_part p
-JOIN scope s ON s.series_id = p.series_id
-  AND p.interval_index * interval_ms() >= s.compute_from_ms AND p.interval_index * interval_ms() < s.compute_to_ms
+JOIN scope sc ON sc.series_id = p.series_id
+  AND p.interval_index * interval_ms() >= sc.compute_from_ms AND p.interval_index * interval_ms() < sc.compute_to_ms
 GROUP BY p.series_id, p.interval_index
 ORDER BY p.interval_index, p.series_id;
 
@@ -57,21 +57,21 @@ UPDATE interval_energy SET energy_wh = rounded.energy_wh
 FROM (
   WITH rounded_day AS (
     -- The local days in scope.
-    SELECT DISTINCT s.series_id, d.day, d.start_ms, d.end_ms
-    FROM scope s
-    JOIN local_day d ON d.start_ms < s.compute_to_ms AND d.end_ms > s.compute_from_ms
-    WHERE NOT is_register(s.method)
+    SELECT DISTINCT sc.series_id, ld.day, ld.start_ms, ld.end_ms
+    FROM scope sc
+    JOIN local_day ld ON ld.start_ms < sc.compute_to_ms AND ld.end_ms > sc.compute_from_ms
+    WHERE NOT is_register(sc.method)
   )
   SELECT series_id, interval_start_ms, energy_wh AS energy_before,
     sum_wh - coalesce(lag(sum_wh) OVER (PARTITION BY series_id, day ORDER BY interval_start_ms), 0) AS energy_wh
   FROM (
-    SELECT i.series_id, i.interval_start_ms, i.energy_wh, d.day,
-      round(sum(i.exact_nwh) OVER (PARTITION BY i.series_id, d.day ORDER BY i.interval_start_ms) / nwh_per_wh())::BIGINT AS sum_wh
-    FROM interval_energy i
-    JOIN interval_day d ON d.interval_index = interval_of(i.interval_start_ms)
-    JOIN rounded_day t ON t.series_id = i.series_id AND t.day = d.day
-    WHERE i.interval_start_ms BETWEEN (SELECT min(start_ms) FROM rounded_day) AND (SELECT max(end_ms) FROM rounded_day)
-      AND i.exact_nwh IS NOT NULL
+    SELECT ie.series_id, ie.interval_start_ms, ie.energy_wh, idy.day,
+      round(sum(ie.exact_nwh) OVER (PARTITION BY ie.series_id, idy.day ORDER BY ie.interval_start_ms) / nwh_per_wh())::BIGINT AS sum_wh
+    FROM interval_energy ie
+    JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
+    JOIN rounded_day t ON t.series_id = ie.series_id AND t.day = idy.day
+    WHERE ie.interval_start_ms BETWEEN (SELECT min(start_ms) FROM rounded_day) AND (SELECT max(end_ms) FROM rounded_day)
+      AND ie.exact_nwh IS NOT NULL
   )
 ) AS rounded
 WHERE interval_energy.series_id = rounded.series_id
@@ -180,8 +180,8 @@ WITH booked_line AS MATERIALIZED (
 )
 SELECT p.series_id, p.interval_index * interval_ms(), p.energy_wh, p.covered_ms, p.flags, p.last_ms, p.last_value
 FROM interval_part p
-JOIN scope s ON s.series_id = p.series_id
-WHERE p.interval_index * interval_ms() - s.compute_from_ms >= 0 AND s.compute_to_ms - p.interval_index * interval_ms() > 0
+JOIN scope sc ON sc.series_id = p.series_id
+WHERE p.interval_index * interval_ms() - sc.compute_from_ms >= 0 AND sc.compute_to_ms - p.interval_index * interval_ms() > 0
   AND (p.covered_ms > 0 OR p.energy_wh <> 0 OR p.flags <> 0 OR p.last_ms IS NOT NULL)
 ORDER BY p.interval_index::INTEGER;
 
@@ -190,14 +190,14 @@ ORDER BY p.interval_index::INTEGER;
 -- $high_ms: bounds of the scope.
 -- moved_mark: series_id
 CREATE OR REPLACE TEMP TABLE moved_mark AS
-SELECT b.series_id
-FROM stored_mark b
+SELECT sm.series_id
+FROM stored_mark sm
 LEFT JOIN (
-  SELECT i.series_id, max(i.last_ms) AS last_ms, arg_max(i.last_value, i.last_ms) AS last_value
-  FROM interval_energy i
-  JOIN scope s ON s.series_id = i.series_id AND i.interval_start_ms >= s.compute_from_ms AND i.interval_start_ms < s.compute_to_ms
-  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND i.last_ms IS NOT NULL
-    AND i.series_id IN (SELECT series_id FROM stored_mark)
-  GROUP BY i.series_id
+  SELECT ie.series_id, max(ie.last_ms) AS last_ms, arg_max(ie.last_value, ie.last_ms) AS last_value
+  FROM interval_energy ie
+  JOIN scope sc ON sc.series_id = ie.series_id AND ie.interval_start_ms >= sc.compute_from_ms AND ie.interval_start_ms < sc.compute_to_ms
+  WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT AND ie.last_ms IS NOT NULL
+    AND ie.series_id IN (SELECT series_id FROM stored_mark)
+  GROUP BY ie.series_id
 ) AS n USING (series_id)
-WHERE (b.last_ms, b.last_value) IS DISTINCT FROM (n.last_ms, n.last_value);
+WHERE (sm.last_ms, sm.last_value) IS DISTINCT FROM (n.last_ms, n.last_value);

@@ -14,32 +14,32 @@
 CREATE OR REPLACE TEMP TABLE touched_day AS
 FROM touched_day
 UNION
-SELECT r.device, r.source, d.day, d.start_ms, d.end_ms
-FROM scope s
-JOIN series_rule r USING (series_id)
-JOIN local_day d ON d.start_ms < s.compute_to_ms AND d.end_ms > s.compute_from_ms;
+SELECT sr.device, sr.source, ld.day, ld.start_ms, ld.end_ms
+FROM scope sc
+JOIN series_rule sr USING (series_id)
+JOIN local_day ld ON ld.start_ms < sc.compute_to_ms AND ld.end_ms > sc.compute_from_ms;
 
 -- name: touch_all_days
 -- Adds every day of each device and source that has energy or can have it: the days of its readings and one
 -- more on either side, because an interval can lie before or after its reading.
 INSERT INTO touched_day
-SELECT n.device, n.source, n.day, coalesce(d.start_ms, 0) AS start_ms, coalesce(d.end_ms, 0) AS end_ms
+SELECT n.device, n.source, n.day, coalesce(ld.start_ms, 0) AS start_ms, coalesce(ld.end_ms, 0) AS end_ms
 FROM (
   SELECT device, source, day FROM daily_energy
   UNION
-  SELECT s.device, s.source, d.day
-  FROM series_rule s JOIN local_day d ON d.end_ms > s.first_ms - day_ms() AND d.start_ms <= s.last_ms + day_ms()
+  SELECT sr.device, sr.source, ld.day
+  FROM series_rule sr JOIN local_day ld ON ld.end_ms > sr.first_ms - day_ms() AND ld.start_ms <= sr.last_ms + day_ms()
 ) AS n
-LEFT JOIN local_day d USING (day)
+LEFT JOIN local_day ld USING (day)
 EXCEPT SELECT * FROM touched_day;
 
 -- name: touch_other_sources
 -- Adds the same days of the other declared sources of the devices, because a missing source makes all of them
 -- incomplete.
 INSERT INTO touched_day
-SELECT t.device, s.source, t.day, t.start_ms, t.end_ms
-FROM touched_day t JOIN declared_source s USING (device)
-WHERE t.source IN (SELECT d.source FROM declared_source d WHERE d.device = t.device)
+SELECT td.device, ds.source, td.day, td.start_ms, td.end_ms
+FROM touched_day td JOIN declared_source ds USING (device)
+WHERE td.source IN (SELECT ds.source FROM declared_source ds WHERE ds.device = td.device)
 EXCEPT SELECT * FROM touched_day;
 
 -- name: list_touched_days
@@ -74,32 +74,33 @@ WITH wanted_day AS (
   SELECT * FROM touched_day WHERE start_ms >= $low_ms::BIGINT AND end_ms <= $high_ms::BIGINT
 ), summed_day AS (
   -- Grouped by series_id, because grouping millions of intervals by device and source is slow.
-  SELECT i.series_id, d.day,
-    sum(i.energy_wh)::BIGINT AS energy_wh,
-    sum(i.covered_ms)::BIGINT AS covered_ms,
-    bit_or(i.flags & day_flags()) AS flags,
-    bool_or(i.interval_start_ms = d.start_ms AND i.flags & flag('silence_start') > 0
-      OR i.interval_start_ms + interval_ms() = d.end_ms AND i.flags & flag('silence_end') > 0) AS estimated,
-    max(i.last_value) AS last_value,
-    max(i.energy_wh) AS peak_wh
-  FROM interval_energy i
-  JOIN interval_day d ON d.interval_index = interval_of(i.interval_start_ms)
-  WHERE i.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
-    AND i.series_id IN (SELECT r.series_id FROM series_rule r JOIN wanted_day t ON t.device = r.device AND t.source = r.source)
-  GROUP BY i.series_id, d.day
-  HAVING sum(i.covered_ms) > 0 OR sum(i.energy_wh) <> 0
+  SELECT ie.series_id, idy.day,
+    sum(ie.energy_wh)::BIGINT AS energy_wh,
+    sum(ie.covered_ms)::BIGINT AS covered_ms,
+    bit_or(ie.flags & day_flags()) AS flags,
+    bool_or(ie.interval_start_ms = idy.start_ms AND ie.flags & flag('silence_start') > 0
+      OR ie.interval_start_ms + interval_ms() = idy.end_ms AND ie.flags & flag('silence_end') > 0) AS estimated,
+    max(ie.last_value) AS last_value,
+    max(ie.energy_wh) AS peak_wh
+  FROM interval_energy ie
+  JOIN interval_day idy ON idy.interval_index = interval_of(ie.interval_start_ms)
+  WHERE ie.interval_start_ms BETWEEN $low_ms::BIGINT AND $high_ms::BIGINT
+    AND ie.series_id IN (SELECT sr.series_id FROM series_rule sr JOIN wanted_day t ON t.device = sr.device AND t.source = sr.source)
+  GROUP BY ie.series_id, idy.day
+  HAVING sum(ie.covered_ms) > 0 OR sum(ie.energy_wh) <> 0
 ), by_series AS (
   -- With the rules of the series, and the limits at the end of the day.
   SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, s.series_id, s.energy_wh, s.covered_ms, s.flags, s.estimated, s.peak_wh,
-    r.method, r.stream_id, r.position,
-    r.net, NOT r.net AND s.energy_wh = 0 AND is_register(r.method) AS stands_still,
+    sr.method, sr.stream_id, sr.position,
+    sr.net, NOT sr.net AND s.energy_wh = 0 AND is_register(sr.method) AS stands_still,
     -- If no resolution is known, the step is the power of ten that divides the value. Power has no value.
-    CASE WHEN r.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND s.last_value > 0 THEN decimal_resolution(s.last_value)
-      ELSE jitter(r.jitter_wh, l.learnt_resolution) END AS tolerance_wh,
-    wh_of(power_limit(r.max_power_w, l.learnt_power_w), t.end_ms - t.start_ms) AS limit_wh
+    CASE WHEN sr.jitter_wh IS NULL AND l.learnt_resolution IS NULL AND s.last_value > 0
+      THEN decimal_resolution(s.last_value)
+      ELSE jitter(sr.jitter_wh, l.learnt_resolution) END AS tolerance_wh,
+    wh_of(power_limit(sr.max_power_w, l.learnt_power_w), t.end_ms - t.start_ms) AS limit_wh
   FROM summed_day s
-  JOIN series_rule r USING (series_id)
-  JOIN wanted_day t ON t.device = r.device AND t.source = r.source AND t.day = s.day
+  JOIN series_rule sr USING (series_id)
+  JOIN wanted_day t ON t.device = sr.device AND t.source = sr.source AND t.day = s.day
   -- Only these days, because an outer join reads its whole right side.
   LEFT JOIN (
     SELECT * FROM series_day WHERE utc_day BETWEEN utc_day($low_ms::BIGINT) AND utc_day($high_ms::BIGINT)
@@ -140,40 +141,52 @@ WITH first AS (
 ), witness AS (
   -- The other methods of these days, compared with the chosen register: the two are apart; they are far apart
   -- and the register was repaired; the register counts more than is possible; the other method is possible.
-  SELECT c.device, c.source, c.day, o.series_id, o.preference, o.method, o.energy_wh, o.covered_ms, o.tolerance_wh,
-    are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, contradiction_share(),
-      contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_apart,
+  SELECT c.device, c.source, c.day, ca.series_id, ca.preference, ca.method, ca.energy_wh, ca.covered_ms, ca.tolerance_wh,
+    are_apart(c.energy_wh, c.covered_ms, ca.energy_wh, ca.covered_ms, contradiction_share(),
+      contradiction_min_wh() + c.tolerance_wh + ca.tolerance_wh) AS is_apart,
     c.flags & (flag('reset') | flag('rebase') | flag('glitch') | flag('spike')) > 0
-      AND are_apart(c.energy_wh, c.covered_ms, o.energy_wh, o.covered_ms, substitution_share(),
-        contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh) AS is_repaired,
-    c.energy_wh > possible_times() * o.peak_wh * c.covered_ms / interval_ms() + contradiction_min_wh() + c.tolerance_wh + o.tolerance_wh
-      AND c.energy_wh < other_unit_times() * o.energy_wh AS is_too_much,
-    o.energy_wh <= c.limit_wh AS is_possible
+      AND are_apart(c.energy_wh, c.covered_ms, ca.energy_wh, ca.covered_ms, substitution_share(),
+        contradiction_min_wh() + c.tolerance_wh + ca.tolerance_wh) AS is_repaired,
+    c.energy_wh > possible_times() * ca.peak_wh * c.covered_ms / interval_ms() + contradiction_min_wh() + c.tolerance_wh + ca.tolerance_wh
+      AND c.energy_wh < other_unit_times() * ca.energy_wh AS is_too_much,
+    ca.energy_wh <= c.limit_wh AS is_possible
   FROM first c
-  JOIN day_candidate o USING (device, source, day)
-  WHERE o.preference > 1 AND o.covered_ms >= witness_share() * c.covered_ms
+  JOIN day_candidate ca USING (device, source, day)
+  WHERE ca.preference > 1 AND ca.covered_ms >= witness_share() * c.covered_ms
 ), power AS (
   -- One power for each day: the first in the workgroup's order.
   FROM witness WHERE NOT is_register(method)
   QUALIFY row_number() OVER (PARTITION BY device, source, day ORDER BY preference) = 1
-), substitute AS (
-  -- The register that agrees with power (rule 1), else power (rules 2 and 3).
-  SELECT p.device, p.source, p.day,
-    coalesce(
-      arg_min(r.series_id, r.preference) FILTER (r.is_apart
-        AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(),
-          contradiction_min_wh() + r.tolerance_wh + p.tolerance_wh)),
-      CASE WHEN p.is_possible AND (p.is_too_much OR (p.is_repaired AND coalesce(bool_and(r.is_apart), true))) THEN p.series_id END
-    ) AS substitute_id
+), heard AS (
+  -- Power that is apart from the chosen register, with the other registers of the day. agreeing_id: the first
+  -- of them that is apart from the chosen one and agrees with power. is_alone: none agrees with the chosen
+  -- one.
+  SELECT p.device, p.source, p.day, p.series_id AS power_id, p.is_repaired, p.is_too_much, p.is_possible,
+    arg_min(r.series_id, r.preference) FILTER (r.is_apart
+      AND NOT are_apart(r.energy_wh, r.covered_ms, p.energy_wh, p.covered_ms, contradiction_share(),
+        contradiction_min_wh() + r.tolerance_wh + p.tolerance_wh)) AS agreeing_id,
+    coalesce(bool_and(r.is_apart), true) AS is_alone
   FROM power p
   LEFT JOIN (FROM witness WHERE is_register(method)) AS r USING (device, source, day)
   WHERE p.is_apart
   GROUP BY p.device, p.source, p.day, p.series_id, p.is_repaired, p.is_too_much, p.is_possible
+), substitute AS (
+  -- substitute_id: null if the chosen register stays.
+  SELECT device, source, day,
+    CASE
+      -- 1.
+      WHEN agreeing_id IS NOT NULL THEN agreeing_id
+      -- 2.
+      WHEN is_possible AND is_repaired AND is_alone THEN power_id
+      -- 3.
+      WHEN is_possible AND is_too_much THEN power_id
+    END AS substitute_id
+  FROM heard
 )
-SELECT d.* EXCLUDE (preference, substituted),
-  row_number() OVER (PARTITION BY d.device, d.source, d.day ORDER BY d.series_id IS DISTINCT FROM s.substitute_id, d.preference) AS preference,
-  coalesce(d.series_id = s.substitute_id, false) AS substituted
-FROM day_candidate d
+SELECT ca.* EXCLUDE (preference, substituted),
+  row_number() OVER (PARTITION BY ca.device, ca.source, ca.day ORDER BY ca.series_id IS DISTINCT FROM s.substitute_id, ca.preference) AS preference,
+  coalesce(ca.series_id = s.substitute_id, false) AS substituted
+FROM day_candidate ca
 LEFT JOIN substitute s USING (device, source, day);
 
 -- name: find_contradictions
@@ -217,25 +230,26 @@ SELECT device, source, day, stream_id, energy_wh FROM witnessed WHERE contradict
 CREATE OR REPLACE TEMP TABLE day_change AS
 WITH incomplete AS (
   -- Days of devices on which a declared source has no energy.
-  SELECT DISTINCT t.device, t.day
-  FROM touched_day t JOIN declared_source s USING (device, source)
-  WHERE $declares AND NOT EXISTS (SELECT 1 FROM day_candidate c WHERE c.device = t.device AND c.source = t.source AND c.day = t.day)
+  SELECT DISTINCT td.device, td.day
+  FROM touched_day td JOIN declared_source ds USING (device, source)
+  WHERE $declares AND NOT EXISTS (SELECT 1 FROM day_candidate ca WHERE ca.device = td.device AND ca.source = td.source AND ca.day = td.day)
 ), day_now AS (
   -- The chosen method of each touched day, with all flags of the day.
-  SELECT t.day, t.device, t.source, c.energy_wh, c.method, c.stream_id,
-    (c.flags | CASE WHEN c.estimated THEN flag('estimated') ELSE 0 END | CASE WHEN c.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
+  SELECT td.day, td.device, td.source, ca.energy_wh, ca.method, ca.stream_id,
+    (ca.flags | CASE WHEN ca.estimated THEN flag('estimated') ELSE 0 END
+      | CASE WHEN ca.coverage < full_coverage_share() THEN flag('partial') ELSE 0 END
       | CASE WHEN incomplete.device IS NOT NULL AND declared.device IS NOT NULL THEN flag('incomplete') ELSE 0 END
       | CASE WHEN contradicted.device IS NOT NULL THEN flag('contradicted') ELSE 0 END
-      | CASE WHEN c.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
-    round(c.coverage, 4) AS coverage,
-    t.end_ms
-  FROM touched_day t
-  LEFT JOIN day_candidate c ON c.device = t.device AND c.source = t.source AND c.day = t.day AND c.preference = 1
-  LEFT JOIN incomplete ON incomplete.device = t.device AND incomplete.day = t.day
+      | CASE WHEN ca.substituted THEN flag('substituted') ELSE 0 END)::UINTEGER AS flags,
+    round(ca.coverage, 4) AS coverage,
+    td.end_ms
+  FROM touched_day td
+  LEFT JOIN day_candidate ca ON ca.device = td.device AND ca.source = td.source AND ca.day = td.day AND ca.preference = 1
+  LEFT JOIN incomplete ON incomplete.device = td.device AND incomplete.day = td.day
   LEFT JOIN (SELECT DISTINCT device, source, day FROM day_contradiction WHERE $several) AS contradicted
-    ON contradicted.device = t.device AND contradicted.source = t.source AND contradicted.day = t.day
-  LEFT JOIN (FROM declared_source WHERE $declares) AS declared ON declared.device = t.device AND declared.source = t.source
-  WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT
+    ON contradicted.device = td.device AND contradicted.source = td.source AND contradicted.day = td.day
+  LEFT JOIN (FROM declared_source WHERE $declares) AS declared ON declared.device = td.device AND declared.source = td.source
+  WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT
 ), history AS (
   -- The newest stored version, which a day can have although it has no energy now.
   SELECT day, device, source, max(version) AS version, arg_max(status, version) AS status
@@ -244,12 +258,12 @@ WITH incomplete AS (
   GROUP BY ALL
 )
 SELECT new.*,
-  CASE WHEN stored.day IS NULL THEN coalesce(h.version, 0) + 1
-    WHEN new.end_ms <= $now_ms::BIGINT THEN stored.version + 1
-    ELSE stored.version END AS version,
-  day_status(coalesce(stored.status, h.status), new.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
+  CASE WHEN de.day IS NULL THEN coalesce(h.version, 0) + 1
+    WHEN new.end_ms <= $now_ms::BIGINT THEN de.version + 1
+    ELSE de.version END AS version,
+  day_status(coalesce(de.status, h.status), new.end_ms, $now_ms::BIGINT, $close_after_ms::BIGINT) AS status,
   h.version AS history_version
 FROM day_now new
-LEFT JOIN daily_energy stored ON stored.day = new.day AND stored.device = new.device AND stored.source = new.source
+LEFT JOIN daily_energy de ON de.day = new.day AND de.device = new.device AND de.source = new.source
 LEFT JOIN history h ON h.day = new.day AND h.device = new.device AND h.source = new.source
-WHERE (new.energy_wh, new.stream_id, new.flags, new.coverage) IS DISTINCT FROM (stored.energy_wh, stored.stream_id, stored.flags, stored.coverage);
+WHERE (new.energy_wh, new.stream_id, new.flags, new.coverage) IS DISTINCT FROM (de.energy_wh, de.stream_id, de.flags, de.coverage);

@@ -15,17 +15,17 @@
 -- name: count_corrections
 -- Counts the corrections, undone ones too, that overlap a touched day ($all: all corrections). If there are
 -- none, nothing of this chapter runs.
-SELECT count(*) AS count FROM correction c
+SELECT count(*) AS count FROM correction co
 WHERE $all OR EXISTS (
-  SELECT 1 FROM touched_day t WHERE t.device = c.device AND t.source = c.source AND t.start_ms < c.to_ms AND t.end_ms > c.from_ms);
+  SELECT 1 FROM touched_day td WHERE td.device = co.device AND td.source = co.source AND td.start_ms < co.to_ms AND td.end_ms > co.from_ms);
 
 -- name: list_corrected_ranges
 -- Returns the time ranges that were set or estimated and overlap a touched day ($all: all of them). All days
 -- of a range are computed together, because set energy follows the measured shape of the whole range.
-SELECT DISTINCT c.device::VARCHAR AS device, c.source, c.from_ms, c.to_ms
-FROM correction_in_force c
-WHERE c.kind <> 'exclude' AND ($all OR EXISTS (
-  SELECT 1 FROM touched_day t WHERE t.device = c.device AND t.source = c.source AND t.start_ms < c.to_ms AND t.end_ms > c.from_ms))
+SELECT DISTINCT cf.device::VARCHAR AS device, cf.source, cf.from_ms, cf.to_ms
+FROM correction_in_force cf
+WHERE cf.kind <> 'exclude' AND ($all OR EXISTS (
+  SELECT 1 FROM touched_day td WHERE td.device = cf.device AND td.source = cf.source AND td.start_ms < cf.to_ms AND td.end_ms > cf.from_ms))
 ORDER BY ALL;
 
 -- name: touch_corrected_days
@@ -39,29 +39,29 @@ EXCEPT SELECT * FROM touched_day;
 -- from which each is read. If no series has measured anything, it is the first one in the workgroup's order.
 -- day_to_correct: device, source, day, start_ms, end_ms, series_id
 CREATE OR REPLACE TEMP TABLE day_to_correct AS
-SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, coalesce(c.series_id, f.series_id) AS series_id
-FROM touched_day t
-LEFT JOIN (SELECT * FROM day_candidate WHERE preference = 1) AS c ON c.device = t.device AND c.source = t.source AND c.day = t.day
+SELECT td.device, td.source, td.day, td.start_ms, td.end_ms, coalesce(c.series_id, f.series_id) AS series_id
+FROM touched_day td
+LEFT JOIN (SELECT * FROM day_candidate WHERE preference = 1) AS c ON c.device = td.device AND c.source = td.source AND c.day = td.day
 LEFT JOIN (SELECT device, source, arg_min(series_id, position) AS series_id FROM series_rule GROUP BY ALL) AS f
-  ON f.device = t.device AND f.source = t.source
-WHERE t.start_ms >= $low_ms::BIGINT AND t.end_ms <= $high_ms::BIGINT AND coalesce(c.series_id, f.series_id) IS NOT NULL
+  ON f.device = td.device AND f.source = td.source
+WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT AND coalesce(c.series_id, f.series_id) IS NOT NULL
   AND EXISTS (
-    SELECT 1 FROM correction_in_force k
-    WHERE k.kind <> 'exclude' AND k.device = t.device AND k.source = t.source AND k.from_ms < t.end_ms AND k.to_ms > t.start_ms);
+    SELECT 1 FROM correction_in_force cf
+    WHERE cf.kind <> 'exclude' AND cf.device = td.device AND cf.source = td.source AND cf.from_ms < td.end_ms AND cf.to_ms > td.start_ms);
 
 -- name: find_ready_corrections
 -- Selects the corrections whose days are all in day_to_correct. Their intervals are computed again.
 -- ready_correction: columns of correction
 CREATE OR REPLACE TEMP TABLE ready_correction AS
-SELECT k.*
-FROM correction_in_force k
+SELECT cf.*
+FROM correction_in_force cf
 JOIN (
-  SELECT k.correction_id, sum(least(t.end_ms, k.to_ms) - greatest(t.start_ms, k.from_ms)) AS noted_ms
-  FROM correction_in_force k
-  JOIN day_to_correct t ON t.device = k.device AND t.source = k.source AND t.start_ms < k.to_ms AND t.end_ms > k.from_ms
-  GROUP BY k.correction_id
+  SELECT cf.correction_id, sum(least(dtc.end_ms, cf.to_ms) - greatest(dtc.start_ms, cf.from_ms)) AS noted_ms
+  FROM correction_in_force cf
+  JOIN day_to_correct dtc ON dtc.device = cf.device AND dtc.source = cf.source AND dtc.start_ms < cf.to_ms AND dtc.end_ms > cf.from_ms
+  GROUP BY cf.correction_id
 ) AS n USING (correction_id)
-WHERE k.kind <> 'exclude' AND n.noted_ms = k.to_ms - k.from_ms;
+WHERE cf.kind <> 'exclude' AND n.noted_ms = cf.to_ms - cf.from_ms;
 
 -- name: delete_corrected_intervals
 -- Deletes the intervals that are computed again, those of undone corrections, and those of streams that are
@@ -78,11 +78,11 @@ WHERE correction_id IN (SELECT correction_id FROM ready_correction) OR correctio
 INSERT INTO corrected_interval (correction_id, series_id, interval_start_ms, energy_wh, flags)
 WITH slot AS (
   -- The intervals of the corrections.
-  SELECT k.correction_id, k.kind, k.energy_wh AS total_wh, t.series_id, d.interval_index * interval_ms() AS start_ms
-  FROM ready_correction k
-  JOIN day_to_correct t ON t.device = k.device AND t.source = k.source
-  JOIN interval_day d ON d.day = t.day
-  WHERE d.interval_index * interval_ms() >= k.from_ms AND d.interval_index * interval_ms() < k.to_ms
+  SELECT rdy.correction_id, rdy.kind, rdy.energy_wh AS total_wh, dtc.series_id, idy.interval_index * interval_ms() AS start_ms
+  FROM ready_correction rdy
+  JOIN day_to_correct dtc ON dtc.device = rdy.device AND dtc.source = rdy.source
+  JOIN interval_day idy ON idy.day = dtc.day
+  WHERE idy.interval_index * interval_ms() >= rdy.from_ms AND idy.interval_index * interval_ms() < rdy.to_ms
 ), measured AS (
   -- Those of set energy, with what was measured.
   SELECT s.*, coalesce(i.energy_wh, 0) AS wh, coalesce(i.covered_ms, 0) AS covered_ms
@@ -119,19 +119,20 @@ SELECT correction_id, series_id, start_ms,
   index_wh - coalesce(lag(index_wh) OVER (PARTITION BY correction_id ORDER BY start_ms), 0), flag('corrected')
 FROM indexed
 UNION ALL
-SELECT s.correction_id, s.series_id, s.start_ms, v.energy_wh, flag('corrected') | flag('estimated')
-FROM slot s JOIN correction_value v ON v.correction_id = s.correction_id AND v.interval_start_ms = s.start_ms
+SELECT s.correction_id, s.series_id, s.start_ms, cv.energy_wh, flag('corrected') | flag('estimated')
+FROM slot s JOIN correction_value cv ON cv.correction_id = s.correction_id AND cv.interval_start_ms = s.start_ms
 WHERE s.kind = 'fill';
 
 -- name: move_corrected_intervals
 -- Moves the corrected intervals of a day to the series from which the day is read now.
 UPDATE corrected_interval SET series_id = m.series_id
 FROM (
-  SELECT c.correction_id, c.interval_start_ms, t.series_id
-  FROM corrected_interval c
-  JOIN correction k USING (correction_id)
-  JOIN day_to_correct t ON t.device = k.device AND t.source = k.source AND c.interval_start_ms >= t.start_ms AND c.interval_start_ms < t.end_ms
-  WHERE c.series_id <> t.series_id
+  SELECT ci.correction_id, ci.interval_start_ms, dtc.series_id
+  FROM corrected_interval ci
+  JOIN correction co USING (correction_id)
+  JOIN day_to_correct dtc ON dtc.device = co.device AND dtc.source = co.source
+    AND ci.interval_start_ms >= dtc.start_ms AND ci.interval_start_ms < dtc.end_ms
+  WHERE ci.series_id <> dtc.series_id
 ) AS m
 WHERE corrected_interval.correction_id = m.correction_id AND corrected_interval.interval_start_ms = m.interval_start_ms;
 
@@ -143,50 +144,50 @@ WHERE corrected_interval.correction_id = m.correction_id AND corrected_interval.
 --   estimated
 --   is_whole   every interval of the day is corrected
 CREATE OR REPLACE TEMP TABLE corrected_day AS
-SELECT t.device, t.source, t.day, t.start_ms, t.end_ms, t.series_id,
+SELECT dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id,
   sum(i.energy_wh)::BIGINT AS energy_wh, sum(i.covered_ms)::BIGINT AS covered_ms,
   bit_or(i.flags & (day_flags() | flag('corrected'))) AS flags,
   bool_or(i.flags & flag('corrected') > 0 AND i.flags & flag('estimated') > 0
-    OR i.interval_start_ms = t.start_ms AND i.flags & flag('silence_start') > 0
-    OR i.interval_start_ms + interval_ms() = t.end_ms AND i.flags & flag('silence_end') > 0) AS estimated,
-  count(*) FILTER (i.flags & flag('corrected') > 0) * interval_ms() = t.end_ms - t.start_ms AS is_whole
-FROM day_to_correct t
+    OR i.interval_start_ms = dtc.start_ms AND i.flags & flag('silence_start') > 0
+    OR i.interval_start_ms + interval_ms() = dtc.end_ms AND i.flags & flag('silence_end') > 0) AS estimated,
+  count(*) FILTER (i.flags & flag('corrected') > 0) * interval_ms() = dtc.end_ms - dtc.start_ms AS is_whole
+FROM day_to_correct dtc
 JOIN (
   SELECT * FROM reported_interval
   WHERE interval_start_ms BETWEEN (SELECT min(start_ms) FROM day_to_correct) AND (SELECT max(end_ms) FROM day_to_correct)
     AND series_id IN (SELECT series_id FROM day_to_correct)
-) AS i ON i.series_id = t.series_id AND i.interval_start_ms >= t.start_ms AND i.interval_start_ms < t.end_ms
-GROUP BY t.device, t.source, t.day, t.start_ms, t.end_ms, t.series_id
+) AS i ON i.series_id = dtc.series_id AND i.interval_start_ms >= dtc.start_ms AND i.interval_start_ms < dtc.end_ms
+GROUP BY dtc.device, dtc.source, dtc.day, dtc.start_ms, dtc.end_ms, dtc.series_id
 HAVING bool_or(i.flags & flag('corrected') > 0);
 
 -- name: correct_candidates
 -- Puts the corrected energy into the chosen candidate of each day.
-UPDATE day_candidate SET energy_wh = c.energy_wh, covered_ms = c.covered_ms, flags = c.flags, estimated = c.estimated,
-  substituted = substituted AND NOT c.is_whole, coverage = c.covered_ms / (c.end_ms - c.start_ms)
-FROM corrected_day c
-WHERE day_candidate.preference = 1 AND day_candidate.device = c.device AND day_candidate.source = c.source AND day_candidate.day = c.day;
+UPDATE day_candidate SET energy_wh = cd.energy_wh, covered_ms = cd.covered_ms, flags = cd.flags, estimated = cd.estimated,
+  substituted = substituted AND NOT cd.is_whole, coverage = cd.covered_ms / (cd.end_ms - cd.start_ms)
+FROM corrected_day cd
+WHERE day_candidate.preference = 1 AND day_candidate.device = cd.device AND day_candidate.source = cd.source AND day_candidate.day = cd.day;
 
 -- name: add_corrected_candidates
 -- Adds candidates for days on which nothing is measured.
 INSERT INTO day_candidate BY NAME
-SELECT c.device, c.source, c.day, c.start_ms, c.end_ms, c.series_id, c.energy_wh, c.covered_ms, c.flags, c.estimated, r.method, r.stream_id,
-  c.covered_ms / (c.end_ms - c.start_ms) AS coverage, 1 AS preference
-FROM corrected_day c
-JOIN series_rule r USING (series_id)
-WHERE NOT EXISTS (SELECT 1 FROM day_candidate d WHERE d.preference = 1 AND d.device = c.device AND d.source = c.source AND d.day = c.day);
+SELECT cd.device, cd.source, cd.day, cd.start_ms, cd.end_ms, cd.series_id, cd.energy_wh, cd.covered_ms, cd.flags, cd.estimated,
+  sr.method, sr.stream_id, cd.covered_ms / (cd.end_ms - cd.start_ms) AS coverage, 1 AS preference
+FROM corrected_day cd
+JOIN series_rule sr USING (series_id)
+WHERE NOT EXISTS (SELECT 1 FROM day_candidate ca WHERE ca.preference = 1 AND ca.device = cd.device AND ca.source = cd.source AND ca.day = cd.day);
 
 -- name: flag_excluded_days
 -- Flags all days that overlap an exclusion as corrected, even if they have no readings in that time.
 UPDATE day_candidate SET flags = flags | flag('corrected')
 WHERE preference = 1 AND EXISTS (
-  SELECT 1 FROM correction_in_force k
-  WHERE k.kind = 'exclude' AND k.device = day_candidate.device AND k.source = day_candidate.source
-    AND k.from_ms < day_candidate.end_ms AND k.to_ms > day_candidate.start_ms);
+  SELECT 1 FROM correction_in_force cf
+  WHERE cf.kind = 'exclude' AND cf.device = day_candidate.device AND cf.source = day_candidate.source
+    AND cf.from_ms < day_candidate.end_ms AND cf.to_ms > day_candidate.start_ms);
 
 -- name: drop_decided_contradictions
 -- Drops the contradictions of days that a person has corrected as a whole.
-DELETE FROM day_contradiction USING corrected_day c
-WHERE c.is_whole AND day_contradiction.device = c.device AND day_contradiction.source = c.source AND day_contradiction.day = c.day;
+DELETE FROM day_contradiction USING corrected_day cd
+WHERE cd.is_whole AND day_contradiction.device = cd.device AND day_contradiction.source = cd.source AND day_contradiction.day = cd.day;
 
 -- name: add_corrected_device
 -- Adds the device of a correction ($correction_id) to incoming_series, so that find_rules finds its series.
@@ -200,19 +201,19 @@ INSERT INTO incoming_series (device) SELECT device FROM correction WHERE correct
 --   is_excluded   now; false: the reading is used again
 CREATE OR REPLACE TEMP TABLE moved_reading AS
 WITH corrected_time AS (
-  SELECT s.series_id, c.from_ms, c.to_ms FROM correction c JOIN series s USING (device, source) WHERE c.correction_id = $correction_id::BIGINT
+  SELECT se.series_id, co.from_ms, co.to_ms FROM correction co JOIN series se USING (device, source) WHERE co.correction_id = $correction_id::BIGINT
 ), kept AS (
-  SELECT r.* FROM reading r JOIN corrected_time t ON t.series_id = r.series_id
-  WHERE r.event_time_ms >= t.from_ms AND r.event_time_ms < t.to_ms
+  SELECT rd.* FROM reading rd JOIN corrected_time t ON t.series_id = rd.series_id
+  WHERE rd.event_time_ms >= t.from_ms AND rd.event_time_ms < t.to_ms
 ), excluded_now AS (
-  SELECT r.* FROM excluded_reading r JOIN corrected_time t ON t.series_id = r.series_id
-  WHERE r.event_time_ms >= t.from_ms AND r.event_time_ms < t.to_ms
+  SELECT xr.* FROM excluded_reading xr JOIN corrected_time t ON t.series_id = xr.series_id
+  WHERE xr.event_time_ms >= t.from_ms AND xr.event_time_ms < t.to_ms
 )
-SELECT *, true AS is_excluded FROM kept k
-SEMI JOIN excluded_range x ON x.series_id = k.series_id AND k.event_time_ms >= x.from_ms AND k.event_time_ms < x.to_ms
+SELECT *, true AS is_excluded FROM kept kept
+SEMI JOIN excluded_range er ON er.series_id = kept.series_id AND kept.event_time_ms >= er.from_ms AND kept.event_time_ms < er.to_ms
 UNION ALL
 SELECT *, false FROM excluded_now k
-ANTI JOIN excluded_range x ON x.series_id = k.series_id AND k.event_time_ms >= x.from_ms AND k.event_time_ms < x.to_ms;
+ANTI JOIN excluded_range er ON er.series_id = k.series_id AND k.event_time_ms >= er.from_ms AND k.event_time_ms < er.to_ms;
 
 -- name: store_moved_exclusions
 -- Copies newly excluded readings to excluded_reading.
@@ -221,8 +222,8 @@ SELECT series_id, event_time_ms, value, message_id, stream_offset, batch_id FROM
 
 -- name: delete_moved_readings
 -- Deletes newly excluded readings from reading.
-DELETE FROM reading USING moved_reading m
-WHERE m.is_excluded AND reading.series_id = m.series_id AND reading.event_time_ms = m.event_time_ms;
+DELETE FROM reading USING moved_reading mr
+WHERE mr.is_excluded AND reading.series_id = mr.series_id AND reading.event_time_ms = mr.event_time_ms;
 
 -- name: restore_readings
 -- Copies readings that are no longer excluded to reading.
@@ -232,8 +233,8 @@ ORDER BY event_time_ms, series_id;
 
 -- name: delete_restored_exclusions
 -- Deletes readings that are no longer excluded from excluded_reading.
-DELETE FROM excluded_reading USING moved_reading m
-WHERE NOT m.is_excluded AND excluded_reading.series_id = m.series_id AND excluded_reading.event_time_ms = m.event_time_ms;
+DELETE FROM excluded_reading USING moved_reading mr
+WHERE NOT mr.is_excluded AND excluded_reading.series_id = mr.series_id AND excluded_reading.event_time_ms = mr.event_time_ms;
 
 -- name: update_moved_bounds
 -- Updates the first and last reading of the series whose readings have moved. They stay if a series has no
@@ -259,11 +260,11 @@ SELECT series_id, unnest([min(event_time_ms), max(event_time_ms)]) AS event_time
 FROM (
   SELECT series_id, event_time_ms FROM moved_reading
   UNION ALL
-  SELECT r.series_id, r.event_time_ms
-  FROM reading r
-  JOIN moved_range m ON m.series_id = r.series_id
-  JOIN series_rule s ON s.series_id = r.series_id AND s.learns
-  WHERE r.event_time_ms >= (utc_day(m.from_ms) - $look_ahead::INTEGER) * day_ms() AND r.event_time_ms < (utc_day(m.to_ms) + limit_days()) * day_ms()
+  SELECT rd.series_id, rd.event_time_ms
+  FROM reading rd
+  JOIN moved_range m ON m.series_id = rd.series_id
+  JOIN series_rule sr ON sr.series_id = rd.series_id AND sr.learns
+  WHERE rd.event_time_ms >= (utc_day(m.from_ms) - $look_ahead::INTEGER) * day_ms() AND rd.event_time_ms < (utc_day(m.to_ms) + limit_days()) * day_ms()
 )
 GROUP BY series_id, utc_day(event_time_ms);
 
@@ -287,8 +288,8 @@ WHERE series.series_id = d.series_id AND series.series_id IN (SELECT series_id F
 
 -- name: list_effects
 -- Returns the changed days with their energy and flags before and after, before they are stored.
-SELECT c.day::VARCHAR AS day, c.device::VARCHAR AS device, c.source, o.energy_wh AS before_wh, c.energy_wh AS after_wh,
-  coalesce(o.flags, 0) AS before_flags, c.flags AS after_flags
-FROM day_change c
-LEFT JOIN daily_energy o ON o.day = c.day AND o.device = c.device AND o.source = c.source
+SELECT dc.day::VARCHAR AS day, dc.device::VARCHAR AS device, dc.source, de.energy_wh AS before_wh, dc.energy_wh AS after_wh,
+  coalesce(de.flags, 0) AS before_flags, dc.flags AS after_flags
+FROM day_change dc
+LEFT JOIN daily_energy de ON de.day = dc.day AND de.device = dc.device AND de.source = dc.source
 ORDER BY ALL;

@@ -20,25 +20,25 @@ WITH changed_day AS (
 ), arrived AS (
   -- The batches that brought new readings of a series and day. Grouped by numbers first, because grouping
   -- millions of readings by device and source is slow.
-  SELECT a.series_id, a.batch_id, d.day
+  SELECT n.series_id, n.batch_id, idy.day
   FROM (
     SELECT series_id, batch_id, interval_of(event_time_ms) AS interval_index
     FROM incoming
     WHERE batch_id > $arrived_after::BIGINT
     GROUP BY ALL
-  ) AS a
-  LEFT JOIN interval_day d USING (interval_index)
+  ) AS n
+  LEFT JOIN interval_day idy USING (interval_index)
   GROUP BY ALL
 ), brought AS MATERIALIZED (
   -- How new readings came, by device, source and day.
-  SELECT DISTINCT s.device, s.source, a.day,
-    CASE WHEN b.origin LIKE 'import:%' THEN 'import'
-      WHEN b.origin LIKE 'backfill:%' OR b.origin LIKE 'archive:%' THEN 'backfill'
+  SELECT DISTINCT se.device, se.source, a.day,
+    CASE WHEN bt.origin LIKE 'import:%' THEN 'import'
+      WHEN bt.origin LIKE 'backfill:%' OR bt.origin LIKE 'archive:%' THEN 'backfill'
       ELSE 'stream' END AS cause
   FROM arrived a
-  JOIN series s USING (series_id)
-  JOIN batch b USING (batch_id)
-  WHERE s.device IN (SELECT device FROM changed_day)
+  JOIN series se USING (series_id)
+  JOIN batch bt USING (batch_id)
+  WHERE se.device IN (SELECT device FROM changed_day)
 ), possible_cause AS (
   -- distance: 1 for new readings of the day itself, 2 for those of its source, 3 for those of its device.
   SELECT c.day, c.device, c.source, b.cause, 1 AS distance
@@ -58,9 +58,9 @@ WITH changed_day AS (
   -- Days whose limits were learnt again.
   SELECT DISTINCT c.day, c.device, c.source
   FROM changed_day c
-  JOIN touched_day t USING (day, device, source)
-  JOIN series s USING (device, source)
-  JOIN noted_limit_change l ON l.series_id = s.series_id AND l.from_ms < t.end_ms AND l.to_ms >= t.start_ms
+  JOIN touched_day td USING (day, device, source)
+  JOIN series se USING (device, source)
+  JOIN noted_limit_change nl ON nl.series_id = se.series_id AND nl.from_ms < td.end_ms AND nl.to_ms >= td.start_ms
 ), version_cause AS (
   -- The causes of the new version: the nearest ones, behind changed settings or changed limits.
   SELECT c.day, c.device, c.source,
@@ -76,20 +76,21 @@ WITH changed_day AS (
   LEFT JOIN relearnt_day l USING (day, device, source)
 )
 -- The versions before.
-SELECT o.day, o.device, o.source, o.energy_wh, o.method, o.flags, o.coverage, o.version, o.computed_at_ms, o.batch_id, o.status, []
-FROM day_change c
-JOIN daily_energy o ON o.day = c.day AND o.device = c.device AND o.source = c.source
-WHERE c.end_ms <= $now_ms::BIGINT AND o.version > coalesce(c.history_version, 0)
+SELECT de.day, de.device, de.source, de.energy_wh, de.method, de.flags, de.coverage, de.version, de.computed_at_ms, de.batch_id, de.status, []
+FROM day_change dc
+JOIN daily_energy de ON de.day = dc.day AND de.device = dc.device AND de.source = dc.source
+WHERE dc.end_ms <= $now_ms::BIGINT AND de.version > coalesce(dc.history_version, 0)
 UNION ALL
 -- The new versions.
-SELECT c.day, c.device, c.source, c.energy_wh, c.method, c.flags, c.coverage, c.version, $now_ms::BIGINT, $batch_id::BIGINT, c.status, v.causes
-FROM day_change c
+SELECT dc.day, dc.device, dc.source, dc.energy_wh, dc.method, dc.flags, dc.coverage, dc.version,
+  $now_ms::BIGINT, $batch_id::BIGINT, dc.status, v.causes
+FROM day_change dc
 JOIN version_cause v USING (day, device, source);
 
 -- name: delete_changed_days
 -- Deletes the changed days.
-DELETE FROM daily_energy USING day_change c
-WHERE daily_energy.day = c.day AND daily_energy.device = c.device AND daily_energy.source = c.source;
+DELETE FROM daily_energy USING day_change dc
+WHERE daily_energy.day = dc.day AND daily_energy.device = dc.device AND daily_energy.source = dc.source;
 
 -- name: store_days
 -- Stores the changed days. A day without energy has no row. $now_ms: the time of this roll-up. $batch_id: its
@@ -107,8 +108,8 @@ SELECT DISTINCT 'daily_energy', strftime(day, '%Y-%m') FROM day_change
 UNION ALL
 SELECT DISTINCT 'daily_energy_version', strftime(day, '%Y-%m') FROM day_change WHERE end_ms <= $now_ms::BIGINT
 UNION ALL
-SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([c.start_ms, c.end_ms - 1]) * 1000), '%Y-%m-%d') FROM touched_day c
-WHERE c.start_ms >= $low_ms::BIGINT AND c.end_ms <= $high_ms::BIGINT;
+SELECT DISTINCT 'interval_energy', strftime(make_timestamp(unnest([td.start_ms, td.end_ms - 1]) * 1000), '%Y-%m-%d') FROM touched_day td
+WHERE td.start_ms >= $low_ms::BIGINT AND td.end_ms <= $high_ms::BIGINT;
 
 -- name: mark_closing_days
 -- Marks the months of the days that `close_days` makes final.

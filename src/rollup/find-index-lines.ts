@@ -30,7 +30,8 @@ export async function findIndexLines(
 
 /** Adds the lines of registers that restart every day. */
 async function addDailyLines(context: RollUpContext, bounds: Bounds): Promise<void> {
-  await runStatement(context, 'classify_daily_steps', bounds);
+  await runStatement(context, 'find_daily_readings', bounds);
+  await runStatement(context, 'classify_daily_steps');
   await runStatement(context, 'find_daily_lines');
 }
 

@@ -1,0 +1,88 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readStatements } from '../../src/warehouse/load-sql.ts';
+
+const sql = join(import.meta.dirname, '../../sql');
+/** The folders that read the tables of the roll-up most. */
+const folders = ['rollup', 'balance', 'explain'];
+const SUBQUERY = '(SELECT)';
+/** Short words that are no alias of a table, but its role in a statement. Longer words are always roles. */
+const ROLES = new Set(['own']);
+
+/** Where a statement gives a relation an alias. */
+interface Alias {
+  statement: string;
+  relation: string;
+  alias: string;
+  /** The relation is a step of the WITH clause or a subquery, which only this statement knows. */
+  isLocal: boolean;
+}
+
+/** The aliases of all statements of a folder. */
+function aliasesOf(folder: string): Alias[] {
+  return [...readStatements(join(sql, folder))].flatMap(([statement, text]) => {
+    const code = text.replaceAll(/--.*$|'[^']*'/gm, '');
+    const steps = new Set(
+      [...code.matchAll(/\b([a-z_]+)(?: \([a-z_, ]+\))? AS (?:(?:NOT )?MATERIALIZED )?\(/g)].map(
+        ([, name]) => name!,
+      ),
+    );
+    const named = code.matchAll(/\b(?:FROM|JOIN|USING|INTO) ([a-z_]+)(?: AS)? ([a-z_]+)\b/g);
+    const subqueries = code.matchAll(/^ *\) AS ([a-z_]+)\b/gm);
+    return [
+      ...[...named].map(([, relation, alias]) => ({
+        statement,
+        relation: relation!,
+        alias: alias!,
+        isLocal: steps.has(relation!),
+      })),
+      ...[...subqueries].map(([, alias]) => ({
+        statement,
+        relation: SUBQUERY,
+        alias: alias!,
+        isLocal: true,
+      })),
+    ];
+  });
+}
+
+/** The keys that have several values, as `key: value, value`. */
+function ambiguous(pairs: Array<[key: string, value: string]>): string[] {
+  const valuesOf = new Map<string, Set<string>>();
+  for (const [key, value] of pairs) valuesOf.set(key, (valuesOf.get(key) ?? new Set()).add(value));
+  return [...valuesOf].flatMap(([key, values]) =>
+    values.size > 1 ? [`${key}: ${[...values].join(', ')}`] : [],
+  );
+}
+
+describe.each(folders)('in sql/%s', (folder) => {
+  const aliases = aliasesOf(folder);
+  const ofTables = aliases.filter(({ isLocal }) => !isLocal);
+  const ofSteps = aliases.filter(({ isLocal }) => isLocal);
+
+  test('an alias stands for one table', () => {
+    expect(ofTables.length).toBeGreaterThan(15);
+    expect(ambiguous(ofTables.map(({ alias, relation }) => [alias, relation]))).toEqual([]);
+  });
+
+  test('a step or a subquery does not have the alias of a table', () => {
+    const taken = new Set(ofTables.map(({ alias }) => alias));
+    expect(ofSteps.filter(({ alias }) => taken.has(alias))).toEqual([]);
+  });
+
+  test('an alias stands for one step of a statement', () => {
+    const steps = ofSteps.filter(({ relation }) => relation !== SUBQUERY);
+    expect(
+      ambiguous(steps.map(({ statement, alias, relation }) => [`${statement}: ${alias}`, relation])),
+    ).toEqual([]);
+  });
+});
+
+test('a table has one short alias of two or three letters in all folders', () => {
+  const short = folders
+    .flatMap(aliasesOf)
+    .filter(({ alias, isLocal }) => !isLocal && alias.length <= 3 && !ROLES.has(alias));
+  expect(ambiguous(short.map(({ alias, relation }) => [relation, alias]))).toEqual([]);
+  expect(ambiguous(short.map(({ alias, relation }) => [alias, relation]))).toEqual([]);
+  expect(short.filter(({ alias }) => alias.length === 1)).toEqual([]);
+});
