@@ -137,7 +137,7 @@ export async function dayReportJson(
     { generation, files },
     async (connection) => {
       await refuseTooMany(connection, report, query, generation);
-      return readMembers(connection, chosen.sql + report.select(query), {
+      return readPeriodMembers(connection, chosen.sql + report.select(query), {
         ...chosen.parameters,
         ...report.parameters?.(query),
       });
@@ -238,7 +238,7 @@ export async function refuseTooMany(
 }
 
 /** The members of each period's series, as UTF-8, and the number of series with flags. */
-export async function readMembers(
+export async function readPeriodMembers(
   connection: DuckDBConnection,
   sql: string,
   parameters: SqlParameters,

@@ -7,7 +7,7 @@ import { periodBounds } from '../publish/lake-period.ts';
 import { ruleConstants } from '../rollup/rule-constants.ts';
 import { loadSql } from '../warehouse/load-sql.ts';
 import type { SqlParameters } from '../warehouse/query.ts';
-import { assemble, filesOfIntervals, readMembers } from './day-report.ts';
+import { assemble, filesOfIntervals, readPeriodMembers } from './day-report.ts';
 import { fromParquet } from './from-parquet.ts';
 import type { Generation, LakeReader, QueryFiles } from './lake-reader.ts';
 
@@ -99,7 +99,8 @@ export async function meterDaysJson(
     ? await lake.run(
         statements.reads,
         async (connection) =>
-          (await readMembers(connection, statements.sql + loadSql(select), statements.parameters)).members,
+          (await readPeriodMembers(connection, statements.sql + loadSql(select), statements.parameters))
+            .members,
         signal,
       )
     : new Map<string, Uint8Array>();
