@@ -114,20 +114,25 @@ test('an idle log is closed, and its messages count until they are too old', asy
   await stream.close();
 });
 
+/** The log is closed while it is idle. It is opened once more, to free its messages, and then never again. */
+async function expectOneOpening({ log, pass, opened }: ReturnType<typeof onDisk>): Promise<void> {
+  await pass(45_000);
+  await until('the idle log is closed', () => !log.isOpen);
+  expect([log.lastHead?.isEmpty, opened()]).toEqual([false, 1]);
+  await pass(90_000);
+  await until('the messages are freed', () => log.lastHead?.isEmpty === true);
+  await pass(90_000);
+  expect([log.isOpen, opened()]).toEqual([false, 2]);
+}
+
 test('an idle log is opened once to free its messages when they are too old, and not again', async () => {
   const at = onDisk(tempDir());
   await at.log.append(telemetryBatch(3));
-  await at.pass(45_000);
-  await until('the idle log is closed', () => !at.log.isOpen);
-  expect([at.log.lastHead?.isEmpty, at.opened()]).toEqual([false, 1]);
-  await at.pass(90_000);
-  await until('the messages are freed', () => at.log.lastHead?.isEmpty === true);
-  await at.pass(90_000);
-  expect([at.log.isOpen, at.opened()]).toEqual([false, 2]);
+  await expectOneOpening(at);
   await at.stream.close();
 });
 
-test('an idle log with old messages is opened once more after a start, when nobody can read them', async () => {
+test('after a start the same holds, although nobody knows how old the messages are', async () => {
   const path = tempDir();
   const before = onDisk(path);
   await before.log.append(telemetryBatch(3));
@@ -135,14 +140,7 @@ test('an idle log with old messages is opened once more after a start, when nobo
   await before.clock.advance(3_600_000);
   const at = onDisk(path, before.clock);
   await at.log.open();
-  // A start does not know how long nobody could read them.
-  await at.pass(45_000);
-  await until('the idle log is closed', () => !at.log.isOpen);
-  expect([at.log.lastHead?.isEmpty, at.opened()]).toEqual([false, 1]);
-  await at.pass(90_000);
-  await until('the messages are freed', () => at.log.lastHead?.isEmpty === true);
-  await at.pass(90_000);
-  expect([at.log.isOpen, at.opened()]).toEqual([false, 2]);
+  await expectOneOpening(at);
   await at.stream.close();
 });
 
