@@ -53,7 +53,10 @@ interface Wanted {
  */
 type Verdict = { kind: 'open'; shard: ShardLoop } | { kind: 'changing' | 'postponed' | 'full' | 'takeable' };
 
-/** Opening a shard takes some 100 ms of CPU time, most of it in one thread. */
+/**
+ * The shards that are opened at the same time. Opening one takes some 100 ms of CPU time, most of it in one
+ * thread.
+ */
 const OPENINGS_MAX = 4;
 
 export function createShardDemand(options: ShardDemandOptions): ShardDemand {

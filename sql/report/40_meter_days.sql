@@ -54,7 +54,7 @@ WITH reading AS (
 ), summed AS (
   -- In whole thousandths of a Wh, so that sums are exact in any order.
   SELECT key, day,
-    sum((round(1000 * to_wh) - round(1000 * from_wh))::BIGINT) AS energy_mwh,
+    sum((round(1000 * to_wh) - round(1000 * from_wh))::BIGINT) AS energy_milli_wh,
     sum(covered_ms) / any_value(day_ms) AS coverage,
     bool_or(is_cut OR quality IN ('estimated', 'substituted')) AS is_estimated,
     max(CASE quality WHEN 'measured' THEN 1 WHEN 'estimated' THEN 2 WHEN 'substituted' THEN 3 ELSE 4 END) AS worst,
@@ -62,11 +62,11 @@ WITH reading AS (
   FROM cut GROUP BY key, day
 ), running AS (
   -- The running sum of the month, at the end of each day.
-  SELECT *, sum(energy_mwh) OVER (PARTITION BY key, date_trunc('month', day) ORDER BY day) AS sum_mwh FROM summed
+  SELECT *, sum(energy_milli_wh) OVER (PARTITION BY key, date_trunc('month', day) ORDER BY day) AS sum_milli_wh FROM summed
 )
 SELECT key, day,
   -- + 500 rounds to whole Wh.
-  CASE WHEN energy_mwh IS NOT NULL THEN (sum_mwh + 500) // 1000 - (sum_mwh - energy_mwh + 500) // 1000 END::BIGINT AS energy_wh,
+  CASE WHEN energy_milli_wh IS NOT NULL THEN (sum_milli_wh + 500) // 1000 - (sum_milli_wh - energy_milli_wh + 500) // 1000 END::BIGINT AS energy_wh,
   round(coverage, 4) AS coverage,
   list_filter([CASE WHEN is_estimated THEN 'estimated' END, CASE WHEN coverage < $full_coverage_share::DOUBLE THEN 'partial' END],
     lambda flag: flag IS NOT NULL) AS flags,

@@ -316,6 +316,7 @@ ORDER BY rc.series_id, rc.at_ms;
 --   is_new   false: the event no longer exists
 CREATE OR REPLACE TEMP TABLE changed_event AS
 WITH event_now AS MATERIALIZED (
+  -- The same columns in the same order as stored_event, because EXCEPT compares them by position.
   SELECT unnest(from_json($events::JSON,
     '[{"series_id":"INTEGER","kind":"VARCHAR","from_ms":"BIGINT","to_ms":"BIGINT",
     "value_before":"DOUBLE","value_after":"DOUBLE","energy_wh":"DOUBLE"}]'),
@@ -323,7 +324,8 @@ WITH event_now AS MATERIALIZED (
 ), ended AS (
   SELECT unnest(from_json($ends::JSON, '[{"series_id":"INTEGER","to_ms":"BIGINT"}]'), recursive := true)
 ), stored_event AS MATERIALIZED (
-  SELECT ev.* FROM energy_event ev JOIN judging_range jr USING (series_id) LEFT JOIN ended USING (series_id)
+  SELECT ev.series_id, ev.kind, ev.from_ms, ev.to_ms, ev.value_before, ev.value_after, ev.energy_wh
+  FROM energy_event ev JOIN judging_range jr USING (series_id) LEFT JOIN ended USING (series_id)
   WHERE ev.to_ms > jr.from_ms AND ev.to_ms <= coalesce(ended.to_ms, jr.to_ms)
     AND ev.to_ms > (SELECT min(from_ms) FROM judging_range) AND ev.to_ms <= (SELECT max(to_ms) FROM judging_range)
 )

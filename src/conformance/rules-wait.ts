@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limits } from '../contract/wire-limits.ts';
 import { SECOND_MS } from '../lib/time.ts';
 import { must } from './breach.ts';
 import type { Probe } from './probe.ts';
@@ -10,7 +11,7 @@ const IDLE_MS = SECOND_MS;
 /** The time that the network and a busy server may add to the wait. */
 const TOLERANCE_MS = 700;
 const WRITE_AFTER_MS = 500;
-const HOLD_MS = 20 * SECOND_MS;
+const HOLD_MS = limits.readHoldMsMax;
 const TRICKLE_EVERY_MS = 500;
 
 /** Rules on how long a read waits for messages. */
@@ -65,7 +66,7 @@ export const waitRules: readonly Rule[] = [
   },
   {
     id: 'wait.hold',
-    says: 'No read is held longer than 20 s, also with a message every half second',
+    says: `No read is held longer than ${HOLD_MS / SECOND_MS} s, also with a message every half second`,
     source: contractSections.wait,
     needs: ['write', 'slow'],
     async check(probe) {

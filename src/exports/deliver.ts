@@ -6,6 +6,7 @@ import { deliverToS3 } from './deliver-s3.ts';
 import { deliverToWebhook } from './deliver-webhook.ts';
 import type { ExportQuery } from './exported-report.ts';
 import type { Outgoing } from './outgoing.ts';
+import type { ExportFormat } from './write-export-file.ts';
 
 /**
  * Delivers a file. Delivering it again changes nothing; a mail comes again with the same Message-ID. Home
@@ -36,7 +37,7 @@ export function deliver(
   }
 }
 
-const contentTypes: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
   json: 'application/json; charset=utf-8',
   parquet: 'application/vnd.apache.parquet',
@@ -44,5 +45,8 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 export function contentTypeOf(name: string): string {
-  return contentTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  const extension = name.slice(name.lastIndexOf('.') + 1);
+  return Object.hasOwn(contentTypes, extension)
+    ? contentTypes[extension as ExportFormat]
+    : 'application/octet-stream';
 }

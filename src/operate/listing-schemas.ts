@@ -137,7 +137,7 @@ export const auditListSchema = z
         {
           at: '2026-11-20T08:00:00.000Z',
           actor: 'local:anna',
-          action: 'token.issued',
+          action: 'token.created',
           target: '5f0c9c0e-3f6e-4f0e-9b1a-0d6f6f2f4b11',
           data: { name: 'dashboard' },
         },

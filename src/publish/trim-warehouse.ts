@@ -22,12 +22,12 @@ export interface TrimResult {
   messages: number;
 }
 
-/** How long rejections are kept. */
+/** How long rejected readings are kept. Messages of the quarantine stay. */
 const KEEP_REJECTED_MS = 90 * DAY_MS;
 
 /**
  * Deletes messages from the warehouse that are in the lake, rolled up, and old enough. Readings, intervals,
- * days and the ledger stay. Deletes rejections after 90 days.
+ * days and the ledger stay. Deletes rejected readings after 90 days.
  * @throws as openLake does; nothing is deleted then
  */
 export async function trimWarehouse(shard: PublishShard, options: TrimOptions): Promise<TrimResult> {

@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import { wholeWh } from '../contract/whole-wh.ts';
+import { balanceRoles } from '../roles/role.ts';
 
-const role = z.enum([
-  'production',
-  'consumption',
-  'grid_import',
-  'grid_export',
-  'battery_discharge',
-  'battery_charge',
-]);
+const role = z.enum(balanceRoles);
+/** A role in the answer of a balance. */
+export type AnsweredRole = z.infer<typeof role>;
 const wh = wholeWh.nullable();
 const rate = z.number().nullable();
 

@@ -35,7 +35,7 @@ export const listColumns = {
   last_at: instant('Last (UTC)', 'The same of the last one'),
   happened_at: instant('Time (UTC)', 'When it happened'),
   actor: text('Actor', 'Who did it', 30),
-  action: text('Action', 'What was done, such as token.issued', 24),
+  action: text('Action', 'What was done, such as token.created', 24),
   target: text('Target', 'To what it was done', 38),
   data: text('Data', 'More facts, as JSON text', 60),
   device_ids: { sql: 'VARCHAR[]', title: 'Devices', about: 'Ids of its devices', width: 38 },

@@ -160,7 +160,7 @@ describe('a faulty client', () => {
     clearInterval(sending);
   });
 
-  test('is disconnected after many requests that were refused', async () => {
+  test('gets 400, 413 or 404 for requests that are no use of the transport', async () => {
     const { baseUrl, call } = await setUp();
     const address = `${baseUrl}${SOCKET_PATH}/`;
     const bad = ['', '?EIO=4', '?EIO=3&transport=polling', '?EIO=4&transport=polling&sid=__proto__'];
