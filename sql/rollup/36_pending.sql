@@ -92,14 +92,14 @@ SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arri
 -- name: add_pending_touched
 -- Adds the touched time of all waiting devices. This runs if rules or settings have changed, because then
 -- everything is computed in one call.
-INSERT INTO touched
+INSERT INTO touched (series_id, from_ms, to_ms, is_new)
 SELECT series_id, from_ms, to_ms, is_new FROM pending_change WHERE kind <> 'arrived' AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: load_pending_limits
 -- Selects the days whose limits have changed, of the devices that are computed now. The new limits are stored
 -- already.
-INSERT INTO changed_limit
-SELECT series_id, utc_day(from_ms), NULL, NULL, NULL, NULL, from_ms, to_ms
+INSERT INTO changed_limit (series_id, utc_day, from_ms, to_ms)
+SELECT series_id, utc_day(from_ms), from_ms, to_ms
 FROM pending_change WHERE kind = 'learnt' AND device IN (SELECT device FROM incoming_series) AND series_id IN (SELECT series_id FROM series_rule);
 
 -- name: apply_pending_reach

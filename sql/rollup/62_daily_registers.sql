@@ -125,7 +125,7 @@ FROM daily_reading;
 
 -- name: find_daily_lines
 -- Makes the lines of registers that restart every day, from their steps.
-INSERT INTO index_line
+INSERT INTO index_line (series_id, from_ms, from_wh, to_ms, to_wh, covered, flags, mark_before)
 WITH compared_step AS (
   -- grown_from: what the register showed before it grew: the mark of the day, or the last value of the day
   -- before.

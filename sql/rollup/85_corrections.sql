@@ -30,7 +30,7 @@ ORDER BY ALL;
 
 -- name: touch_corrected_days
 -- Adds days to touched_day. $devices, $sources, $days, $starts_ms, $ends_ms: lists of the same length.
-INSERT INTO touched_day
+INSERT INTO touched_day (device, source, day, start_ms, end_ms)
 SELECT unnest($devices::UUID[]), unnest($sources::VARCHAR[]), unnest($days::DATE[]), unnest($starts_ms::BIGINT[]), unnest($ends_ms::BIGINT[])
 EXCEPT SELECT * FROM touched_day;
 
