@@ -206,6 +206,20 @@ describe('a faulty client', () => {
     expect(socket.counts().sockets).toBe(1);
   });
 
+  test('is disconnected if it goes on asking although its requests are refused', async () => {
+    const { baseUrl, tokenText, socket } = await setUp({ requestsPerMinuteMax: 1 });
+    const raw = await openRawWith(baseUrl, tokenText);
+    let answers = 0;
+    raw.on('message', () => answers++);
+    const ask = () => raw.send(`42["${socketEvents.subscribe}",{}]`);
+    for (let count = 0; count < 100; count++) ask();
+    await until('all are answered', () => answers === 100);
+    expect(socket.counts().sockets).toBe(1);
+    for (let count = 0; count < 2; count++) ask();
+    await until('it is gone', () => socket.counts().sockets === 0);
+    expect(answers).toBeLessThan(102);
+  });
+
   test('cannot open more subscriptions than the limit, however fast it asks', async () => {
     const { baseUrl, tokenText, socket } = await setUp();
     const raw = await openRawWith(baseUrl, tokenText);
