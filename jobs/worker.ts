@@ -58,6 +58,7 @@ export interface WorkerOptions {
  * server closes after the worker.
  */
 const GIVE_UP_MS = 14 * SECOND_MS;
+/** The lead of the clock is rounded to this. */
 const LEAD_STEP_MS = 100;
 
 /**

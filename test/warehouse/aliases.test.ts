@@ -6,7 +6,9 @@ const sql = join(import.meta.dirname, '../../sql');
 /** The folders that read the tables of the roll-up most. */
 const folders = ['rollup', 'balance', 'explain'];
 const SUBQUERY = '(SELECT)';
-/** Short words that are no alias of a table, but its role in a statement. Longer words are always roles. */
+/**
+ * Short words that name the role of a table in a statement, and not the table. Longer words are always roles.
+ */
 const ROLES = new Set(['own']);
 
 /** Where a statement gives a relation an alias. */

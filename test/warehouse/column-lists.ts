@@ -41,8 +41,8 @@ export function columnListsOf(text: string): ColumnList[] {
 
 /**
  * What is wrong with the form of the comment of a statement: columns that are described in prose, parameters
- * that are listed without `$`, text after a list, and lines of a list that are no names with their note at
- * one column, not too far right.
+ * that are listed without `$`, text after a list, and lines of a list that are not names with a note. All
+ * notes of a list must begin at one column, which is not too far right.
  */
 export function formErrorsOf(text: string): string[] {
   const lines = commentOf(text);
