@@ -62,9 +62,16 @@ export default defineConfig({
   plugins: [builtThreads],
   test: {
     pool: 'forks',
-    // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue,
-    // which has little to do in tests.
-    execArgv: ['--liftoff-only'],
+    execArgv: [
+      // Does not optimize WebAssembly: the compiler would take a second of each start of the embedded queue,
+      // which has little to do in tests.
+      '--liftoff-only',
+      // Collects garbage and compiles in the main thread: other test files need the processors.
+      '--single-threaded',
+      // Collects garbage less often: many services live in one process, and each collection visits all of them.
+      '--initial-heap-size=512',
+      '--min-semi-space-size=16',
+    ],
     // Twice the number of processors, because many files wait for processes.
     maxWorkers: Number(process.env.WATTLINE_TEST_WORKERS ?? availableParallelism() * 2),
     // `.ci/run` reads which files failed.

@@ -30,8 +30,8 @@ const CALLERS_MAX = 50_000;
 export function createRateLimit(options: { perMinute: number; clock: Clock }): RateLimit {
   const { perMinute, clock } = options;
   // Tokens and addresses have separate caches, so that many addresses cannot displace a token.
-  const tokens = new LRUCache<string, Bucket>({ max: CALLERS_MAX });
-  const addresses = new LRUCache<string, Bucket>({ max: CALLERS_MAX });
+  const tokens = createBuckets();
+  const addresses = createBuckets();
   return {
     take(caller) {
       const nowMs = clock.now();
@@ -52,6 +52,11 @@ export function createRateLimit(options: { perMinute: number; clock: Clock }): R
 interface Bucket {
   left: number;
   atMs: UtcMs;
+}
+
+/** Grows with its callers. With the option `max`, it would take the memory of all callers at once. */
+function createBuckets(): LRUCache<string, Bucket> {
+  return new LRUCache({ maxSize: CALLERS_MAX, sizeCalculation: () => 1 });
 }
 
 /** The caller of a request: its token if the token is valid, otherwise its address. */
