@@ -4,6 +4,7 @@ import type { Offset } from '../../../src/contract/offset.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { openRedisConnection } from '../../../src/redis/redis-connection.ts';
 import type { StreamLog } from '../../../src/stream/log/stream-log.ts';
+import { freePort } from '../../support/free-port.ts';
 import { decodeParts, telemetryBatch } from '../../support/messages.ts';
 import { startRedis, startSentinel, type TestRedis } from '../../support/redis.ts';
 import { openTestRedisLog } from '../../support/redis-log.ts';
@@ -88,7 +89,7 @@ test('wrong sentinels, and a sentinel or a cluster as the server, are reported w
   const server = await startServer();
   const sentinel = await startSentinel(server.port);
   onTestFinished(sentinel.stop);
-  const cluster = await startServer({ 'cluster-enabled': 'yes' });
+  const cluster = await startServer({ 'cluster-enabled': 'yes', 'cluster-port': String(await freePort()) });
   const address = `redis://127.0.0.1:${sentinel.port}`;
   const problemOf = (url: string, sentinels?: string[]) =>
     openRedisConnection({ url, sentinels, logger: silentLogger }).then(
