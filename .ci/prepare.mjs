@@ -113,7 +113,7 @@ function ensureS3() {
     say(
       `no S3 server for the tests (${why}): the tests of S3 will be skipped.\n` +
         '  On Debian or Ubuntu it is radosgw, from the packages radosgw, ceph-mon and ceph-osd.\n' +
-        '  Or name another store: WATTLINE_TEST_S3_ENDPOINT, with the keys beside it (CONTRIBUTING.md)',
+        '  Or name another store: WATTLINE_TEST_S3_ENDPOINT, with the keys beside it (docs/testing.md)',
     );
   if (!has('apt-get') || !has('dpkg')) return skipped('there is no apt-get');
   say('fetching radosgw, an S3 server which some tests need (apt-get download, about 60 MB) ...');

@@ -30,7 +30,7 @@ export interface BucketMachines {
 /**
  * @param endpointOf changes the address of the bucket that the machines use, for a proxy
  * @param commitEvery `storage.commitEvery`
- * @throws Error if there is no S3 server on this machine, see CONTRIBUTING.md
+ * @throws Error if there is no S3 server on this machine, see docs/testing.md
  */
 export async function startBucketMachines(
   endpointOf: (endpoint: string) => Promise<string> = async (endpoint) => endpoint,

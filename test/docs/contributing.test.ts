@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -8,14 +8,35 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { exitCodes, exitCodesHelp } from '../../src/cli/terminal/exit-codes.ts';
 import { goldenCases } from '../rollup/golden.ts';
 import { onlyInSoak, refuseSoakFiles } from '../support/only-in-soak.ts';
-import { linksOf, pages, repositoryRoot } from '../support/readme.ts';
+import { pages, repositoryRoot } from '../support/readme.ts';
 import { runCommand } from '../support/run-command.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
 const page = pages.get('CONTRIBUTING.md')!;
+const changes = pages.get('docs/changing-the-code.md')!;
+const testing = pages.get('docs/testing.md')!;
 
-test('scripts, tests, cases and folders that CONTRIBUTING.md names exist', () => {
+/** The frequent changes of CONTRIBUTING.md, and the recipes of docs/changing-the-code.md. */
+const recipes = [
+  { from: 'CONTRIBUTING.md', heading: 'The five most frequent changes' },
+  { from: 'docs/changing-the-code.md', heading: 'Recipes: which files, in which order' },
+].flatMap(({ from, heading }) =>
+  pages
+    .get(from)!
+    .split(`\n## ${heading}\n`)[1]!
+    .split('\n## ')[0]!
+    .split('\n### ')
+    .slice(1)
+    .map((text) => ({ from, text: text.trimEnd() })),
+);
+/** The path from the root of a file that a page links. */
+const pathFrom = (from: string, link: string) => join(dirname(from), link);
+
+test.each([
+  ['CONTRIBUTING.md', page],
+  ['docs/testing.md', testing],
+])('scripts, tests and cases that %s names exist', (_, page) => {
   const scripts = [...page.matchAll(/`npm (?:run (?:-s )?)?([a-z:]+)/g)].map(([, name]) => name!);
   expect(scripts.filter((name) => !(name in packageFile.scripts))).toEqual([]);
   for (const [, path] of page.matchAll(/vitest run (\S+?\.test\.ts)/g)) expect(read(path!)).not.toBe('');
@@ -23,27 +44,24 @@ test('scripts, tests, cases and folders that CONTRIBUTING.md names exist', () =>
   expect([...page.matchAll(/WATTLINE_TEST_CASE=(\S+)/g)].map(([, id]) => ids.has(id!))).toEqual([true]);
 });
 
-test('each recipe names its files in order, and the files exist', () => {
-  const recipes = page.split('\n## Recipes')[1]!.split('\n## ')[0]!;
-  const [, ...all] = recipes.split('\n### ');
-  expect(all.length).toBeGreaterThanOrEqual(15);
-  for (const recipe of all) {
-    const [what, ...steps] = recipe.trimEnd().split(/\n+(?! )/);
+test('each recipe names its files in order', () => {
+  expect(recipes.filter(({ from }) => from === 'CONTRIBUTING.md').length).toBe(5);
+  expect(recipes.length).toBeGreaterThanOrEqual(20);
+  for (const { text } of recipes) {
+    const [what, ...steps] = text.split(/\n+(?! )/);
     const numbers = steps.map((step) => Number(/^(\d+)\. /.exec(step)?.[1]));
     expect(numbers, what).toEqual(numbers.map((_, index) => index + 1));
-    expect([...recipe.matchAll(/\]\(/g)].length, what).toBeGreaterThanOrEqual(3);
+    expect([...text.matchAll(/\]\(/g)].length, what).toBeGreaterThanOrEqual(3);
   }
-  const missing = linksOf('CONTRIBUTING.md').filter((path) => !existsSync(join(repositoryRoot, path)));
-  expect(missing).toEqual([]);
 });
 
 test('what a recipe, or the table of behaviours, says to be in a file or folder is there', () => {
-  const recipes = page.split('\n## Recipes')[1]!.split('\n## ')[0]!.split('\n### ').slice(1);
-  const behaviours = page.split('\n## What decides a behaviour\n')[1]!.split('\n## ')[0]!;
-  expect(behaviours.match(/^\| /gm)!.length).toBeGreaterThan(7);
-  const named = [...recipes, behaviours].flatMap((text) =>
+  const text = changes.split('\n## What decides a behaviour\n')[1]!.split('\n## ')[0]!;
+  expect(text.match(/^\| /gm)!.length).toBeGreaterThan(7);
+  const named = [...recipes, { from: 'docs/changing-the-code.md', text }].flatMap(({ from, text }) =>
     [...text.matchAll(/((?:`\w+` and )?`\w+`)\s+(?:of|in)\s+\[[^\]]+\]\(([^)#]+)\)/g)].flatMap(
-      ([, names, path]) => [...names!.matchAll(/\w+(?=`)/g)].map(([name]) => ({ name, path: path! })),
+      ([, names, link]) =>
+        [...names!.matchAll(/\w+(?=`)/g)].map(([name]) => ({ name, path: pathFrom(from, link!) })),
     ),
   );
   expect(named.length).toBeGreaterThan(20);
@@ -53,18 +71,20 @@ test('what a recipe, or the table of behaviours, says to be in a file or folder 
    * The folders of statements to which the files of a recipe belong: chapters lie in one, code loads from
    * them.
    */
-  const foldersOf = (recipe: string) =>
-    [...recipe.matchAll(/\]\(([^)#]+\.(?:sql|ts))\)/g)].flatMap(([, path]) => [
-      dirname(path!),
-      ...[...read(path!).matchAll(/loadSql\('(\w[\w-]*)\//g)].map(([, folder]) => `sql/${folder}`),
+  const foldersOf = ({ from, text }: (typeof recipes)[number]) =>
+    [...text.matchAll(/\]\(([^)#]+\.(?:sql|ts))\)/g)].flatMap(([, link]) => [
+      dirname(pathFrom(from, link!)),
+      ...[...read(pathFrom(from, link!)).matchAll(/loadSql\('(\w[\w-]*)\//g)].map(
+        ([, folder]) => `sql/${folder}`,
+      ),
     ]);
   const folders = recipes.flatMap((recipe) =>
-    [...recipe.matchAll(/`(sql\/[\w-]+)\/`/g)].map(([, folder]) => ({ folder: folder!, recipe })),
+    [...recipe.text.matchAll(/`(sql\/[\w-]+)\/`/g)].map(([, folder]) => ({ folder: folder!, recipe })),
   );
   expect(folders.length).toBeGreaterThan(0);
   for (const { folder, recipe } of folders)
-    expect([recipe.split('\n')[0], foldersOf(recipe)]).toEqual([
-      recipe.split('\n')[0],
+    expect([recipe.text.split('\n')[0], foldersOf(recipe)]).toEqual([
+      recipe.text.split('\n')[0],
       expect.arrayContaining([folder]),
     ]);
 });
@@ -79,8 +99,8 @@ test('a file of the soak that a command names is refused with the command that r
 });
 
 test('the table of faults has the numbers of the tests: together 50 in npm test and 500 in the soak', () => {
-  const faults = page.split('\n### Faults')[1]!;
-  const rows = [...faults.matchAll(/^\| \[.+?\]\((test\/\S+)\) \| .+ \| (\d+) \| (\d+) \|$/gm)];
+  const faults = testing.split('\n### Faults')[1]!;
+  const rows = [...faults.matchAll(/^\| \[.+?\]\(\.\.\/(test\/\S+)\) \| .+ \| (\d+) \| (\d+) \|$/gm)];
   const counts = rows.map(([, path, usual, soak]) => ({
     path: path!,
     usual: Number(usual),
@@ -96,25 +116,27 @@ test('the table of faults has the numbers of the tests: together 50 in npm test 
 });
 
 test('each test that runs only in the soak is listed, with tests that run always', () => {
-  const listed = page.split('\n| only in `test:soak` |')[1]!.split('\n\n')[0]!;
-  const rows = [...listed.matchAll(/^\| \[.+?\]\((test\/\S+)\) \| .+? \| (.+) \|$/gm)];
+  const listed = testing.split('\n| only in `test:soak` |')[1]!.split('\n\n')[0]!;
+  const rows = [...listed.matchAll(/^\| \[.+?\]\(\.\.\/(test\/\S+)\) \| .+? \| (.+) \|$/gm)];
   expect(rows.map(([, path]) => path).sort()).toEqual([...onlyInSoak].sort());
   for (const [, path, instead] of rows) {
-    const others = [...instead!.matchAll(/\]\((test\/\S+?)\)/g)].map(([, other]) => other!);
+    const others = [...instead!.matchAll(/\]\(\.\.\/(test\/\S+?)\)/g)].map(([, other]) => other!);
     expect(others.length, path).toBeGreaterThan(0);
     expect(others.filter((other) => onlyInSoak.includes(other))).toEqual([]);
   }
 });
 
-test('benchmarks that CONTRIBUTING.md names exist', () => {
+test('benchmarks that docs/testing.md names exist', () => {
   const help = execFileSync(process.execPath, ['bench/run.ts', '--help'], {
     cwd: repositoryRoot,
     encoding: 'utf8',
     timeout: 120_000,
   });
   const known = new Set(/^Names: (.*)$/m.exec(help)![1]!.split(', '));
-  expect(['decode', 'rollup-first', 'rollup-cost', 'truth'].filter((name) => !known.has(name))).toEqual([]);
-  for (const name of ['decode', 'rollup-first', 'rollup-cost', 'truth']) expect(page).toContain(name);
+  const named = testing.split('\n| benchmark | shows |\n')[1]!.split('\n\n')[0]!;
+  const names = [...named.matchAll(/^\| `([\w-]+)/gm)].map(([, name]) => name!);
+  expect(names.length).toBeGreaterThan(3);
+  expect([...names, 'decode'].filter((name) => !known.has(name))).toEqual([]);
 });
 
 test('docs/commands.md has the exit codes of --help', () => {

@@ -1,7 +1,7 @@
 /**
  * Test files that run only in `npm run test:soak`: each starts several processes and waits for leases and
  * time-outs of tens of seconds, or compares what a cheaper test compares with less.
- * CONTRIBUTING.md names the cheaper test that holds each rule in `npm test`.
+ * docs/testing.md names the cheaper test that holds each rule in `npm test`.
  */
 export const onlyInSoak: readonly string[] = [
   'test/alerts/every-condition.test.ts',
