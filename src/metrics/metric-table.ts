@@ -81,7 +81,7 @@ export const metricTable = {
     part: 'http',
     type: 'histogram',
     labels: ['method', 'route', 'status'],
-    help: 'Duration of requests. A read of the stream is held for up to 20 s. Health checks and socket.io are left out.',
+    help: 'Duration of requests, with the time that a read of the stream waits for messages (20 s at most). Health checks and socket.io are left out.',
   },
   wattline_stream_messages_received_total: {
     part: 'stream',

@@ -184,7 +184,7 @@ function columnsAt(nowMs: UtcMs, statuses: readonly ListedStatus[]) {
 }
 
 const help = `
-Lag is the number of messages between the warehouse and the head of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
+Lag is the number of messages between the warehouse and the end of the stream, if known. "Lag s" is the delay of the stages in seconds. While a
 stage fails, it is the time since its last success. If no worker reports the lag, the command asks the stream; "-" means unknown. State is "stopped" if its worker
 has ended, or has not written for half a minute, and "hibernated" if its warehouse is closed because there is nothing to do: a message, a request or a
 schedule opens it. "By" says how the stream was last read: over REST, or over a socket (upstream.transport).
