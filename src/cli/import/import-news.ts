@@ -95,7 +95,7 @@ function unreadWarning(
     ...(firstDay === undefined
       ? []
       : [
-          `The rows are stored. They are read after you add energy streams and restart the service. After pipeline.keepMessages (2 days by default) also run "wattline backfill --source archive --from ${firstDay ?? '<day>'} --table ${table}".`,
+          `The rows are stored. Add energy streams, and run "wattline reload" or start the service: then they are read. After pipeline.keepMessages (2 days by default) also run "wattline backfill --source archive --from ${firstDay ?? '<day>'} --table ${table}".`,
         ]),
   ];
   return lines.join('\n  ');
